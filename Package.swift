@@ -1,0 +1,192 @@
+// swift-tools-version: 6.1
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),  // SE-0335
+    .enableUpcomingFeature("InternalImportsByDefault"),  // SE-0409
+    .enableUpcomingFeature("MemberImportVisibility"),  // SE-0444
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),  // SE-0461
+]
+
+/// A product that only the `Server` trait brings in, so that apps resolve no third-party package.
+func server(_ name: String, _ package: String) -> Target.Dependency {
+    .product(name: name, package: package, condition: .when(traits: ["Server"]))
+}
+
+let package = Package(
+    name: "fleetpass",
+    platforms: [.iOS(.v16), .macOS(.v15)],
+    products: [
+        .library(name: "FleetTokens", targets: ["FleetTokens"]),
+        .library(name: "FleetTokenClient", targets: ["FleetTokenClient"]),
+        .library(name: "FleetDriver", targets: ["FleetDriver"]),
+        .library(name: "FleetConsumer", targets: ["FleetConsumer"]),
+        .library(name: "FleetSigning", targets: ["FleetSigning"]),
+        .library(name: "FleetEngineAPI", targets: ["FleetEngineAPI"]),
+        .library(name: "FleetTokenServer", targets: ["FleetTokenServer"]),
+        .library(name: "FleetEngine", targets: ["FleetEngine"]),
+        .library(name: "FleetTestSupport", targets: ["FleetTestSupport"]),
+        .executable(name: "fleetpass", targets: ["fleetpass"]),
+    ],
+    traits: [
+        .default(enabledTraits: ["Server"]),
+        .trait(
+            name: "Server",
+            description: "Signing, the token server, the engine and the command line, with their dependencies."
+        ),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
+        .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
+        .package(url: "https://github.com/grpc/grpc-swift-protobuf", from: "2.4.1"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        // App side: no third-party packages.
+        .target(name: "FleetTokens", swiftSettings: settings),
+        .target(name: "FleetTokenClient", dependencies: ["FleetTokens"], swiftSettings: settings),
+        .target(name: "FleetDriver", dependencies: ["FleetTokenClient", "FleetTokens"], swiftSettings: settings),
+        .target(name: "FleetConsumer", dependencies: ["FleetTokenClient", "FleetTokens"], swiftSettings: settings),
+
+        // Server side.
+        .target(
+            name: "FleetSigning",
+            dependencies: ["FleetTokens", server("Crypto", "swift-crypto"), server("CryptoExtras", "swift-crypto")],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "FleetEngineAPI",
+            dependencies: [
+                "FleetSigning",
+                "FleetTokens",
+                server("GRPCCore", "grpc-swift-2"),
+                server("GRPCProtobuf", "grpc-swift-protobuf"),
+                server("SwiftProtobuf", "swift-protobuf"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "FleetTokenServer",
+            dependencies: [
+                "FleetSigning",
+                "FleetTokens",
+                server("HTTPTypes", "swift-http-types"),
+                server("Hummingbird", "hummingbird"),
+                server("Logging", "swift-log"),
+                server("NIOCore", "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "FleetEngine",
+            dependencies: [
+                "FleetEngineAPI",
+                "FleetSigning",
+                "FleetTokens",
+                server("GRDB", "GRDB.swift"),
+                server("GRPCCore", "grpc-swift-2"),
+                server("GRPCNIOTransportHTTP2Posix", "grpc-swift-nio-transport"),
+                server("GRPCProtobuf", "grpc-swift-protobuf"),
+                server("HTTPTypes", "swift-http-types"),
+                server("Hummingbird", "hummingbird"),
+                server("Logging", "swift-log"),
+                server("NIOCore", "swift-nio"),
+                server("ServiceLifecycle", "swift-service-lifecycle"),
+                server("SwiftProtobuf", "swift-protobuf"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "fleetpass",
+            dependencies: [
+                "FleetConsumer",
+                "FleetDriver",
+                "FleetEngine",
+                "FleetSigning",
+                "FleetTokenClient",
+                "FleetTokenServer",
+                "FleetTokens",
+                server("ArgumentParser", "swift-argument-parser"),
+                server("HTTPTypes", "swift-http-types"),
+                server("Hummingbird", "hummingbird"),
+                server("Logging", "swift-log"),
+                server("NIOCore", "swift-nio"),
+                server("ServiceLifecycle", "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+
+        // Tests.
+        .target(
+            name: "FleetTestSupport",
+            dependencies: ["FleetTokenClient", "FleetTokens"],
+            swiftSettings: settings
+        ),
+        .testTarget(name: "FleetTokensTests", dependencies: ["FleetTokens"], swiftSettings: settings),
+        .testTarget(
+            name: "FleetSigningTests",
+            dependencies: ["FleetSigning", "FleetTokens", server("CryptoExtras", "swift-crypto")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "FleetTokenClientTests",
+            dependencies: ["FleetTestSupport", "FleetTokenClient", "FleetTokens"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "FleetDriverTests",
+            dependencies: ["FleetDriver", "FleetTestSupport", "FleetTokenClient", "FleetTokens"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "FleetConsumerTests",
+            dependencies: ["FleetConsumer", "FleetTestSupport", "FleetTokenClient", "FleetTokens"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "FleetTokenServerTests",
+            dependencies: [
+                "FleetSigning",
+                "FleetTokenServer",
+                "FleetTokens",
+                server("Hummingbird", "hummingbird"),
+                server("HummingbirdTesting", "hummingbird"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "FleetEngineTests",
+            dependencies: [
+                "FleetEngine",
+                "FleetEngineAPI",
+                "FleetSigning",
+                "FleetTokens",
+                server("GRPCCore", "grpc-swift-2"),
+                server("GRPCNIOTransportHTTP2Posix", "grpc-swift-nio-transport"),
+                server("GRPCProtobuf", "grpc-swift-protobuf"),
+                server("Hummingbird", "hummingbird"),
+                server("HummingbirdTesting", "hummingbird"),
+                server("SwiftProtobuf", "swift-protobuf"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "FleetpassTests",
+            dependencies: ["fleetpass"],
+            swiftSettings: settings
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

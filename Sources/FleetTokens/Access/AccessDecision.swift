@@ -1,0 +1,116 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+extension AccessRequest {
+    /// Decides whether an account's role permits the call.
+    ///
+    /// - Throws: ``TokenRefusal`` with ``TokenRefusal/Reason/roleLacksPermission``.
+    public func checkPermission(of role: Role) throws(TokenRefusal) {
+        let permissions = role.permissions
+        for row in AccessRule.rows(for: self.method, maskedFields: self.maskedFields) {
+            guard row.permissions.isSubset(of: permissions) else {
+                let lacking = row.permissions.subtracting(permissions).map { "fleetengine.\($0.rawValue)" }.sorted()
+                throw .permissionDenied(
+                    .roleLacksPermission,
+                    "The role \(role) lacks \(lacking.joined(separator: " and ")) for \(self.method.name)"
+                        + "\(row.fields == .all ? "" : " with this update mask").",
+                    fix: "Call the method with a token signed by an account whose role permits it; see the matrix."
+                )
+            }
+        }
+    }
+
+    /// Decides whether the claims reach what the call addresses.
+    ///
+    /// A role that may take every action of a service (an admin's) needs no claims. The refusal's text is the same
+    /// whether or not the resource exists.
+    ///
+    /// - Throws: ``TokenRefusal`` with ``TokenRefusal/Reason/claimsMissing`` or ``TokenRefusal/Reason/claimMismatch``.
+    public func checkCoverage(of claims: AuthorizationClaims?, role: Role?) throws(TokenRefusal) {
+        let rows = AccessRule.rows(for: self.method, maskedFields: self.maskedFields)
+        if let role, Self.needsNoClaims(role, rows: rows) { return }
+        guard let claims, !claims.isEmpty else {
+            throw .permissionDenied(
+                .claimsMissing,
+                "The token has no authorization claims, and the role of its account needs them.",
+                fix: "Mint the token with the claim that names the resource, or sign with an admin account."
+            )
+        }
+        for row in rows where !self.isCovered(by: claims, for: row.claim) {
+            throw .permissionDenied(
+                .claimMismatch,
+                "The token's claims do not reach what \(self.method.name) addresses: \(row.claim.requirement).",
+                fix: "Mint a token for that very id."
+            )
+        }
+    }
+
+    private static func needsNoClaims(_ role: Role, rows: [AccessRule]) -> Bool {
+        let permissions = role.permissions
+        return rows.allSatisfy { row in
+            row.permissions.allSatisfy { permission in
+                permission.allActions.map(permissions.contains) ?? false
+            }
+        }
+    }
+
+    private func isCovered(by claims: AuthorizationClaims, for claim: AccessRule.Claim) -> Bool {
+        func covers<ID>(_ scope: Scope<ID>?, _ id: ID?) -> Bool {
+            guard let scope, let id else { return false }
+            return scope.covers(id)
+        }
+        return switch claim {
+        case .none: true
+        case .vehicle: covers(claims.vehicle, self.vehicle)
+        case .everyVehicle: claims.vehicle == .any
+        case .vehicleSearched: claims.vehicle == .any || covers(claims.vehicle, self.vehicle)
+        case .trip: covers(claims.trip, self.trip)
+        case .tripOrItsVehicle:
+            // The wildcard reaches a trip that is assigned to no vehicle as well.
+            covers(claims.trip, self.trip) || claims.vehicle == .any || covers(claims.vehicle, self.vehicleOfTrip)
+        case .tripSearchedFor: self.trip.map { claims.trip?.covers($0) ?? true } ?? true
+        case .deliveryVehicle: covers(claims.deliveryVehicle, self.deliveryVehicle)
+        case .everyDeliveryVehicle: claims.deliveryVehicle == .any
+        case .task: covers(claims.task, self.tasks.first)
+        case .everyTask: claims.task == .any
+        case .taskList: claims.taskList.map { $0.covers(self.tasks) } ?? false
+        case .tracking: covers(claims.tracking, self.tracking)
+        }
+    }
+}
+
+extension AccessRule.Claim {
+    /// What must hold, in words.
+    public var requirement: String {
+        switch self {
+        case .none: "no claim is needed"
+        case .vehicle: "vehicleid must be the vehicle's id or the wildcard"
+        case .everyVehicle: "vehicleid must be the wildcard"
+        case .vehicleSearched: "vehicleid must be the id of the vehicle searched by, or the wildcard"
+        case .trip: "tripid must be the trip's id or the wildcard"
+        case .tripOrItsVehicle: "tripid must be the trip's id, or vehicleid the vehicle that the trip is assigned to"
+        case .tripSearchedFor: "tripid must be the id of the trip searched for"
+        case .deliveryVehicle: "deliveryvehicleid must be the delivery vehicle's id or the wildcard"
+        case .everyDeliveryVehicle: "deliveryvehicleid must be the wildcard"
+        case .task: "taskid must be the task's id or the wildcard"
+        case .everyTask: "taskid must be the wildcard"
+        case .taskList: "taskids must list every task of the batch, or be the wildcard alone"
+        case .tracking: "trackingid must be the tracking id or the wildcard"
+        }
+    }
+}
+
+extension Permission {
+    /// The permission that, held beside this one, frees the account from claims.
+    var allActions: Permission? {
+        switch self.rawValue.prefix(while: { $0 != "." }) {
+        case "vehicles": .vehiclesAllowAllActions
+        case "trips", "billabletrips": .tripsAllowAllActions
+        case "deliveryvehicles": .deliveryVehiclesAllowAllActions
+        case "tasks": .tasksAllowAllActions
+        case "tasktrackinginfo": .taskTrackingInfoAllowAllActions
+        default: nil
+        }
+    }
+}

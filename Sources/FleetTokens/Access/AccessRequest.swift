@@ -1,0 +1,61 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a call addresses, as far as access depends on it.
+public struct AccessRequest: Hashable, Sendable {
+    /// The RPC.
+    public var method: FleetMethod
+    /// The provider in the request's `name` or `parent`.
+    public var provider: ProviderID
+    /// The vehicle addressed, created, or (SearchTrips) searched by.
+    public var vehicle: VehicleID?
+    /// The trip addressed, created, or (SearchVehicles) searched for.
+    public var trip: TripID?
+    /// The vehicle that ``trip`` is assigned to, where it exists and has one: a driver reaches the trips of its vehicle.
+    public var vehicleOfTrip: VehicleID?
+    /// The delivery vehicle addressed or created.
+    public var deliveryVehicle: DeliveryVehicleID?
+    /// The task addressed or created, or all tasks of a batch.
+    public var tasks: [TaskID]
+    /// The tracking id looked up.
+    public var tracking: TrackingID?
+    /// The paths of the update mask, in either spelling.
+    public var maskedFields: [String]
+
+    /// Describes a call.
+    public init(
+        method: FleetMethod,
+        provider: ProviderID,
+        vehicle: VehicleID? = nil,
+        trip: TripID? = nil,
+        vehicleOfTrip: VehicleID? = nil,
+        deliveryVehicle: DeliveryVehicleID? = nil,
+        tasks: [TaskID] = [],
+        tracking: TrackingID? = nil,
+        maskedFields: [String] = []
+    ) {
+        self.method = method
+        self.provider = provider
+        self.vehicle = vehicle
+        self.trip = trip
+        self.vehicleOfTrip = vehicleOfTrip
+        self.deliveryVehicle = deliveryVehicle
+        self.tasks = tasks
+        self.tracking = tracking
+        self.maskedFields = maskedFields
+    }
+
+    /// Describes a call by the name of the resource it addresses.
+    public init(method: FleetMethod, resource: ResourceName, maskedFields: [String] = []) {
+        self.init(method: method, provider: resource.provider, maskedFields: maskedFields)
+        switch resource {
+        case .provider: break
+        case .vehicle(_, let id): self.vehicle = id
+        case .trip(_, let id), .billableTrip(_, let id): self.trip = id
+        case .deliveryVehicle(_, let id): self.deliveryVehicle = id
+        case .task(_, let id): self.tasks = [id]
+        case .taskTrackingInfo(_, let id): self.tracking = id
+        }
+    }
+}

@@ -1,0 +1,161 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+/// One row of the permission matrix: what a method, or some masked fields of it, takes.
+public struct AccessRule: Hashable, Sendable {
+    /// Which calls of the method the row is for.
+    public enum Fields: Hashable, Sendable {
+        /// Every call.
+        case all
+        /// Calls whose mask names one of these top-level fields.
+        case only(Set<String>)
+        /// Calls whose mask names a field that no other row of the method lists.
+        case others
+    }
+
+    /// Which claim must reach what the call addresses.
+    public enum Claim: String, Hashable, Sendable {
+        /// None: the permission is enough.
+        case none
+        /// `vehicleid` covers the vehicle.
+        case vehicle
+        /// `vehicleid` is the wildcard.
+        case everyVehicle
+        /// `vehicleid` covers the vehicle searched by; the wildcard where the search names none.
+        case vehicleSearched
+        /// `tripid` covers the trip.
+        case trip
+        /// `tripid` covers the trip, or `vehicleid` covers the vehicle it is assigned to.
+        case tripOrItsVehicle
+        /// `tripid`, where the token has one, covers the trip that the search names, where it names one.
+        case tripSearchedFor
+        /// `deliveryvehicleid` covers the delivery vehicle.
+        case deliveryVehicle
+        /// `deliveryvehicleid` is the wildcard.
+        case everyDeliveryVehicle
+        /// `taskid` covers the task.
+        case task
+        /// `taskid` is the wildcard.
+        case everyTask
+        /// `taskids` covers every task of the batch.
+        case taskList
+        /// `trackingid` covers the tracking id.
+        case tracking
+    }
+
+    /// The method.
+    public let method: FleetMethod
+    /// The masked fields the row is for.
+    public let fields: Fields
+    /// The permissions the role must hold, all of them.
+    public let permissions: Set<Permission>
+    /// The claim the token must carry.
+    public let claim: Claim
+
+    private init(_ method: FleetMethod, _ permissions: Permission..., claim: Claim) {
+        self.method = method
+        self.fields = .all
+        self.permissions = Set(permissions)
+        self.claim = claim
+    }
+
+    private init(_ method: FleetMethod, _ fields: Fields, _ permissions: Permission..., claim: Claim) {
+        self.method = method
+        self.fields = fields
+        self.permissions = Set(permissions)
+        self.claim = claim
+    }
+}
+
+extension AccessRule {
+    /// The permission matrix of both services, the only thing that decides access.
+    ///
+    /// Permissions of a method are mapped by name from the IAM reference; the location fields of the vehicles are those
+    /// the driver SDK was recorded sending. Denials of the published validation scripts are all met.
+    public static let matrix: [AccessRule] = [
+        AccessRule(.createVehicle, .vehiclesCreate, claim: .vehicle),
+        AccessRule(.getVehicle, .vehiclesGet, claim: .vehicle),
+        AccessRule(.updateVehicle, .only(vehicleLocationFields), .vehiclesUpdateLocation, claim: .vehicle),
+        AccessRule(.updateVehicle, .others, .vehiclesUpdate, claim: .vehicle),
+        AccessRule(.updateVehicleAttributes, .vehiclesUpdate, claim: .vehicle),
+        AccessRule(.deleteVehicle, .vehiclesDelete, claim: .vehicle),
+        AccessRule(.listVehicles, .vehiclesList, claim: .everyVehicle),
+        AccessRule(.searchVehicles, .vehiclesSearch, claim: .tripSearchedFor),
+        AccessRule(.createTrip, .tripsCreate, claim: .trip),
+        AccessRule(.getTrip, .tripsGet, claim: .tripOrItsVehicle),
+        AccessRule(.updateTrip, .only(["trip_status"]), .tripsUpdate, .tripsUpdateState, claim: .tripOrItsVehicle),
+        AccessRule(.updateTrip, .others, .tripsUpdate, claim: .tripOrItsVehicle),
+        AccessRule(.deleteTrip, .tripsDelete, claim: .trip),
+        AccessRule(.searchTrips, .tripsSearch, claim: .vehicleSearched),
+        AccessRule(.reportBillableTrip, .billableTripsReport, claim: .trip),
+        AccessRule(.createDeliveryVehicle, .deliveryVehiclesCreate, claim: .deliveryVehicle),
+        AccessRule(.getDeliveryVehicle, .deliveryVehiclesGet, claim: .deliveryVehicle),
+        AccessRule(
+            .updateDeliveryVehicle, .only(deliveryVehicleLocationFields), .deliveryVehiclesUpdateLocation,
+            claim: .deliveryVehicle
+        ),
+        AccessRule(
+            .updateDeliveryVehicle, .only(["remaining_vehicle_journey_segments"]),
+            .deliveryVehiclesUpdateVehicleStops, claim: .deliveryVehicle
+        ),
+        AccessRule(.updateDeliveryVehicle, .others, .deliveryVehiclesUpdate, claim: .deliveryVehicle),
+        AccessRule(.deleteDeliveryVehicle, .deliveryVehiclesDelete, claim: .deliveryVehicle),
+        AccessRule(.listDeliveryVehicles, .deliveryVehiclesList, claim: .everyDeliveryVehicle),
+        AccessRule(.createTask, .tasksCreate, claim: .task),
+        AccessRule(.batchCreateTasks, .tasksCreate, claim: .taskList),
+        AccessRule(.getTask, .tasksGet, claim: .task),
+        AccessRule(.updateTask, .tasksUpdate, claim: .task),
+        AccessRule(.deleteTask, .tasksDelete, claim: .task),
+        AccessRule(.listTasks, .tasksList, claim: .everyTask),
+        AccessRule(.getTaskTrackingInfo, .taskTrackingInfoGet, claim: .tracking),
+    ]
+
+    /// The fields of a vehicle that its driver reports.
+    public static let vehicleLocationFields: Set<String> = [
+        "last_location", "past_locations", "vehicle_state", "device_settings", "navigation_status",
+        "current_route_segment", "current_route_segment_end_point", "current_route_segment_traffic",
+        "eta_to_first_waypoint", "remaining_time_seconds", "remaining_distance_meters",
+    ]
+
+    /// The fields of a delivery vehicle that its driver reports.
+    public static let deliveryVehicleLocationFields: Set<String> = [
+        "last_location", "past_locations", "navigation_status", "current_route_segment",
+        "current_route_segment_end_point", "remaining_distance_meters", "remaining_duration",
+    ]
+
+    /// The rows of one method.
+    static let byMethod = Dictionary(grouping: matrix, by: \.method)
+
+    /// The rows that a call must meet: all rows its mask touches, or the method's first row when the mask is empty
+    /// (an empty mask is refused later, as an argument).
+    public static func rows(for method: FleetMethod, maskedFields: [String]) -> [AccessRule] {
+        let rows = self.byMethod[method] ?? []
+        guard rows.count > 1 else { return rows }
+        let fields = Set(maskedFields.map(Self.topLevelField))
+        guard !fields.isEmpty else { return Array(rows.prefix(1)) }
+        let listed = rows.reduce(into: Set<String>()) { listed, row in
+            if case .only(let names) = row.fields { listed.formUnion(names) }
+        }
+        return rows.filter { row in
+            switch row.fields {
+            case .all: true
+            case .only(let names): !names.isDisjoint(with: fields)
+            case .others: !fields.isSubset(of: listed)
+            }
+        }
+    }
+
+    /// The first segment of a mask path in snake case: `lastLocation.heading` is `last_location`.
+    static func topLevelField(_ path: String) -> String {
+        var name = ""
+        for character in path.prefix(while: { $0 != "." }) {
+            if character.isASCII, character.isUppercase {
+                name += "_" + character.lowercased()
+            } else {
+                name.append(character)
+            }
+        }
+        return name
+    }
+}

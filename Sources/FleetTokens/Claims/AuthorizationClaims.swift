@@ -1,0 +1,158 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+/// The private claims of a Fleet Engine token: which resources it reaches.
+///
+/// They travel in the payload's `authorization` object under the lower-case keys `vehicleid`, `tripid`,
+/// `deliveryvehicleid`, `taskid`, `taskids` and `trackingid`. The combination rules of the JWT guide are checked on
+/// construction: `taskids` stands alone; a `trackingid` for one shipment is not combined with the other claims of the
+/// scheduled-tasks service (a reader's token that holds only wildcards is the one exception, because the service's
+/// own library mints it).
+public struct AuthorizationClaims: Hashable, Sendable {
+    /// The vehicle of an on-demand driver; `vehicleid`.
+    public let vehicle: Scope<VehicleID>?
+    /// The trip of an on-demand consumer; `tripid`.
+    public let trip: Scope<TripID>?
+    /// The vehicle of a delivery driver; `deliveryvehicleid`.
+    public let deliveryVehicle: Scope<DeliveryVehicleID>?
+    /// One scheduled task; `taskid`.
+    public let task: Scope<TaskID>?
+    /// The tasks a batch creation may name; `taskids`.
+    public let taskList: TaskListScope?
+    /// The shipment of a delivery consumer; `trackingid`.
+    public let tracking: Scope<TrackingID>?
+    /// Further claims of a custom token, which the engine ignores.
+    public let additional: [String: String]
+
+    /// Combines claims.
+    ///
+    /// - Throws: ``TokenError`` with ``TokenError/Code/invalidClaims`` when the combination is not allowed.
+    public init(
+        vehicle: Scope<VehicleID>? = nil,
+        trip: Scope<TripID>? = nil,
+        deliveryVehicle: Scope<DeliveryVehicleID>? = nil,
+        task: Scope<TaskID>? = nil,
+        taskList: TaskListScope? = nil,
+        tracking: Scope<TrackingID>? = nil,
+        additional: [String: String] = [:]
+    ) throws(TokenError) {
+        func invalid(_ message: String) -> TokenError { TokenError(code: .invalidClaims, message: message) }
+        if let taskList {
+            guard deliveryVehicle == nil, task == nil, tracking == nil, vehicle == nil, trip == nil else {
+                throw invalid("taskids stands alone; remove the other claims or mint a second token.")
+            }
+            if case .only(let ids) = taskList, ids.isEmpty {
+                throw invalid("taskids is empty; list every task of the batch, or the wildcard alone.")
+            }
+        }
+        if case .only = tracking, deliveryVehicle != nil || task != nil {
+            throw invalid("trackingid is not combined with deliveryvehicleid or taskid; mint a token for each.")
+        }
+        if tracking == .any, ![nil, .any].contains(deliveryVehicle) || ![nil, .any].contains(task) {
+            throw invalid("A wildcard trackingid is combined with wildcards only.")
+        }
+        for key in additional.keys where Key(rawValue: key) != nil {
+            throw invalid("\"\(key)\" is a claim of its own; set it by its name, not as an additional claim.")
+        }
+        self.vehicle = vehicle
+        self.trip = trip
+        self.deliveryVehicle = deliveryVehicle
+        self.task = task
+        self.taskList = taskList
+        self.tracking = tracking
+        self.additional = additional
+    }
+
+    /// Whether nothing is claimed at all.
+    public var isEmpty: Bool {
+        self.vehicle == nil && self.trip == nil && self.deliveryVehicle == nil && self.task == nil
+            && self.taskList == nil && self.tracking == nil && self.additional.isEmpty
+    }
+
+    /// The keys of the `authorization` object.
+    enum Key: String, CaseIterable {
+        case vehicleid, tripid, deliveryvehicleid, taskid, taskids, trackingid
+    }
+}
+
+// MARK: - JSON
+
+extension AuthorizationClaims {
+    /// The `authorization` object.
+    package var json: JSONValue {
+        var object: [String: JSONValue] = self.additional.mapValues { .string($0) }
+        func put<Kind>(_ scope: Scope<FleetID<Kind>>?, _ key: Key) {
+            switch scope {
+            case .only(let id): object[key.rawValue] = .string(id.value)
+            case .any: object[key.rawValue] = .string("*")
+            case nil: break
+            }
+        }
+        put(self.vehicle, .vehicleid)
+        put(self.trip, .tripid)
+        put(self.deliveryVehicle, .deliveryvehicleid)
+        put(self.task, .taskid)
+        put(self.tracking, .trackingid)
+        switch self.taskList {
+        case .only(let ids): object[Key.taskids.rawValue] = .array(ids.map { .string($0.value) })
+        case .any: object[Key.taskids.rawValue] = .array([.string("*")])
+        case nil: break
+        }
+        return .object(object)
+    }
+
+    /// Reads the `authorization` object of a token.
+    ///
+    /// Unknown claims with a string value are kept in ``additional``; others are ignored, as nothing depends on them.
+    ///
+    /// - Throws: ``TokenError`` with ``TokenError/Code/invalidClaims`` or ``TokenError/Code/invalidIdentifier``.
+    package init(json object: [String: JSONValue]) throws(TokenError) {
+        func wrongType(_ key: String, _ wanted: String) -> TokenError {
+            TokenError(code: .invalidClaims, message: "The claim \(key) is not \(wanted).")
+        }
+        func scope<Kind>(_ key: Key) throws(TokenError) -> Scope<FleetID<Kind>>? {
+            guard let value = object[key.rawValue] else { return nil }
+            guard case .string(let text) = value else { throw wrongType(key.rawValue, "a string") }
+            return text == "*" ? .any : .only(try FleetID<Kind>(checking: text))
+        }
+        var taskList: TaskListScope?
+        if let value = object[Key.taskids.rawValue] {
+            guard case .array(let items) = value else { throw wrongType("taskids", "an array of strings") }
+            var texts: [String] = []
+            for item in items {
+                guard case .string(let text) = item else { throw wrongType("taskids", "an array of strings") }
+                texts.append(text)
+            }
+            if texts == ["*"] {
+                taskList = .any
+            } else {
+                var ids: [TaskID] = []
+                for text in texts { ids.append(try TaskID(checking: text)) }
+                taskList = .only(ids)
+            }
+        }
+        var additional: [String: String] = [:]
+        for (key, value) in object where Key(rawValue: key) == nil {
+            if case .string(let text) = value { additional[key] = text }
+        }
+        try self.init(
+            vehicle: scope(.vehicleid),
+            trip: scope(.tripid),
+            deliveryVehicle: scope(.deliveryvehicleid),
+            task: scope(.taskid),
+            taskList: taskList,
+            tracking: scope(.trackingid),
+            additional: additional
+        )
+    }
+}
+
+// MARK: - Words
+
+extension AuthorizationClaims {
+    /// The claims as one line of JSON, for logs and explanations.
+    public var summary: String {
+        String(decoding: self.json.serialized, as: UTF8.self)
+    }
+}

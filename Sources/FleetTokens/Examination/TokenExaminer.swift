@@ -1,0 +1,231 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import Foundation
+
+/// Checks tokens against the rules of Fleet Engine, in one fixed order, with keys and time given by the caller.
+///
+/// The same steps serve a verifier, which stops at the first rule that does not hold, and an explanation, which goes on
+/// as far as it can: see ``explain(_:request:keys:now:)``.
+public struct TokenExaminer: Hashable, Sendable {
+    /// The time rules in force.
+    public var timeRules: TokenTimeRules
+
+    /// Makes an examiner.
+    public init(timeRules: TokenTimeRules = TokenTimeRules()) {
+        self.timeRules = timeRules
+    }
+
+    /// Checks everything a token says of itself.
+    ///
+    /// - Parameters:
+    ///   - token: The compact JWS as it was received.
+    ///   - keys: The keys that are trusted.
+    ///   - now: The verifier's time.
+    /// - Returns: The payload, and the account and key that vouch for it.
+    /// - Throws: ``TokenRefusal`` for the first rule that does not hold.
+    public func examine(_ token: String, keys: any TokenKeys, now: Date) throws(TokenRefusal) -> ExaminedToken {
+        var recorder = CheckRecorder(mode: .stopAtRefusal)
+        let examination = try self.examine(token, keys: keys, now: now, recording: &recorder)
+        guard let account = examination.account, let key = examination.key else {
+            // The recorder throws at the first refusal, so a key was found; kept as an error rather than a trap.
+            throw .unauthenticated(.keyUnknown, "No trusted key was found.", fix: "Trust the signer's key.")
+        }
+        return ExaminedToken(claims: examination.claims, account: account, keyID: key.id)
+    }
+
+    /// What the steps found, as far as they got.
+    struct Examination {
+        var claims: TokenClaims
+        var key: (any TokenKey)?
+        var account: TrustedAccount?
+    }
+
+    func examine(
+        _ token: String, keys: (any TokenKeys)?, now: Date, recording recorder: inout CheckRecorder
+    ) throws(TokenRefusal) -> Examination {
+        let jws = try CompactJWS.read(token, recording: &recorder)
+        let key = try self.findKey(for: jws, in: keys, recording: &recorder)
+        let claims = try TokenClaims.read(jws.payload, recording: &recorder)
+
+        try recorder.require(
+            .issuer,
+            claims.issuer == claims.subject && (key?.account.map { $0.email == claims.issuer } ?? true),
+            found: claims.issuer,
+            .unauthenticated(
+                .issuerMismatch,
+                claims.issuer == claims.subject
+                    ? "The token's iss is not the account that owns the signing key."
+                    : "The token's sub differs from its iss.",
+                fix: "Set iss and sub to the e-mail of the service account that signs."
+            )
+        )
+        try recorder.require(
+            .audience,
+            claims.audience == TokenClaims.audience,
+            found: claims.audience,
+            .unauthenticated(
+                .audienceMismatch,
+                "The token's aud is not \(TokenClaims.audience).",
+                fix: "Set aud to \(TokenClaims.audience), with the final slash, as one string."
+            )
+        )
+        try self.checkTimes(of: claims, now: now, recording: &recorder)
+        let account = key.map { $0.account ?? TrustedAccount(email: claims.issuer) }
+        return Examination(claims: claims, key: key, account: account)
+    }
+
+    private func findKey(
+        for jws: CompactJWS, in keys: (any TokenKeys)?, recording recorder: inout CheckRecorder
+    ) throws(TokenRefusal) -> (any TokenKey)? {
+        guard let keys else {
+            recorder.skip(.key, why: "no keys were given")
+            recorder.skip(.signature, why: "no keys were given")
+            return nil
+        }
+        let candidates: [any TokenKey]
+        if let id = jws.keyID {
+            candidates = keys.keys(withID: id)
+        } else if let issuer = (try? JSONValue(parsing: jws.payload))?.object?["iss"]?.string {
+            // Google's remote signers send no kid. Only the claimed issuer's own keys are tried, and few of them.
+            candidates = keys.keys(ofAccount: issuer)
+        } else {
+            candidates = []
+        }
+        try recorder.require(
+            .key,
+            !candidates.isEmpty,
+            found: jws.keyID.map { "kid \($0.prefix(64))" } ?? "no kid; the issuer's keys",
+            .unauthenticated(
+                .keyUnknown,
+                jws.keyID == nil
+                    ? "The token has no kid, and its issuer has no trusted key."
+                    : "The token's kid names no trusted key.",
+                fix: "Sign with a key that is registered for the service account, and not yet withdrawn."
+            )
+        )
+        let key = candidates.prefix(3).first { $0.isValidSignature(jws.signature, for: jws.signingInput) }
+        if candidates.isEmpty {
+            recorder.skip(.signature, why: "no key was found")
+        } else {
+            try recorder.require(
+                .signature,
+                key != nil,
+                found: "RS256 by \(key?.id.prefix(64) ?? "")",
+                .unauthenticated(
+                    .signatureInvalid,
+                    "The token's signature does not fit the key.",
+                    fix: "Send the token unchanged, signed by the account that it names."
+                )
+            )
+        }
+        return key
+    }
+
+    private func checkTimes(
+        of claims: TokenClaims, now: Date, recording recorder: inout CheckRecorder
+    ) throws(TokenRefusal) {
+        let now = Int64(now.timeIntervalSince1970.rounded(.down))
+        let tolerance = self.timeRules.issuedAtTolerance.components.seconds
+        let lifetime = self.timeRules.maximumLifetime.components.seconds
+        let leeway = self.timeRules.leeway.components.seconds
+        try recorder.require(
+            .issuedAt,
+            claims.issuedAt <= now + tolerance && claims.issuedAt >= now - lifetime - tolerance,
+            found: "\(now - claims.issuedAt) s ago",
+            claims.issuedAt > now
+                ? .unauthenticated(
+                    .tokenNotYetValid,
+                    "The token's iat lies \(claims.issuedAt - now) s ahead; at most \(tolerance) s are tolerated.",
+                    fix: "Set the clock of the signing server, or backdate iat by a few minutes."
+                )
+                : .unauthenticated(
+                    .tokenTooOld,
+                    "The token's iat lies \(now - claims.issuedAt) s back; no token lives that long.",
+                    fix: "Mint a new token with iat near the present."
+                )
+        )
+        try recorder.require(
+            .expiry,
+            claims.expiresAt + leeway > now,
+            found: "\(claims.expiresAt - now) s left",
+            .unauthenticated(
+                .tokenExpired,
+                "The token expired \(now - claims.expiresAt) s ago.",
+                fix: "Fetch a new token, and refresh while 5 minutes are left."
+            )
+        )
+        try recorder.require(
+            .expiryCeiling,
+            claims.expiresAt <= now + lifetime + leeway && claims.expiresAt - claims.issuedAt <= lifetime + tolerance,
+            found: "lifetime \(claims.expiresAt - claims.issuedAt) s",
+            .unauthenticated(
+                .tokenExpiresTooLate,
+                "The token's exp lies \(claims.expiresAt - now) s ahead; at most \(lifetime) s are allowed.",
+                fix: "Set exp to iat + 3600 s, and backdate iat so that a slow verifier's clock does not refuse it."
+            )
+        )
+    }
+}
+
+// MARK: - Payload
+
+extension TokenClaims {
+    /// The range of times that are read, in Unix seconds, so that no sum can overflow: up to the year 9999.
+    private static let timeRange: ClosedRange<Int64> = 0...253_402_300_799
+
+    static func read(_ payload: [UInt8], recording recorder: inout CheckRecorder) throws(TokenRefusal) -> TokenClaims {
+        let object: [String: JSONValue]
+        do throws(TokenError) {
+            guard let members = try JSONValue(parsing: payload).object else {
+                throw TokenError(code: .invalidJSON, message: "It is not an object.")
+            }
+            object = members
+        } catch {
+            throw recorder.refuse(.payload, .malformed("The token's payload is not strict JSON. \(error.message)"))
+        }
+        func text(_ key: String) throws(TokenRefusal) -> String {
+            guard let text = object[key]?.string, !text.isEmpty else {
+                throw .malformed("The token's \(key) is not a string.")
+            }
+            return text
+        }
+        func time(_ key: String) throws(TokenRefusal) -> Int64 {
+            guard let time = object[key]?.integer, Self.timeRange.contains(time) else {
+                throw .malformed("The token's \(key) is not a whole number of Unix seconds.")
+            }
+            return time
+        }
+        var claims: TokenClaims
+        do throws(TokenRefusal) {
+            claims = try TokenClaims(
+                account: text("iss"), issuedAt: time("iat"), expiresAt: time("exp"), authorization: nil)
+            claims.subject = try text("sub")
+            claims.audience = try text("aud")
+        } catch {
+            throw recorder.refuse(.payload, error)
+        }
+        recorder.pass(.payload, found: "JSON object with iss, sub, aud, iat, exp")
+
+        if let value = object["authorization"] {
+            do throws(TokenError) {
+                guard let members = value.object else {
+                    throw TokenError(code: .invalidClaims, message: "The claim authorization is not an object.")
+                }
+                claims.authorization = try AuthorizationClaims(json: members)
+            } catch {
+                throw recorder.refuse(
+                    .claims,
+                    .unauthenticated(
+                        .claimsInvalid,
+                        "The token's authorization claims break a rule. \(error.message)",
+                        fix: "Mint the token with the claims of its type only."
+                    )
+                )
+            }
+        }
+        recorder.pass(.claims, found: claims.authorization?.summary ?? "none")
+        return claims
+    }
+}

@@ -1,0 +1,114 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import Foundation
+
+/// Every check of a token against a call, in order, with the reason of each refusal and how to mend it.
+public struct TokenExplanation: Hashable, Sendable {
+    /// The checks, one for each ``TokenRule``.
+    public let checks: [TokenCheck]
+    /// The payload, where it could be read; not vouched for unless the signature check passed.
+    public let claims: TokenClaims?
+
+    /// The first refusal, which is the one the engine answers with; `nil` when the call is allowed.
+    public var refusal: TokenRefusal? {
+        for check in self.checks {
+            if case .refused(let refusal) = check.outcome { return refusal }
+        }
+        return nil
+    }
+}
+
+extension TokenExaminer {
+    /// Explains what becomes of a token.
+    ///
+    /// Unlike ``examine(_:keys:now:)`` it goes on after a refusal, so that all faults show at once.
+    ///
+    /// - Parameters:
+    ///   - token: The compact JWS.
+    ///   - request: The call it is sent with; `nil` looks at the token alone.
+    ///   - keys: The keys that are trusted; `nil` leaves out signature, role and provider.
+    ///   - now: The time to judge by.
+    /// - Returns: One check for each rule, whether it was reached or not.
+    public func explain(
+        _ token: String, request: AccessRequest?, keys: (any TokenKeys)?, now: Date
+    ) -> TokenExplanation {
+        var recorder = CheckRecorder(mode: .explain)
+        // A throw means that nothing further can be looked at; the recorder holds the refusal.
+        let examination = try? self.examine(token, keys: keys, now: now, recording: &recorder)
+        if let request, let examination {
+            Self.explainAccess(of: examination, to: request, recording: &recorder)
+        }
+        let reached = Dictionary(recorder.checks.map { ($0.rule, $0) }) { first, second in
+            // A rule may be looked at in two places; a refusal outweighs a pass.
+            if case .passed = first.outcome { second } else { first }
+        }
+        let why = examination == nil ? "an earlier check stopped the reading" : "no call was given"
+        return TokenExplanation(
+            checks: TokenRule.allCases.map { reached[$0] ?? TokenCheck(rule: $0, outcome: .notReached(why)) },
+            claims: examination?.claims
+        )
+    }
+
+    private static func explainAccess(
+        of examination: Examination, to request: AccessRequest, recording recorder: inout CheckRecorder
+    ) {
+        func record(_ rule: TokenRule, found: String, _ body: () throws(TokenRefusal) -> Void) {
+            do throws(TokenRefusal) {
+                try body()
+                recorder.pass(rule, found: found)
+            } catch {
+                _ = recorder.refuse(rule, error)
+            }
+        }
+        let account = examination.account
+        if let role = account?.role {
+            record(.role, found: role.rawValue) { () throws(TokenRefusal) in }
+            record(.permission, found: "\(role) may call \(request.method.name)") { () throws(TokenRefusal) in
+                try request.checkPermission(of: role)
+            }
+        } else {
+            recorder.skip(.role, why: "the keys do not say which role the account holds")
+            recorder.skip(.permission, why: "the keys do not say which role the account holds")
+        }
+        if account?.provider != nil {
+            record(.provider, found: request.provider.value) { () throws(TokenRefusal) in
+                try request.checkProvider(of: account)
+            }
+        } else {
+            recorder.skip(.provider, why: "the keys do not say which provider the account belongs to")
+        }
+        record(.coverage, found: "the claims reach it") { () throws(TokenRefusal) in
+            try request.checkCoverage(of: examination.claims.authorization, role: account?.role)
+        }
+    }
+}
+
+extension AccessRequest {
+    /// Decides whether a token may make the call: provider, role, then claims.
+    ///
+    /// - Throws: ``TokenRefusal``, always with ``TokenRefusal/Status/permissionDenied``.
+    public func authorize(_ token: ExaminedToken) throws(TokenRefusal) {
+        guard let role = token.account.role else {
+            throw .permissionDenied(
+                .roleUnknown,
+                "The account that signed the token holds no Fleet Engine role.",
+                fix: "Register the account with a role."
+            )
+        }
+        try self.checkProvider(of: token.account)
+        try self.checkPermission(of: role)
+        try self.checkCoverage(of: token.claims.authorization, role: role)
+    }
+
+    func checkProvider(of account: TrustedAccount?) throws(TokenRefusal) {
+        guard account?.provider == self.provider else {
+            throw .permissionDenied(
+                .providerMismatch,
+                "The account that signed the token belongs to another provider than the request's.",
+                fix: "Use the provider id of the account's own project in the resource name."
+            )
+        }
+    }
+}

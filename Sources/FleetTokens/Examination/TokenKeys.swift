@@ -1,0 +1,69 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+/// A service account whose signature is trusted, and what it may sign for.
+public struct TrustedAccount: Hashable, Sendable {
+    /// The account's e-mail, which its tokens name as `iss` and `sub`.
+    public var email: String
+    /// The account's role; `nil` where only the signature matters.
+    public var role: Role?
+    /// The provider the account belongs to; `nil` where only the signature matters.
+    public var provider: ProviderID?
+
+    /// Describes an account.
+    public init(email: String, role: Role? = nil, provider: ProviderID? = nil) {
+        self.email = email
+        self.role = role
+        self.provider = provider
+    }
+}
+
+/// One public key that checks signatures.
+public protocol TokenKey: Sendable {
+    /// The key's id as tokens name it (`kid`).
+    var id: String { get }
+    /// The only account whose tokens the key may check; `nil` where the key's source does not say.
+    var account: TrustedAccount? { get }
+    /// Whether the RS256 signature fits the message.
+    func isValidSignature(_ signature: [UInt8], for message: [UInt8]) -> Bool
+}
+
+/// Finds the keys that may have signed a token.
+public protocol TokenKeys: Sendable {
+    /// The keys with this id. One is normal; a list, so that two accounts cannot displace each other's key.
+    func keys(withID id: String) -> [any TokenKey]
+    /// The keys of this account, newest first.
+    func keys(ofAccount email: String) -> [any TokenKey]
+}
+
+/// The time rules of a Fleet Engine token (JWT guide), and the clock slack allowed on top.
+public struct TokenTimeRules: Hashable, Sendable {
+    /// How far `iat` may lie ahead of the verifier's clock: 10 minutes.
+    public var issuedAtTolerance: Duration
+    /// How far ahead `exp` may lie: 1 hour.
+    public var maximumLifetime: Duration
+    /// Slack on `exp` in both directions; zero, as the service documents none.
+    public var leeway: Duration
+
+    /// Makes rules; the defaults are the documented ones.
+    public init(
+        issuedAtTolerance: Duration = .seconds(600),
+        maximumLifetime: Duration = .seconds(3600),
+        leeway: Duration = .zero
+    ) {
+        self.issuedAtTolerance = issuedAtTolerance
+        self.maximumLifetime = maximumLifetime
+        self.leeway = leeway
+    }
+}
+
+/// A token that met every rule of its own; what it may do is decided by ``AccessRequest``.
+public struct ExaminedToken: Hashable, Sendable {
+    /// The payload.
+    public let claims: TokenClaims
+    /// The account that signed; role and provider are `nil` where the key's source does not say.
+    public let account: TrustedAccount
+    /// The id of the key that signed.
+    public let keyID: String
+}

@@ -1,0 +1,53 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+/// The strict base64url of compact JWS (RFC 7515 §2): no padding, no white space, canonical last character.
+package enum Base64URL {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+    private static let values: [UInt8] = {
+        var table = [UInt8](repeating: 0xFF, count: 256)
+        for (value, character) in alphabet.enumerated() { table[Int(character)] = UInt8(value) }
+        return table
+    }()
+
+    /// The text for some bytes, as ASCII.
+    package static func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity((bytes.count * 4 + 2) / 3)
+        var buffer: UInt32 = 0
+        var bits = 0
+        for byte in bytes {
+            buffer = buffer << 8 | UInt32(byte)
+            bits += 8
+            while bits >= 6 {
+                bits -= 6
+                text.append(self.alphabet[Int(buffer >> UInt32(bits)) & 0x3F])
+            }
+        }
+        if bits > 0 { text.append(self.alphabet[Int(buffer << UInt32(6 - bits)) & 0x3F]) }
+        return text
+    }
+
+    /// The bytes of a text, or `nil` when the text is not exactly what ``encode(_:)`` writes.
+    package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+        guard text.count % 4 != 1 else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count * 3 / 4)
+        var buffer: UInt32 = 0
+        var bits = 0
+        for character in text {
+            let value = self.values[Int(character)]
+            guard value != 0xFF else { return nil }
+            buffer = buffer << 6 | UInt32(value)
+            bits += 6
+            if bits >= 8 {
+                bits -= 8
+                bytes.append(UInt8(truncatingIfNeeded: buffer >> UInt32(bits)))
+            }
+        }
+        // Bits left over from the last character must be zero, or two texts would mean the same bytes.
+        guard buffer & (1 << UInt32(bits) - 1) == 0 else { return nil }
+        return bytes
+    }
+}

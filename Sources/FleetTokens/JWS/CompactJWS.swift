@@ -1,0 +1,126 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+/// A token taken apart, with nothing in it trusted yet.
+///
+/// Reading checks the form only, in the order in which a verifier must: size, three parts, strict base64url, header
+/// JSON, algorithm, type, critical headers. The payload stays bytes until a signature holds.
+public struct CompactJWS: Hashable, Sendable {
+    /// The longest token that is read, in bytes; a Fleet Engine token has about 700.
+    public static let maximumBytes = 16 * 1024
+
+    /// The id of the key that signed; Google's own remote signers leave it out.
+    public let keyID: String?
+    /// The bytes that are signed: header, dot, payload, all in base64url.
+    public let signingInput: [UInt8]
+    /// The decoded payload, which nothing vouches for yet.
+    public let payload: [UInt8]
+    /// The decoded signature.
+    public let signature: [UInt8]
+
+    /// Takes a compact JWS apart.
+    ///
+    /// - Throws: ``TokenRefusal`` for the first rule that does not hold.
+    public init(_ token: String) throws(TokenRefusal) {
+        var recorder = CheckRecorder(mode: .stopAtRefusal)
+        self = try Self.read(token, recording: &recorder)
+    }
+
+    static func read(_ token: String, recording recorder: inout CheckRecorder) throws(TokenRefusal) -> Self {
+        let size = token.utf8.count
+        guard size <= Self.maximumBytes else {
+            throw recorder.refuse(
+                .size,
+                .unauthenticated(
+                    .tokenTooLarge,
+                    "The token has \(size) bytes; at most \(Self.maximumBytes) are read.",
+                    fix: "Send one compact JWS and nothing else in the Authorization header."
+                )
+            )
+        }
+        recorder.pass(.size, found: "\(size) bytes")
+
+        let parts = Array(token.utf8).split(
+            separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
+        guard parts.count == 3, parts.allSatisfy({ !$0.isEmpty }) else {
+            throw recorder.refuse(.form, .malformed("The token is not three non-empty parts with dots between them."))
+        }
+        recorder.pass(.form, found: "three parts")
+
+        guard let headerBytes = Base64URL.decode(parts[0]), let payload = Base64URL.decode(parts[1]),
+            let signature = Base64URL.decode(parts[2])
+        else {
+            throw recorder.refuse(
+                .encoding,
+                .malformed(
+                    "A part of the token is not base64url as RFC 7515 writes it (no padding, no other characters).")
+            )
+        }
+        recorder.pass(.encoding, found: "strict base64url")
+
+        let header: [String: JSONValue]
+        do throws(TokenError) {
+            guard let object = try JSONValue(parsing: headerBytes).object else {
+                throw TokenError(code: .invalidJSON, message: "It is not an object.")
+            }
+            header = object
+        } catch {
+            throw recorder.refuse(.header, .malformed("The token's header is not strict JSON. \(error.message)"))
+        }
+        recorder.pass(.header, found: "JSON object")
+
+        try Self.checkHeader(header, recording: &recorder)
+        return Self(
+            keyID: header["kid"]?.string,
+            signingInput: Array(parts[0]) + [UInt8(ascii: ".")] + parts[1],
+            payload: payload,
+            signature: signature
+        )
+    }
+
+    private static func checkHeader(
+        _ header: [String: JSONValue], recording recorder: inout CheckRecorder
+    ) throws(TokenRefusal) {
+        let algorithm = header["alg"]?.string
+        try recorder.require(
+            .algorithm,
+            algorithm == "RS256",
+            found: "RS256",
+            .unauthenticated(
+                .algorithmNotAllowed,
+                "The token's alg is \(algorithm.map { "\"\($0.prefix(32))\"" } ?? "missing"); Fleet Engine takes RS256.",
+                fix: "Sign with the service account's RSA key (RS256)."
+            )
+        )
+        try recorder.require(
+            .type,
+            header["typ"].map { $0.string?.uppercased() == "JWT" } ?? true,
+            found: header["typ"]?.string ?? "absent",
+            .malformed("The token's typ is not JWT.")
+        )
+        try recorder.require(
+            .critical,
+            header["crit"] == nil,
+            found: "none",
+            .unauthenticated(
+                .criticalHeader,
+                "The token names critical header parameters; none is supported.",
+                fix: "Leave crit out of the header."
+            )
+        )
+        try recorder.require(
+            .header,
+            header["kid"].map { $0.string.map { !$0.isEmpty && $0.utf8.count <= 256 } ?? false } ?? true,
+            found: nil,
+            .malformed("The token's kid is not a string of 1 to 256 bytes.")
+        )
+    }
+
+    private init(keyID: String?, signingInput: [UInt8], payload: [UInt8], signature: [UInt8]) {
+        self.keyID = keyID
+        self.signingInput = signingInput
+        self.payload = payload
+        self.signature = signature
+    }
+}

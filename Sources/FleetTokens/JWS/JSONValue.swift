@@ -1,0 +1,109 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+/// A JSON value, as tokens, key files and key sets hold them.
+///
+/// Reading is strict where leniency has been used against token verifiers: a repeated key, text after the value,
+/// invalid UTF-8, or nesting deeper than ``maximumDepth`` is an error. Writing is deterministic: keys are sorted, `/`
+/// is not escaped, and there is no white space, so equal values give equal bytes.
+package indirect enum JSONValue: Hashable, Sendable {
+    case null
+    case bool(Bool)
+    /// A number written without fraction or exponent that fits.
+    case integer(Int64)
+    /// Any other number; may be infinite when the text is out of range.
+    case double(Double)
+    case string(String)
+    case array([JSONValue])
+    case object([String: JSONValue])
+
+    /// Arrays and objects nested deeper than this are refused.
+    package static let maximumDepth = 16
+
+    /// Reads one JSON text.
+    ///
+    /// - Throws: ``TokenError`` with ``TokenError/Code/invalidJSON``.
+    package init(parsing bytes: some Collection<UInt8>) throws(TokenError) {
+        var reader = JSONReader(Array(bytes))
+        self = try reader.document()
+    }
+
+    /// The string, or `nil` for another kind of value.
+    package var string: String? {
+        if case .string(let text) = self { text } else { nil }
+    }
+
+    /// The integer, or `nil` for another kind of value.
+    package var integer: Int64? {
+        if case .integer(let number) = self { number } else { nil }
+    }
+
+    /// The object's members, or `nil` for another kind of value.
+    package var object: [String: JSONValue]? {
+        if case .object(let members) = self { members } else { nil }
+    }
+
+    /// The array's elements, or `nil` for another kind of value.
+    package var array: [JSONValue]? {
+        if case .array(let elements) = self { elements } else { nil }
+    }
+}
+
+// MARK: - Writing
+
+extension JSONValue {
+    /// The value as UTF-8 JSON.
+    package var serialized: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(256)
+        self.write(to: &bytes)
+        return bytes
+    }
+
+    private func write(to bytes: inout [UInt8]) {
+        switch self {
+        case .null: bytes += "null".utf8
+        case .bool(let value): bytes += (value ? "true" : "false").utf8
+        case .integer(let number): bytes += String(number).utf8
+        case .double(let number): bytes += (number.isFinite ? String(number) : "null").utf8
+        case .string(let text): Self.write(text, to: &bytes)
+        case .array(let elements):
+            bytes.append(UInt8(ascii: "["))
+            for (index, element) in elements.enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
+                element.write(to: &bytes)
+            }
+            bytes.append(UInt8(ascii: "]"))
+        case .object(let members):
+            bytes.append(UInt8(ascii: "{"))
+            for (index, key) in members.keys.sorted().enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
+                Self.write(key, to: &bytes)
+                bytes.append(UInt8(ascii: ":"))
+                members[key, default: .null].write(to: &bytes)
+            }
+            bytes.append(UInt8(ascii: "}"))
+        }
+    }
+
+    private static func write(_ text: String, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""): bytes += #"\""#.utf8
+            case UInt8(ascii: "\\"): bytes += #"\\"#.utf8
+            case 0x08: bytes += #"\b"#.utf8
+            case 0x09: bytes += #"\t"#.utf8
+            case 0x0A: bytes += #"\n"#.utf8
+            case 0x0C: bytes += #"\f"#.utf8
+            case 0x0D: bytes += #"\r"#.utf8
+            case ..<0x20:
+                let hex = String(byte, radix: 16)
+                bytes += (#"\u00"# + (hex.count == 1 ? "0" : "") + hex).utf8
+            default: bytes.append(byte)
+            }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+}
