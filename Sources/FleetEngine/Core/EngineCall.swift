@@ -1,0 +1,44 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+import Foundation
+import SwiftProtobuf
+
+/// One RPC as the engine runs it; a type for each, shared by gRPC and REST.
+///
+/// A call conforms to ``ReadingCall`` or ``WritingCall``, never to this protocol alone.
+protocol EngineCall: Sendable {
+    associatedtype Request: Message & Sendable
+    associatedtype Response: Message & Sendable
+
+    /// The RPC.
+    static var method: FleetMethod { get }
+
+    /// What the request addresses, from the request alone.
+    ///
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT` for a malformed name, parent or id.
+    static func access(_ request: Request) throws(EngineError) -> AccessRequest
+}
+
+/// An RPC that only looks.
+protocol ReadingCall: EngineCall {
+    /// Answers the call after it was authorized.
+    ///
+    /// - Throws: ``EngineError``.
+    static func run(
+        _ request: Request, access: AccessRequest, in store: any EngineReader, at now: Date
+    ) throws -> Response
+}
+
+/// An RPC that changes something.
+protocol WritingCall: EngineCall {
+    /// Applies the call after it was authorized.
+    ///
+    /// - Throws: ``EngineError``, before anything was put.
+    static func run(
+        _ request: Request, access: AccessRequest, in store: any EngineTransaction, at now: Date
+    ) throws -> Response
+}

@@ -1,0 +1,72 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import FleetTokens
+
+/// The answer to a call that failed, in the status model of the public API.
+///
+/// gRPC and REST adapters map it with one table; its texts are safe to send to any caller.
+public struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The canonical status codes that the engine answers with.
+    public enum Code: String, Sendable {
+        /// A malformed name, id, mask or field.
+        case invalidArgument = "INVALID_ARGUMENT"
+        /// A conflict with the state of the resource.
+        case failedPrecondition = "FAILED_PRECONDITION"
+        /// No valid token.
+        case unauthenticated = "UNAUTHENTICATED"
+        /// A valid token that does not reach this.
+        case permissionDenied = "PERMISSION_DENIED"
+        /// No such resource.
+        case notFound = "NOT_FOUND"
+        /// A resource of that id exists.
+        case alreadyExists = "ALREADY_EXISTS"
+        /// A quota or limit is used up.
+        case resourceExhausted = "RESOURCE_EXHAUSTED"
+        /// The method is not served.
+        case unimplemented = "UNIMPLEMENTED"
+        /// The engine failed; the log says why.
+        case internalError = "INTERNAL"
+        /// The engine cannot serve now; a retry may succeed.
+        case unavailable = "UNAVAILABLE"
+    }
+
+    /// The status code.
+    public var code: Code
+    /// `ErrorInfo.reason`: a bounded name in upper snake case.
+    public var reason: String
+    /// What failed and how to fix it.
+    public var message: String
+    /// `ErrorInfo.metadata`.
+    public var metadata: [String: String]
+    /// Code, reason and message on one line.
+    public var description: String { "\(self.code.rawValue) \(self.reason): \(self.message)" }
+
+    /// Makes an error.
+    public init(code: Code, reason: String, message: String, metadata: [String: String] = [:]) {
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.metadata = metadata
+    }
+
+    /// The answer to a refused token.
+    public init(_ refusal: TokenRefusal) {
+        self.init(
+            code: refusal.status == .unauthenticated ? .unauthenticated : .permissionDenied,
+            reason: refusal.reason.rawValue,
+            message: "\(refusal.message) \(refusal.fix)"
+        )
+    }
+
+    /// The answer to a malformed argument.
+    public static func invalidArgument(_ message: String, field: String? = nil) -> Self {
+        Self(
+            code: .invalidArgument,
+            reason: "INVALID_ARGUMENT",
+            message: message,
+            metadata: field.map { ["field": $0] } ?? [:]
+        )
+    }
+}

@@ -1,0 +1,65 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+/// An error from fetching or handing out tokens, or from a call that carries one.
+public struct TokenClientError: Error, Sendable, CustomStringConvertible {
+    /// What went wrong, in terms a caller can act on.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Wrapped: String {
+            case invalidConfiguration, insecureURL, unreachable, timedOut, refused, rateLimited, invalidAnswer
+            case wrongToken, expired
+        }
+        private let wrapped: Wrapped
+        private init(_ wrapped: Wrapped) { self.wrapped = wrapped }
+        /// The bounded name, fit for a metric label.
+        public var description: String { self.wrapped.rawValue }
+
+        /// A setting is out of range or does not fit another; mend it, a retry cannot help.
+        public static let invalidConfiguration = Self(.invalidConfiguration)
+        /// A token or credential would travel over plain HTTP to another machine; use an `https` URL.
+        public static let insecureURL = Self(.insecureURL)
+        /// The server could not be reached; the next call may try again.
+        public static let unreachable = Self(.unreachable)
+        /// The server did not answer in time; the next call may try again.
+        public static let timedOut = Self(.timedOut)
+        /// The server answered that the caller may not have the token; sign in again, a retry does not help.
+        public static let refused = Self(.refused)
+        /// The server asked to wait, see ``TokenClientError/retryAfter``.
+        public static let rateLimited = Self(.rateLimited)
+        /// The server's answer is not what its contract says; the server must be mended.
+        public static let invalidAnswer = Self(.invalidAnswer)
+        /// The server sent a token for something else than was asked; it was thrown away.
+        public static let wrongToken = Self(.wrongToken)
+        /// The server sent a token without enough life; its clock or cache must be mended.
+        public static let expired = Self(.expired)
+    }
+
+    /// The kind of failure.
+    public var code: Code
+    /// What failed and how to fix it, without secrets.
+    public var message: String
+    /// The HTTP status that the server answered with, where there is one.
+    public var httpStatus: Int?
+    /// How long the server asked to wait, where it did.
+    public var retryAfter: Duration?
+    /// The error underneath, if any.
+    public var cause: (any Error)?
+    /// Code and message on one line.
+    public var description: String { "\(self.code): \(self.message)" }
+
+    /// Makes an error.
+    public init(
+        code: Code,
+        message: String,
+        httpStatus: Int? = nil,
+        retryAfter: Duration? = nil,
+        cause: (any Error)? = nil
+    ) {
+        self.code = code
+        self.message = message
+        self.httpStatus = httpStatus
+        self.retryAfter = retryAfter
+        self.cause = cause
+    }
+}

@@ -1,0 +1,64 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import Foundation
+
+/// One HTTP request, as the client parts of Fleetpass make them.
+public struct HTTPTransportRequest: Sendable {
+    /// The verb, such as `GET`.
+    public var method: String
+    /// The absolute URL, already percent-encoded.
+    public var url: URL
+    /// The header fields.
+    public var headers: [(name: String, value: String)]
+    /// The body, if any.
+    public var body: Data?
+    /// How long the whole exchange may take.
+    public var timeout: Duration
+
+    /// Makes a request.
+    public init(
+        method: String = "GET",
+        url: URL,
+        headers: [(name: String, value: String)] = [],
+        body: Data? = nil,
+        timeout: Duration = .seconds(8)
+    ) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+        self.timeout = timeout
+    }
+}
+
+/// What a server answered.
+public struct HTTPTransportResponse: Sendable {
+    /// The HTTP status.
+    public var status: Int
+    /// The header fields; names are compared without regard to case.
+    public var headers: [(name: String, value: String)]
+    /// The body.
+    public var body: Data
+
+    /// Makes a response.
+    public init(status: Int, headers: [(name: String, value: String)] = [], body: Data = Data()) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
+    /// The first field of this name, or `nil`.
+    public func header(_ name: String) -> String? {
+        self.headers.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+}
+
+/// Sends HTTP requests; an app may bring its own.
+public protocol HTTPTransport: Sendable {
+    /// Sends a request and waits for the whole answer.
+    ///
+    /// - Throws: ``TokenClientError`` with `unreachable` or `timedOut`, or `CancellationError`.
+    func send(_ request: HTTPTransportRequest) async throws -> HTTPTransportResponse
+}
