@@ -90,6 +90,7 @@ let package = Package(
             dependencies: [
                 "FleetSigning",
                 "FleetTokens",
+                server("Crypto", "swift-crypto"),
                 server("HTTPTypes", "swift-http-types"),
                 server("Hummingbird", "hummingbird"),
                 server("Logging", "swift-log"),
