@@ -40,15 +40,11 @@ final class GPXReader: NSObject, XMLParserDelegate {
         parser.delegate = self
         let isWellFormed = parser.parse()
         if let problem { throw problem }
-        guard isWellFormed else {
-            throw DriverError(
-                code: .invalidRoute,
-                message: "Line \(max(1, parser.lineNumber)) of the GPX text: it is not well-formed XML.",
-                cause: parser.parserError
-            )
+        guard isWellFormed, parser.parserError == nil else {
+            throw self.notWellFormed(line: parser.lineNumber, parser.parserError)
         }
         guard let found = ["trkpt", "rtept", "wpt"].lazy.compactMap({ self.points[$0] }).first else {
-            throw GPXRoute.error("the text ends without any track, route or waypoint.", line: max(1, parser.lineNumber))
+            throw GPXRoute.error("the text ends without any track, route or waypoint.", line: parser.lineNumber)
         }
         return found
     }
@@ -62,6 +58,7 @@ final class GPXReader: NSObject, XMLParserDelegate {
         qualifiedName: String?,
         attributes: [String: String]
     ) {
+        guard self.problem == nil else { return }
         if self.open.isEmpty, element != "gpx" {
             return self.stop(parser, "the text is not GPX; its first element is \"\(element.prefix(32))\".")
         }
@@ -88,7 +85,7 @@ final class GPXReader: NSObject, XMLParserDelegate {
         namespaceURI: String?,
         qualifiedName: String?
     ) {
-        self.open.removeLast()
+        guard self.problem == nil, self.open.popLast() != nil else { return }
         let parent = self.open.last ?? ""
         let value = self.text.trimmingCharacters(in: .whitespacesAndNewlines)
         self.text = ""
@@ -113,6 +110,19 @@ final class GPXReader: NSObject, XMLParserDelegate {
     }
 
     // MARK: - Failures
+
+    // The only word about some errors on Linux, where parsing a cut text is said to have succeeded.
+    func parser(_ parser: XMLParser, parseErrorOccurred parseError: any Error) {
+        guard self.problem == nil else { return }
+        self.problem = self.notWellFormed(line: parser.lineNumber, parseError)
+        parser.abortParsing()
+    }
+
+    private func notWellFormed(line: Int, _ cause: (any Error)?) -> DriverError {
+        var error = GPXRoute.error("it is not well-formed XML.", line: line)
+        error.cause = cause
+        return error
+    }
 
     private func stop(_ parser: XMLParser, _ problem: String) {
         guard self.problem == nil else { return }

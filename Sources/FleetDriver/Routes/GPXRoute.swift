@@ -25,7 +25,7 @@ public enum GPXRoute {
     }
 
     static func error(_ problem: String, line: Int) -> DriverError {
-        DriverError(code: .invalidRoute, message: "Line \(line) of the GPX text: \(problem)")
+        DriverError(code: .invalidRoute, message: "Line \(max(1, line)) of the GPX text: \(problem)")
     }
 
     private static func fixes(_ points: [GPXPoint]) throws(DriverError) -> [LocationFix] {
