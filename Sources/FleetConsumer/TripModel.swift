@@ -32,7 +32,7 @@ public actor TripModel {
 
     private let configuration: TripModelConfiguration
     private let call: AuthorizedCall
-    private let clock: any Clock<Duration>
+    private let time: MonotonicTime
     private let random: @Sendable () -> Double
     private let published: AsyncStream<TripChange>.Continuation
     private var lastToken: FleetToken?
@@ -54,22 +54,22 @@ public actor TripModel {
         trip: TripID,
         engine: URL,
         tokens: any TokenProvider,
-        transport: any HTTPTransport,
-        clock: any Clock<Duration> = ContinuousClock(),
+        transport: any HTTPTransport = URLSessionTransport(),
+        clock: some Clock<Duration> = ContinuousClock(),
         configuration: TripModelConfiguration = .init(),
         random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
     ) throws(TokenClientError) {
         self.provider = provider
         self.trip = trip
         self.configuration = configuration
+        self.time = MonotonicTime(clock)
         self.call = AuthorizedCall(
             endpoint: try EngineEndpoint(engine),
             subject: .consumer(trip),
             tokens: tokens,
             transport: transport,
-            clock: clock
+            time: self.time
         )
-        self.clock = clock
         self.random = random
         // One answer makes up to seven changes, which must fit.
         (self.changes, self.published) = AsyncStream.makeStream(
@@ -91,7 +91,7 @@ public actor TripModel {
             if self.snapshot?.status.isFinal == true { return }
             failures = failure?.isOverload == true ? failures + 1 : 0
             let pause = self.configuration.pause(afterFailures: failures, random: self.random())
-            try await self.clock.sleep(for: max(pause, failure?.retryAfter ?? .zero))
+            try await self.time.sleep(until: self.time.now.advanced(by: max(pause, failure?.retryAfter ?? .zero)))
         }
     }
 

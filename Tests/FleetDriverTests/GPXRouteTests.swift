@@ -33,7 +33,8 @@ import Testing
 
     @Test func `a track without times gets one point per second`() throws {
         let route = try GPXRoute.read(
-            Self.gpx("<trk><trkseg><trkpt lat='1' lon='2'/><trkpt lat='1' lon='3'/><trkpt lat='1' lon='4'/></trkseg></trk>")
+            Self.gpx(
+                "<trk><trkseg><trkpt lat='1' lon='2'/><trkpt lat='1' lon='3'/><trkpt lat='1' lon='4'/></trkseg></trk>")
         )
         #expect(route.fixes.map(\.time.timeIntervalSince1970) == [0, 1, 2])
     }
@@ -77,7 +78,10 @@ import Testing
                 "<wpt lat='1' lon='1'><time>2025-01-01T00:00:01Z</time></wpt>\n<wpt lat='1' lon='1'/>", "Line 4",
                 "no time"
             ),
-            ("<wpt lat='1' lon='1'/>\n<wpt lat='1' lon='1'><time>2025-01-01T00:00:01Z</time></wpt>", "Line 4", "a time"),
+            (
+                "<wpt lat='1' lon='1'/>\n<wpt lat='1' lon='1'><time>2025-01-01T00:00:01Z</time></wpt>", "Line 4",
+                "a time"
+            ),
             ("<trk><trkseg></trkseg></trk>", "Line 4", "without any track"),
         ]
     )
@@ -109,7 +113,9 @@ import Testing
     }
 
     @Test func `another kind of XML is refused`() throws {
-        let error = try #require(throws: DriverError.self) { try GPXRoute.read(Data("<kml><trkpt lat='1' lon='1'/></kml>".utf8)) }
+        let error = try #require(throws: DriverError.self) {
+            try GPXRoute.read(Data("<kml><trkpt lat='1' lon='1'/></kml>".utf8))
+        }
         #expect(error.message.contains("\"kml\""))
     }
 

@@ -7,7 +7,8 @@ import Foundation
 import Testing
 
 /// The folder of the package.
-private let package = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent().deletingLastPathComponent()
+private let package = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
+    .deletingLastPathComponent()
     .deletingLastPathComponent()
 private let recordings = package.deletingLastPathComponent().appendingPathComponent("shared/data/recordings")
 private let hasRecordings = FileManager.default.fileExists(atPath: recordings.path)
@@ -22,7 +23,9 @@ private let hasRecordings = FileManager.default.fileExists(atPath: recordings.pa
         let route = try Route.read(contentsOf: package.appendingPathComponent("Examples/routes/\(name)"))
         #expect(route.fixes.count == points)
         #expect(route.duration.components.seconds == seconds)
-        #expect(route.fixes.allSatisfy { (37.3...37.9).contains($0.latitude) && (-122.6 ... -122.0).contains($0.longitude) })
+        #expect(
+            route.fixes.allSatisfy { (37.3...37.9).contains($0.latitude) && (-122.6 ... -122.0).contains($0.longitude) }
+        )
     }
 
     @Test(

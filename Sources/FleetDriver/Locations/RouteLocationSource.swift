@@ -16,7 +16,7 @@ public struct RouteLocationSource: LocationSource {
     private let route: Route
     private let speed: Double
     private let start: Date
-    private let clock: any Clock<Duration>
+    private let time: MonotonicTime
 
     /// Makes a source; each iteration drives the route once.
     ///
@@ -30,7 +30,7 @@ public struct RouteLocationSource: LocationSource {
         route: Route,
         speed: Double = 1,
         start: Date = Date(),
-        clock: any Clock<Duration> = ContinuousClock()
+        clock: some Clock<Duration> = ContinuousClock()
     ) throws(DriverError) {
         guard speed.isFinite, speed > 0 else {
             throw DriverError(
@@ -39,7 +39,7 @@ public struct RouteLocationSource: LocationSource {
         self.route = route
         self.speed = speed
         self.start = start
-        self.clock = clock
+        self.time = MonotonicTime(clock)
     }
 
     /// Starts the drive.
@@ -50,12 +50,12 @@ public struct RouteLocationSource: LocationSource {
     /// One drive along the route.
     public struct Iterator: AsyncIteratorProtocol {
         private let source: RouteLocationSource
-        private let watch: Stopwatch
+        private let begin: MonotonicInstant
         private var index = 0
 
         fileprivate init(source: RouteLocationSource) {
             self.source = source
-            self.watch = Stopwatch(source.clock)
+            self.begin = source.time.now
         }
 
         /// The next fix, as soon as its time has come; `nil` at the end of the route.
@@ -68,8 +68,7 @@ public struct RouteLocationSource: LocationSource {
             let fix = fixes[self.index]
             let offset = fix.time.timeIntervalSince(fixes[0].time) / self.source.speed
             self.index += 1
-            let wait = .seconds(offset) - self.watch.elapsed
-            if wait > .zero { try await self.source.clock.sleep(for: wait) }
+            try await self.source.time.sleep(until: self.begin.advanced(by: .seconds(offset)))
             return fix.replayed(at: self.source.start.addingTimeInterval(offset), speedFactor: self.source.speed)
         }
     }

@@ -29,12 +29,11 @@ public actor VehicleReporter {
 
     private let configuration: VehicleReporterConfiguration
     private let call: AuthorizedCall
-    private let clock: any Clock<Duration>
-    private let watch: Stopwatch
+    private let time: MonotonicTime
     private let events: AsyncStream<VehicleUpdateEvent>.Continuation
     private var plan: ReportPlan
     private var lastToken: FleetToken?
-    private var lastReport = Duration.zero
+    private var nextReport: MonotonicInstant
     private var exchange: Task<Void, Never>?
 
     /// Makes a reporter.
@@ -53,22 +52,22 @@ public actor VehicleReporter {
         vehicle: VehicleID,
         engine: URL,
         tokens: any TokenProvider,
-        transport: any HTTPTransport,
-        clock: any Clock<Duration> = ContinuousClock(),
+        transport: any HTTPTransport = URLSessionTransport(),
+        clock: some Clock<Duration> = ContinuousClock(),
         configuration: VehicleReporterConfiguration = .init()
     ) throws(TokenClientError) {
         self.provider = provider
         self.vehicle = vehicle
         self.configuration = configuration
+        self.time = MonotonicTime(clock)
         self.call = AuthorizedCall(
             endpoint: try EngineEndpoint(engine),
             subject: .driver(vehicle),
             tokens: tokens,
             transport: transport,
-            clock: clock
+            time: self.time
         )
-        self.clock = clock
-        self.watch = Stopwatch(clock)
+        self.nextReport = self.time.now
         self.plan = ReportPlan(capacity: configuration.capacity)
         (self.updates, self.events) = AsyncStream.makeStream(
             bufferingPolicy: .bufferingNewest(max(1, configuration.eventCapacity)))
@@ -124,6 +123,7 @@ public actor VehicleReporter {
     /// - Parameter source: Where the locations come from.
     /// - Throws: What the source throws, or `CancellationError` when the calling task was cancelled.
     public func run(reporting source: some LocationSource) async throws {
+        self.putOffNextReport()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 var isFirst = true
@@ -143,7 +143,7 @@ public actor VehicleReporter {
 
     /// Sends a report now, unless one is on its way or there is nothing to say.
     public func reportNow() async {
-        self.lastReport = self.watch.elapsed
+        self.putOffNextReport()
         guard self.exchange == nil, let report = self.plan.nextReport() else { return }
         let task = self.begin(report)
         await withTaskCancellationHandler {
@@ -153,13 +153,15 @@ public actor VehicleReporter {
         }
     }
 
+    private func putOffNextReport() {
+        self.nextReport = self.time.now.advanced(by: self.configuration.reportingInterval)
+    }
+
     private func reportAtIntervals() async throws {
         while true {
             try Task.checkCancellation()
-            let now = self.watch.elapsed
-            let wait = self.lastReport + self.configuration.reportingInterval - now
-            if wait > .zero {
-                try await self.clock.sleep(for: wait)
+            if self.time.now < self.nextReport {
+                try await self.time.sleep(until: self.nextReport)
             } else {
                 await self.reportNow()
             }

@@ -3,42 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import FleetTokens
-package import Foundation
-
-/// One REST call, apart from the token and the endpoint.
-package struct EngineRequest: Sendable {
-    /// The verb.
-    package var method: String
-    /// The path below the endpoint, not percent-encoded.
-    package var segments: [String]
-    /// The query, not percent-encoded.
-    package var query: [(name: String, value: String)]
-    /// The JSON body, if any.
-    package var body: Data?
-
-    /// Makes a request.
-    package init(
-        method: String,
-        segments: [String],
-        query: [(name: String, value: String)] = [],
-        body: Data? = nil
-    ) {
-        self.method = method
-        self.segments = segments
-        self.query = query
-        self.body = body
-    }
-}
-
-/// How a call went.
-package struct EngineAnswer: Sendable {
-    /// The body of the answer, or why there is none.
-    package var result: Result<Data, EngineFailure>
-    /// The token that was sent last; `nil` when none was.
-    package var token: FleetToken?
-    /// How long the call waited for tokens.
-    package var tokenWait: Duration
-}
+import Foundation
 
 /// Calls the engine with a token for one subject.
 ///
@@ -49,7 +14,7 @@ package struct AuthorizedCall: Sendable {
     private let subject: TokenSubject
     private let tokens: any TokenProvider
     private let transport: any HTTPTransport
-    private let clock: any Clock<Duration>
+    private let time: MonotonicTime
 
     /// Prepares calls.
     package init(
@@ -57,13 +22,13 @@ package struct AuthorizedCall: Sendable {
         subject: TokenSubject,
         tokens: any TokenProvider,
         transport: any HTTPTransport,
-        clock: any Clock<Duration>
+        time: MonotonicTime
     ) {
         self.endpoint = endpoint
         self.subject = subject
         self.tokens = tokens
         self.transport = transport
-        self.clock = clock
+        self.time = time
     }
 
     /// Sends a request.
@@ -79,14 +44,14 @@ package struct AuthorizedCall: Sendable {
         lastToken: FleetToken?,
         limit: Duration
     ) async throws -> EngineAnswer {
-        let budget = Budget(watch: Stopwatch(self.clock), limit: limit)
-        let first = try await self.attempt(request, within: budget)
-        guard case .failure(let failure) = first.result, failure.stage == .engine, let refused = first.token,
+        let deadline = self.time.now.advanced(by: limit)
+        let first = try await self.attempt(request, until: deadline)
+        guard case .failure(let failure) = first.result, let refused = first.token,
             failure.httpStatus == 401 || (failure.httpStatus == 403 && refused != lastToken)
         else { return first }
 
         self.tokens.invalidate(refused, for: self.subject)
-        var second = try await self.attempt(request, within: budget, unless: refused)
+        var second = try await self.attempt(request, until: deadline, unless: refused)
         second.tokenWait += first.tokenWait
         // Without a second attempt, the engine's refusal says more than the lack of another token.
         guard second.token != nil else {
@@ -97,74 +62,96 @@ package struct AuthorizedCall: Sendable {
 
     // MARK: - One attempt
 
-    private struct Budget {
-        var watch: Stopwatch
-        var limit: Duration
-        var left: Duration { self.limit - self.watch.elapsed }
-    }
-
     private func attempt(
         _ request: EngineRequest,
-        within budget: Budget,
+        until deadline: MonotonicInstant,
         unless refused: FleetToken? = nil
     ) async throws -> EngineAnswer {
-        let start = budget.watch.elapsed
-        var answer = EngineAnswer(result: .success(Data()), token: nil, tokenWait: .zero)
-        var stage = EngineFailure.Stage.token
-        do {
-            let url = try self.endpoint.url(request.segments, query: request.query)
-            defer { if stage == .token { answer.tokenWait = budget.watch.elapsed - start } }
-            let found = try await self.limited(budget.left) { [tokens, subject] in try await tokens.token(for: subject)
-            }
-            answer.tokenWait = budget.watch.elapsed - start
-            guard let token = found else { throw EngineFailure.timeIsUp(.token, after: budget.limit) }
-            try self.check(token)
-            guard token != refused else {
-                throw EngineFailure(stage: .token, code: .unauthenticated, message: "No other token could be had.")
-            }
-
-            stage = .connection
-            answer.token = token
-            var headers = [("Accept", "application/json"), ("Authorization", token.authorizationHeader)]
-            if request.body != nil { headers.append(("Content-Type", "application/json")) }
-            let left = budget.left
-            let message = HTTPTransportRequest(
-                method: request.method, url: url, headers: headers, body: request.body, timeout: left)
-            let received = try await self.limited(left) { [transport] in try await transport.send(message) }
-            guard let response = received else { throw EngineFailure.timeIsUp(.connection, after: budget.limit) }
-            answer.result =
-                (200..<300).contains(response.status)
-                ? .success(response.body) : .failure(EngineFailure(refusal: response))
+        let start = self.time.now
+        let token: Result<FleetToken, EngineFailure>
+        do throws(EngineFailure) {
+            token = .success(try await self.token(until: deadline, unless: refused))
         } catch {
-            try Task.checkCancellation()
-            answer.result = .failure(error as? EngineFailure ?? EngineFailure(stage: stage, error))
+            token = .failure(error)
         }
-        return answer
+        try Task.checkCancellation()
+        let tokenWait = start.duration(to: self.time.now)
+
+        switch token {
+        case .failure(let failure):
+            return EngineAnswer(result: .failure(failure), token: nil, tokenWait: tokenWait)
+        case .success(let token):
+            let result = await self.exchange(request, token, until: deadline)
+            try Task.checkCancellation()
+            return EngineAnswer(result: result, token: token, tokenWait: tokenWait)
+        }
     }
 
-    private func check(_ token: FleetToken) throws(TokenClientError) {
+    private func token(
+        until deadline: MonotonicInstant,
+        unless refused: FleetToken?
+    ) async throws(EngineFailure) -> FleetToken {
+        let token = try await self.within(deadline, .token) { [tokens, subject] in
+            try await tokens.token(for: subject)
+        }
         do {
-            try self.subject.checkReach(of: token)
+            try self.subject.check(token)
         } catch {
             self.tokens.invalidate(token, for: self.subject)
-            throw error
+            throw EngineFailure(stage: .token, error)
+        }
+        guard token != refused else {
+            throw EngineFailure(stage: .token, code: .unauthenticated, message: "No other token could be had.")
+        }
+        return token
+    }
+
+    private func exchange(
+        _ request: EngineRequest,
+        _ token: FleetToken,
+        until deadline: MonotonicInstant
+    ) async -> Result<Data, EngineFailure> {
+        do throws(EngineFailure) {
+            var headers = [("Accept", "application/json"), ("Authorization", token.authorizationHeader)]
+            if request.body != nil { headers.append(("Content-Type", "application/json")) }
+            let message = HTTPTransportRequest(
+                method: request.method,
+                url: try self.endpoint.url(request.segments, query: request.query),
+                headers: headers,
+                body: request.body,
+                timeout: self.time.now.duration(to: deadline)
+            )
+            let response = try await self.within(deadline, .connection) { [transport] in
+                try await transport.send(message)
+            }
+            guard (200..<300).contains(response.status) else { throw EngineFailure(refusal: response) }
+            return .success(response.body)
+        } catch {
+            return .failure(error)
         }
     }
 
-    /// Runs some work, or gives it up and returns `nil` when the time is over.
-    private func limited<Value: Sendable>(
-        _ limit: Duration,
+    // MARK: - Time
+
+    /// Does some work, or cancels it at the deadline.
+    private func within<Value: Sendable>(
+        _ deadline: MonotonicInstant,
+        _ stage: EngineFailure.Stage,
         _ work: @escaping @Sendable () async throws -> Value
-    ) async throws -> Value? {
-        guard limit > .zero else { return nil }
-        return try await withThrowingTaskGroup(of: Value?.self) { [clock] group in
-            group.addTask { try await work() }
-            group.addTask {
-                try await clock.sleep(for: limit)
-                return nil
+    ) async throws(EngineFailure) -> Value {
+        do {
+            return try await withThrowingTaskGroup(of: Value.self) { [time] group in
+                group.addTask { try await work() }
+                group.addTask {
+                    try await time.sleep(until: deadline)
+                    throw EngineFailure.timeIsUp(stage)
+                }
+                defer { group.cancelAll() }
+                guard let value = try await group.next() else { throw CancellationError() }
+                return value
             }
-            defer { group.cancelAll() }
-            return try await group.next() ?? nil
+        } catch {
+            throw error as? EngineFailure ?? EngineFailure(stage: stage, error)
         }
     }
 }

@@ -82,12 +82,12 @@ extension EngineFailure {
     }
 
     /// Says that the time of a call was over at some stage.
-    package static func timeIsUp(_ stage: Stage, after limit: Duration) -> Self {
+    package static func timeIsUp(_ stage: Stage) -> Self {
         let waited = stage == .token ? "a token" : "the engine's answer"
         return Self(
             stage: stage,
             code: .deadlineExceeded,
-            message: "The call was given up after \(limit), while it waited for \(waited)."
+            message: "The time for the call was over while it waited for \(waited)."
         )
     }
 }
