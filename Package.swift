@@ -41,6 +41,8 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -63,7 +65,13 @@ let package = Package(
         // Server side.
         .target(
             name: "FleetSigning",
-            dependencies: ["FleetTokens", server("Crypto", "swift-crypto"), server("CryptoExtras", "swift-crypto")],
+            dependencies: [
+                "FleetTokens",
+                server("Crypto", "swift-crypto"),
+                server("CryptoExtras", "swift-crypto"),
+                server("SwiftASN1", "swift-asn1"),
+                server("X509", "swift-certificates"),
+            ],
             swiftSettings: settings
         ),
         .target(
@@ -82,6 +90,7 @@ let package = Package(
             dependencies: [
                 "FleetSigning",
                 "FleetTokens",
+                server("Crypto", "swift-crypto"),
                 server("HTTPTypes", "swift-http-types"),
                 server("Hummingbird", "hummingbird"),
                 server("Logging", "swift-log"),

@@ -123,6 +123,12 @@ public struct TokenExaminer: Hashable, Sendable {
         return key
     }
 
+    /// Checks only the times of a token that was examined before.
+    package func checkTimes(of claims: TokenClaims, now: Date) throws(TokenRefusal) {
+        var recorder = CheckRecorder(mode: .stopAtRefusal)
+        try self.checkTimes(of: claims, now: now, recording: &recorder)
+    }
+
     private func checkTimes(
         of claims: TokenClaims, now: Date, recording recorder: inout CheckRecorder
     ) throws(TokenRefusal) {

@@ -32,7 +32,9 @@ public struct FleetID<Kind: FleetIDKind>: Hashable, Sendable, CustomStringConver
         let text = String(text)
         // Bounds the work on hostile input before anything is normalised; no valid id needs more.
         guard text.utf8.count <= 64 * 12 else { throw Self.error("is longer than 64 characters") }
-        let value = text.utf8.allSatisfy { $0 < 0x80 } ? text : text.precomposedStringWithCanonicalMapping
+        // Almost every id is plain ASCII, which is in normalisation form C as it stands.
+        let isASCII = text.utf8.allSatisfy { $0 < 0x80 }
+        let value = isASCII ? text : text.precomposedStringWithCanonicalMapping
         guard !value.isEmpty else { throw Self.error("is empty") }
         guard value.unicodeScalars.count <= 64 else { throw Self.error("is longer than 64 characters") }
         guard value != "*" else {
@@ -43,7 +45,7 @@ public struct FleetID<Kind: FleetIDKind>: Hashable, Sendable, CustomStringConver
             switch scalar {
             case "/", ":", "?", ",", "#":
                 throw Self.error("holds \"\(scalar)\"; none of / : ? , # is allowed")
-            case _ where scalar.properties.generalCategory == .control:
+            case _ where scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value):
                 throw Self.error("holds the control character U+\(String(scalar.value, radix: 16, uppercase: true))")
             default: break
             }

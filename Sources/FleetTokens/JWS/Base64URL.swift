@@ -32,22 +32,25 @@ package enum Base64URL {
     /// The bytes of a text, or `nil` when the text is not exactly what ``encode(_:)`` writes.
     package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.count * 3 / 4)
         var buffer: UInt32 = 0
-        var bits = 0
-        for character in text {
-            let value = self.values[Int(character)]
-            guard value != 0xFF else { return nil }
-            buffer = buffer << 6 | UInt32(value)
-            bits += 6
-            if bits >= 8 {
-                bits -= 8
-                bytes.append(UInt8(truncatingIfNeeded: buffer >> UInt32(bits)))
+        var bits: UInt32 = 0
+        var isValid = true
+        let values = self.values
+        let bytes = [UInt8](unsafeUninitializedCapacity: text.count * 3 / 4) { output, count in
+            for character in text {
+                let value = values[Int(character)]
+                isValid = isValid && value != 0xFF
+                buffer = buffer << 6 | UInt32(value & 0x3F)
+                bits += 6
+                if bits >= 8 {
+                    bits -= 8
+                    output[count] = UInt8(truncatingIfNeeded: buffer >> bits)
+                    count += 1
+                }
             }
         }
         // Bits left over from the last character must be zero, or two texts would mean the same bytes.
-        guard buffer & (1 << UInt32(bits) - 1) == 0 else { return nil }
+        guard isValid, buffer & (1 << bits - 1) == 0 else { return nil }
         return bytes
     }
 }

@@ -41,8 +41,8 @@ public struct CompactJWS: Hashable, Sendable {
         }
         recorder.pass(.size, found: "\(size) bytes")
 
-        let parts = Array(token.utf8).split(
-            separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
+        let bytes = Array(token.utf8)
+        let parts = bytes.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count == 3, parts.allSatisfy({ !$0.isEmpty }) else {
             throw recorder.refuse(.form, .malformed("The token is not three non-empty parts with dots between them."))
         }
@@ -73,7 +73,7 @@ public struct CompactJWS: Hashable, Sendable {
         try Self.checkHeader(header, recording: &recorder)
         return Self(
             keyID: header["kid"]?.string,
-            signingInput: Array(parts[0]) + [UInt8(ascii: ".")] + parts[1],
+            signingInput: Array(bytes[..<parts[1].endIndex]),
             payload: payload,
             signature: signature
         )

@@ -49,6 +49,7 @@ struct JSONReader {
 
     private mutating func object() throws(TokenError) -> JSONValue {
         var members: [String: JSONValue] = [:]
+        members.reserveCapacity(8)
         self.skipSpace()
         if self.take(UInt8(ascii: "}")) { return .object(members) }
         repeat {
@@ -81,7 +82,20 @@ struct JSONReader {
 
     private mutating func string() throws(TokenError) -> String {
         self.position += 1
-        var text: [UInt8] = []
+        let start = self.position
+        // Most strings hold no escape and are read in one piece.
+        var end = start
+        while end < self.bytes.count, self.bytes[end] >= 0x20, self.bytes[end] != UInt8(ascii: "\""),
+            self.bytes[end] != UInt8(ascii: "\\")
+        { end += 1 }
+        self.position = end
+        if self.take(UInt8(ascii: "\"")) {
+            guard let string = String(validating: self.bytes[start..<end], as: UTF8.self) else {
+                throw self.error("it is not UTF-8")
+            }
+            return string
+        }
+        var text = Array(self.bytes[start..<end])
         while let byte = self.peek {
             self.position += 1
             switch byte {

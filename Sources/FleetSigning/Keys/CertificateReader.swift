@@ -1,0 +1,30 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import CryptoExtras
+import Foundation
+import SwiftASN1
+import X509
+
+/// Takes the public key out of an X.509 certificate, the form in which Google publishes service-account keys.
+///
+/// The certificate is only the key's envelope: it is self-signed, and trust comes from where it was fetched.
+enum CertificateReader {
+    static func rsaKey(ofPEM pem: String, id: String) throws(SigningError) -> _RSA.Signing.PublicKey {
+        do {
+            let certificate = try Certificate(pemEncoded: pem)
+            if let key = _RSA.Signing.PublicKey(certificate.publicKey) { return key }
+        } catch {
+            throw SigningError(
+                code: .invalidKey,
+                message: "The key \"\(id.prefix(64))\" is not an X.509 certificate in PEM form.",
+                cause: error
+            )
+        }
+        throw SigningError(
+            code: .invalidKey,
+            message: "The certificate of the key \"\(id.prefix(64))\" holds no RSA key; Fleet Engine takes RS256 only."
+        )
+    }
+}

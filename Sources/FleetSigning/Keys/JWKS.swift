@@ -1,0 +1,79 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import CryptoExtras
+public import FleetTokens
+import Foundation
+
+/// A JSON Web Key Set (RFC 7517), of which RSA signature keys are read and written.
+public enum JWKS {
+    /// Reads the keys of a set that may check RS256 signatures.
+    ///
+    /// Keys of another kind, for encryption, or for another algorithm are left out; a key that claims to be right and
+    /// is not makes the whole set an error.
+    ///
+    /// - Parameters:
+    ///   - bytes: The JSON text.
+    ///   - account: The account that the set belongs to, where the source says.
+    /// - Returns: The keys, in the order of the set.
+    /// - Throws: ``SigningError`` with ``SigningError/Code/invalidKeySet`` or ``SigningError/Code/invalidKey``.
+    public static func read(
+        _ bytes: some Collection<UInt8>, account: TrustedAccount? = nil
+    ) throws(SigningError) -> [RSAPublicKey] {
+        guard let elements = (try? JSONValue(parsing: bytes))?.object?["keys"]?.array else {
+            throw SigningError(
+                code: .invalidKeySet,
+                message: "The key set is not a JWKS; it should be a JSON object with an array \"keys\"."
+            )
+        }
+        var keys: [RSAPublicKey] = []
+        for element in elements {
+            guard let members = element.object else {
+                throw SigningError(code: .invalidKeySet, message: "An entry of the JWKS is not a JSON object.")
+            }
+            if let key = try self.key(members, account: account) { keys.append(key) }
+        }
+        return keys
+    }
+
+    private static func key(
+        _ members: [String: JSONValue], account: TrustedAccount?
+    ) throws(SigningError) -> RSAPublicKey? {
+        guard members["kty"]?.string == "RSA", members["use"].map({ $0.string == "sig" }) ?? true,
+            members["alg"].map({ $0.string == "RS256" }) ?? true,
+            members["key_ops"].map({ $0.array?.contains(.string("verify")) ?? false }) ?? true
+        else { return nil }
+        guard let id = members["kid"]?.string, !id.isEmpty else {
+            throw SigningError(code: .invalidKeySet, message: "A key of the JWKS has no kid.")
+        }
+        guard let modulus = members["n"]?.string.flatMap({ Base64URL.decode($0.utf8) }),
+            let exponent = members["e"]?.string.flatMap({ Base64URL.decode($0.utf8) }),
+            let key = try? _RSA.Signing.PublicKey(n: modulus, e: exponent)
+        else {
+            throw SigningError(
+                code: .invalidKey,
+                message: "The key \"\(id.prefix(64))\" of the JWKS is not an RSA key of at least 2048 bits."
+            )
+        }
+        return try RSAPublicKey(key, id: id, account: account)
+    }
+
+    /// Writes keys as a set.
+    ///
+    /// - Parameter keys: The keys to publish.
+    /// - Returns: The JSON text, the same bytes for the same keys.
+    public static func write(_ keys: [RSAPublicKey]) -> [UInt8] {
+        let entries: [JSONValue] = keys.compactMap { key in
+            guard let primitives = key.primitives else { return nil }
+            func text(_ bytes: [UInt8]) -> JSONValue {
+                .string(String(decoding: Base64URL.encode(bytes), as: UTF8.self))
+            }
+            return .object([
+                "kty": .string("RSA"), "use": .string("sig"), "alg": .string("RS256"), "kid": .string(key.id),
+                "n": text(primitives.modulus), "e": text(primitives.exponent),
+            ])
+        }
+        return JSONValue.object(["keys": .array(entries)]).serialized
+    }
+}

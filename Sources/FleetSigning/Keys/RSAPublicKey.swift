@@ -1,0 +1,77 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+import CryptoExtras
+public import FleetTokens
+import Foundation
+
+/// An RSA public key that checks RS256 signatures.
+///
+/// Only keys of at least 2048 bits with a sound public exponent are accepted (RFC 8725 §3.4, RFC 7518 §3.3).
+public struct RSAPublicKey: TokenKey {
+    /// The key's id as tokens name it.
+    public let id: String
+    /// The account that the key belongs to; `nil` where its source does not say.
+    public let account: TrustedAccount?
+
+    private let key: _RSA.Signing.PublicKey
+
+    init(_ key: _RSA.Signing.PublicKey, id: String, account: TrustedAccount?) throws(SigningError) {
+        func invalid(_ problem: String) -> SigningError {
+            SigningError(code: .invalidKey, message: "The key \"\(id.prefix(64))\" \(problem).")
+        }
+        guard key.keySizeInBits >= 2048 else { throw invalid("has fewer than 2048 bits") }
+        guard let exponent = try? key.getKeyPrimitives().publicExponent, (exponent.last ?? 0) & 1 == 1,
+            exponent.drop(while: { $0 == 0 }).elementsEqual([3]) || exponent.drop(while: { $0 == 0 }).count >= 3
+        else { throw invalid("has an unsound public exponent; 65537 is usual") }
+        self.key = key
+        self.id = id
+        self.account = account
+    }
+
+    /// Reads a PEM text: a public key, or an X.509 certificate.
+    ///
+    /// - Throws: ``SigningError`` with ``SigningError/Code/invalidKey``.
+    public init(pem: String, id: String, account: TrustedAccount? = nil) throws(SigningError) {
+        let key: _RSA.Signing.PublicKey
+        if pem.contains("BEGIN CERTIFICATE") {
+            key = try CertificateReader.rsaKey(ofPEM: pem, id: id)
+        } else {
+            do {
+                key = try _RSA.Signing.PublicKey(pemRepresentation: pem)
+            } catch {
+                throw SigningError(
+                    code: .invalidKey,
+                    message: "The key \"\(id.prefix(64))\" is not an RSA public key of at least 2048 bits in PEM form.",
+                    cause: error
+                )
+            }
+        }
+        try self.init(key, id: id, account: account)
+    }
+
+    /// Whether the RS256 signature fits the message.
+    public func isValidSignature(_ signature: [UInt8], for message: [UInt8]) -> Bool {
+        self.key.isValidSignature(
+            _RSA.Signing.RSASignature(rawRepresentation: signature),
+            for: Crypto.SHA256.hash(data: message),
+            padding: .insecurePKCS1v1_5
+        )
+    }
+
+    /// The key under another account's name.
+    func bound(to account: TrustedAccount) throws(SigningError) -> Self {
+        try Self(self.key, id: self.id, account: account)
+    }
+
+    /// The modulus and exponent, big-endian without leading zeros, as a JWK holds them.
+    package var primitives: (modulus: [UInt8], exponent: [UInt8])? {
+        guard let primitives = try? self.key.getKeyPrimitives() else { return nil }
+        return (
+            Array(primitives.modulus.drop { $0 == 0 }),
+            Array(primitives.publicExponent.drop { $0 == 0 })
+        )
+    }
+}

@@ -1,0 +1,55 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import FleetTokens
+public import Foundation
+
+extension TrustedKeySet {
+    /// Reads keys in any of the forms in which they are published or kept.
+    ///
+    /// The forms are: a service account's key file (its public half is taken), a JWKS, a JSON object of key ids and
+    /// X.509 certificates (as Google publishes a service account's keys), and a PEM public key or certificate.
+    ///
+    /// - Parameters:
+    ///   - bytes: The text.
+    ///   - name: The key's id for a PEM text, which has none of its own.
+    ///   - role: The role of the account, where it is known.
+    ///   - provider: The provider of the account, where it is known.
+    /// - Returns: The keys.
+    /// - Throws: ``SigningError`` that says what is wrong.
+    public static func read(
+        _ bytes: Data, named name: String, role: Role? = nil, provider: ProviderID? = nil
+    ) throws(SigningError) -> [RSAPublicKey] {
+        let text = String(decoding: bytes, as: UTF8.self)
+        if text.hasPrefix("-----BEGIN") {
+            return [try RSAPublicKey(pem: text, id: name)]
+        }
+        let object: [String: JSONValue]
+        do throws(TokenError) {
+            object = try JSONValue(parsing: bytes).object ?? [:]
+        } catch {
+            throw SigningError(
+                code: .invalidKeySet,
+                message: "\(name) is neither PEM nor JSON. \(error.message)"
+            )
+        }
+        if object["type"]?.string == "service_account" {
+            let key = try ServiceAccountKey(json: bytes)
+            return [try key.publicKey(role: role, provider: provider)]
+        }
+        if object["keys"] != nil { return try JWKS.read(bytes) }
+        var keys: [RSAPublicKey] = []
+        for (id, value) in object {
+            guard let pem = value.string, pem.contains("BEGIN CERTIFICATE") else {
+                throw SigningError(
+                    code: .invalidKeySet,
+                    message: "\(name) is no key set; use a service account's key file, a JWKS, a PEM key, or a "
+                        + "JSON object of key ids and X.509 certificates."
+                )
+            }
+            keys.append(try RSAPublicKey(pem: pem, id: id))
+        }
+        return keys
+    }
+}

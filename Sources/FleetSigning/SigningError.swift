@@ -1,0 +1,44 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+/// An error from reading keys or minting tokens.
+public struct SigningError: Error, Sendable, CustomStringConvertible {
+    /// What went wrong, in terms a caller can act on.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Wrapped: String {
+            case invalidKey, invalidKeySet, invalidWindow, signingFailed, releaseCheckFailed
+        }
+        private let wrapped: Wrapped
+        private init(_ wrapped: Wrapped) { self.wrapped = wrapped }
+        /// The bounded name, fit for a metric label.
+        public var description: String { self.wrapped.rawValue }
+
+        /// A key file or PEM text cannot be used; mend the file, a retry cannot help.
+        public static let invalidKey = Self(.invalidKey)
+        /// A key set cannot be read; mend its source, a retry cannot help.
+        public static let invalidKeySet = Self(.invalidKeySet)
+        /// The minting window breaks a rule of the service; mend the configuration.
+        public static let invalidWindow = Self(.invalidWindow)
+        /// The signer refused or failed, see ``SigningError/cause``; may be retried.
+        public static let signingFailed = Self(.signingFailed)
+        /// The finished token did not verify with the public key and was not released; the signer must be mended.
+        public static let releaseCheckFailed = Self(.releaseCheckFailed)
+    }
+
+    /// The kind of failure.
+    public var code: Code
+    /// What failed and how to fix it, without secrets.
+    public var message: String
+    /// The error underneath, if any.
+    public var cause: (any Error)?
+    /// Code and message on one line.
+    public var description: String { "\(self.code): \(self.message)" }
+
+    /// Makes an error.
+    public init(code: Code, message: String, cause: (any Error)? = nil) {
+        self.code = code
+        self.message = message
+        self.cause = cause
+    }
+}

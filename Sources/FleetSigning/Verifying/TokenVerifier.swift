@@ -1,0 +1,95 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+public import FleetTokens
+public import Foundation
+import Synchronization
+
+/// Verifies tokens against a set of trusted keys, and remembers those that held.
+///
+/// The memory is bounded, never outlives a token's `exp`, and is dropped when the keys change. A remembered token still
+/// has its times checked at each call; only the signature is not computed again.
+public final class TokenVerifier: Sendable {
+    private struct State {
+        var keys: TrustedKeySet
+        /// Counts the replacements of the keys.
+        var generation = 0
+        var verified: VerificationCache
+    }
+
+    private let examiner: TokenExaminer
+    private let state: Mutex<State>
+
+    /// Makes a verifier.
+    ///
+    /// - Parameters:
+    ///   - keys: The keys to trust.
+    ///   - timeRules: The time rules in force.
+    ///   - cacheCapacity: How many verified tokens are remembered, about 1 KiB each; 0 remembers none.
+    public init(
+        keys: TrustedKeySet, timeRules: TokenTimeRules = TokenTimeRules(), cacheCapacity: Int = 100_000
+    ) {
+        self.examiner = TokenExaminer(timeRules: timeRules)
+        self.state = Mutex(State(keys: keys, verified: VerificationCache(capacity: cacheCapacity)))
+    }
+
+    /// The keys in force.
+    public var keys: TrustedKeySet { self.state.withLock { $0.keys } }
+
+    /// Replaces the keys; every remembered token is forgotten.
+    public func replaceKeys(_ keys: TrustedKeySet) {
+        self.state.withLock { state in
+            state.keys = keys
+            state.generation += 1
+            state.verified.removeAll()
+        }
+    }
+
+    /// Verifies a token.
+    ///
+    /// - Parameters:
+    ///   - token: The compact JWS as it was received.
+    ///   - now: The time to judge by.
+    /// - Returns: What the token says, and who vouches for it.
+    /// - Throws: `TokenRefusal` for the first rule that does not hold.
+    public func verify(_ token: String, at now: Date) throws(TokenRefusal) -> ExaminedToken {
+        guard token.utf8.count <= CompactJWS.maximumBytes else {
+            // Refused before it is hashed; the examiner words it.
+            return try self.examiner.examine(token, keys: TrustedKeySet([]), now: now)
+        }
+        let digest = Self.digest(of: token)
+        if let known = self.state.withLock({ $0.verified.token(for: digest) }) {
+            do throws(TokenRefusal) {
+                try self.examiner.checkTimes(of: known.claims, now: now)
+                return known
+            } catch {
+                self.state.withLock { $0.verified.remove(digest) }
+                throw error
+            }
+        }
+        let (keys, generation) = self.state.withLock { ($0.keys, $0.generation) }
+        let examined = try self.examiner.examine(token, keys: keys, now: now)
+        self.state.withLock { state in
+            // A token that was verified with keys since withdrawn must not be remembered.
+            guard state.generation == generation else { return }
+            state.verified.insert(examined, for: digest)
+        }
+        return examined
+    }
+
+    private static func digest(of token: String) -> SHA256Digest {
+        var token = token
+        return token.withUTF8 { bytes in
+            var hash = Crypto.SHA256()
+            hash.update(bufferPointer: UnsafeRawBufferPointer(bytes))
+            return hash.finalize()
+        }
+    }
+
+    /// Explains what becomes of a token under the keys in force; see `TokenExaminer.explain`.
+    public func explain(_ token: String, request: AccessRequest?, at now: Date) -> TokenExplanation {
+        self.examiner.explain(token, request: request, keys: self.keys, now: now)
+    }
+}

@@ -1,0 +1,72 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// An answer that carries no token, in the error form that Google's services use.
+struct RouteError: Error, HTTPResponseError {
+    let status: HTTPResponse.Status
+    let name: String
+    let message: String
+
+    static func badRequest(_ message: String) -> Self {
+        Self(status: .badRequest, name: "INVALID_ARGUMENT", message: message)
+    }
+
+    static func notFound(_ message: String) -> Self {
+        Self(status: .notFound, name: "NOT_FOUND", message: message)
+    }
+
+    static func forbidden(_ message: String) -> Self {
+        Self(status: .forbidden, name: "PERMISSION_DENIED", message: message)
+    }
+
+    static let unauthenticated = Self(
+        status: .unauthorized,
+        name: "UNAUTHENTICATED",
+        message: "The caller is not known; send Authorization: Bearer SECRET."
+    )
+
+    static let unavailable = Self(
+        status: .serviceUnavailable,
+        name: "UNAVAILABLE",
+        message: "No token can be issued now; try again."
+    )
+
+    private struct Body: Encodable {
+        struct Detail: Encodable {
+            let code: Int
+            let message: String
+            let status: String
+        }
+        let error: Detail
+    }
+
+    func response(from request: Request, context: some RequestContext) throws -> Response {
+        let body = Body(error: .init(code: self.status.code, message: self.message, status: self.name))
+        var response = try Response.uncachedJSON(body, status: self.status)
+        switch self.status {
+        case .unauthorized: response.headers[.wwwAuthenticate] = "Bearer"
+        case .serviceUnavailable: response.headers[.retryAfter] = "2"
+        default: break
+        }
+        return response
+    }
+}
+
+extension Response {
+    /// A JSON answer that no cache may keep.
+    static func uncachedJSON(_ body: some Encodable, status: HTTPResponse.Status = .ok) throws -> Response {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return Response(
+            status: status,
+            headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: try encoder.encode(body)))
+        )
+    }
+}

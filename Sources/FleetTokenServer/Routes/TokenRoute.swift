@@ -1,0 +1,66 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+import Foundation
+
+/// One of the sample apps' routes: `/token/KIND/ID`.
+///
+/// There is no route for a server token: a backend that needs one holds its own credentials.
+enum TokenRoute: String, CaseIterable {
+    case driver
+    case consumer
+    case deliveryDriver = "delivery_driver"
+    case deliveryConsumer = "delivery_consumer"
+    case fleetReader = "fleet_reader"
+
+    /// The roles whose tokens the routes can issue.
+    static let roles: Set<Role> = [
+        .driver, .consumer, .deliveryUntrustedDriver, .deliveryConsumer, .deliveryFleetReader,
+    ]
+
+    /// The keys of the answer.
+    var answerShape: TokenAnswer.Shape {
+        switch self {
+        case .driver, .consumer: .onDemand
+        case .deliveryDriver, .deliveryConsumer, .fleetReader: .scheduled
+        }
+    }
+
+    /// Reads the path of a request, which may still be percent-encoded.
+    ///
+    /// - Throws: ``RouteError``.
+    static func tokenType(ofPath path: String) throws(RouteError) -> (route: TokenRoute, type: TokenType) {
+        // Split first, decode then: an encoded slash stays part of the id, where it is refused.
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2)
+        let kind = segments.first.map(String.init) ?? ""
+        guard let route = TokenRoute(rawValue: kind.lowercased()) else {
+            throw .notFound(
+                "There is no token route \"\(kind.prefix(64))\"; use "
+                    + "\(TokenRoute.allCases.map(\.rawValue).joined(separator: ", "))."
+            )
+        }
+        guard route != .fleetReader else {
+            guard segments.count == 1 else { throw .badRequest("The route fleet_reader takes no id.") }
+            return (route, .deliveryFleetReader)
+        }
+        guard segments.count == 2, let encoded = segments.last else {
+            throw .badRequest("The route \(route.rawValue) takes one id: /token/\(route.rawValue)/ID.")
+        }
+        guard let id = encoded.removingPercentEncoding else {
+            throw .badRequest("The id is not percent-encoded UTF-8.")
+        }
+        do throws(TokenError) {
+            switch route {
+            case .driver: return (route, .driver(try VehicleID(checking: id)))
+            case .consumer: return (route, .consumer(try TripID(checking: id)))
+            case .deliveryDriver: return (route, .deliveryUntrustedDriver(try DeliveryVehicleID(checking: id)))
+            case .deliveryConsumer, .fleetReader:
+                return (route, .deliveryConsumer(try TrackingID(checking: id)))
+            }
+        } catch {
+            throw .badRequest(error.message)
+        }
+    }
+}

@@ -1,0 +1,86 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import FleetSigning
+import FleetTokens
+import Foundation
+import HTTPTypes
+public import Hummingbird
+public import Logging
+import NIOCore
+
+/// The token server's routes, to be added to any Hummingbird router.
+///
+/// `GET /token/driver/{vehicleId}`, `/token/consumer/{tripId}`, `/token/delivery_driver/{deliveryVehicleId}`,
+/// `/token/delivery_consumer/{trackingId}` and `/token/fleet_reader` answer what the vendor's sample apps read, plus
+/// `expires_in` and `refresh_after` in seconds. `GET /.well-known/jwks.json` publishes the verification keys.
+public struct TokenRoutes: Sendable {
+    private let issuer: TokenIssuer
+    private let authenticator: any CallerAuthenticator
+    private let published: [UInt8]
+    private let logger: Logger
+
+    /// Makes the routes.
+    ///
+    /// - Parameters:
+    ///   - issuer: Issues the tokens.
+    ///   - authenticator: Finds out who asks.
+    ///   - publishedKeys: The keys that verify the issued tokens.
+    ///   - logger: Hears of failures and, at `debug`, of each token's fingerprint.
+    public init(
+        issuer: TokenIssuer,
+        authenticator: any CallerAuthenticator,
+        publishedKeys: [RSAPublicKey],
+        logger: Logger
+    ) {
+        self.issuer = issuer
+        self.authenticator = authenticator
+        self.published = JWKS.write(publishedKeys)
+        self.logger = logger
+    }
+
+    /// Adds the routes to a router.
+    public func add(to router: some RouterMethods) {
+        router.get("/token/**") { request, _ in try await self.issue(request) }
+        router.get("/token") { request, _ in try await self.issue(request) }
+        router.get("/.well-known/jwks.json") { _, _ in
+            Response(
+                status: .ok,
+                headers: [.contentType: "application/jwk-set+json", .cacheControl: "public, max-age=300"],
+                body: ResponseBody(byteBuffer: ByteBuffer(bytes: self.published))
+            )
+        }
+    }
+
+    private func issue(_ request: Request) async throws -> Response {
+        let (route, type) = try TokenRoute.tokenType(ofPath: request.uri.path)
+        let caller: Caller?
+        do {
+            caller = try await self.authenticator.caller(of: CallerRequest(headers: request.headers))
+        } catch {
+            self.logger.error("caller not authenticated", metadata: ["error": "\(error)"])
+            throw RouteError.unavailable
+        }
+        guard let caller else { throw RouteError.unauthenticated }
+        guard caller.roles.contains(type.role) else {
+            throw RouteError.forbidden("The caller may not have tokens of the role \(type.role).")
+        }
+        let issued: IssuedToken
+        do {
+            issued = try await self.issuer.issue(type)
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            self.logger.error("token not issued", metadata: ["role": "\(type.role)", "error": "\(error)"])
+            throw RouteError.unavailable
+        }
+        self.logger.debug(
+            "token issued",
+            metadata: [
+                "caller": "\(caller.name)", "role": "\(type.role)", "fingerprint": "\(issued.token.fingerprint)",
+            ]
+        )
+        return try .uncachedJSON(TokenAnswer(issued: issued, shape: route.answerShape))
+    }
+}

@@ -1,0 +1,33 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+/// An error from setting up a token server or issuing a token.
+public struct TokenServerError: Error, Sendable, CustomStringConvertible {
+    /// What went wrong, in terms a caller can act on.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Wrapped: String { case invalidConfiguration, roleNotServed }
+        private let wrapped: Wrapped
+        private init(_ wrapped: Wrapped) { self.wrapped = wrapped }
+        /// The bounded name, fit for a metric label.
+        public var description: String { self.wrapped.rawValue }
+
+        /// A file or setting cannot be used; mend it, a retry cannot help.
+        public static let invalidConfiguration = Self(.invalidConfiguration)
+        /// No signer is set up for the role; add one.
+        public static let roleNotServed = Self(.roleNotServed)
+    }
+
+    /// The kind of failure.
+    public var code: Code
+    /// What failed and how to fix it, without secrets.
+    public var message: String
+    /// Code and message on one line.
+    public var description: String { "\(self.code): \(self.message)" }
+
+    /// Makes an error.
+    public init(code: Code, message: String) {
+        self.code = code
+        self.message = message
+    }
+}
