@@ -109,7 +109,7 @@ import Testing
                 try await store.write { try $0.put(Trip(), TestID.id("b"), of: TestID.acme) }
             }
             while store.waitingWrites < before + 3 { await Task.yield() }
-            release()
+            release.signal()
             for outcome in await [first, breaking, last] {
                 #expect((outcome as? EngineError)?.reason == "STORE_COMMIT_FAILED")
             }
@@ -135,7 +135,7 @@ import Testing
             cancelled.cancel()
             // Answered while the writer is still held: nothing waits for the disk.
             await #expect(throws: CancellationError.self) { try await cancelled.value }
-            release()
+            release.signal()
             try await kept.value
             let found = try await store.read { reader in
                 (
@@ -155,7 +155,7 @@ import Testing
             }
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
-            release()
+            release.signal()
             let trip = try await store.read { try $0.trip(TestID.trip, of: TestID.acme) }
             #expect(trip == nil)
         }
@@ -168,7 +168,7 @@ import Testing
             let error = await self.outcome { try await store.write { _ in } }
             #expect((error as? EngineError)?.reason == "STORE_OVERLOADED")
             #expect((error as? EngineError)?.code == .unavailable)
-            release()
+            release.signal()
             try await first.value
         }
     }
@@ -180,7 +180,7 @@ import Testing
                 let waiting = Task { try await store.write { try $0.put(Trip(), TestID.trip, of: TestID.acme) } }
                 while store.waitingWrites < 1 { await Task.yield() }
                 let closing = Task { try await store.close() }
-                release()
+                release.signal()
                 try await waiting.value
                 try await closing.value
                 let refusal = await self.outcome { try await store.write { _ in } }
@@ -195,7 +195,7 @@ import Testing
 
     /// Hands over a store whose writer is busy with one body until it is released.
     private func withHeldStore(
-        waitingLimit: Int = 10_000, _ body: (SQLiteStore, _ release: () -> Void) async throws -> Void
+        waitingLimit: Int = 10_000, _ body: (SQLiteStore, _ release: DispatchSemaphore) async throws -> Void
     ) async throws {
         try await withTemporaryFolder { folder in
             try await self.withHeldStore(in: folder, waitingLimit: waitingLimit) { store, release in
@@ -206,7 +206,8 @@ import Testing
     }
 
     private func withHeldStore(
-        in folder: URL, waitingLimit: Int = 10_000, _ body: (SQLiteStore, _ release: () -> Void) async throws -> Void
+        in folder: URL, waitingLimit: Int = 10_000,
+        _ body: (SQLiteStore, _ release: DispatchSemaphore) async throws -> Void
     ) async throws {
         let store = try SQLiteStore(path: folder.appending(path: "engine.sqlite").path, waitingLimit: waitingLimit)
         let started = DispatchSemaphore(value: 0)
@@ -218,7 +219,7 @@ import Testing
             }
         }
         while started.wait(timeout: .now()) == .timedOut { await Task.yield() }
-        try await body(store) { release.signal() }
+        try await body(store, release)
         try await holding.value
     }
 
