@@ -23,13 +23,21 @@ protocol EngineCall: Sendable {
     static func access(_ request: Request) throws(EngineError) -> AccessRequest
 }
 
+/// What a call may know beside its request and the store.
+struct CallContext: Sendable {
+    /// The time of the call, which the server stamps on what it stores.
+    var now: Date
+    /// Estimates ways that no driver reported.
+    var routes: any RouteEstimator
+}
+
 /// An RPC that only looks.
 protocol ReadingCall: EngineCall {
     /// Answers the call after it was authorized.
     ///
     /// - Throws: ``EngineError``.
     static func run(
-        _ request: Request, access: AccessRequest, in store: any EngineReader, at now: Date
+        _ request: Request, access: AccessRequest, in store: any EngineReader, context: CallContext
     ) throws -> Response
 }
 
@@ -39,6 +47,6 @@ protocol WritingCall: EngineCall {
     ///
     /// - Throws: ``EngineError``, before anything was put.
     static func run(
-        _ request: Request, access: AccessRequest, in store: any EngineTransaction, at now: Date
+        _ request: Request, access: AccessRequest, in store: any EngineTransaction, context: CallContext
     ) throws -> Response
 }

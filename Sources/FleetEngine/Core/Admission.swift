@@ -1,0 +1,44 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+
+/// A call whose token was checked, on its way into a transaction.
+struct Admission: Sendable {
+    let access: AccessRequest
+    let token: ExaminedToken
+    /// The token's text, for its fingerprint only.
+    let text: String
+    let context: CallContext
+    /// Whether the token reaches the trip only if the trip is assigned to the token's vehicle.
+    let dependsOnTrip: Bool
+
+    /// Decides what can be decided without looking.
+    ///
+    /// - Returns: Whether the rest depends on the vehicle that the trip is assigned to.
+    /// - Throws: ``TokenRefusal`` where no assignment could make a difference.
+    static func dependsOnTrip(_ access: AccessRequest, _ token: ExaminedToken) throws(TokenRefusal) -> Bool {
+        do {
+            try access.authorize(token)
+            return false
+        } catch {
+            guard case .only(let vehicle) = token.claims.authorization?.vehicle else { throw error }
+            var best = access
+            best.vehicleOfTrip = vehicle
+            try best.authorize(token)
+            return true
+        }
+    }
+
+    /// Decides the rest within the transaction; a trip that does not exist is refused like one of another vehicle.
+    ///
+    /// - Throws: ``TokenRefusal``, or what the store throws.
+    func confirm(in store: any EngineReader) throws {
+        guard self.dependsOnTrip, let trip = self.access.trip else { return }
+        var access = self.access
+        access.vehicleOfTrip = try store.trip(trip, of: access.provider).flatMap { VehicleID($0.vehicleID) }
+        try access.authorize(self.token)
+    }
+}

@@ -1,0 +1,33 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+import SwiftProtobuf
+
+/// `VehicleService.SearchVehicles`.
+enum SearchVehicles: ReadingCall {
+    typealias Request = Maps_Fleetengine_V1_SearchVehiclesRequest
+    typealias Response = Maps_Fleetengine_V1_SearchVehiclesResponse
+
+    static let method = FleetMethod.searchVehicles
+
+    static func access(_ request: Request) throws(EngineError) -> AccessRequest {
+        var access = try Self.access(parent: request.parent)
+        if !request.tripID.isEmpty { access.trip = try Self.id(request.tripID, field: "trip_id") }
+        return access
+    }
+
+    static func run(
+        _ request: Request, access: AccessRequest,
+        in store: any EngineReader, context: CallContext
+    ) throws -> Response {
+        let search = try VehicleSearch(request, context: context)
+        let vehicles = try store.onlineVehicles(of: access.provider, in: search.box)
+        let matches = try search.rank(vehicles) { vehicle in
+            try store.trips(of: vehicle, provider: access.provider)
+        }
+        return .with { $0.matches = matches }
+    }
+}

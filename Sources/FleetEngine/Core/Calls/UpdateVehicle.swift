@@ -1,0 +1,50 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+import SwiftProtobuf
+
+/// `VehicleService.UpdateVehicle`, the call that drivers make every few seconds.
+enum UpdateVehicle: WritingCall {
+    typealias Request = Maps_Fleetengine_V1_UpdateVehicleRequest
+    typealias Response = Vehicle
+
+    static let method = FleetMethod.updateVehicle
+
+    static func access(_ request: Request) throws(EngineError) -> AccessRequest {
+        try Self.access(vehicle: request.name, maskedFields: request.updateMask.paths)
+    }
+
+    static func run(
+        _ request: Request, access: AccessRequest,
+        in store: any EngineTransaction, context: CallContext
+    ) throws -> Response {
+        let (id, name) = try access.vehicleAddress
+        let selection = try VehicleFields.table.select(request.updateMask)
+        guard request.hasVehicle else { throw EngineError.invalidArgument("vehicle is required.", field: "vehicle") }
+        let now = Google_Protobuf_Timestamp(stamping: context.now)
+        guard let vehicle = try store.vehicle(id, of: access.provider) else {
+            // A request that is wrong in itself is told so, whether or not the vehicle exists.
+            _ = try VehicleRules.update(
+                Vehicle(), with: request.vehicle, selection: selection.without("waypoints"), tripTypes: [:], at: now
+            )
+            throw EngineError.notFound(name)
+        }
+        let reorders = selection.touches("waypoints")
+        let trips = reorders ? try store.trips(of: vehicle, provider: access.provider) : [:]
+        let updated = try VehicleRules.update(
+            vehicle, with: request.vehicle, selection: selection, tripTypes: trips.mapValues(\.tripType), at: now
+        )
+        try store.put(updated, id, of: access.provider)
+        for (tripID, trip) in trips {
+            let path = Itinerary.path(of: tripID, in: updated.waypoints)
+            guard path != Itinerary.path(of: tripID, in: vehicle.waypoints) else { continue }
+            var renewed = trip
+            renewed.remainingWaypointsVersion = now
+            try store.put(renewed, Self.id(tripID, field: "current_trips"), of: access.provider)
+        }
+        return VehicleView.show(updated, context: context)
+    }
+}

@@ -1,0 +1,85 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import SwiftProtobuf
+
+/// The fields of a resource that one update names.
+struct FieldSelection<Resource: Message & Sendable>: Sendable {
+    private let whole: [FieldTable<Resource>.Field]
+    private let nested: [String]
+
+    init(whole: [FieldTable<Resource>.Field], nested: [String]) {
+        self.whole = whole
+        self.nested = nested
+    }
+
+    /// Whether the update touches a top-level field, or a part of it.
+    func touches(_ field: String) -> Bool {
+        self.whole.contains { $0.name == field } || self.nested.contains { $0.hasPrefix(field + ".") }
+    }
+
+    /// Whether the update names a nested path, or anything above it.
+    func covers(_ path: String) -> Bool {
+        self.whole.contains { path.hasPrefix($0.name + ".") }
+            || self.nested.contains { path == $0 || path.hasPrefix($0 + ".") }
+    }
+
+    /// The selection without one top-level field.
+    func without(_ field: String) -> Self {
+        Self(
+            whole: self.whole.filter { $0.name != field },
+            nested: self.nested.filter { !$0.hasPrefix(field + ".") }
+        )
+    }
+
+    /// The resource with the named fields of the body, before any rule is applied.
+    ///
+    /// A named field that the body leaves unset is cleared; whatever else the body holds is ignored.
+    ///
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT` for a nested path that leads into a bare value.
+    func patching(_ resource: Resource, with body: Resource) throws(EngineError) -> Resource {
+        var patched = resource
+        for field in self.whole { field.copy(body, &patched) }
+        return self.nested.isEmpty ? patched : try self.patchingNested(patched, with: body)
+    }
+
+    /// Nested paths are rare; they go through the JSON form, where every message is a dictionary and unset is absent.
+    private func patchingNested(_ resource: Resource, with body: Resource) throws(EngineError) -> Resource {
+        do {
+            var target = try Self.object(resource)
+            let source = try Self.object(body)
+            for path in self.nested {
+                Self.take(path.split(separator: ".").map(Self.camelCased), from: source, into: &target)
+            }
+            return try Resource(jsonUTF8Bytes: JSONSerialization.data(withJSONObject: target))
+        } catch {
+            throw .invalidArgument(
+                "update_mask names \(self.nested.joined(separator: ", ")), and the body has no such part; name the "
+                    + "whole field.",
+                field: "update_mask"
+            )
+        }
+    }
+
+    private static func object(_ message: Resource) throws -> [String: Any] {
+        try JSONSerialization.jsonObject(with: message.jsonUTF8Data()) as? [String: Any] ?? [:]
+    }
+
+    private static func take(_ path: [String], from source: [String: Any], into target: inout [String: Any]) {
+        guard let name = path.first else { return }
+        guard path.count > 1 else {
+            target[name] = source[name]
+            return
+        }
+        var inner = target[name] as? [String: Any] ?? [:]
+        Self.take(Array(path.dropFirst()), from: source[name] as? [String: Any] ?? [:], into: &inner)
+        target[name] = inner
+    }
+
+    private static func camelCased(_ name: Substring) -> String {
+        let words = name.split(separator: "_")
+        return words.dropFirst().reduce(into: words.first.map(String.init) ?? "") { $0 += $1.capitalized }
+    }
+}

@@ -1,0 +1,111 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import SwiftProtobuf
+
+/// Which fields of a resource an update mask may name, and how each is taken over.
+///
+/// One table serves both spellings of a path, nested paths, clearing and refusals.
+struct FieldTable<Resource: Message & Sendable>: Sendable {
+    /// One top-level field.
+    struct Field: Sendable {
+        let name: String
+        /// Takes the field over from the request's body, unset included.
+        let copy: @Sendable (Resource, inout Resource) -> Void
+    }
+
+    private let fields: [String: Field]
+    private let refusals: [String: String]
+
+    /// Makes a table.
+    ///
+    /// - Parameters:
+    ///   - writable: The fields that an update may name.
+    ///   - immutable: Fields that are fixed on creation.
+    ///   - outputOnly: Fields that are the service's own.
+    init(writable: [Field], immutable: [String], outputOnly: [String]) {
+        self.fields = Dictionary(writable.map { ($0.name, $0) }) { first, _ in first }
+        self.refusals = Dictionary(
+            immutable.map { ($0, "is fixed when the resource is created") }
+                + outputOnly.map { ($0, "is set by the service alone") }
+        ) { first, _ in first }
+    }
+
+    /// Reads an update mask.
+    ///
+    /// - Parameter mask: The mask as it was received; its paths may be in snake or camel case.
+    /// - Returns: The fields that the mask names.
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT` for an empty mask, a wildcard, or a path that is unknown or
+    ///   not to be updated.
+    func select(_ mask: Google_Protobuf_FieldMask) throws(EngineError) -> FieldSelection<Resource> {
+        guard !mask.paths.isEmpty else {
+            throw Self.invalid("update_mask cannot be empty; name the fields to change, separated by commas.")
+        }
+        var whole: [Field] = []
+        var nested: [String] = []
+        for path in mask.paths {
+            guard path != "*" else {
+                throw Self.invalid("update_mask does not take the wildcard *; name the fields to change.")
+            }
+            let path = Self.snakeCased(path)
+            let name = path.prefix { $0 != "." }
+            if let refusal = self.refusals[String(name)] {
+                throw Self.invalid("update_mask names \(name), which \(refusal); leave it out.")
+            }
+            guard let field = self.fields[String(name)] else {
+                throw Self.invalid("update_mask names \"\(path.prefix(100))\", which is not a field of the resource.")
+            }
+            if name.count == path.count {
+                whole.append(field)
+            } else if Resource.isPathValid(path) {
+                nested.append(path)
+            } else {
+                throw Self.invalid("update_mask names \"\(path.prefix(100))\", which is not a field of the resource.")
+            }
+        }
+        return FieldSelection(whole: whole, nested: nested)
+    }
+
+    private static func invalid(_ message: String) -> EngineError {
+        .invalidArgument(message, field: "update_mask")
+    }
+
+    /// `vehicleState` and `vehicle_state` are one path; must agree with the reading of masks for access.
+    private static func snakeCased(_ path: String) -> String {
+        guard path.utf8.contains(where: { (0x41...0x5a).contains($0) }) else { return path }
+        var name = ""
+        for character in path {
+            if character.isASCII, character.isUppercase {
+                name += "_" + character.lowercased()
+            } else {
+                name.append(character)
+            }
+        }
+        return name
+    }
+}
+
+extension FieldTable.Field {
+    /// A scalar, enum or repeated field.
+    static func value<Value>(_ name: String, _ path: any WritableKeyPath<Resource, Value> & Sendable) -> Self {
+        Self(name: name) { source, target in target[keyPath: path] = source[keyPath: path] }
+    }
+
+    /// A message field, which can be unset.
+    static func message<Value>(
+        _ name: String,
+        _ path: any WritableKeyPath<Resource, Value> & Sendable,
+        isSet: any KeyPath<Resource, Bool> & Sendable,
+        clear: @escaping @Sendable (inout Resource) -> Void
+    ) -> Self {
+        Self(name: name) { source, target in
+            if source[keyPath: isSet] { target[keyPath: path] = source[keyPath: path] } else { clear(&target) }
+        }
+    }
+
+    /// A field that an update may name without changing it.
+    static func ignored(_ name: String) -> Self {
+        Self(name: name) { _, _ in }
+    }
+}

@@ -1,0 +1,47 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import SwiftProtobuf
+
+extension Google_Protobuf_Timestamp {
+    /// The time in whole microseconds, as the service stamps it.
+    init(stamping date: Date) {
+        let microseconds = (date.timeIntervalSince1970 * 1e6).rounded()
+        guard microseconds.isFinite, abs(microseconds) < 9e18 else {
+            self.init()
+            return
+        }
+        let total = Int64(microseconds)
+        let seconds = total >= 0 ? total / 1_000_000 : (total - 999_999) / 1_000_000
+        self.init(seconds: seconds, nanos: Int32(total - seconds * 1_000_000) * 1000)
+    }
+
+    /// The time so much later.
+    func advanced(by duration: Duration) -> Self {
+        let (seconds, attoseconds) = duration.components
+        let nanos = Int64(self.nanos) + attoseconds / 1_000_000_000
+        let carry = nanos >= 0 ? nanos / 1_000_000_000 : (nanos - 999_999_999) / 1_000_000_000
+        return Self(
+            seconds: self.seconds &+ seconds &+ carry, nanos: Int32(truncatingIfNeeded: nanos - carry * 1_000_000_000)
+        )
+    }
+
+    /// The time that passes until another.
+    func duration(to later: Self) -> Duration {
+        .seconds(later.seconds &- self.seconds) + .nanoseconds(Int64(later.nanos) - Int64(self.nanos))
+    }
+
+    static func < (left: Self, right: Self) -> Bool {
+        (left.seconds, left.nanos) < (right.seconds, right.nanos)
+    }
+}
+
+extension Google_Protobuf_Duration {
+    /// A duration in the form of the wire, in whole microseconds.
+    init(_ duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        self.init(seconds: seconds, nanos: Int32(attoseconds / 1_000_000_000_000) * 1000)
+    }
+}

@@ -1,0 +1,97 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+import SwiftProtobuf
+
+/// What happens around a trip when it changes: plans of vehicles, times and places of record.
+enum TripEffects {
+    /// Brings the vehicles and the trip's record in line with a changed trip.
+    ///
+    /// - Parameters:
+    ///   - scene: The changed trip, and the rest as it is stored.
+    ///   - before: The trip as it was; `nil` for a new one.
+    ///   - now: The time of the call.
+    /// - Returns: The scene to be stored.
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT` for an order in `vehicle_waypoints` that does not hold.
+    static func apply(
+        to scene: TripScene, from before: Trip?, at now: Google_Protobuf_Timestamp
+    ) throws(EngineError) -> TripScene {
+        var scene = scene
+        let plans = scene.vehicles.mapValues(\.waypoints)
+        let ordered = scene.trip.vehicleWaypoints
+        scene.trip.vehicleWaypoints = []
+        self.record(&scene, from: before, at: now)
+        if let before, before.isUnderway, !scene.trip.isUnderway || before.vehicleID != scene.trip.vehicleID {
+            self.leave(before.vehicleID, &scene, at: now)
+        }
+        if scene.trip.isUnderway {
+            try self.join(scene.trip.vehicleID, &scene, ordered: ordered, at: now)
+        }
+        self.renewVersions(&scene, plans: plans, at: now)
+        return scene
+    }
+
+    private static func leave(_ vehicle: String, _ scene: inout TripScene, at now: Google_Protobuf_Timestamp) {
+        guard var left = scene.vehicles[vehicle] else { return }
+        left.currentTrips.removeAll { $0 == scene.id.value }
+        Itinerary.replace(left.waypoints.filter { $0.tripID != scene.id.value }, in: &left, at: now)
+        scene.vehicles[vehicle] = left
+    }
+
+    private static func join(
+        _ vehicle: String, _ scene: inout TripScene, ordered: [TripWaypoint], at now: Google_Protobuf_Timestamp
+    ) throws(EngineError) {
+        guard var joined = scene.vehicles[vehicle] else { return }
+        if !joined.currentTrips.contains(scene.id.value) { joined.currentTrips.append(scene.id.value) }
+        let stops = scene.trip.stops(id: scene.id.value)
+        var plan = Itinerary.placing(stops, of: scene.id.value, in: joined.waypoints)
+        if !ordered.isEmpty {
+            var types = scene.others.mapValues(\.tripType)
+            types[scene.id.value] = scene.trip.tripType
+            plan = try Itinerary.order(plan, as: ordered, tripTypes: types, field: "vehicle_waypoints")
+        }
+        Itinerary.replace(plan, in: &joined, at: now)
+        scene.vehicles[vehicle] = joined
+    }
+
+    /// Writes down when and where the trip was picked up and dropped off.
+    private static func record(_ scene: inout TripScene, from before: Trip?, at now: Google_Protobuf_Timestamp) {
+        let status = scene.trip.tripStatus
+        let previous = before?.tripStatus ?? .new
+        guard status != previous else { return }
+        let location = scene.vehicles[scene.trip.vehicleID].flatMap { $0.hasLastLocation ? $0.lastLocation : nil }
+        let stop = location.flatMap { $0.hasLocation ? $0.stop : nil }
+        if status.isAfterPickup, !previous.isAfterPickup {
+            scene.trip.pickupTime = now
+            if !scene.trip.hasActualPickupPoint, let stop { scene.trip.actualPickupPoint = stop }
+        } else if !status.isAfterPickup, !status.isTerminal {
+            // The pickup lies ahead again, so its time is an estimate again.
+            scene.trip.clearPickupTime()
+        }
+        if status == .complete {
+            scene.trip.dropoffTime = now
+            if !scene.trip.hasActualDropoffPoint, let stop { scene.trip.actualDropoffPoint = stop }
+        }
+        if status.isTerminal, let location { scene.trip.lastLocation = location.bare }
+    }
+
+    /// A trip's path has a version of its own, which changes only with the path.
+    private static func renewVersions(
+        _ scene: inout TripScene, plans: [String: [TripWaypoint]], at now: Google_Protobuf_Timestamp
+    ) {
+        func path(_ id: String, _ plan: [TripWaypoint]?) -> [TripWaypoint] { Itinerary.path(of: id, in: plan ?? []) }
+        for (id, other) in scene.others {
+            let plan = scene.vehicles[other.vehicleID]?.waypoints
+            if path(id, plan) != path(id, plans[other.vehicleID]) {
+                scene.others[id]?.remainingWaypointsVersion = now
+            }
+        }
+        let own = scene.id.value
+        let old = plans.values.map { path(own, $0) }.first { !$0.isEmpty } ?? []
+        let new = scene.trip.isUnderway ? path(own, scene.vehicles[scene.trip.vehicleID]?.waypoints) : []
+        if old != new { scene.trip.remainingWaypointsVersion = now }
+    }
+}

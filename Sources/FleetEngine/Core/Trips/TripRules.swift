@@ -1,0 +1,157 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+import SwiftProtobuf
+
+/// What creating and updating a trip does to the trip itself; ``TripEffects`` does the rest.
+enum TripRules {
+    /// Makes a trip from the body of its creation; fields that a creation does not take are ignored.
+    ///
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
+    static func create(
+        _ body: Trip, name: ResourceName, at now: Google_Protobuf_Timestamp
+    ) throws(EngineError) -> Trip {
+        var trip = Trip()
+        trip.name = name.description
+        trip.tripStatus = .new
+        trip.tripType = body.tripType
+        trip.vehicleID = body.vehicleID
+        trip.numberOfPassengers = body.numberOfPassengers
+        if body.hasPickupPoint { trip.pickupPoint = body.pickupPoint }
+        if body.hasDropoffPoint { trip.dropoffPoint = body.dropoffPoint }
+        trip.intermediateDestinations = body.intermediateDestinations
+        if !trip.intermediateDestinations.isEmpty { trip.intermediateDestinationsVersion = now }
+        trip.vehicleWaypoints = body.vehicleWaypoints
+        trip.attributes = body.attributes
+        guard trip.tripType == .shared || trip.tripType == .exclusive else {
+            throw .invalidArgument("trip_type must be SHARED or EXCLUSIVE.", field: "trip_type")
+        }
+        guard trip.numberOfPassengers >= 0 else {
+            throw .invalidArgument("number_of_passengers must not be negative.", field: "number_of_passengers")
+        }
+        try self.check(trip)
+        return trip
+    }
+
+    /// Applies an update.
+    ///
+    /// - Parameters:
+    ///   - trip: The trip as it is stored.
+    ///   - body: The trip in the request, of which only the selected fields count.
+    ///   - selection: The fields that the update mask names.
+    ///   - now: The time of the call.
+    /// - Returns: The trip with the selected fields.
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`, or `FAILED_PRECONDITION` where the trip's state forbids it.
+    static func update(
+        _ trip: Trip, with body: Trip, selection: FieldSelection<Trip>, at now: Google_Protobuf_Timestamp
+    ) throws(EngineError) -> Trip {
+        var updated = try selection.patching(trip, with: body)
+        try self.check(updated)
+        try self.checkProgress(of: updated, selection)
+        try self.checkState(of: trip, body, updated, selection)
+        if updated.intermediateDestinations != trip.intermediateDestinations {
+            updated.intermediateDestinationsVersion = now
+        }
+        return updated
+    }
+
+    private static func check(_ trip: Trip) throws(EngineError) {
+        if !trip.vehicleID.isEmpty { try self.checkVehicleID(trip.vehicleID) }
+        guard trip.hasPickupPoint, trip.pickupPoint.hasPoint else {
+            throw .invalidArgument("pickup_point.point is required.", field: "pickup_point")
+        }
+        try trip.pickupPoint.point.check("pickup_point.point")
+        if trip.hasDropoffPoint { try self.check([trip.dropoffPoint], "dropoff_point") }
+        try self.check(trip.intermediateDestinations, "intermediate_destinations")
+        guard trip.intermediateDestinations.isEmpty || trip.tripType == .exclusive else {
+            throw .invalidArgument(
+                "intermediate_destinations are for EXCLUSIVE trips only.", field: "intermediate_destinations"
+            )
+        }
+        if trip.hasActualPickupPoint { try self.check([trip.actualPickupPoint], "actual_pickup_point") }
+        if trip.hasActualPickupArrivalPoint {
+            try self.check([trip.actualPickupArrivalPoint], "actual_pickup_arrival_point")
+        }
+        if trip.hasActualDropoffPoint { try self.check([trip.actualDropoffPoint], "actual_dropoff_point") }
+        try self.check(
+            trip.actualIntermediateDestinationArrivalPoints, "actual_intermediate_destination_arrival_points"
+        )
+        try self.check(trip.actualIntermediateDestinations, "actual_intermediate_destinations")
+        try AttributeRules.check(trip.attributes)
+    }
+
+    private static func checkProgress(
+        of trip: Trip, _ selection: FieldSelection<Trip>
+    ) throws(EngineError) {
+        guard TripStatus.allCases.dropFirst().contains(trip.tripStatus) else {
+            throw .invalidArgument("trip_status is not a known status.", field: "trip_status")
+        }
+        let destinations = trip.intermediateDestinations
+        guard !trip.tripStatus.isIntermediate || !destinations.isEmpty else {
+            throw .invalidArgument(
+                "trip_status is \(trip.tripStatus), and the trip has no intermediate_destinations.",
+                field: "trip_status"
+            )
+        }
+        let index = trip.intermediateDestinationIndex
+        guard destinations.isEmpty || destinations.indices.contains(Int(index)) else {
+            throw .invalidArgument(
+                "intermediate_destination_index is \(index); the trip has \(destinations.count) destinations, from 0.",
+                field: "intermediate_destination_index"
+            )
+        }
+    }
+
+    private static func checkState(
+        of trip: Trip, _ body: Trip, _ updated: Trip, _ selection: FieldSelection<Trip>
+    ) throws(EngineError) {
+        if trip.tripStatus.isTerminal {
+            guard updated.tripStatus == trip.tripStatus, updated.vehicleID == trip.vehicleID else {
+                throw .failedPrecondition(
+                    "TRIP_ENDED",
+                    "The trip is over; neither its status nor its vehicle can change. Create another trip."
+                )
+            }
+        }
+        let leads =
+            selection.touches("intermediate_destination_index")
+            || selection.touches("trip_status") && updated.tripStatus == .enrouteToIntermediateDestination
+        if leads, body.hasIntermediateDestinationsVersion,
+            body.intermediateDestinationsVersion != trip.intermediateDestinationsVersion
+        {
+            throw .failedPrecondition(
+                "STALE_DESTINATIONS",
+                "intermediate_destinations have changed since intermediate_destinations_version; read the trip again."
+            )
+        }
+    }
+
+    private static func checkVehicleID(_ id: String) throws(EngineError) {
+        do {
+            _ = try VehicleID(checking: id)
+        } catch {
+            throw .invalidArgument(error.message, field: "vehicle_id")
+        }
+    }
+
+    private static func check(_ places: [some Place], _ field: String) throws(EngineError) {
+        for place in places {
+            guard place.hasPoint else {
+                throw .invalidArgument("\(field) needs a point.", field: field)
+            }
+            try place.point.check("\(field).point")
+        }
+    }
+}
+
+/// A message that says where something is.
+private protocol Place {
+    var hasPoint: Bool { get }
+    var point: LatLng { get }
+}
+
+extension TerminalLocation: Place {}
+extension StopLocation: Place {}

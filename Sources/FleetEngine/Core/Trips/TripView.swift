@@ -1,0 +1,80 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import SwiftProtobuf
+
+/// A trip as responses show it: what was stored, and what follows from its vehicle at the time of reading.
+enum TripView {
+    /// The trip with everything that its vehicle tells.
+    ///
+    /// - Parameters:
+    ///   - trip: The trip as it is stored.
+    ///   - id: The trip's id.
+    ///   - vehicle: The vehicle that the trip is assigned to.
+    ///   - context: The time of reading.
+    /// - Returns: The trip as the response to a change shows it, without `vehicle_waypoints`.
+    static func show(_ trip: Trip, id: String, vehicle: Vehicle?, context: CallContext) -> Trip {
+        var shown = trip
+        shown.view = .sdk
+        guard let vehicle, trip.isUnderway else { return shown }
+        let path = Itinerary.path(of: id, in: VehicleView.timed(vehicle, context: context))
+        shown.remainingWaypoints = path
+        for waypoint in path where waypoint.tripID == id && waypoint.hasEta {
+            switch waypoint.waypointType {
+            case .pickupWaypointType: shown.pickupTime = waypoint.eta
+            case .dropOffWaypointType: shown.dropoffTime = waypoint.eta
+            default: break
+            }
+        }
+        if let first = path.first, first.hasEta {
+            let now = Google_Protobuf_Timestamp(stamping: context.now)
+            shown.etaToFirstWaypoint = first.eta
+            shown.remainingTimeToFirstWaypoint = Google_Protobuf_Duration(max(.zero, now.duration(to: first.eta)))
+            shown.remainingDistanceMeters = first.distanceMeters
+        }
+        shown.currentRouteSegment = vehicle.currentRouteSegment
+        if vehicle.hasCurrentRouteSegmentVersion {
+            shown.currentRouteSegmentVersion = vehicle.currentRouteSegmentVersion
+        }
+        if let end = vehicle.hasCurrentRouteSegmentEndPoint ? vehicle.currentRouteSegmentEndPoint : path.first {
+            shown.currentRouteSegmentEndPoint = end.untimed
+        }
+        if vehicle.hasLastLocation { shown.lastLocation = LocationRules.shared(vehicle.lastLocation) }
+        return shown
+    }
+
+    /// The trip in the view that a reader asks for, without the parts that it has already.
+    static func show(
+        _ trip: Trip, id: String, vehicle: Vehicle?, to request: Maps_Fleetengine_V1_GetTripRequest,
+        context: CallContext
+    ) -> Trip {
+        var shown = Self.show(trip, id: id, vehicle: vehicle, context: context)
+        let opaque = request.view != .journeySharingV1S && request.routeFormatType == .encodedPolylineType
+        if request.view == .journeySharingV1S { shown.view = .journeySharingV1S }
+        if request.routeFormatType != .encodedPolylineType, let first = shown.remainingWaypoints.first,
+            shown.lastLocation.hasLocation
+        {
+            // Without a router the way to the first stop is the straight line.
+            shown.route = [shown.lastLocation.location, first.location.point]
+        }
+        let isKnown =
+            request.hasCurrentRouteSegmentVersion && shown.hasCurrentRouteSegmentVersion
+            && !(request.currentRouteSegmentVersion < shown.currentRouteSegmentVersion)
+        if isKnown || !opaque { shown.currentRouteSegment = "" }
+        if isKnown { shown.route = [] }
+        return shown
+    }
+}
+
+extension TripWaypoint {
+    /// The stop itself, without what is estimated about the way there.
+    fileprivate var untimed: TripWaypoint {
+        var stop = self
+        stop.clearDistanceMeters()
+        stop.clearEta()
+        stop.clearDuration()
+        return stop
+    }
+}

@@ -1,0 +1,111 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+
+/// What the attributes of vehicles and trips have in common.
+protocol ResourceAttribute {
+    var key: String { get }
+    /// The value as text, the form in which attributes are compared; `nil` where none is set.
+    var text: String? { get }
+}
+
+extension VehicleAttribute: ResourceAttribute {
+    var text: String? {
+        switch self.vehicleAttributeValue {
+        case .stringValue(let text): text
+        case .boolValue(let flag): String(flag)
+        case .numberValue(let number): AttributeRules.text(number)
+        case nil: nil
+        }
+    }
+}
+
+extension TripAttribute: ResourceAttribute {
+    var text: String? {
+        switch self.tripAttributeValue {
+        case .stringValue(let text): text
+        case .boolValue(let flag): String(flag)
+        case .numberValue(let number): AttributeRules.text(number)
+        case nil: nil
+        }
+    }
+}
+
+/// The rules of attributes: at most 100, unique keys without a colon, 256 characters for key and value.
+enum AttributeRules {
+    static let maximumCount = 100
+    static let maximumLength = 256
+
+    /// Checks the attributes of a vehicle and fills the legacy value and the typed one from each other.
+    ///
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
+    static func accept(_ attributes: [VehicleAttribute]) throws(EngineError) -> [VehicleAttribute] {
+        var accepted = attributes
+        for index in accepted.indices {
+            let legacy = accepted[index].value
+            if accepted[index].vehicleAttributeValue == nil {
+                accepted[index].stringValue = legacy
+            } else if case .stringValue(let text) = accepted[index].vehicleAttributeValue {
+                guard legacy.isEmpty || legacy == text else {
+                    throw self.invalid(
+                        "hold \"\(accepted[index].key.prefix(64))\" with differing value and string_value")
+                }
+                accepted[index].value = text
+            } else {
+                guard legacy.isEmpty else {
+                    throw self.invalid("hold \"\(accepted[index].key.prefix(64))\" with both value and a typed value")
+                }
+            }
+        }
+        try self.check(accepted)
+        return accepted
+    }
+
+    /// Checks the attributes of any resource.
+    ///
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
+    static func check(_ attributes: [some ResourceAttribute]) throws(EngineError) {
+        guard attributes.count <= self.maximumCount else {
+            throw self.invalid("number \(attributes.count); at most \(self.maximumCount) are kept")
+        }
+        var keys: Set<String> = []
+        for attribute in attributes {
+            let key = attribute.key
+            guard !key.isEmpty else { throw self.invalid("hold one without a key") }
+            guard !key.utf8.contains(UInt8(ascii: ":")) else {
+                throw self.invalid("hold the key \"\(key.prefix(64))\"; a key has no colon")
+            }
+            guard key.unicodeScalars.count + 1 + (attribute.text ?? "").unicodeScalars.count <= self.maximumLength
+            else {
+                throw self.invalid(
+                    "hold \"\(key.prefix(64))\", which is too long; KEY:VALUE has at most \(self.maximumLength) characters"
+                )
+            }
+            guard keys.insert(key).inserted else {
+                throw self.invalid("hold the key \"\(key.prefix(64))\" twice")
+            }
+        }
+    }
+
+    /// Adds and replaces attributes by key.
+    static func merge(_ changes: [VehicleAttribute], into attributes: [VehicleAttribute]) -> [VehicleAttribute] {
+        changes.reduce(into: attributes) { merged, change in
+            if let index = merged.firstIndex(where: { $0.key == change.key }) {
+                merged[index] = change
+            } else {
+                merged.append(change)
+            }
+        }
+    }
+
+    /// The shortest decimal that reads back as the number, whole numbers without a point.
+    static func text(_ number: Double) -> String {
+        number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : String(number)
+    }
+
+    private static func invalid(_ problem: String) -> EngineError {
+        .invalidArgument("The attributes \(problem).", field: "attributes")
+    }
+}

@@ -1,0 +1,125 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import SwiftProtobuf
+
+/// The stops ahead of a vehicle, over all its trips, in the order in which it makes them.
+///
+/// The vehicle's `waypoints` are the one place where they are kept; what trips show of them is derived.
+enum Itinerary {
+    /// Replaces the stops of a vehicle.
+    ///
+    /// What the driver reported of the way to the first stop holds only as long as that stop does.
+    static func replace(_ waypoints: [TripWaypoint], in vehicle: inout Vehicle, at now: Google_Protobuf_Timestamp) {
+        guard waypoints != vehicle.waypoints else { return }
+        let headsElsewhere = waypoints.first != vehicle.waypoints.first
+        vehicle.waypoints = waypoints
+        vehicle.waypointsVersion = now
+        guard headsElsewhere else { return }
+        if !vehicle.currentRouteSegment.isEmpty {
+            vehicle.currentRouteSegment = ""
+            vehicle.currentRouteSegmentVersion = now
+        }
+        vehicle.clearCurrentRouteSegmentEndPoint()
+        if !waypoints.isEmpty {
+            vehicle.clearEtaToFirstWaypoint()
+            vehicle.clearRemainingDistanceMeters()
+        }
+    }
+
+    /// The plan with the stops that one trip has left.
+    ///
+    /// The last ones take the places that the trip had; stops without a place of old come before these, or, for a trip
+    /// that is new to the plan, at the end.
+    static func placing(_ stops: [TripWaypoint], of trip: String, in plan: [TripWaypoint]) -> [TripWaypoint] {
+        let places = plan.count { $0.tripID == trip }
+        var left = stops[...]
+        var placed: [TripWaypoint] = []
+        var place = 0
+        for waypoint in plan {
+            guard waypoint.tripID == trip else {
+                placed.append(waypoint)
+                continue
+            }
+            place += 1
+            let wanted = left.count - (places - place)
+            if wanted > 0 {
+                placed += left.prefix(wanted)
+                left = left.dropFirst(wanted)
+            }
+        }
+        return placed + left
+    }
+
+    /// The path of one trip: all stops up to its last one, those of other trips included.
+    static func path(of trip: String, in plan: [TripWaypoint]) -> [TripWaypoint] {
+        guard let last = plan.lastIndex(where: { $0.tripID == trip }) else { return [] }
+        return Array(plan[...last])
+    }
+
+    /// Brings stops into an order that a request asks for.
+    ///
+    /// - Parameters:
+    ///   - plan: The stops, each trip's in the order in which they must be made.
+    ///   - wanted: The order; only trip id, type and location of each count.
+    ///   - tripTypes: The types of the trips, by id.
+    ///   - field: The request's field, for messages.
+    /// - Returns: The stops of the plan in the wanted order.
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT` when the order adds or drops a stop, turns a trip's round, or
+    ///   interleaves an exclusive trip with another.
+    static func order(
+        _ plan: [TripWaypoint], as wanted: [TripWaypoint], tripTypes: [String: TripType], field: String
+    ) throws(EngineError) -> [TripWaypoint] {
+        var left = Array(plan.indices)
+        var order: [Int] = []
+        for waypoint in wanted {
+            guard let match = left.firstIndex(where: { waypoint.names(plan[$0]) }) else {
+                throw .invalidArgument(
+                    "\(field) holds a \(waypoint.waypointType) of trip \"\(waypoint.tripID.prefix(64))\" that is not a "
+                        + "remaining stop, or holds it twice.",
+                    field: field
+                )
+            }
+            order.append(left.remove(at: match))
+        }
+        guard left.isEmpty else {
+            throw .invalidArgument(
+                "\(field) leaves out \(left.count) remaining stops; list every stop once.", field: field)
+        }
+        for (trip, positions) in Dictionary(grouping: order.indices, by: { plan[order[$0]].tripID }) {
+            guard zip(positions, positions.dropFirst()).allSatisfy({ order[$0] < order[$1] }) else {
+                throw .invalidArgument(
+                    "\(field) turns the stops of trip \"\(trip)\" round; pickup, destinations, drop-off is the order.",
+                    field: field
+                )
+            }
+            guard tripTypes[trip] != .exclusive || positions.count == 1 + positions[positions.count - 1] - positions[0]
+            else {
+                throw .invalidArgument(
+                    "\(field) puts other stops between those of the exclusive trip \"\(trip)\".", field: field
+                )
+            }
+        }
+        return order.map { plan[$0] }
+    }
+
+    /// The stop that a reported segment end means, or the end as it was reported.
+    static func recognise(_ end: TripWaypoint, among waypoints: [TripWaypoint]) -> TripWaypoint {
+        let near = 50.0
+        return waypoints.first { waypoint in
+            if !end.tripID.isEmpty || end.waypointType != .unknownWaypointType { return end.names(waypoint) }
+            return end.location.point.meters(to: waypoint.location.point) <= near
+        } ?? end
+    }
+}
+
+extension TripWaypoint {
+    /// Whether a waypoint in a request means this stop.
+    fileprivate func names(_ stop: TripWaypoint) -> Bool {
+        guard self.tripID == stop.tripID, self.waypointType == stop.waypointType else { return false }
+        guard self.hasLocation, self.location.hasPoint else { return true }
+        return self.location.point.meters(to: stop.location.point) < 1
+    }
+}

@@ -1,0 +1,69 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import SwiftProtobuf
+
+/// A vehicle as responses show it: what was stored, and what follows from it at the time of reading.
+enum VehicleView {
+    /// The vehicle with the times of its stops.
+    static func show(_ vehicle: Vehicle, context: CallContext) -> Vehicle {
+        guard !vehicle.waypoints.isEmpty else { return vehicle }
+        var shown = vehicle
+        shown.waypoints = Self.timed(vehicle, context: context)
+        if let first = shown.waypoints.first {
+            if !shown.hasEtaToFirstWaypoint, first.hasEta { shown.etaToFirstWaypoint = first.eta }
+            if !shown.hasRemainingDistanceMeters, first.hasDistanceMeters {
+                shown.remainingDistanceMeters = first.distanceMeters
+            }
+        }
+        return shown
+    }
+
+    /// The vehicle without the parts that the reader has already.
+    static func show(
+        _ vehicle: Vehicle, to request: Maps_Fleetengine_V1_GetVehicleRequest, context: CallContext
+    ) -> Vehicle {
+        var shown = Self.show(vehicle, context: context)
+        if request.hasCurrentRouteSegmentVersion, shown.hasCurrentRouteSegmentVersion,
+            !(request.currentRouteSegmentVersion < shown.currentRouteSegmentVersion)
+        {
+            shown.currentRouteSegment = ""
+        }
+        if request.hasWaypointsVersion, shown.hasWaypointsVersion,
+            !(request.waypointsVersion < shown.waypointsVersion)
+        {
+            shown.waypoints = []
+        }
+        return shown
+    }
+
+    /// The stops of a vehicle with distance, time and duration of each leg.
+    ///
+    /// The first leg is what the driver reported, as far as it did; the rest is estimated. Without a position nothing is
+    /// known.
+    static func timed(_ vehicle: Vehicle, context: CallContext) -> [TripWaypoint] {
+        guard vehicle.hasLastLocation, vehicle.lastLocation.hasLocation else { return vehicle.waypoints }
+        let now = Google_Protobuf_Timestamp(stamping: context.now)
+        var time = now
+        var place = vehicle.lastLocation.location
+        var timed = vehicle.waypoints
+        for index in timed.indices {
+            let goal = timed[index].location.point
+            let leg = context.routes.estimate(from: place, to: goal, by: vehicle.vehicleType.category)
+            var arrival = time.advanced(by: leg.duration)
+            var meters = Int32(clamping: Int64(leg.meters.rounded()))
+            if index == 0 {
+                if vehicle.hasEtaToFirstWaypoint { arrival = vehicle.etaToFirstWaypoint }
+                if vehicle.hasRemainingDistanceMeters { meters = vehicle.remainingDistanceMeters.value }
+            }
+            timed[index].distanceMeters = Google_Protobuf_Int32Value(meters)
+            timed[index].eta = arrival
+            timed[index].duration = Google_Protobuf_Duration(max(.zero, time.duration(to: arrival)))
+            time = arrival < now ? now : arrival
+            place = goal
+        }
+        return timed
+    }
+}

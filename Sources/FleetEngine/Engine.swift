@@ -1,0 +1,138 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+import Foundation
+import Logging
+
+/// The service behind the Fleet Engine API: checks the token of every call, applies it, keeps what it changed.
+///
+/// gRPC and REST adapters bring requests here and turn ``EngineError`` into their status.
+public struct Engine: Sendable {
+    /// What the engine remembers of its callers.
+    public let activity: EngineActivity
+
+    private let store: any EngineStore
+    private let verifier: any TokenVerifying
+    private let routes: any RouteEstimator
+    private let now: @Sendable () -> Date
+    private let logger: Logger?
+
+    init(
+        store: any EngineStore,
+        verifier: any TokenVerifying,
+        activity: EngineActivity = EngineActivity(),
+        routes: any RouteEstimator = StraightLineEstimator(),
+        logger: Logger? = nil,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.store = store
+        self.verifier = verifier
+        self.activity = activity
+        self.routes = routes
+        self.logger = logger
+        self.now = now
+    }
+
+    /// Answers a call that only looks.
+    ///
+    /// - Parameters:
+    ///   - call: The RPC.
+    ///   - request: The request as it was received.
+    ///   - token: The bearer token; `nil` where the call carried none.
+    /// - Returns: The response.
+    /// - Throws: ``EngineError``.
+    func perform<Call: ReadingCall>(
+        _ call: Call.Type, _ request: Call.Request, token: String?
+    ) async throws(EngineError) -> Call.Response {
+        let admission = try self.admit(call, request, token)
+        return try await self.reporting(admission) {
+            try await self.store.read { store in
+                try admission.confirm(in: store)
+                return try Call.run(request, access: admission.access, in: store, context: admission.context)
+            }
+        }
+    }
+
+    /// Answers a call that changes something, once the change is durable.
+    ///
+    /// - Parameters:
+    ///   - call: The RPC.
+    ///   - request: The request as it was received.
+    ///   - token: The bearer token; `nil` where the call carried none.
+    /// - Returns: The response.
+    /// - Throws: ``EngineError``.
+    func perform<Call: WritingCall>(
+        _ call: Call.Type, _ request: Call.Request, token: String?
+    ) async throws(EngineError) -> Call.Response {
+        let admission = try self.admit(call, request, token)
+        return try await self.reporting(admission) {
+            try await self.store.write { store in
+                try admission.confirm(in: store)
+                return try Call.run(request, access: admission.access, in: store, context: admission.context)
+            }
+        }
+    }
+}
+
+extension Engine {
+    /// Checks the token, then the address, then the right to it; all that can be refused without looking is.
+    private func admit<Call: EngineCall>(
+        _ call: Call.Type, _ request: Call.Request, _ text: String?
+    ) throws(EngineError) -> Admission {
+        let now = self.now()
+        var token: ExaminedToken?
+        do {
+            guard let text else { throw TokenRefusal.missing }
+            let examined = try self.verifier.verify(text, at: now)
+            token = examined
+            let access = try Call.access(request)
+            let admission = Admission(
+                access: access, token: examined, text: text, context: CallContext(now: now, routes: self.routes),
+                dependsOnTrip: try Admission.dependsOnTrip(access, examined)
+            )
+            if !admission.dependsOnTrip { self.activity.admit(examined, text, to: Call.method, at: now) }
+            return admission
+        } catch let refusal as TokenRefusal {
+            self.activity.refuse(refusal, text, token, method: Call.method, at: now)
+            throw EngineError(refusal)
+        } catch let error as EngineError {
+            throw error
+        } catch {
+            throw self.unexpected(error, in: Call.method)
+        }
+    }
+
+    /// Runs a transaction, and turns whatever it throws into an answer.
+    private func reporting<Response>(
+        _ admission: Admission, _ transaction: () async throws -> Response
+    ) async throws(EngineError) -> Response {
+        let (token, text, method) = (admission.token, admission.text, admission.access.method)
+        let now = admission.context.now
+        do {
+            let response = try await transaction()
+            if admission.dependsOnTrip { self.activity.admit(token, text, to: method, at: now) }
+            return response
+        } catch let refusal as TokenRefusal {
+            self.activity.refuse(refusal, text, token, method: method, at: now)
+            throw EngineError(refusal)
+        } catch let error as EngineError {
+            if admission.dependsOnTrip { self.activity.admit(token, text, to: method, at: now) }
+            throw error
+        } catch is CancellationError {
+            throw EngineError(code: .unavailable, reason: "CANCELLED", message: "The call was cancelled; call again.")
+        } catch {
+            throw self.unexpected(error, in: method)
+        }
+    }
+
+    private func unexpected(_ error: any Error, in method: FleetMethod) -> EngineError {
+        self.logger?.error(
+            "A call failed for a reason of the engine's own",
+            metadata: ["method": "\(method.name)", "error": "\(error)"]
+        )
+        return .unexpected
+    }
+}
