@@ -115,6 +115,11 @@ let package = Package(
                 server("ServiceLifecycle", "swift-service-lifecycle"),
                 server("SwiftProtobuf", "swift-protobuf"),
             ],
+            resources: [
+                .embedInCode("Page/page.css"),
+                .embedInCode("Page/page.html"),
+                .embedInCode("Page/page.js"),
+            ],
             swiftSettings: settings
         ),
         .executableTarget(
@@ -133,6 +138,12 @@ let package = Package(
                 server("Logging", "swift-log"),
                 server("NIOCore", "swift-nio"),
                 server("ServiceLifecycle", "swift-service-lifecycle"),
+                server("UnixSignals", "swift-service-lifecycle"),
+            ],
+            resources: [
+                .embedInCode("Routes/bay-area-trip-1.gpx"),
+                .embedInCode("Routes/bay-area-trip-2.gpx"),
+                .embedInCode("Routes/delivery-day.gpx"),
             ],
             swiftSettings: settings
         ),

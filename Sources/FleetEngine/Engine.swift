@@ -3,9 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngineAPI
+public import FleetSigning
 import FleetTokens
-import Foundation
-import Logging
+public import Foundation
+public import Logging
 
 /// The service behind the Fleet Engine API: checks the token of every call, applies it, keeps what it changed.
 ///
@@ -34,6 +35,24 @@ public struct Engine: Sendable {
         self.routes = routes
         self.logger = logger
         self.now = now
+    }
+
+    /// Makes an engine over a SQLite store.
+    ///
+    /// - Parameters:
+    ///   - store: Keeps vehicles and trips.
+    ///   - verifier: Verifies tokens with the keys that are trusted.
+    ///   - logger: Where failures of the engine's own are told.
+    ///   - now: The clock.
+    public init(
+        store: SQLiteStore, verifier: TokenVerifier, logger: Logger, now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.init(store: store, verifier: verifier, activity: EngineActivity(), logger: logger, now: now)
+    }
+
+    /// The vehicles that are online, for the engine's own page.
+    func onlineVehicles(of provider: ProviderID) async throws -> [Vehicle] {
+        try await self.store.read { try $0.onlineVehicles(of: provider, in: .world) }
     }
 
     /// Answers a call that only looks.

@@ -46,6 +46,9 @@ struct GeoBox: Hashable, Sendable {
     var north: Double
     var east: Double
 
+    /// Every place there is.
+    static let world = Self(south: -90, west: -180, north: 90, east: 180)
+
     /// Whether a point lies in the box.
     func contains(latitude: Double, longitude: Double) -> Bool {
         guard (self.south...max(self.south, self.north)).contains(latitude) else { return false }

@@ -15,7 +15,7 @@ extension TrustedKeySet {
     ///   - bytes: The text.
     ///   - name: The key's id for a PEM text, which has none of its own.
     ///   - role: The role of the account, where it is known.
-    ///   - provider: The provider of the account, where it is known.
+    ///   - provider: The provider of the account; a key file's own project where it is `nil`.
     /// - Returns: The keys.
     /// - Throws: ``SigningError`` that says what is wrong.
     public static func read(
@@ -36,7 +36,7 @@ extension TrustedKeySet {
         }
         if object["type"]?.string == "service_account" {
             let key = try ServiceAccountKey(json: bytes)
-            return [try key.publicKey(role: role, provider: provider)]
+            return [try key.publicKey(role: role, provider: provider ?? key.projectID.flatMap { ProviderID($0) })]
         }
         if object["keys"] != nil { return try JWKS.read(bytes) }
         var keys: [RSAPublicKey] = []

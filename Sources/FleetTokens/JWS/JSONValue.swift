@@ -52,6 +52,23 @@ package indirect enum JSONValue: Hashable, Sendable {
 
 // MARK: - Writing
 
+extension JSONValue: Encodable {
+    /// Writes the value into a larger JSON text.
+    package func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .null:
+            var container = encoder.singleValueContainer()
+            try container.encodeNil()
+        case .bool(let value): try value.encode(to: encoder)
+        case .integer(let number): try number.encode(to: encoder)
+        case .double(let number): try number.encode(to: encoder)
+        case .string(let text): try text.encode(to: encoder)
+        case .array(let elements): try elements.encode(to: encoder)
+        case .object(let members): try members.encode(to: encoder)
+        }
+    }
+}
+
 extension JSONValue {
     /// The value as UTF-8 JSON.
     package var serialized: [UInt8] {

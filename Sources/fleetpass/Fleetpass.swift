@@ -1,0 +1,47 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Foundation
+
+/// The `fleetpass` command: parses, builds, runs, and turns every failure into one message and an exit code.
+@main
+struct Fleetpass: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fleetpass",
+        abstract: "Issue, carry and check the tokens of Fleet Engine.",
+        discussion: """
+            Try it:  fleetpass demo
+
+            Exit codes: 0 done, 1 the thing asked for failed (a refused token, a failed check), 2 usage, \
+            69 a needed service is unreachable, 78 configuration error.
+            """,
+        subcommands: [
+            UpCommand.self, DemoCommand.self, DriveCommand.self, WatchCommand.self, MintCommand.self,
+            InspectCommand.self, VerifyCommand.self, ExplainCommand.self,
+        ]
+    )
+
+    static func main() async {
+        do {
+            var command = try Self.parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch let failure as CommandFailure {
+            Console.say("fleetpass: \(failure.message)")
+            Foundation.exit(failure.status.rawValue)
+        } catch {
+            let code = Self.exitCode(for: error)
+            guard code != .success else {
+                print(Self.message(for: error))
+                return
+            }
+            Console.say(Self.fullMessage(for: error))
+            Foundation.exit(code == .validationFailure ? CommandFailure.Status.usage.rawValue : code.rawValue)
+        }
+    }
+}

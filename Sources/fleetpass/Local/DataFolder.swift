@@ -1,0 +1,117 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSigning
+import FleetTokens
+import Foundation
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The folder that `up` keeps everything in: one service account for each role, and the engine's store.
+///
+/// It is readable by its owner only (folder 0700, files 0600), and held by one process at a time.
+struct DataFolder {
+    /// The folder's absolute path, without a slash at the end.
+    let path: String
+    /// The key of each role's service account.
+    let accounts: [Role: ServiceAccountKey]
+    private let lock: FileLock
+
+    /// The engine's store.
+    var storeFile: String { "\(self.path)/fleetpass.sqlite" }
+
+    /// Opens the folder, and makes what is missing.
+    ///
+    /// - Throws: ``CommandFailure`` with `configuration` that says what cannot be used.
+    static func open(_ path: String, provider: ProviderID) throws -> DataFolder {
+        let url = URL(filePath: path, directoryHint: .isDirectory)
+        // Whatever is created from here on belongs to this user alone, from its first moment.
+        umask(0o077)
+        let accountsFolder = url.appending(path: "service-accounts", directoryHint: .isDirectory)
+        do {
+            try FileManager.default.createDirectory(at: accountsFolder, withIntermediateDirectories: true)
+        } catch {
+            throw CommandFailure(
+                status: .configuration,
+                message:
+                    "the data folder \(path) cannot be made (\(error.localizedDescription)); pass another with --data."
+            )
+        }
+        let lock = try FileLock(url.appending(path: "lock"), folder: path)
+        var accounts: [Role: ServiceAccountKey] = [:]
+        for role in Role.known {
+            accounts[role] = try Self.account(role, in: accountsFolder, provider: provider)
+        }
+        let absolute = url.absoluteURL.path(percentEncoded: false)
+        return DataFolder(
+            path: absolute.hasSuffix("/") ? String(absolute.dropLast()) : absolute, accounts: accounts, lock: lock)
+    }
+
+    private static func account(
+        _ role: Role, in folder: URL, provider: ProviderID
+    ) throws -> ServiceAccountKey {
+        let file = folder.appending(path: "\(role).json")
+        let path = file.path(percentEncoded: false)
+        let email = "\(role)@\(provider).iam.gserviceaccount.com"
+        do {
+            guard FileManager.default.fileExists(atPath: path) else {
+                let key = try ServiceAccountKey(generatingFor: email, projectID: provider.value)
+                try key.keyFile.write(to: file, options: .atomic)
+                return key
+            }
+            let key = try ServiceAccountKey(json: Data(contentsOf: file))
+            guard key.account == email else {
+                throw CommandFailure(
+                    status: .configuration,
+                    message: "\(path) belongs to \(key.account), not to \(email); start with the provider that the "
+                        + "folder was made for, or with another folder."
+                )
+            }
+            return key
+        } catch let error as SigningError {
+            throw CommandFailure(
+                status: .configuration,
+                message: "\(path): \(error.message) Mend the file, or remove it to have a new key made."
+            )
+        } catch let error as CommandFailure {
+            throw error
+        } catch {
+            throw CommandFailure(
+                status: .configuration, message: "\(path) cannot be read or written: \(error.localizedDescription)")
+        }
+    }
+}
+
+/// Holds a file for this process; the system lets go of it when the process ends, however it ends.
+private final class FileLock: Sendable {
+    private let descriptor: Int32
+
+    init(_ file: URL, folder: String) throws {
+        self.descriptor = Self.openFile(file.path(percentEncoded: false))
+        guard self.descriptor >= 0 else {
+            throw CommandFailure(
+                status: .configuration,
+                message: "the data folder \(folder) cannot be written to (\(String(cString: strerror(errno))))."
+            )
+        }
+        guard flock(self.descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            close(self.descriptor)
+            throw CommandFailure(
+                status: .configuration,
+                message:
+                    "the data folder \(folder) is in use by another fleetpass; end that one, or pass another folder."
+            )
+        }
+    }
+
+    private static func openFile(_ path: String) -> Int32 {
+        open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    }
+
+    deinit { close(self.descriptor) }
+}

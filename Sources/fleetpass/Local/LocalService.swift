@@ -1,0 +1,159 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngine
+import FleetSigning
+import FleetTokenServer
+import FleetTokens
+import Foundation
+import Hummingbird
+import Logging
+import NIOCore
+import ServiceLifecycle
+import UnixSignals
+
+/// Token server, engine and page in one process, over one data folder.
+struct LocalService {
+    let engine: Engine
+    let issuer: TokenIssuer
+    private let options: LocalServiceOptions
+    private let provider: ProviderID
+    private let folder: DataFolder
+    private let store: SQLiteStore
+    private let logger: Logger
+    private let routes: @Sendable (Router<BasicRequestContext>) -> Void
+
+    /// Where the service listens.
+    struct Addresses: Sendable {
+        let http: URL
+        let grpc: String
+        let provider: ProviderID
+    }
+
+    /// Opens the data folder and puts the parts together.
+    init(_ options: LocalServiceOptions, logger: Logger) throws {
+        try options.checkHost()
+        let provider = try options.effectiveProvider
+        let authenticator = try Self.authenticator(options)
+        let folder = try DataFolder.open(options.data, provider: provider)
+        let publicKeys = try folder.accounts.map { role, key in try key.publicKey(role: role, provider: provider) }
+        do throws(EngineError) {
+            self.store = try SQLiteStore(path: folder.storeFile, logger: logger)
+        } catch {
+            throw CommandFailure(status: .configuration, message: error.message)
+        }
+        let engine = Engine(
+            store: self.store, verifier: TokenVerifier(keys: TrustedKeySet(publicKeys)), logger: logger)
+        let issuer = TokenIssuer(
+            minters: try folder.accounts.mapValues { TokenMinter(signer: try LocalSigner($0)) })
+        let tokenRoutes = TokenRoutes(
+            issuer: issuer, authenticator: authenticator, publishedKeys: publicKeys, logger: logger)
+        self.engine = engine
+        self.issuer = issuer
+        self.options = options
+        self.provider = provider
+        self.folder = folder
+        self.logger = logger
+        self.routes = { router in
+            tokenRoutes.add(to: router)
+            EngineRoutes(engine: engine).add(to: router)
+            EnginePage(engine: engine, provider: provider).add(to: router)
+            for path in ["/healthz", "/readyz"] {
+                router.get(RouterPath(path)) { _, _ in "ok\n" }
+            }
+        }
+    }
+
+    private static func authenticator(_ options: LocalServiceOptions) throws -> any CallerAuthenticator {
+        guard let path = options.callers else { return OpenAuthenticator() }
+        guard let bytes = try? Data(contentsOf: URL(filePath: path)) else {
+            throw CommandFailure(status: .configuration, message: "the callers' file \(path) cannot be read.")
+        }
+        do throws(TokenServerError) {
+            return try StaticBearerAuthenticator(json: bytes)
+        } catch {
+            throw CommandFailure(status: .configuration, message: "\(path): \(error.message)")
+        }
+    }
+
+    /// Serves until SIGTERM or SIGINT, then finishes what was begun.
+    ///
+    /// - Parameter whenReady: Called once, when everything listens; what it does is cancelled at shutdown.
+    func run(whenReady: @escaping @Sendable (Addresses) async throws -> Void) async throws {
+        let (ports, announce) = AsyncStream.makeStream(of: Int.self)
+        let router = Router()
+        router.add(middleware: LoopbackHostMiddleware())
+        self.routes(router)
+        let http = Application(
+            router: router,
+            server: .http1(configuration: .init(idleTimeout: .seconds(75))),
+            configuration: .init(
+                address: .hostname(self.options.host, port: self.options.port), serverName: "fleetpass"),
+            onServerRunning: { channel in announce.yield(channel.localAddress?.port ?? 0) },
+            logger: self.logger
+        )
+        let grpc = EngineGRPCServer(engine: self.engine, host: self.options.host, port: self.options.grpcPort)
+        let ready = ReadyService {
+            var iterator = ports.makeAsyncIterator()
+            guard let httpPort = await iterator.next() else { return }
+            let addresses = try Addresses(
+                host: self.options.host, httpPort: httpPort, grpcPort: await grpc.port, provider: self.provider)
+            Console.give(
+                "ready http=\(addresses.http.absoluteString) grpc=\(addresses.grpc) provider=\(self.provider) "
+                    + "data=\(self.folder.path)"
+            )
+            try await whenReady(addresses)
+        }
+        let group = ServiceGroup(
+            configuration: .init(
+                services: [.init(service: http), .init(service: grpc), .init(service: ready)],
+                gracefulShutdownSignals: [.sigterm, .sigint],
+                logger: self.logger
+            )
+        )
+        do {
+            try await group.run()
+            try await self.store.close()
+        } catch {
+            try? await self.store.close()
+            throw Self.explain(error, options: self.options)
+        }
+    }
+
+    /// The failure in words; a port in use is the usual one.
+    private static func explain(_ error: any Error, options: LocalServiceOptions) -> any Error {
+        if error is CommandFailure { return error }
+        let text = "\(error)"
+        guard text.contains("EADDRINUSE") || text.localizedCaseInsensitiveContains("address already in use") else {
+            return CommandFailure(status: .failed, message: "the service ended: \(text)")
+        }
+        return CommandFailure(
+            status: .configuration,
+            message: "port \(options.port) or \(options.grpcPort) of \(options.host) is in use; end the other program, "
+                + "or pass --port and --grpc-port (0 picks a free one)."
+        )
+    }
+}
+
+extension LocalService.Addresses {
+    init(host: String, httpPort: Int, grpcPort: Int, provider: ProviderID) throws {
+        let host = host.contains(":") ? "[\(host)]" : host
+        guard let http = URL(string: "http://\(host):\(httpPort)") else {
+            throw CommandFailure(status: .configuration, message: "\(host) makes no URL.")
+        }
+        self.init(http: http, grpc: "\(host):\(grpcPort)", provider: provider)
+    }
+}
+
+/// Runs a body beside the servers, and ends it when they shut down.
+private struct ReadyService: Service {
+    let body: @Sendable () async throws -> Void
+
+    func run() async throws {
+        try await cancelWhenGracefulShutdown {
+            try await self.body()
+        }
+        try? await gracefulShutdown()
+    }
+}

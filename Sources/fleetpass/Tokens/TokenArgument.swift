@@ -1,0 +1,29 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Foundation
+
+/// A token on the command line, or `-` to read it from standard input.
+struct TokenArgument: ParsableArguments {
+    @Argument(help: "The token, or - to read it from standard input, which keeps it out of the process list.")
+    var token: String
+
+    /// The most that is read from standard input, in bytes; longer input is refused as a token would be.
+    private static let maximumInput = 1 << 20
+
+    /// The token without surrounding white space.
+    func read() throws -> String {
+        guard self.token == "-" else { return self.token }
+        var input = Data()
+        while input.count <= Self.maximumInput,
+            let chunk = try FileHandle.standardInput.read(upToCount: 1 << 16), !chunk.isEmpty
+        { input += chunk }
+        let text = String(decoding: input, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        guard !text.isEmpty else {
+            throw CommandFailure(status: .usage, message: "standard input holds no token.")
+        }
+        return text
+    }
+}
