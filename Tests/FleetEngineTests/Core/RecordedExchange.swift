@@ -9,7 +9,9 @@ import SwiftProtobuf
 struct RecordedExchange: @unchecked Sendable {  // Holds parsed JSON, which nobody changes.
     /// The kind of log entry, such as `UpdateVehicleLog`.
     let kind: String
-    /// When the service answered.
+    /// When the service did its work, as far as the response tells, or else when it had answered.
+    ///
+    /// Calls that overlapped were answered in another order than they took effect in.
     let time: Date
     /// The request, in the log's own shape but with the API's names and values.
     let request: [String: Any]
@@ -39,12 +41,21 @@ struct RecordedExchange: @unchecked Sendable {  // Holds parsed JSON, which nobo
     private init(entry: [String: Any]) throws {
         let entry = Dictionary(entry.map { ($0.key.lowercased(), $0.value) }) { first, _ in first }
         let payload = entry["jsonpayload"] as? [String: Any] ?? [:]
-        let stamp = try Google_Protobuf_Timestamp(jsonString: "\"\(entry["timestamp"] as? String ?? "")\"")
-        self.time = stamp.date
         self.kind = (payload["@type"] as? String ?? "").split(separator: ".").last.map(String.init) ?? ""
         self.request = LogSchema.translate(payload["request"]) as? [String: Any] ?? [:]
         self.response = LogSchema.translate(payload["response"]) as? [String: Any] ?? [:]
+        let stamp = Self.workTime(self.request, self.response) ?? entry["timestamp"] as? String ?? ""
+        self.time = try Google_Protobuf_Timestamp(jsonString: "\"\(stamp)\"").date
         self.isRefused = payload.keys.contains { $0.lowercased() == "errorresponse" }
+    }
+
+    private static func workTime(_ request: [String: Any], _ response: [String: Any]) -> String? {
+        if request["vehicle"] != nil { return (response["lastLocation"] as? [String: Any])?["serverTime"] as? String }
+        switch (request["trip"] as? [String: Any])?["tripStatus"] as? String {
+        case "ENROUTE_TO_DROPOFF": return response["pickupTime"] as? String
+        case "COMPLETE": return response["dropoffTime"] as? String
+        default: return nil
+        }
     }
 
     /// A part of the exchange as a message; the log's own fields are passed over.
