@@ -1,0 +1,58 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+public import Hummingbird
+import NIOCore
+
+/// The engine's REST interface, to be added to a router beside anything else that a server offers.
+public struct EngineRoutes: Sendable {
+    /// The most bytes that a body may have.
+    public static let maximumBodyBytes = 1024 * 1024
+
+    private let engine: Engine
+
+    /// Makes the routes of an engine.
+    public init(engine: Engine) {
+        self.engine = engine
+    }
+
+    /// Adds everything under `/v1/`, unknown paths included, which are answered in the API's error envelope.
+    ///
+    /// - Parameter router: The router or group to add to; it must stand at the root.
+    public func add<Context: RequestContext>(to router: some RouterMethods<Context>) {
+        for verb in HTTPRule.verbs {
+            router.on("/v1/**", method: verb) { request, _ in await self.respond(to: request) }
+        }
+    }
+
+    private func respond(to request: Request) async -> Response {
+        do throws(EngineError) {
+            let match = try HTTPMatch(verb: request.method, path: request.uri.path)
+            guard let binding = RESTBinding.all[match.rule.method] else { throw .unimplemented(match.rule.method) }
+            let token = try BearerToken.read(request.headers[values: .authorization])
+            let query = try HTTPQuery(request.uri.query ?? "", allowed: match.rule.query)
+            guard let body = await Self.body(of: request) else { return Self.bodyTooLarge }
+            let input = RESTBinding.Input(name: match.name, query: query, body: body, token: token)
+            return RESTAnswer.message(try await binding.answer(self.engine, input))
+        } catch {
+            return RESTAnswer.error(error)
+        }
+    }
+
+    /// The whole body, or `nil` when it is longer than is read.
+    private static func body(of request: Request) async -> [UInt8]? {
+        let body = try? await request.body.collect(upTo: self.maximumBodyBytes)
+        return body.map { Array(buffer: $0) }
+    }
+
+    private static let bodyTooLarge = RESTAnswer.error(
+        EngineError(
+            code: .invalidArgument,
+            reason: "BODY_TOO_LARGE",
+            message: "The body is longer than \(Self.maximumBodyBytes) bytes; send less at once."
+        ),
+        status: .contentTooLarge
+    )
+}

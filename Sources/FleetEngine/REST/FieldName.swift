@@ -1,0 +1,24 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+/// The two spellings of field names.
+enum FieldName {
+    /// The name as JSON spells it: `vehicle_state` is `vehicleState`, which stays as it is.
+    static func camelCase(_ name: some StringProtocol) -> String {
+        guard name.utf8.contains(UInt8(ascii: "_")) else { return String(name) }
+        var words = name.split(separator: "_", omittingEmptySubsequences: false)[...]
+        let first = String(words.popFirst() ?? "")
+        return words.reduce(into: first) { result, word in
+            // An underscore that starts no word is kept, so that the name stays unknown.
+            result += word.isEmpty ? "_" : word.prefix(1).uppercased() + word.dropFirst()
+        }
+    }
+
+    /// The paths of a mask as JSON spells them.
+    static func camelCase(mask: String) -> String {
+        mask.split(separator: ",", omittingEmptySubsequences: false).map { path in
+            path.split(separator: ".", omittingEmptySubsequences: false).map(Self.camelCase).joined(separator: ".")
+        }.joined(separator: ",")
+    }
+}

@@ -1,0 +1,75 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+import HTTPTypes
+
+/// A row of the table that a request's verb and path meet, with the name that the path spells.
+struct HTTPMatch {
+    /// The row.
+    let rule: HTTPRule
+    /// The resource's name, or its parent's.
+    let name: String
+
+    /// Finds the row for a request.
+    ///
+    /// - Parameters:
+    ///   - verb: The verb.
+    ///   - path: The path as it was sent, still percent-encoded.
+    /// - Throws: ``EngineError`` with `NOT_FOUND` when no row fits, or `INVALID_ARGUMENT` for an id that cannot be one.
+    init(verb: HTTPRequest.Method, path: String) throws(EngineError) {
+        var segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        guard segments.count == 4 || segments.count == 5, segments.removeFirst() == "v1",
+            segments.removeFirst() == "providers", !segments.contains("")
+        else { throw Self.unknownPath }
+
+        let action = Self.cutAction(from: &segments)
+        let hasID = segments.count == 3
+        let collection = String(segments[segments.startIndex + 1])
+        guard let rules = HTTPRule.byPath[collection + (hasID ? "/*" : "") + action] else { throw Self.unknownPath }
+        guard let rule = rules.first(where: { $0.verb == verb }) else {
+            let verbs = rules.map(\.verb.rawValue).joined(separator: " or ")
+            throw EngineError(
+                code: .notFound,
+                reason: "ROUTE_UNKNOWN",
+                message: "\(verb.rawValue.prefix(16)) is not served at this path; use \(verbs)."
+            )
+        }
+        let provider = try Self.decode(segments[segments.startIndex])
+        self.rule = rule
+        self.name =
+            hasID
+            ? try "providers/\(provider)/\(collection)/\(Self.decode(segments[segments.startIndex + 2]))"
+            : "providers/\(provider)"
+    }
+
+    /// Cuts a custom verb such as `:search` off the last segment. A colon before anything else is part of an id,
+    /// which is refused as an id.
+    private static func cutAction(from segments: inout ArraySlice<Substring>) -> String {
+        guard let last = segments.last, let colon = last.lastIndex(of: ":"),
+            self.actions.contains(String(last[colon...]))
+        else { return "" }
+        segments[segments.endIndex - 1] = last[..<colon]
+        return String(last[colon...])
+    }
+
+    private static let actions = Set(
+        HTTPRule.all.compactMap { rule in rule.path.firstIndex(of: ":").map { String(rule.path[$0...]) } })
+
+    private static func decode(_ segment: Substring) throws(EngineError) -> String {
+        guard let text = PercentCoding.decode(segment) else {
+            throw .invalidArgument("A segment of the path is not percent-encoded UTF-8; encode each id on its own.")
+        }
+        guard !text.contains("/") else {
+            throw .invalidArgument("An id in the path holds an encoded slash; none of / : ? , # is allowed in ids.")
+        }
+        return text
+    }
+
+    private static let unknownPath = EngineError(
+        code: .notFound,
+        reason: "ROUTE_UNKNOWN",
+        message: "No method is served at this path; paths start with /v1/providers/PROVIDER/."
+    )
+}

@@ -1,0 +1,73 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+
+/// The query of a request, bound to the fields of its message.
+struct HTTPQuery {
+    /// The fields as a JSON object.
+    private(set) var fields: [String: JSONValue] = [:]
+    /// Whether the answer is to hold the numbers of enumerations rather than their names.
+    private(set) var wantsEnumNumbers = false
+
+    /// Binds a query.
+    ///
+    /// - Parameters:
+    ///   - query: The query as it was sent, without the question mark.
+    ///   - allowed: The fields that it may bind.
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
+    init(_ query: String, allowed: [String: QueryField]) throws(EngineError) {
+        for parameter in query.split(separator: "&") {
+            let parts = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = PercentCoding.decode(parts[0], plusIsSpace: true),
+                let value = PercentCoding.decode(parts.count == 2 ? parts[1] : "", plusIsSpace: true)
+            else { throw .invalidArgument("The query is not percent-encoded UTF-8.") }
+            guard !name.hasPrefix("$") else {
+                if name == "$alt" { self.wantsEnumNumbers = value.hasSuffix(";enum-encoding=int") }
+                continue
+            }
+            let path = name.split(separator: ".", omittingEmptySubsequences: false).map(FieldName.camelCase)
+            try Self.bind(path[...], named: name, to: value, in: &self.fields, allowed: allowed)
+        }
+    }
+
+    private static func bind(
+        _ path: ArraySlice<String>, named name: String, to value: String, in fields: inout [String: JSONValue],
+        allowed: [String: QueryField]
+    ) throws(EngineError) {
+        guard let head = path.first, let field = allowed[head] else { throw self.unknown(name) }
+        if case .message(let inner) = field.kind {
+            var members = fields[head]?.object ?? [:]
+            try self.bind(path.dropFirst(), named: name, to: value, in: &members, allowed: inner)
+            fields[head] = .object(members)
+            return
+        }
+        guard path.count == 1 else { throw self.unknown(name) }
+        let scalar = try self.scalar(value, of: field.kind, named: name)
+        if field.isRepeated {
+            fields[head] = .array((fields[head]?.array ?? []) + [scalar])
+        } else if fields.updateValue(scalar, forKey: head) != nil {
+            throw .invalidArgument("The query parameter \(name) is given more than once.", field: name)
+        }
+    }
+
+    private static func scalar(
+        _ value: String, of kind: QueryField.Kind, named name: String
+    ) throws(EngineError) -> JSONValue {
+        switch kind {
+        case .text, .message: return .string(value)
+        case .mask: return .string(FieldName.camelCase(mask: value))
+        case .enumeration: return Int64(value).map(JSONValue.integer) ?? .string(value)
+        case .flag:
+            guard let flag = Bool(value) else {
+                throw .invalidArgument("The query parameter \(name) is neither true nor false.", field: name)
+            }
+            return .bool(flag)
+        }
+    }
+
+    private static func unknown(_ name: String) -> EngineError {
+        .invalidArgument("The query parameter \"\(name.prefix(64))\" is not one of this method.")
+    }
+}

@@ -1,0 +1,45 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+import Foundation
+import SwiftProtobuf
+
+/// Reads request messages from the JSON of the public API, and says what is wrong with it.
+enum MessageJSON {
+    /// Reads a message.
+    ///
+    /// - Parameters:
+    ///   - json: The UTF-8 JSON; nothing at all stands for a message without fields.
+    ///   - place: What is read, for the message of an error, such as `The body`.
+    /// - Returns: The message.
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
+    static func read<Read: Message>(
+        _ json: some SwiftProtobufContiguousBytes, at place: String
+    ) throws(EngineError) -> Read {
+        guard json.count > 0 else { return Read() }
+        do {
+            return try Read(jsonUTF8Bytes: json)
+        } catch {
+            throw .invalidArgument("\(place) \(self.problem(error)).")
+        }
+    }
+
+    private static func problem(_ error: any Error) -> String {
+        switch error as? JSONDecodingError {
+        case .unknownField(let name)?: "has a field \"\(name.prefix(64))\" that its message does not have"
+        case .unrecognizedEnumValue?: "has an enumeration value that its field does not have"
+        case .messageDepthLimit?: "is nested too deeply"
+        case .numberRange?, .leadingZero?, .malformedNumber?: "has a malformed number or one out of its field's range"
+        case .malformedBool?: "has a truth value that is neither true nor false"
+        case .malformedTimestamp?: "has a time that is not of the form 2026-01-31T12:00:00Z"
+        case .malformedDuration?: "has a duration that is not of the form 60s"
+        case .malformedFieldMask?: "has a field mask that is not a list of field names"
+        case .invalidUTF8?: "is not UTF-8"
+        case .illegalNull?: "has a null where a value is needed"
+        case .conflictingOneOf?: "sets more than one alternative of a choice"
+        default: "is not well-formed JSON of its message"
+        }
+    }
+}

@@ -1,0 +1,50 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// The answers of the REST adapter.
+enum RESTAnswer {
+    /// A message as JSON.
+    static func message(_ json: [UInt8]) -> Response {
+        self.json(json, status: .ok, headers: [:])
+    }
+
+    /// An error in the envelope of the public API.
+    ///
+    /// - Parameters:
+    ///   - error: The error.
+    ///   - status: The HTTP status, where it is finer than that of the error's code.
+    /// - Returns: The response.
+    static func error(_ error: EngineError, status: HTTPResponse.Status? = nil) -> Response {
+        let status = status ?? HTTPResponse.Status(code: error.code.status.http)
+        let info: [String: JSONValue] = [
+            "@type": .string("type.googleapis.com/google.rpc.ErrorInfo"),
+            "reason": .string(error.reason),
+            "domain": .string(EngineError.domain),
+            "metadata": .object(error.metadata.mapValues(JSONValue.string)),
+        ]
+        let envelope = JSONValue.object([
+            "error": .object([
+                "code": .integer(Int64(status.code)),
+                "message": .string(error.message),
+                "status": .string(error.code.rawValue),
+                "details": .array([.object(info)]),
+            ])
+        ])
+        let headers: HTTPFields = error.code == .unauthenticated ? [.wwwAuthenticate: "Bearer"] : [:]
+        return self.json(envelope.serialized, status: status, headers: headers)
+    }
+
+    private static func json(_ json: [UInt8], status: HTTPResponse.Status, headers: HTTPFields) -> Response {
+        var headers = headers
+        headers[.contentType] = "application/json; charset=UTF-8"
+        headers[.cacheControl] = "no-store"
+        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
+    }
+}

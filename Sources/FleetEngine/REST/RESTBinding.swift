@@ -1,0 +1,83 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+import Foundation
+import SwiftProtobuf
+
+/// Carries an HTTP request to one of the engine's calls and its answer back.
+struct RESTBinding: Sendable {
+    /// An HTTP request, taken apart.
+    struct Input: Sendable {
+        /// The name of the resource or of its parent, from the path.
+        let name: String
+        /// The query, bound to fields.
+        let query: HTTPQuery
+        /// The body.
+        let body: [UInt8]
+        /// The token, not yet verified; `nil` when the request carries none.
+        let token: String?
+    }
+
+    /// Runs the call and gives its answer as JSON.
+    let answer: @Sendable (Engine, Input) async throws(EngineError) -> [UInt8]
+
+    /// The calls that the engine serves.
+    static let all: [FleetMethod: RESTBinding] = [
+        .createVehicle: RESTBinding(CreateVehicle.self, name: \.parent, body: .field(\.vehicle)),
+        .getVehicle: RESTBinding(GetVehicle.self, name: \.name),
+        .updateVehicle: RESTBinding(UpdateVehicle.self, name: \.name, body: .field(\.vehicle)),
+        .updateVehicleAttributes: RESTBinding(UpdateVehicleAttributes.self, name: \.name, body: .everything),
+        .searchVehicles: RESTBinding(SearchVehicles.self, name: \.parent, body: .everything),
+        .createTrip: RESTBinding(CreateTrip.self, name: \.parent, body: .field(\.trip)),
+        .getTrip: RESTBinding(GetTrip.self, name: \.name),
+        .updateTrip: RESTBinding(UpdateTrip.self, name: \.name, body: .field(\.trip)),
+    ]
+
+    private init<Call: ReadingCall>(
+        _ call: Call.Type, name: any WritableKeyPath<Call.Request, String> & Sendable,
+        body: RESTBody<Call.Request> = .none
+    ) {
+        self.answer = { (engine, input) throws(EngineError) in
+            let request = try Self.request(from: input, name: name, body: body)
+            return try Self.json(await engine.perform(call, request, token: input.token), for: input)
+        }
+    }
+
+    private init<Call: WritingCall>(
+        _ call: Call.Type, name: any WritableKeyPath<Call.Request, String> & Sendable,
+        body: RESTBody<Call.Request> = .none
+    ) {
+        self.answer = { (engine, input) throws(EngineError) in
+            let request = try Self.request(from: input, name: name, body: body)
+            return try Self.json(await engine.perform(call, request, token: input.token), for: input)
+        }
+    }
+
+    private static func request<Request>(
+        from input: Input, name: any WritableKeyPath<Request, String> & Sendable, body: RESTBody<Request>
+    ) throws(EngineError) -> Request {
+        // A caller without a token is refused before anything it sent is read.
+        guard input.token != nil else { return Request() }
+        var request: Request =
+            input.query.fields.isEmpty
+            ? Request() : try MessageJSON.read(JSONValue.object(input.query.fields).serialized, at: "The query")
+        try body.read(input.body, &request)
+        request[keyPath: name] = input.name
+        return request
+    }
+
+    private static func json(_ message: some Message, for input: Input) throws(EngineError) -> [UInt8] {
+        var options = JSONEncodingOptions()
+        options.alwaysPrintEnumsAsInts = input.query.wantsEnumNumbers
+        do {
+            return try message.jsonUTF8Bytes(options: options)
+        } catch {
+            // Only a time or duration beyond what JSON can spell comes here.
+            throw EngineError(
+                code: .internalError, reason: "INTERNAL", message: "The answer cannot be written as JSON; use gRPC.")
+        }
+    }
+}

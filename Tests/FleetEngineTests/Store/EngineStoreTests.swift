@@ -1,0 +1,213 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+import SwiftProtobuf
+import Testing
+
+@testable import FleetEngine
+
+@Suite struct EngineStoreTests {
+    private struct Refused: Error {}
+
+    @Test(arguments: StoreKind.allCases)
+    func `what is put can be looked up`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            let vehicle = Vehicle.at(1, 2, name: "first")
+            let trip = Trip.with { $0.name = "a trip" }
+            try await store.write { transaction in
+                try transaction.put(vehicle, TestID.vehicle, of: TestID.acme)
+                try transaction.put(trip, TestID.trip, of: TestID.acme)
+            }
+            let found = try await store.read { reader in
+                (try reader.vehicle(TestID.vehicle, of: TestID.acme), try reader.trip(TestID.trip, of: TestID.acme))
+            }
+            #expect(found.0 == vehicle)
+            #expect(found.1 == trip)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a later put replaces an earlier one`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            for name in ["first", "second"] {
+                try await store.write { transaction in
+                    try transaction.put(.at(1, 2, name: name), TestID.vehicle, of: TestID.acme)
+                    try transaction.put(.with { $0.name = name }, TestID.trip, of: TestID.acme)
+                }
+            }
+            let names = try await store.read { reader in
+                [
+                    try reader.vehicle(TestID.vehicle, of: TestID.acme)?.name,
+                    try reader.trip(TestID.trip, of: TestID.acme)?.name,
+                ]
+            }
+            #expect(names == ["second", "second"])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a provider sees nothing of another`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            try await store.write { transaction in
+                try transaction.put(.at(1, 2), TestID.vehicle, of: TestID.acme)
+                try transaction.put(Trip(), TestID.trip, of: TestID.acme)
+            }
+            let box = GeoBox(south: -90, west: -180, north: 90, east: 180)
+            let seen = try await store.read { reader in
+                (
+                    try reader.vehicle(TestID.vehicle, of: TestID.other),
+                    try reader.trip(TestID.trip, of: TestID.other),
+                    try reader.onlineVehicles(of: TestID.other, in: box).count
+                )
+            }
+            #expect(seen.0 == nil)
+            #expect(seen.1 == nil)
+            #expect(seen.2 == 0)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a body sees what it put`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            let seen = try await store.write { transaction in
+                try transaction.put(.at(1, 2, name: "mine"), TestID.vehicle, of: TestID.acme)
+                return try transaction.vehicle(TestID.vehicle, of: TestID.acme)?.name
+            }
+            #expect(seen == "mine")
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a body that throws leaves nothing`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            try await store.write { try $0.put(.at(1, 2, name: "kept"), TestID.vehicle, of: TestID.acme) }
+            await #expect(throws: Refused.self) {
+                try await store.write { transaction in
+                    try transaction.put(.at(3, 4, name: "lost"), TestID.vehicle, of: TestID.acme)
+                    try transaction.put(Trip(), TestID.trip, of: TestID.acme)
+                    throw Refused()
+                }
+            }
+            let found = try await store.read { reader in
+                (
+                    try reader.vehicle(TestID.vehicle, of: TestID.acme)?.name,
+                    try reader.trip(TestID.trip, of: TestID.acme)
+                )
+            }
+            #expect(found.0 == "kept")
+            #expect(found.1 == nil)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a neighbour that throws harms no other write`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            let kept = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for number in 0..<90 {
+                    group.addTask {
+                        do {
+                            try await store.write { transaction in
+                                try transaction.put(Trip(), TestID.id("trip-\(number)"), of: TestID.acme)
+                                if number.isMultiple(of: 3) { throw Refused() }
+                            }
+                            return true
+                        } catch is Refused {
+                            return false
+                        }
+                    }
+                }
+                return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            #expect(kept == 60)
+            let present = try await store.read { reader in
+                try (0..<90).filter { try reader.trip(TestID.id("trip-\($0)"), of: TestID.acme) != nil }
+            }
+            #expect(present == (0..<90).filter { !$0.isMultiple(of: 3) })
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `many writers to one vehicle lose nothing`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            try await store.write { try $0.put(.at(1, 2), TestID.vehicle, of: TestID.acme) }
+            try await withThrowingDiscardingTaskGroup { group in
+                for _ in 0..<64 {
+                    group.addTask {
+                        for _ in 0..<10 {
+                            try await store.write { transaction in
+                                var vehicle = try #require(
+                                    try transaction.vehicle(TestID.vehicle, of: TestID.acme))
+                                vehicle.maximumCapacity += 1
+                                try transaction.put(vehicle, TestID.vehicle, of: TestID.acme)
+                            }
+                        }
+                    }
+                }
+            }
+            let count = try await store.read { try $0.vehicle(TestID.vehicle, of: TestID.acme)?.maximumCapacity }
+            #expect(count == 640)
+        }
+    }
+
+    struct BoxCase: Sendable, CustomStringConvertible {
+        let description: String
+        let box: GeoBox
+        let found: [String]
+    }
+
+    @Test(
+        arguments: StoreKind.allCases,
+        [
+            BoxCase(
+                description: "around Berlin", box: GeoBox(south: 52, west: 13, north: 53, east: 14),
+                found: ["berlin", "edge"]),
+            BoxCase(
+                description: "across the 180th meridian", box: GeoBox(south: -20, west: 170, north: -10, east: -170),
+                found: ["fiji-east", "fiji-west"]),
+            BoxCase(
+                description: "a point", box: GeoBox(south: 52.5, west: 13.5, north: 52.5, east: 13.5),
+                found: ["berlin"]),
+            BoxCase(
+                description: "the world", box: GeoBox(south: -90, west: -180, north: 90, east: 180),
+                found: ["berlin", "edge", "fiji-east", "fiji-west"]),
+            BoxCase(description: "nowhere", box: GeoBox(south: 0, west: 0, north: 1, east: 1), found: []),
+        ])
+    func `a box finds the online vehicles in it`(kind: StoreKind, box: BoxCase) async throws {
+        let vehicles: [String: Vehicle] = [
+            "berlin": .at(52.5, 13.5, name: "berlin"),
+            "edge": .at(53, 14, name: "edge"),
+            "offline": .at(52.5, 13.5, name: "offline", online: false),
+            "nowhere": .with {
+                $0.name = "nowhere"
+                $0.vehicleState = .online
+            },
+            "fiji-west": .at(-18, 178, name: "fiji-west"),
+            "fiji-east": .at(-18, -179, name: "fiji-east"),
+        ]
+        try await kind.withStore { store in
+            try await store.write { transaction in
+                for (id, vehicle) in vehicles { try transaction.put(vehicle, TestID.id(id), of: TestID.acme) }
+            }
+            let found = try await store.read { try $0.onlineVehicles(of: TestID.acme, in: box.box).map(\.name) }
+            #expect(found.sorted() == box.found)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a vehicle that moved away or went offline is found there no more`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            let box = GeoBox(south: 0, west: 0, north: 2, east: 2)
+            let steps: [(Vehicle, Int)] = [
+                (.at(1, 1), 1), (.at(5, 5), 0), (.at(1, 1), 1), (.at(1, 1, online: false), 0),
+            ]
+            for (vehicle, count) in steps {
+                try await store.write { try $0.put(vehicle, TestID.vehicle, of: TestID.acme) }
+                let found = try await store.read { try $0.onlineVehicles(of: TestID.acme, in: box).count }
+                #expect(found == count)
+            }
+        }
+    }
+}

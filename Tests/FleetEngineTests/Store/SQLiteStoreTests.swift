@@ -1,0 +1,234 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import FleetEngineAPI
+import FleetTokens
+import Foundation
+import GRDB
+import Testing
+
+@testable import FleetEngine
+
+/// One after another, as some hold a thread of the store while they look on.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct SQLiteStoreTests {
+    private struct Refused: Error {}
+
+    @Test func `what was acknowledged is there after reopening`() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "engine.sqlite").path
+            let first = try SQLiteStore(path: path)
+            try await first.write { try $0.put(.at(1, 2, name: "kept"), TestID.vehicle, of: TestID.acme) }
+            // The first store is neither closed nor asked to flush: a second reader of the file sees the commit.
+            let second = try SQLiteStore(path: path)
+            let name = try await second.read { try $0.vehicle(TestID.vehicle, of: TestID.acme)?.name }
+            #expect(name == "kept")
+            try await first.close()
+            try await second.close()
+        }
+    }
+
+    @Test func `a commit waits for the disk`() async throws {
+        try await withTemporaryFolder { folder in
+            let pool = try SQLiteSchema.open(folder.appending(path: "engine.sqlite").path)
+            let settings = try await pool.writeWithoutTransaction { database in
+                (
+                    try Int.fetchOne(database, sql: "PRAGMA synchronous"),
+                    try String.fetchOne(database, sql: "PRAGMA journal_mode")
+                )
+            }
+            #expect(settings.0 == 2)
+            #expect(settings.1 == "wal")
+            try pool.close()
+        }
+    }
+
+    @Test func `the file is readable by its owner alone`() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "engine.sqlite").path
+            let store = try SQLiteStore(path: path)
+            try await store.write { try $0.put(Trip(), TestID.trip, of: TestID.acme) }
+            for file in [path, path + "-wal"] {
+                let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+                #expect(mode == 0o600)
+            }
+            try await store.close()
+        }
+    }
+
+    // MARK: - Opening
+
+    @Test func `a missing folder is named with its fix`() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "no/such/folder/engine.sqlite").path
+            let error = try #require(throws: EngineError.self) { try SQLiteStore(path: path) }
+            #expect(error.reason == "STORE_NOT_WRITABLE")
+            #expect(error.message.contains(path))
+        }
+    }
+
+    @Test func `a file that is no database is refused and left as it is`() async throws {
+        try await withTemporaryFolder { folder in
+            let file = folder.appending(path: "notes.txt")
+            let text = Data(String(repeating: "this is not a database. ", count: 100).utf8)
+            try text.write(to: file)
+            let error = try #require(throws: EngineError.self) { try SQLiteStore(path: file.path) }
+            #expect(error.reason == "STORE_NOT_A_DATABASE")
+            #expect(try Data(contentsOf: file) == text)
+        }
+    }
+
+    @Test func `a store of a newer version is refused`() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "engine.sqlite").path
+            let pool = try SQLiteSchema.open(path)
+            try await pool.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('999 from the future')") }
+            try pool.close()
+            let error = try #require(throws: EngineError.self) { try SQLiteStore(path: path) }
+            #expect(error.reason == "STORE_TOO_NEW")
+        }
+    }
+
+    // MARK: - Groups
+
+    @Test func `a transaction that ends from below fails its whole group and nothing else`() async throws {
+        try await self.withHeldStore { store, release in
+            let before = store.waitingWrites
+            async let first = self.outcome {
+                try await store.write { try $0.put(Trip(), TestID.id("a"), of: TestID.acme) }
+            }
+            while store.waitingWrites < before + 1 { await Task.yield() }
+            async let breaking = self.outcome {
+                try await store.write { transaction in
+                    try (transaction as? SQLiteTransaction)?.database.execute(sql: "ROLLBACK")
+                }
+            }
+            while store.waitingWrites < before + 2 { await Task.yield() }
+            async let last = self.outcome {
+                try await store.write { try $0.put(Trip(), TestID.id("b"), of: TestID.acme) }
+            }
+            while store.waitingWrites < before + 3 { await Task.yield() }
+            release.signal()
+            for outcome in await [first, breaking, last] {
+                #expect((outcome as? EngineError)?.reason == "STORE_COMMIT_FAILED")
+            }
+            let found = try await store.read { reader in
+                [
+                    try reader.trip(TestID.id("a"), of: TestID.acme), try reader.trip(TestID.id("b"), of: TestID.acme),
+                ]
+            }
+            #expect(found == [nil, nil])
+            // The next group is not harmed.
+            try await store.write { try $0.put(Trip(), TestID.id("c"), of: TestID.acme) }
+        }
+    }
+
+    @Test func `a cancelled caller takes its waiting write back and hurts nobody`() async throws {
+        try await self.withHeldStore { store, release in
+            let cancelled = Task {
+                try await store.write { try $0.put(Trip(), TestID.id("cancelled"), of: TestID.acme) }
+            }
+            while store.waitingWrites < 1 { await Task.yield() }
+            let kept = Task { try await store.write { try $0.put(Trip(), TestID.id("kept"), of: TestID.acme) } }
+            while store.waitingWrites < 2 { await Task.yield() }
+            cancelled.cancel()
+            // Answered while the writer is still held: nothing waits for the disk.
+            await #expect(throws: CancellationError.self) { try await cancelled.value }
+            release.signal()
+            try await kept.value
+            let found = try await store.read { reader in
+                (
+                    try reader.trip(TestID.id("cancelled"), of: TestID.acme) != nil,
+                    try reader.trip(TestID.id("kept"), of: TestID.acme) != nil
+                )
+            }
+            #expect(found == (false, true))
+        }
+    }
+
+    @Test func `a task that is cancelled already writes nothing`() async throws {
+        try await self.withHeldStore { store, release in
+            let task = Task {
+                while !Task.isCancelled { await Task.yield() }
+                try await store.write { try $0.put(Trip(), TestID.trip, of: TestID.acme) }
+            }
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            release.signal()
+            let trip = try await store.read { try $0.trip(TestID.trip, of: TestID.acme) }
+            #expect(trip == nil)
+        }
+    }
+
+    @Test func `too many waiting writes are turned away`() async throws {
+        try await self.withHeldStore(waitingLimit: 1) { store, release in
+            let first = Task { try await store.write { try $0.put(Trip(), TestID.trip, of: TestID.acme) } }
+            while store.waitingWrites < 1 { await Task.yield() }
+            let error = await self.outcome { try await store.write { _ in } }
+            #expect((error as? EngineError)?.reason == "STORE_OVERLOADED")
+            #expect((error as? EngineError)?.code == .unavailable)
+            release.signal()
+            try await first.value
+        }
+    }
+
+    @Test func `closing finishes what waits and refuses what comes after`() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "engine.sqlite").path
+            try await self.withHeldStore(in: folder) { store, release in
+                let waiting = Task { try await store.write { try $0.put(Trip(), TestID.trip, of: TestID.acme) } }
+                while store.waitingWrites < 1 { await Task.yield() }
+                let closing = Task { try await store.close() }
+                release.signal()
+                try await waiting.value
+                try await closing.value
+                let refusal = await self.outcome { try await store.write { _ in } }
+                #expect((refusal as? EngineError)?.reason == "STORE_CLOSED")
+            }
+            let reopened = try SQLiteStore(path: path)
+            let trip = try await reopened.read { try $0.trip(TestID.trip, of: TestID.acme) }
+            #expect(trip != nil)
+            try await reopened.close()
+        }
+    }
+
+    /// Hands over a store whose writer is busy with one body until it is released.
+    private func withHeldStore(
+        waitingLimit: Int = 10_000, _ body: (SQLiteStore, _ release: DispatchSemaphore) async throws -> Void
+    ) async throws {
+        try await withTemporaryFolder { folder in
+            try await self.withHeldStore(in: folder, waitingLimit: waitingLimit) { store, release in
+                try await body(store, release)
+                try await store.close()
+            }
+        }
+    }
+
+    private func withHeldStore(
+        in folder: URL, waitingLimit: Int = 10_000,
+        _ body: (SQLiteStore, _ release: DispatchSemaphore) async throws -> Void
+    ) async throws {
+        let store = try SQLiteStore(path: folder.appending(path: "engine.sqlite").path, waitingLimit: waitingLimit)
+        let started = DispatchSemaphore(value: 0)
+        let release = DispatchSemaphore(value: 0)
+        let holding = Task {
+            try await store.write { _ in
+                started.signal()
+                release.wait()
+            }
+        }
+        while started.wait(timeout: .now()) == .timedOut { await Task.yield() }
+        try await body(store, release)
+        try await holding.value
+    }
+
+    private func outcome(_ body: () async throws -> Void) async -> (any Error)? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return error
+        }
+    }
+}

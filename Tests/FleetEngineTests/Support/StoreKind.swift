@@ -1,0 +1,75 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+import Foundation
+import Logging
+import SwiftProtobuf
+
+@testable import FleetEngine
+
+/// A folder that is gone after its use.
+func withTemporaryFolder<Result>(_ body: (URL) async throws -> Result) async throws -> Result {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "fleetpass-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    return try await body(folder)
+}
+
+/// The stores that must behave alike.
+enum StoreKind: String, CaseIterable, CustomStringConvertible {
+    case memory
+    case sqlite
+
+    var description: String { self.rawValue }
+
+    /// Makes an empty store, hands it over, and closes it.
+    func withStore<Result>(_ body: (any EngineStore) async throws -> Result) async throws -> Result {
+        switch self {
+        case .memory:
+            try await body(MemoryStore())
+        case .sqlite:
+            try await withTemporaryFolder { folder in
+                let store = try SQLiteStore(path: folder.appending(path: "engine.sqlite").path)
+                let result = try await body(store)
+                try await store.close()
+                return result
+            }
+        }
+    }
+}
+
+extension SQLiteStore {
+    /// A store that tells nobody.
+    convenience init(path: String, groupLimit: Int = 512, waitingLimit: Int = 10_000) throws(EngineError) {
+        let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        try self.init(path: path, logger: silent, groupLimit: groupLimit, waitingLimit: waitingLimit)
+    }
+}
+
+/// The ids that tests use.
+enum TestID {
+    static let acme = id("acme", ProviderID.self)
+    static let other = id("other", ProviderID.self)
+    static let vehicle = id("veh-1", VehicleID.self)
+    static let trip = id("trip-1", TripID.self)
+
+    static func id<Kind>(_ text: String, _: FleetID<Kind>.Type = FleetID<Kind>.self) -> FleetID<Kind> {
+        guard let id = FleetID<Kind>(text) else { fatalError("\(text) is no id") }
+        return id
+    }
+}
+
+extension Vehicle {
+    /// A vehicle at a place.
+    static func at(_ latitude: Double, _ longitude: Double, name: String = "", online: Bool = true) -> Vehicle {
+        .with {
+            $0.name = name
+            $0.vehicleState = online ? .online : .offline
+            $0.lastLocation.location.latitude = latitude
+            $0.lastLocation.location.longitude = longitude
+        }
+    }
+}
