@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
 public import FleetTokens
 public import Foundation
 
@@ -16,3 +17,5 @@ public protocol TokenVerifying: Sendable {
     /// - Throws: ``TokenRefusal`` with the first rule the token breaks.
     func verify(_ token: String, at now: Date) throws(TokenRefusal) -> ExaminedToken
 }
+
+extension TokenVerifier: TokenVerifying {}

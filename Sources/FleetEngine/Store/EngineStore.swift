@@ -5,7 +5,9 @@
 import FleetEngineAPI
 import FleetTokens
 
-/// Keeps vehicles and trips. One conformance suite runs against every implementation.
+/// Keeps vehicles and trips.
+///
+/// One conformance suite runs against every implementation.
 ///
 /// A body runs alone in its transaction and may run on any thread; it does no I/O of its own. What it puts becomes
 /// visible and durable together, or, when it throws, not at all.

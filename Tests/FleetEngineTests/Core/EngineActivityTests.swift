@@ -1,0 +1,72 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+import Foundation
+import Testing
+
+@testable import FleetEngine
+
+@Suite struct EngineActivityTests {
+    @Test func `a token in use is counted, and none is kept`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1")
+        fixture.advance(by: 5)
+        _ = try await fixture.vehicle("veh-1", token: "driver|vehicleid=veh-1")
+        _ = await code { try await fixture.vehicle("veh-9") }
+        let snapshot = fixture.engine.activity.snapshot()
+        #expect(
+            snapshot.tokens.map(\.role) == ["server", "driver"] || snapshot.tokens.map(\.role) == ["driver", "server"])
+        let server = try #require(snapshot.tokens.first { $0.role == "server" })
+        #expect(server.count == 2)
+        #expect(server.lastMethod == .getVehicle)
+        #expect(server.lastUse == TestClock.start + 5)
+        #expect(server.expiry == TestClock.start + 3600)
+        #expect(server.claims == "{\"tripid\":\"*\",\"vehicleid\":\"*\"}")
+        #expect(server.fingerprint == FleetToken(serverToken).fingerprint)
+        var dump = ""
+        Swift.dump(snapshot, to: &dump)
+        #expect(!dump.contains(serverToken))
+        #expect(snapshot.refusals.isEmpty)
+    }
+
+    @Test func `refusals say why, and whose they are where the token is good`() async throws {
+        let fixture = EngineFixture()
+        _ = await code { try await fixture.vehicle("veh-1", token: nil) }
+        _ = await code { try await fixture.vehicle("veh-1", token: "bad") }
+        _ = await code { try await fixture.vehicle("veh-1", token: "driver|vehicleid=veh-2") }
+        _ = await code { try await fixture.trip("trip-1", token: "driver|vehicleid=veh-2") }
+        let refusals = fixture.engine.activity.snapshot().refusals
+        #expect(refusals.map(\.reason) == ["CLAIM_MISMATCH", "CLAIM_MISMATCH", "TOKEN_MALFORMED", "TOKEN_MISSING"])
+        #expect(refusals.map(\.method) == [.getTrip, .getVehicle, .getVehicle, .getVehicle])
+        #expect(refusals.map { $0.fingerprint == nil } == [false, false, false, true])
+        #expect(refusals.map(\.claims) == ["{\"vehicleid\":\"veh-2\"}", "{\"vehicleid\":\"veh-2\"}", nil, nil])
+        #expect(refusals.allSatisfy { !$0.message.isEmpty && $0.time == TestClock.start })
+        #expect(fixture.engine.activity.snapshot().tokens.isEmpty)
+    }
+
+    @Test func `both records are bounded, and the least recently used token goes first`() async throws {
+        let activity = EngineActivity(maximumTokens: 8, maximumRefusals: 3)
+        func use(_ name: String, at second: TimeInterval) throws {
+            let text = "driver|vehicleid=\(name)"
+            activity.admit(
+                try TextVerifier().verify(text, at: TestClock.start), text, to: .getVehicle,
+                at: TestClock.start + second
+            )
+        }
+        for number in 0..<8 { try use("veh-\(number)", at: TimeInterval(number)) }
+        try use("veh-0", at: 10)
+        try use("veh-8", at: 11)
+        let claims = activity.snapshot().tokens.map(\.claims)
+        #expect(claims.count == 8)
+        #expect(claims.first == "{\"vehicleid\":\"veh-8\"}")
+        #expect(claims.contains("{\"vehicleid\":\"veh-0\"}"))
+        #expect(!claims.contains("{\"vehicleid\":\"veh-1\"}"))
+        for second in 0..<5 {
+            activity.refuse(.missing, nil, nil, method: .getTrip, at: TestClock.start + TimeInterval(second))
+        }
+        #expect(activity.snapshot().refusals.map { $0.time.timeIntervalSince(TestClock.start) } == [4, 3, 2])
+    }
+}

@@ -1,0 +1,114 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import Foundation
+import SwiftProtobuf
+import Testing
+
+@testable import FleetEngine
+
+@Suite struct FieldMaskTests {
+    /// Every field of the contract's message is in the table or refused by it; nothing is forgotten.
+    @Test(arguments: [
+        "name", "vehicle_state", "supported_trip_types", "current_trips", "last_location", "past_locations",
+        "maximum_capacity", "attributes", "vehicle_type", "license_plate", "route", "current_route_segment",
+        "current_route_segment_traffic", "current_route_segment_version", "current_route_segment_end_point",
+        "remaining_distance_meters", "eta_to_first_waypoint", "remaining_time_seconds", "waypoints",
+        "waypoints_version", "back_to_back_enabled", "navigation_status", "device_settings",
+    ])
+    func `a vehicle's field is writable or the service's own`(field: String) {
+        let refused = ["name", "current_trips", "current_route_segment_version", "waypoints_version"]
+        #expect(Vehicle.isPathValid(field))
+        for path in [field, Self.camelCased(field)] {
+            let selection = try? VehicleFields.table.select(.of(path))
+            #expect(selection?.touches(field) == (refused.contains(field) ? nil : true))
+        }
+    }
+
+    private static func camelCased(_ name: String) -> String {
+        let words = name.split(separator: "_")
+        return words.dropFirst().reduce(into: String(words[0])) { $0 += $1.capitalized }
+    }
+
+    @Test(arguments: [
+        "", "*", "nonsense", "available_capacity", "eta_to_next_waypoint", "Vehicle_state", "vehicle_state.",
+        "last_location.nonsense", "waypoints.0", "past_locations.location", "vehicle_state.name", "name",
+        "current_trips",
+    ])
+    func `a path that is unknown or not writable is refused`(path: String) {
+        let error = #expect(throws: EngineError.self) { try VehicleFields.table.select(.of(path)) }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.metadata["field"] == "update_mask")
+    }
+
+    @Test(arguments: [
+        "name", "trip_type", "number_of_passengers", "pickup_time", "dropoff_time", "route",
+        "current_route_segment", "current_route_segment_version", "current_route_segment_traffic",
+        "current_route_segment_traffic_version", "current_route_segment_end_point", "remaining_waypoints",
+        "remaining_waypoints_version", "remaining_waypoints_route_version", "remaining_distance_meters",
+        "eta_to_first_waypoint", "remaining_time_to_first_waypoint", "last_location", "last_location_snappable",
+        "view", "lastLocation.location",
+    ])
+    func `a trip's immutable and derived fields are refused`(path: String) {
+        #expect(throws: EngineError.self) { try TripFields.table.select(.of(path)) }
+    }
+
+    @Test(arguments: [
+        "vehicle_id", "trip_status", "pickup_point", "dropoff_point", "intermediate_destinations",
+        "intermediate_destinations_version", "intermediate_destination_index", "vehicle_waypoints",
+        "actual_pickup_point", "actual_pickup_arrival_point", "actual_intermediate_destination_arrival_points",
+        "actual_intermediate_destinations", "actual_dropoff_point", "attributes",
+    ])
+    func `a trip's other fields are writable`(path: String) throws {
+        #expect(try TripFields.table.select(.of(path)).touches(path))
+    }
+
+    @Test func `an empty mask is refused by the words of the service`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1")
+        let error = await #expect(throws: EngineError.self) { try await fixture.updateVehicle("veh-1", []) }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.message.hasPrefix("update_mask cannot be empty") == true)
+    }
+
+    @Test func `a masked field that the body leaves unset is cleared, the rest of the body is ignored`() throws {
+        let stored = Vehicle.with(.sample) {
+            $0.attributes = [.with { $0.key = "a" }]
+            $0.licensePlate.countryCode = "US"
+        }
+        let body = Vehicle.with {
+            $0.maximumCapacity = 9
+            $0.vehicleState = .offline
+        }
+        let selection = try VehicleFields.table.select(.of("attributes", "licensePlate", "last_location"))
+        let patched = try selection.patching(stored, with: body)
+        #expect(patched.attributes.isEmpty)
+        #expect(!patched.hasLicensePlate)
+        #expect(!patched.hasLastLocation)
+        #expect(patched.maximumCapacity == stored.maximumCapacity)
+        #expect(patched.vehicleState == .online)
+    }
+
+    @Test func `a nested path changes and clears its part only`() throws {
+        let stored = Vehicle.with(.sample) { $0.lastLocation.rawLocation = .at(1, 2) }
+        let body = Vehicle.with { $0.lastLocation.heading = 90 }
+        let selection = try VehicleFields.table.select(.of("last_location.heading", "lastLocation.rawLocation"))
+        let patched = try selection.patching(stored, with: body)
+        #expect(patched.lastLocation.heading.value == 90)
+        #expect(!patched.lastLocation.hasRawLocation)
+        #expect(patched.lastLocation.location == stored.lastLocation.location)
+        #expect(selection.touches("last_location"))
+        #expect(selection.covers("last_location.heading"))
+        #expect(!selection.covers("last_location.location"))
+    }
+
+    @Test func `a nested path into a bare value is refused`() throws {
+        let stored = Vehicle.with(.sample) { $0.lastLocation.heading = 5 }
+        let selection = try VehicleFields.table.select(.of("last_location.heading.value"))
+        #expect(throws: EngineError.self) {
+            try selection.patching(stored, with: .with { $0.lastLocation.heading = 7 })
+        }
+    }
+}

@@ -1,0 +1,118 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+import SwiftProtobuf
+import Testing
+
+@testable import FleetEngine
+
+@Suite struct OrderOfChecksTests {
+    /// A request with every fault at once, mended one by one, meets the checks in their order.
+    @Test func `token, name, access, fields, existence, state are checked in this order`() async throws {
+        let fixture = EngineFixture()
+        func outcome(name: String, mask: [String], token: String?) async -> EngineError.Code? {
+            await code {
+                try await fixture.engine.perform(
+                    UpdateTrip.self,
+                    .with {
+                        $0.name = name
+                        $0.trip.tripStatus = .enrouteToPickup
+                        $0.updateMask.paths = mask
+                    },
+                    token: token
+                )
+            }
+        }
+        #expect(await outcome(name: "trips/x", mask: ["name"], token: nil) == .unauthenticated)
+        #expect(await outcome(name: "trips/x", mask: ["name"], token: "bad") == .unauthenticated)
+        #expect(await outcome(name: "trips/x", mask: ["name"], token: "consumer|tripid=t") == .invalidArgument)
+        let name = "providers/acme/trips/t"
+        #expect(await outcome(name: name, mask: ["name"], token: "consumer|tripid=t") == .permissionDenied)
+        #expect(await outcome(name: name, mask: ["name"], token: serverToken) == .invalidArgument)
+        #expect(await outcome(name: name, mask: ["trip_status"], token: serverToken) == .notFound)
+        try await fixture.createTrip("t")
+        try await fixture.updateTrip("t", ["trip_status"]) { $0.tripStatus = .complete }
+        #expect(await outcome(name: name, mask: ["trip_status"], token: serverToken) == .failedPrecondition)
+    }
+
+    @Test func `a creation is refused for its fields before it is refused for its id`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1")
+        #expect(await code { try await fixture.createVehicle("veh-1", Vehicle()) } == .invalidArgument)
+        #expect(await code { try await fixture.createVehicle("veh-1") } == .alreadyExists)
+        try await fixture.createTrip("trip-1")
+        #expect(await code { try await fixture.createTrip("trip-1", Trip()) } == .invalidArgument)
+        #expect(await code { try await fixture.createTrip("trip-1") } == .alreadyExists)
+    }
+
+    @Test func `an update of a missing vehicle is refused for its fields first`() async throws {
+        let fixture = EngineFixture()
+        #expect(
+            await code { try await fixture.updateVehicle("veh-1", ["maximum_capacity"]) } == .invalidArgument)
+        #expect(
+            await code { try await fixture.updateVehicle("veh-1", ["maximum_capacity"]) { $0.maximumCapacity = 1 } }
+                == .notFound)
+    }
+
+    @Test(arguments: [
+        "", "providers/acme", "providers/acme/vehicles/", "providers/acme/trips/t", "vehicles/v",
+        "providers/acme/vehicles/a:b", "providers/acme/vehicles/*", "providers/acme/vehicles/a/b",
+        "providers/acme/vehicles/" + String(repeating: "v", count: 65),
+    ])
+    func `a malformed vehicle name is an invalid argument`(name: String) async {
+        let outcome = await code {
+            try await EngineFixture().engine.perform(GetVehicle.self, .with { $0.name = name }, token: serverToken)
+        }
+        #expect(outcome == .invalidArgument)
+    }
+
+    @Test func `two spellings of one id are one vehicle`() async throws {
+        let fixture = EngineFixture()
+        let created = try await fixture.createVehicle("caf\u{65}\u{301}")
+        #expect(Array(created.name.unicodeScalars) == Array("providers/acme/vehicles/caf\u{e9}".unicodeScalars))
+        #expect(try await fixture.vehicle("caf\u{e9}").name == created.name)
+    }
+
+    @Test func `a call that no vehicle could open is refused before the store is asked`() async throws {
+        let engine = Engine(store: UnreachableStore(), verifier: TextVerifier())
+        for token in ["consumer|tripid=other", "driver", "delivery_server|taskid=*", "server|vehicleid=v"] {
+            let outcome = await code {
+                try await engine.perform(
+                    UpdateTrip.self,
+                    .with {
+                        $0.name = "providers/acme/trips/t"
+                        $0.updateMask = .of("trip_status")
+                    },
+                    token: token
+                )
+            }
+            // The last token's claim may reach the trip, so the store must say.
+            #expect(outcome == (token.hasPrefix("server") ? .internalError : .permissionDenied))
+        }
+    }
+
+    @Test func `a failure of the store is told without its detail`() async throws {
+        let engine = Engine(store: UnreachableStore(), verifier: TextVerifier())
+        let error = await #expect(throws: EngineError.self) {
+            try await engine.perform(
+                GetVehicle.self, .with { $0.name = "providers/acme/vehicles/v" }, token: serverToken)
+        }
+        #expect(error?.code == .internalError)
+        #expect(error?.message.contains("wire") == false)
+    }
+}
+
+private struct UnreachableStore: EngineStore {
+    struct Broken: Error, CustomStringConvertible { var description: String { "the wire is cut" } }
+
+    func read<Result: Sendable>(
+        _ body: @escaping @Sendable (any EngineReader) throws -> Result
+    ) async throws -> Result { throw Broken() }
+
+    func write<Result: Sendable>(
+        _ body: @escaping @Sendable (any EngineTransaction) throws -> Result
+    ) async throws -> Result { throw Broken() }
+}

@@ -1,0 +1,495 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import Foundation
+import SwiftProtobuf
+import Testing
+
+@testable import FleetEngine
+
+/// The life of a trip: every effect that was recorded, and the rules round it.
+@Suite struct TripCallTests {
+    private static let start = TestClock.start
+
+    private func assigned(_ change: (inout Trip) -> Void = { _ in }) async throws -> EngineFixture {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1")
+        try await fixture.createVehicle("veh-2")
+        try await fixture.createTrip("trip-1", .with(.sample, change))
+        try await fixture.updateTrip("trip-1", ["vehicle_id"]) { $0.vehicleID = "veh-1" }
+        return fixture
+    }
+
+    @discardableResult
+    private func set(_ status: TripStatus, _ fixture: EngineFixture, _ trip: String = "trip-1") async throws -> Trip {
+        try await fixture.updateTrip(trip, ["tripStatus"]) { $0.tripStatus = status }
+    }
+
+    // MARK: Creation
+
+    @Test func `a trip is created as NEW, without anything that a vehicle would tell`() async throws {
+        let fixture = EngineFixture()
+        let created = try await fixture.createTrip(
+            "trip-1",
+            .with(.sample) {
+                $0.tripStatus = .complete
+                $0.lastLocation = .at(1, 1)
+                $0.etaToFirstWaypoint = .init(seconds: 1)
+                $0.actualPickupPoint.point = .at(1, 1)
+                $0.currentRouteSegment = "x"
+                $0.intermediateDestinationIndex = 4
+            }
+        )
+        let expected = Trip.with(.sample) {
+            $0.name = "providers/acme/trips/trip-1"
+            $0.tripStatus = .new
+            $0.view = .sdk
+        }
+        #expect(created == expected)
+        #expect(try await fixture.trip("trip-1") == expected)
+    }
+
+    @Test(
+        arguments: [
+            ("trip_type", { @Sendable in $0.tripType = .unknownTripType }),
+            ("trip_type", { $0.tripType = .UNRECOGNIZED(8) }),
+            ("pickup_point", { $0.clearPickupPoint() }), ("pickup_point", { $0.pickupPoint = .init() }),
+            ("pickup_point.point", { $0.pickupPoint = .at(91, 0) }), ("dropoff_point", { $0.dropoffPoint = .init() }),
+            (
+                "intermediate_destinations",
+                {
+                    $0.tripType = .shared; $0.intermediateDestinations = [.at(1, 1)]
+                }
+            ),
+            ("intermediate_destinations", { $0.intermediateDestinations = [.init()] }),
+            ("number_of_passengers", { $0.numberOfPassengers = -1 }),
+            ("vehicle_id", { $0.vehicleID = "a/b" }),
+            ("attributes", { $0.attributes = [.with { $0.key = "a:b" }] }),
+            (
+                "vehicle_waypoints",
+                {
+                    $0.vehicleID = "veh-1"
+                    $0.vehicleWaypoints = [.with { $0.tripID = "other" }]
+                }
+            ),
+        ] as [(String, @Sendable (inout Trip) -> Void)])
+    func `a malformed creation is refused by the name of its field`(
+        field: String, change: @Sendable (inout Trip) -> Void
+    ) async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1")
+        let error = await #expect(throws: EngineError.self) {
+            try await fixture.createTrip("trip-1", .with(.sample, change))
+        }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.metadata["field"] == field)
+        #expect(await code { try await fixture.trip("trip-1") } == .notFound)
+    }
+
+    @Test func `a vehicle that does not exist cannot be assigned`() async throws {
+        let fixture = EngineFixture()
+        #expect(
+            await code { try await fixture.createTrip("trip-1", .with(.sample) { $0.vehicleID = "x" }) } == .notFound)
+        #expect(await code { try await fixture.trip("trip-1") } == .notFound)
+        try await fixture.createTrip("trip-1")
+        #expect(
+            await code { try await fixture.updateTrip("trip-1", ["vehicle_id"]) { $0.vehicleID = "x" } } == .notFound)
+        #expect(try await fixture.trip("trip-1").vehicleID.isEmpty)
+    }
+
+    // MARK: Effects
+
+    @Test func `an assigned trip gets its stops, times and place from the vehicle`() async throws {
+        let fixture = try await self.assigned()
+        let trip = try await fixture.trip("trip-1")
+        #expect(trip.tripStatus == .new)
+        #expect(trip.remainingWaypoints.map(\.waypointType) == [.pickupWaypointType, .dropOffWaypointType])
+        #expect(trip.remainingWaypoints.map(\.tripID) == ["trip-1", "trip-1"])
+        #expect(trip.remainingWaypointsVersion.date == Self.start)
+        #expect(trip.etaToFirstWaypoint == trip.pickupTime)
+        #expect(trip.remainingWaypoints.map(\.eta) == [trip.pickupTime, trip.dropoffTime])
+        #expect(trip.pickupTime < trip.dropoffTime)
+        #expect(trip.hasRemainingDistanceMeters)
+        #expect(trip.lastLocation.location == .at(37.419645, -122.073884))
+        #expect(trip.lastLocation.hasServerTime)
+        #expect(trip.currentRouteSegmentEndPoint.waypointType == .pickupWaypointType)
+        let vehicle = try await fixture.vehicle("veh-1")
+        #expect(vehicle.currentTrips == ["trip-1"])
+        #expect(vehicle.waypoints == trip.remainingWaypoints)
+        #expect(vehicle.etaToFirstWaypoint == trip.etaToFirstWaypoint)
+    }
+
+    @Test func `a passenger does not see the vehicle's other readings, nor its whole plan`() async throws {
+        let fixture = try await self.assigned()
+        try await fixture.updateVehicle("veh-1", ["last_location"]) {
+            $0.lastLocation = .with(.at(37.4, -122)) {
+                $0.rawLocation = .at(1, 1)
+                $0.flpLocation = .at(2, 2)
+                $0.supplementalLocation = .at(3, 3)
+            }
+        }
+        let written = try await fixture.updateTrip("trip-1", ["tripStatus"]) { $0.tripStatus = .new }
+        let read = try await fixture.trip("trip-1")
+        #expect(written.vehicleWaypoints.count == 2)
+        #expect(read.vehicleWaypoints.isEmpty)
+        for trip in [written, read] {
+            #expect(trip.lastLocation.hasLocation)
+            #expect(!trip.lastLocation.hasRawLocation)
+            #expect(trip.lastLocation.rawLocationSensor == .unknownSensor)
+            #expect(!trip.lastLocation.hasFlpLocation)
+            #expect(!trip.lastLocation.hasSupplementalLocation)
+        }
+    }
+
+    @Test func `the pickup stays a stop until it is left`() async throws {
+        let fixture = try await self.assigned()
+        for status in [TripStatus.enrouteToPickup, .arrivedAtPickup] {
+            let trip = try await self.set(status, fixture)
+            #expect(trip.remainingWaypoints.count == 2)
+            #expect(!trip.hasActualPickupPoint)
+        }
+        fixture.advance(by: 60)
+        try await fixture.updateVehicle("veh-1", ["last_location"]) {
+            $0.lastLocation = .at(37.41, -122.07)
+            $0.lastLocation.rawLocation = .at(37.41, -122.07)
+            $0.lastLocation.rawLocationTime = .init(date: Self.start + 58)
+        }
+        fixture.advance(by: 5)
+        let left = try await self.set(.enrouteToDropoff, fixture)
+        #expect(left.remainingWaypoints.map(\.waypointType) == [.dropOffWaypointType])
+        #expect(left.pickupTime.date == Self.start + 65)
+        #expect(left.actualPickupPoint.point == .at(37.41, -122.07))
+        #expect(left.actualPickupPoint.timestamp.date == Self.start + 58)
+        #expect(left.remainingWaypointsVersion.date == Self.start + 65)
+        #expect(try await fixture.vehicle("veh-1").waypointsVersion.date == Self.start + 65)
+        fixture.advance(by: 5)
+        #expect(try await fixture.trip("trip-1").pickupTime.date == Self.start + 65)
+    }
+
+    @Test func `a pickup point that the caller gives is kept`() async throws {
+        let fixture = try await self.assigned()
+        let trip = try await fixture.updateTrip("trip-1", ["trip_status", "actual_pickup_point"]) {
+            $0.tripStatus = .enrouteToDropoff
+            $0.actualPickupPoint.point = .at(1, 2)
+        }
+        #expect(trip.actualPickupPoint.point == .at(1, 2))
+        #expect(
+            await code {
+                try await fixture.updateTrip("trip-1", ["actual_dropoff_point"]) { $0.actualDropoffPoint = .init() }
+            } == .invalidArgument)
+    }
+
+    @Test func `a complete trip keeps its record, and the vehicle no trace`() async throws {
+        let fixture = try await self.assigned()
+        try await self.set(.enrouteToDropoff, fixture)
+        try await fixture.updateVehicle(
+            "veh-1", ["current_route_segment", "remaining_distance_meters", "eta_to_first_waypoint"]
+        ) {
+            $0.currentRouteSegment = "AhY"
+            $0.remainingDistanceMeters = 12
+            $0.etaToFirstWaypoint = .init(date: Self.start + 9)
+        }
+        fixture.advance(by: 100)
+        let done = try await self.set(.complete, fixture)
+        #expect(done.dropoffTime.date == Self.start + 100)
+        #expect(done.pickupTime.date == Self.start)
+        #expect(done.actualDropoffPoint.point == .at(37.419645, -122.073884))
+        #expect(done.hasActualPickupPoint)
+        #expect(done.remainingWaypoints.isEmpty)
+        #expect(done.vehicleWaypoints.isEmpty)
+        #expect(!done.hasEtaToFirstWaypoint)
+        #expect(!done.hasRemainingDistanceMeters)
+        #expect(!done.hasRemainingTimeToFirstWaypoint)
+        #expect(done.currentRouteSegment.isEmpty)
+        #expect(!done.hasCurrentRouteSegmentEndPoint)
+        #expect(done.lastLocation == .at(37.419645, -122.073884))
+        #expect(done.vehicleID == "veh-1")
+        let vehicle = try await fixture.vehicle("veh-1")
+        #expect(vehicle.currentTrips.isEmpty)
+        #expect(vehicle.waypoints.isEmpty)
+        #expect(vehicle.currentRouteSegment.isEmpty)
+        #expect(!vehicle.hasCurrentRouteSegmentEndPoint)
+        // Recorded so: what the driver reported last of time and distance stays.
+        #expect(vehicle.remainingDistanceMeters.value == 12)
+        try await fixture.updateVehicle("veh-1", ["last_location"]) { $0.lastLocation = .at(0, 0) }
+        #expect(try await fixture.trip("trip-1") == done)
+    }
+
+    @Test func `a canceled trip keeps what it had of the pickup, and has no drop-off`() async throws {
+        let fixture = try await self.assigned()
+        try await self.set(.enrouteToDropoff, fixture)
+        fixture.advance(by: 9)
+        let canceled = try await self.set(.canceled, fixture)
+        #expect(canceled.hasActualPickupPoint)
+        #expect(canceled.pickupTime.date == Self.start)
+        #expect(!canceled.hasDropoffTime)
+        #expect(!canceled.hasActualDropoffPoint)
+        #expect(canceled.remainingWaypoints.isEmpty)
+        #expect(try await fixture.vehicle("veh-1").currentTrips.isEmpty)
+
+        let early = try await self.assigned()
+        let never = try await self.set(.canceled, early)
+        #expect(!never.hasPickupTime)
+        #expect(!never.hasActualPickupPoint)
+    }
+
+    @Test func `a trip without a vehicle can be completed`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createTrip("trip-1")
+        let done = try await self.set(.complete, fixture)
+        #expect(done.tripStatus == .complete)
+        #expect(!done.hasActualDropoffPoint)
+        #expect(!done.hasLastLocation)
+    }
+
+    @Test func `a trip moves from one vehicle to another, and to none`() async throws {
+        let fixture = try await self.assigned()
+        fixture.advance(by: 7)
+        let moved = try await fixture.updateTrip("trip-1", ["vehicle_id", "trip_status"]) {
+            $0.vehicleID = "veh-2"
+            $0.tripStatus = .enrouteToPickup
+        }
+        #expect(moved.remainingWaypoints.count == 2)
+        #expect(moved.remainingWaypointsVersion.date == Self.start)
+        #expect(try await fixture.vehicle("veh-1").waypoints.isEmpty)
+        #expect(try await fixture.vehicle("veh-1").currentTrips.isEmpty)
+        #expect(try await fixture.vehicle("veh-2").currentTrips == ["trip-1"])
+        let again = try await fixture.updateTrip("trip-1", ["vehicle_id", "trip_status"]) {
+            $0.vehicleID = "veh-2"
+            $0.tripStatus = .enrouteToPickup
+        }
+        #expect(again == moved)
+        let none = try await fixture.updateTrip("trip-1", ["vehicle_id"])
+        #expect(none.remainingWaypoints.isEmpty)
+        #expect(!none.hasEtaToFirstWaypoint)
+        #expect(!none.hasLastLocation)
+        #expect(try await fixture.vehicle("veh-2").waypoints.isEmpty)
+    }
+
+    // MARK: Status
+
+    @Test(arguments: TripStatus.allCases.dropFirst(), TripStatus.allCases.dropFirst())
+    func `any step is taken but out of an ended trip`(from: TripStatus, to: TripStatus) async throws {
+        let fixture = try await self.assigned { $0.intermediateDestinations = [.at(37.43, -122.07)] }
+        try await self.set(from, fixture)
+        let before = try await fixture.trip("trip-1")
+        let ended = from == .complete || from == .canceled
+        #expect(await code { try await self.set(to, fixture) } == (ended && from != to ? .failedPrecondition : nil))
+        if from == to { #expect(try await fixture.trip("trip-1") == before) }
+    }
+
+    @Test func `an unknown status and a destination that is not there are refused`() async throws {
+        let fixture = try await self.assigned()
+        for status in [
+            TripStatus.unknownTripStatus, .UNRECOGNIZED(99), .arrivedAtIntermediateDestination,
+            .enrouteToIntermediateDestination,
+        ] {
+            #expect(await code { try await self.set(status, fixture) } == .invalidArgument, "\(status)")
+        }
+    }
+
+    @Test func `an ended trip keeps its vehicle`() async throws {
+        let fixture = try await self.assigned()
+        try await self.set(.complete, fixture)
+        let outcome = await code { try await fixture.updateTrip("trip-1", ["vehicle_id"]) { $0.vehicleID = "veh-2" } }
+        #expect(outcome == .failedPrecondition)
+    }
+
+    @Test func `a step back from the pickup brings the stop back first`() async throws {
+        let fixture = try await self.assigned()
+        try await self.set(.enrouteToDropoff, fixture)
+        fixture.advance(by: 3)
+        let back = try await self.set(.enrouteToPickup, fixture)
+        #expect(back.remainingWaypoints.map(\.waypointType) == [.pickupWaypointType, .dropOffWaypointType])
+        #expect(back.pickupTime == back.etaToFirstWaypoint)
+    }
+
+    // MARK: Destinations on the way
+
+    @Test func `destinations are stops until the vehicle has left them`() async throws {
+        let fixture = try await self.assigned {
+            $0.intermediateDestinations = [.at(37.43, -122.07), .at(37.44, -122.07)]
+        }
+        func stops(_ status: TripStatus, _ index: Int32) async throws -> [Double] {
+            try await fixture.updateTrip("trip-1", ["trip_status", "intermediate_destination_index"]) {
+                $0.tripStatus = status
+                $0.intermediateDestinationIndex = index
+            }.remainingWaypoints.map(\.location.point.latitude)
+        }
+        #expect(try await stops(.arrivedAtPickup, 0) == [37.419646, 37.43, 37.44, 37.464646])
+        #expect(try await stops(.enrouteToIntermediateDestination, 0) == [37.43, 37.44, 37.464646])
+        #expect(try await stops(.arrivedAtIntermediateDestination, 0) == [37.43, 37.44, 37.464646])
+        #expect(try await stops(.enrouteToIntermediateDestination, 1) == [37.44, 37.464646])
+        #expect(try await stops(.enrouteToDropoff, 1) == [37.464646])
+        #expect(await code { try await stops(.enrouteToIntermediateDestination, 2) } == .invalidArgument)
+        #expect(await code { try await stops(.enrouteToIntermediateDestination, -1) } == .invalidArgument)
+    }
+
+    @Test func `the version of destinations is a precondition, masked or not`() async throws {
+        let fixture = try await self.assigned { $0.intermediateDestinations = [.at(37.43, -122.07)] }
+        let version = try await fixture.trip("trip-1").intermediateDestinationsVersion
+        #expect(version.date == Self.start)
+        fixture.advance(by: 4)
+        let changed = try await fixture.updateTrip("trip-1", ["intermediate_destinations"]) {
+            $0.intermediateDestinations = [.at(37.45, -122.07)]
+        }
+        #expect(changed.intermediateDestinationsVersion.date == Self.start + 4)
+        func go(_ mask: [String], _ version: Google_Protobuf_Timestamp) async -> EngineError.Code? {
+            await code {
+                try await fixture.updateTrip("trip-1", mask) {
+                    $0.tripStatus = .enrouteToIntermediateDestination
+                    $0.intermediateDestinationsVersion = version
+                }
+            }
+        }
+        #expect(await go(["trip_status"], version) == .failedPrecondition)
+        #expect(await go(["trip_status", "intermediate_destinations_version"], version) == .failedPrecondition)
+        #expect(await go(["intermediate_destination_index"], version) == .failedPrecondition)
+        #expect(try await fixture.trip("trip-1").tripStatus == .new)
+        #expect(await go(["trip_status"], changed.intermediateDestinationsVersion) == nil)
+        #expect(
+            try await fixture.trip("trip-1").intermediateDestinationsVersion == changed.intermediateDestinationsVersion)
+    }
+
+    @Test func `a pickup point that moves moves its stop, in its place`() async throws {
+        let fixture = try await self.assigned()
+        fixture.advance(by: 1)
+        let moved = try await fixture.updateTrip("trip-1", ["pickupPoint"]) { $0.pickupPoint = .at(37.45, -122.05) }
+        #expect(moved.remainingWaypoints.map(\.location.point.latitude) == [37.45, 37.464646])
+        #expect(moved.remainingWaypointsVersion.date == Self.start + 1)
+        #expect(await code { try await fixture.updateTrip("trip-1", ["pickup_point"]) } == .invalidArgument)
+        let open = try await fixture.updateTrip("trip-1", ["dropoff_point"])
+        #expect(open.remainingWaypoints.count == 1)
+    }
+
+    // MARK: Plans of several trips
+
+    private func shared() async throws -> EngineFixture {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1", .with(.sample) { $0.supportedTripTypes = [.shared, .exclusive] })
+        try await fixture.createTrip(
+            "a",
+            .with(.sample) {
+                $0.tripType = .shared
+                $0.vehicleID = "veh-1"
+            }
+        )
+        return fixture
+    }
+
+    private static func stop(_ trip: String, _ type: Maps_Fleetengine_V1_WaypointType) -> TripWaypoint {
+        .with {
+            $0.tripID = trip
+            $0.waypointType = type
+        }
+    }
+
+    @Test func `vehicle_waypoints order the stops of all trips`() async throws {
+        let fixture = try await self.shared()
+        let order = [
+            Self.stop("a", .pickupWaypointType), Self.stop("b", .pickupWaypointType),
+            Self.stop("b", .dropOffWaypointType), Self.stop("a", .dropOffWaypointType),
+        ]
+        let b = try await fixture.createTrip(
+            "b",
+            .with(.sample) {
+                $0.tripType = .shared
+                $0.vehicleID = "veh-1"
+                $0.vehicleWaypoints = order
+            }
+        )
+        #expect(b.vehicleWaypoints.map(\.tripID) == ["a", "b", "b", "a"])
+        #expect(b.remainingWaypoints.map(\.tripID) == ["a", "b", "b"])
+        #expect(try await fixture.trip("a").remainingWaypoints.count == 4)
+        fixture.advance(by: 1)
+        try await fixture.updateTrip("b", ["trip_status"]) { $0.tripStatus = .enrouteToDropoff }
+        #expect(try await fixture.vehicle("veh-1").waypoints.map(\.tripID) == ["a", "b", "a"])
+        #expect(try await fixture.trip("a").remainingWaypointsVersion.date == Self.start + 1)
+    }
+
+    @Test func `a path's version does not change with stops behind it`() async throws {
+        let fixture = try await self.shared()
+        fixture.advance(by: 1)
+        try await fixture.createTrip(
+            "b",
+            .with(.sample) {
+                $0.tripType = .shared
+                $0.vehicleID = "veh-1"
+            }
+        )
+        #expect(try await fixture.vehicle("veh-1").waypointsVersion.date == Self.start + 1)
+        #expect(try await fixture.trip("a").remainingWaypointsVersion.date == Self.start)
+        #expect(try await fixture.trip("b").remainingWaypointsVersion.date == Self.start + 1)
+    }
+
+    @Test(arguments: [
+        // One stop too few, one too many, one twice, a trip turned round, a foreign trip, an unknown type.
+        [("a", 1), ("a", 2), ("b", 1)], [("a", 1), ("a", 2), ("b", 1), ("b", 2), ("c", 1)],
+        [("a", 1), ("a", 1), ("b", 1), ("b", 2)], [("a", 2), ("a", 1), ("b", 1), ("b", 2)],
+        [("x", 1), ("a", 2), ("b", 1), ("b", 2)], [("a", 1), ("a", 2), ("b", 0), ("b", 2)],
+        // An exclusive trip (b) with stops of another between its own, or between another's.
+        [("b", 1), ("a", 1), ("a", 2), ("b", 2)], [("b", 1), ("a", 1), ("b", 2), ("a", 2)],
+    ])
+    func `an order of stops that does not hold is refused and nothing is kept`(order: [(String, Int)]) async throws {
+        let fixture = try await self.shared()
+        let before = try await fixture.vehicle("veh-1")
+        let outcome = await code {
+            try await fixture.createTrip(
+                "b",
+                .with(.sample) {
+                    $0.vehicleID = "veh-1"
+                    $0.vehicleWaypoints = order.map { Self.stop($0, .init(rawValue: $1) ?? .unknownWaypointType) }
+                }
+            )
+        }
+        #expect(outcome == .invalidArgument)
+        #expect(try await fixture.vehicle("veh-1") == before)
+        #expect(await code { try await fixture.trip("b") } == .notFound)
+    }
+
+    @Test func `vehicle_waypoints are ignored while no vehicle is assigned`() async throws {
+        let fixture = EngineFixture()
+        let trip = try await fixture.createTrip(
+            "b", .with(.sample) { $0.vehicleWaypoints = [Self.stop("x", .pickupWaypointType)] })
+        #expect(trip.vehicleWaypoints.isEmpty)
+    }
+
+    // MARK: Reading
+
+    @Test func `a trip shows what the driver reported of the way to the first stop`() async throws {
+        let fixture = try await self.assigned()
+        try await fixture.updateVehicle(
+            "veh-1", ["current_route_segment", "remaining_time_seconds", "remaining_distance_meters"]
+        ) {
+            $0.currentRouteSegment = "AhY"
+            $0.remainingTimeSeconds = 52
+            $0.remainingDistanceMeters = 266
+        }
+        fixture.advance(by: 12)
+        let trip = try await fixture.trip("trip-1") { $0.routeFormatType = .encodedPolylineType }
+        #expect(trip.currentRouteSegment == "AhY")
+        #expect(trip.etaToFirstWaypoint.date == Self.start + 52)
+        #expect(trip.pickupTime.date == Self.start + 52)
+        #expect(trip.remainingTimeToFirstWaypoint.seconds == 40)
+        #expect(trip.remainingDistanceMeters.value == 266)
+        #expect(trip.route.isEmpty)
+        let points = try await fixture.trip("trip-1")
+        #expect(points.currentRouteSegment.isEmpty)
+        #expect(points.route.count == 2)
+        let known = try await fixture.trip("trip-1") {
+            $0.routeFormatType = .encodedPolylineType
+            $0.currentRouteSegmentVersion = trip.currentRouteSegmentVersion
+        }
+        #expect(known.currentRouteSegment.isEmpty)
+        let sharing = try await fixture.trip("trip-1") {
+            $0.view = .journeySharingV1S
+            $0.routeFormatType = .encodedPolylineType
+        }
+        #expect(sharing.view == .journeySharingV1S)
+        #expect(sharing.currentRouteSegment.isEmpty)
+        fixture.advance(by: 100)
+        #expect(try await fixture.trip("trip-1").remainingTimeToFirstWaypoint == .init())
+    }
+}

@@ -1,0 +1,241 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import Foundation
+import SwiftProtobuf
+import Testing
+
+@testable import FleetEngine
+
+@Suite struct VehicleSearchTests {
+    /// The search of the published role scripts.
+    static func request(_ change: (inout SearchVehicles.Request) -> Void = { _ in }) -> SearchVehicles.Request {
+        var request = SearchVehicles.Request.with {
+            $0.parent = "providers/acme"
+            $0.pickupPoint = .at(37.419646, -122.073885)
+            $0.pickupRadiusMeters = 400
+            $0.count = 5
+            $0.minimumCapacity = 1
+            $0.tripTypes = [.exclusive]
+            $0.vehicleTypes = [.with { $0.category = .auto }]
+            $0.orderBy = .pickupPointDistance
+        }
+        change(&request)
+        return request
+    }
+
+    private func search(
+        _ fixture: EngineFixture, _ change: (inout SearchVehicles.Request) -> Void = { _ in }
+    ) async throws -> [String] {
+        try await fixture.engine.perform(SearchVehicles.self, Self.request(change), token: serverToken)
+            .matches.map { String($0.vehicle.name.split(separator: "/").last ?? "") }
+    }
+
+    @Test func `a vehicle is found right after its creation`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("near")
+        let response = try await fixture.engine.perform(SearchVehicles.self, Self.request(), token: serverToken)
+        let match = try #require(response.matches.first)
+        #expect(response.matches.count == 1)
+        #expect(match.vehicle.name == "providers/acme/vehicles/near")
+        #expect(match.hasVehiclePickupStraightLineDistanceMeters)
+        #expect(match.tripType == .exclusive)
+        #expect(match.vehicleMatchType == .exclusive)
+        #expect(match.orderedBy == .pickupPointDistance)
+        #expect(match.requestedOrderedBy == .pickupPointDistance)
+    }
+
+    @Test func `only vehicles that fit are found`() async throws {
+        let fixture = EngineFixture()
+        let misfits: [(String, (inout Vehicle) -> Void)] = [
+            ("offline", { $0.vehicleState = .offline }),
+            ("far", { $0.lastLocation = .at(37.4260, -122.073884) }),
+            ("corner", { $0.lastLocation = .at(37.4229, -122.0698) }),
+            ("shared", { $0.supportedTripTypes = [.shared] }),
+            ("small", { $0.maximumCapacity = 1 }),
+            ("truck", { $0.vehicleType.category = .truck }),
+            ("nowhere", { $0.clearLastLocation() }),
+        ]
+        for (name, change) in misfits {
+            var vehicle = Vehicle.sample
+            change(&vehicle)
+            try await fixture.createVehicle(name, vehicle)
+        }
+        try await fixture.createVehicle("fits")
+        #expect(try await self.search(fixture) { $0.minimumCapacity = 2 } == ["fits"])
+    }
+
+    @Test func `a vehicle that has been silent for longer than asked for is left out`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1")
+        fixture.advance(by: 300)
+        #expect(try await self.search(fixture) == ["veh-1"])
+        fixture.advance(by: 1)
+        #expect(try await self.search(fixture) == [])
+        #expect(try await self.search(fixture) { $0.maximumStaleness.seconds = 600 } == ["veh-1"])
+        try await fixture.updateVehicle("veh-1", ["last_location"]) { $0.lastLocation = .at(37.419645, -122.073884) }
+        #expect(try await self.search(fixture) == ["veh-1"])
+    }
+
+    @Test func `the nearest come first, and no more than asked for`() async throws {
+        let fixture = EngineFixture()
+        for (name, latitude) in [("c", 37.4220), ("a", 37.4197), ("b", 37.4205)] {
+            try await fixture.createVehicle(name, .with(.sample) { $0.lastLocation = .at(latitude, -122.073885) })
+        }
+        #expect(try await self.search(fixture) == ["a", "b", "c"])
+        #expect(try await self.search(fixture) { $0.count = 2 } == ["a", "b"])
+    }
+
+    @Test func `vehicles with trips are found as the request allows`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle(
+            "busy",
+            .with(.sample) {
+                $0.supportedTripTypes = [.exclusive, .shared]; $0.backToBackEnabled = true
+            })
+        try await fixture.createTrip("trip-1", .with(.sample) { $0.vehicleID = "busy" })
+        #expect(try await self.search(fixture) == [])
+        #expect(try await self.search(fixture) { $0.includeBackToBack = true } == [])
+        try await fixture.updateTrip("trip-1", ["trip_status"]) { $0.tripStatus = .enrouteToDropoff }
+        #expect(try await self.search(fixture) { $0.includeBackToBack = true } == ["busy"])
+        #expect(try await self.search(fixture) == [])
+        func shared(_ present: SearchVehicles.Request.CurrentTripsPresent) async throws -> [String] {
+            try await self.search(fixture) {
+                $0.tripTypes = [.shared]
+                $0.dropoffPoint = .at(37.5, -122)
+                $0.currentTripsPresent = present
+            }
+        }
+        #expect(try await shared(.any) == ["busy"])
+        #expect(try await shared(.none) == [])
+    }
+
+    @Test func `a vehicle that finishes a trip first comes later`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("busy", .with(.sample) { $0.backToBackEnabled = true })
+        try await fixture.createVehicle("idle")
+        try await fixture.createTrip("trip-1", .with(.sample) { $0.vehicleID = "busy" })
+        try await fixture.updateTrip("trip-1", ["trip_status"]) { $0.tripStatus = .enrouteToDropoff }
+        let found = try await self.search(fixture) {
+            $0.includeBackToBack = true
+            $0.orderBy = .pickupPointEta
+        }
+        #expect(found == ["idle", "busy"])
+    }
+
+    @Test(
+        arguments: [
+            ("pickup_point", { @Sendable in $0.clearPickupPoint() }),
+            ("pickup_radius_meters", { $0.pickupRadiusMeters = 399 }),
+            ("pickup_radius_meters", { $0.pickupRadiusMeters = 10_001 }),
+            ("count", { $0.count = 0 }), ("count", { $0.count = 51 }),
+            ("minimum_capacity", { $0.minimumCapacity = 0 }),
+            ("trip_types", { $0.tripTypes = [] }), ("trip_types", { $0.tripTypes = [.exclusive, .shared] }),
+            ("trip_types", { $0.tripTypes = [.unknownTripType] }),
+            ("vehicle_types", { $0.vehicleTypes = [] }), ("vehicle_types", { $0.vehicleTypes = [.init()] }),
+            ("order_by", { $0.orderBy = .unknownVehicleMatchOrder }),
+            ("dropoff_point", { $0.orderBy = .dropoffPointEta }),
+            ("dropoff_point", { $0.tripTypes = [.shared] }),
+            (
+                "current_trips_present",
+                {
+                    $0.tripTypes = [.shared]; $0.dropoffPoint = .at(0, 0)
+                }
+            ),
+            (
+                "include_back_to_back",
+                {
+                    $0.includeBackToBack = true; $0.currentTripsPresent = .none
+                }
+            ),
+            ("maximum_staleness", { $0.maximumStaleness.seconds = 0 }),
+            ("filter", { $0.filter = "name = \"x\"" }),
+            (
+                "filter",
+                {
+                    $0.filter = "attributes.a = \"1\""; $0.requiredAttributes = [.init()]
+                }
+            ),
+        ] as [(String, @Sendable (inout SearchVehicles.Request) -> Void)])
+    func `a malformed search is refused by the name of its field`(
+        field: String, change: @Sendable (inout SearchVehicles.Request) -> Void
+    ) async throws {
+        let error = await #expect(throws: EngineError.self) {
+            _ = try await self.search(EngineFixture(), change)
+        }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.metadata["field"] == field)
+    }
+
+    @Test func `attributes narrow a search`() async throws {
+        let fixture = EngineFixture()
+        func attribute(_ key: String, _ value: String) -> VehicleAttribute {
+            .with {
+                $0.key = key
+                $0.value = value
+            }
+        }
+        try await fixture.createVehicle(
+            "van", .with(.sample) { $0.attributes = [attribute("class", "van"), attribute("seats", "7")] })
+        try await fixture.createVehicle("car", .with(.sample) { $0.attributes = [attribute("class", "car")] })
+        #expect(try await self.search(fixture) { $0.requiredAttributes = [attribute("class", "van")] } == ["van"])
+        #expect(
+            try await self.search(fixture) {
+                $0.requiredOneOfAttributes = [
+                    .with { $0.attributes = [attribute("class", "van"), attribute("class", "car")] },
+                    .with { $0.attributes = [attribute("seats", "7")] },
+                ]
+            } == ["van"])
+        #expect(
+            try await self.search(fixture) {
+                $0.requiredOneOfAttributeSets = [
+                    .with { $0.attributes = [attribute("class", "car"), attribute("seats", "7")] },
+                    .with { $0.attributes = [attribute("class", "car")] },
+                ]
+            } == ["car"])
+        #expect(try await self.search(fixture) { $0.filter = "attributes.seats = \"7\"" } == ["van"])
+    }
+
+    @Test(arguments: [
+        ("attributes.a = \"1\"", true), ("attributes.a != \"1\"", false), ("attributes.c != \"1\"", false),
+        ("attributes.a = 1 AND attributes.b = '2'", true), ("attributes.a = 2 OR attributes.b = 2", true),
+        ("attributes.a = 2 attributes.b = 2", false), ("NOT attributes.a = 2", true), ("-attributes.a = 1", false),
+        ("attributes.a = 2 AND attributes.a = 2 OR attributes.b = 2", false),
+        ("(attributes.a = 2 AND attributes.a = 2) OR attributes.b = 2", true),
+        ("attributes.name = \"van*\"", true), ("attributes.name = \"*ity\"", true),
+        ("attributes.name = \"*x*\"", false),
+    ])
+    func `filters bind OR tighter than AND`(filter: String, matches: Bool) throws {
+        let attributes = ["a": "1", "b": "2", "name": "van city"]
+        #expect(try AttributeFilter(filter).matches(attributes) == matches)
+    }
+
+    @Test(arguments: [
+        "attributes.a", "attributes. = 1", "a = 1", "attributes.a > 1", "attributes.a = \"1", "(attributes.a = 1",
+        "attributes.a = 1)", "AND", "attributes.a = ", "attributes.a ! 1", String(repeating: "(", count: 100),
+        String(repeating: "-", count: 10_000),
+        Array(repeating: "attributes.a = 1", count: 51).joined(separator: " AND "),
+    ])
+    func `a malformed filter is refused`(filter: String) {
+        #expect(throws: EngineError.self) { try AttributeFilter(filter) }
+    }
+
+    @Test func `a box round a point crosses the 180th meridian and stops at the poles`() {
+        let crossing = GeoBox(around: .at(0, 179.99), meters: 5000)
+        #expect(crossing.contains(latitude: 0, longitude: -179.98))
+        #expect(!crossing.contains(latitude: 0, longitude: 0))
+        let pole = GeoBox(around: .at(89.99, 10), meters: 5000)
+        #expect(pole.contains(latitude: 90, longitude: -170))
+    }
+}
+
+extension Message {
+    /// A copy of a message with changes.
+    static func with(_ message: Self, _ change: (inout Self) -> Void) -> Self {
+        var copy = message
+        change(&copy)
+        return copy
+    }
+}
