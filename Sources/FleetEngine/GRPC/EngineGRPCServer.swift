@@ -51,8 +51,13 @@ public struct EngineGRPCServer: Service {
         try await withGracefulShutdownHandler {
             try await self.server.serve()
         } onGracefulShutdown: {
-            self.server.beginGracefulShutdown()
+            self.beginShutdown()
         }
+    }
+
+    /// Accepts nothing new, and lets ``run()`` return once the calls at work are answered.
+    func beginShutdown() {
+        self.server.beginGracefulShutdown()
     }
 
     /// Every limit by name: a phone may vanish without a word, and must not hold a connection for ever.

@@ -1,0 +1,62 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import Foundation
+import GRPCCore
+import SwiftProtobuf
+import Testing
+
+@testable import FleetEngine
+
+@Suite(.timeLimit(.minutes(1))) struct GRPCAdapterTests {
+    private static let call = WireCall.getVehicle(.with { $0.name = "providers/acme/vehicles/veh-1" })
+
+    private func failure(_ metadata: Metadata) async throws -> WireFailure? {
+        let engine = Engine(store: MemoryStore(), verifier: TextVerifier())
+        return try await GRPCWire.withClient(of: engine) { client in
+            do {
+                _ = try await client.send(Self.call, metadata: metadata)
+                return nil
+            } catch let failure as WireFailure {
+                return failure
+            }
+        }
+    }
+
+    @Test func `authorization given twice is refused`() async throws {
+        var metadata = Metadata()
+        metadata.addString("Bearer \(serverToken)", forKey: "authorization")
+        metadata.addString("Bearer \(serverToken)", forKey: "authorization")
+        let failure = try await self.failure(metadata)
+        #expect(failure?.status == "UNAUTHENTICATED")
+        #expect(failure?.reason == "TOKEN_MALFORMED")
+    }
+
+    @Test func `a good token among other metadata is read`() async throws {
+        let failure = try await self.failure([
+            "authorization": "bearer \(serverToken)", "x-goog-api-client": "gl-swift/6",
+            "x-goog-request-params": "provider_id=providers/other",
+        ])
+        #expect(failure?.status == "NOT_FOUND")
+    }
+
+    @Test func `a token of 15 KiB reaches the verifier`() async throws {
+        let token = "server|vehicleid=*|" + String(repeating: "x", count: 15 * 1024) + "=y"
+        let failure = try await self.failure(["authorization": .string("Bearer \(token)")])
+        #expect(failure?.status != nil)
+    }
+
+    @Test func `a port that is taken is an error at once`() async throws {
+        let engine = Engine(store: MemoryStore(), verifier: TextVerifier())
+        let first = EngineGRPCServer(engine: engine, host: "127.0.0.1", port: 0)
+        async let serving: Void = first.run()
+        let port = try await first.port
+        let second = EngineGRPCServer(engine: engine, host: "127.0.0.1", port: port)
+        await #expect(throws: (any Error).self) { try await second.run() }
+        await #expect(throws: (any Error).self) { try await second.port }
+        first.beginShutdown()
+        try await serving
+    }
+}

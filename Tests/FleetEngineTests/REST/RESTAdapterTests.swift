@@ -1,0 +1,201 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import SwiftProtobuf
+import Testing
+
+@testable import FleetEngine
+
+@Suite(.timeLimit(.minutes(1))) struct RESTAdapterTests {
+    private static let path = "/v1/providers/acme/vehicles"
+    private static let body = """
+        {"vehicleState":"ONLINE","supportedTripTypes":["EXCLUSIVE"],"maximumCapacity":4,\
+        "vehicleType":{"category":"AUTO"}}
+        """
+
+    /// Runs the body against an engine that holds the vehicle `veh-1`.
+    private func withClient(_ body: @escaping @Sendable (any TestClientProtocol) async throws -> Void) async throws {
+        let router = Router()
+        EngineRoutes(engine: Engine(store: MemoryStore(), verifier: TextVerifier())).add(to: router)
+        router.get("/") { _, _ in "a page" }
+        try await Application(router: router).test(.router) { client in
+            let created = try await Self.send(client, .post, Self.path + "?vehicleId=veh-1", Self.body)
+            #expect(created.status == .ok)
+            try await body(client)
+        }
+    }
+
+    @discardableResult
+    private static func send(
+        _ client: any TestClientProtocol, _ verb: HTTPRequest.Method, _ uri: String, _ body: String = "",
+        authorization: String? = "Bearer \(serverToken)"
+    ) async throws -> TestResponse {
+        var headers = HTTPFields()
+        headers[.authorization] = authorization
+        return try await client.execute(
+            uri: uri, method: verb, headers: headers, body: body.isEmpty ? nil : ByteBuffer(string: body))
+    }
+
+    private static func object(_ response: TestResponse) throws -> [String: Any] {
+        try #require(JSONSerialization.jsonObject(with: Data(response.body.readableBytesView)) as? [String: Any])
+    }
+
+    @Test func `an answer is JSON that nobody keeps`() async throws {
+        try await self.withClient { client in
+            let response = try await Self.send(client, .get, Self.path + "/veh-1")
+            #expect(response.status == .ok)
+            #expect(response.headers[.contentType] == "application/json; charset=UTF-8")
+            #expect(response.headers[.cacheControl] == "no-store")
+            let vehicle = try Self.object(response)
+            #expect(vehicle["name"] as? String == "providers/acme/vehicles/veh-1")
+            #expect(vehicle["vehicleState"] as? String == "ONLINE")
+            #expect(vehicle["backToBackEnabled"] == nil)
+        }
+    }
+
+    @Test func `an error has the envelope of the public API`() async throws {
+        try await self.withClient { client in
+            let response = try await Self.send(client, .get, Self.path + "/none")
+            #expect(response.status == .notFound)
+            #expect(response.headers[.contentType] == "application/json; charset=UTF-8")
+            let error = try #require(Self.object(response)["error"] as? [String: Any])
+            #expect(error["code"] as? Int == 404)
+            #expect(error["status"] as? String == "NOT_FOUND")
+            #expect((error["message"] as? String)?.contains("providers/acme/vehicles/none") == true)
+            let info = try #require((error["details"] as? [[String: Any]])?.first)
+            #expect(info["@type"] as? String == "type.googleapis.com/google.rpc.ErrorInfo")
+            #expect(info["reason"] as? String == "RESOURCE_NOT_FOUND")
+            #expect(info["domain"] as? String == "fleetengine.googleapis.com")
+            #expect(info["metadata"] as? [String: String] == ["resource": "providers/acme/vehicles/none"])
+        }
+    }
+
+    @Test func `a caller without a token is told the scheme, whatever it sent`() async throws {
+        try await self.withClient { client in
+            for (uri, body) in [("/veh-1", "{}"), ("/veh-1?updateMask=vehicleState", "{not json")] {
+                let response = try await Self.send(client, .put, Self.path + uri, body, authorization: nil)
+                #expect(response.status == .unauthorized)
+                #expect(response.headers[.wwwAuthenticate] == "Bearer")
+            }
+        }
+    }
+
+    @Test func `two authorization headers are refused`() async throws {
+        try await self.withClient { client in
+            var headers = HTTPFields()
+            for _ in 0..<2 { headers.append(HTTPField(name: .authorization, value: "Bearer \(serverToken)")) }
+            let response = try await client.execute(uri: Self.path + "/veh-1", method: .get, headers: headers)
+            #expect(response.status == .unauthorized)
+        }
+    }
+
+    @Test(arguments: [
+        #"{"vehicleState":"OFFLINE"}"#, #"{"vehicle_state":"OFFLINE"}"#, #"{"vehicleState":1}"#,
+        #"{"vehicleState":"OFFLINE","maximumCapacity":"7","lastLocation":null}"#,
+    ])
+    func `a body may use either spelling, names or numbers`(body: String) async throws {
+        try await self.withClient { client in
+            let response = try await Self.send(
+                client, .put, Self.path + "/veh-1?updateMask=vehicleState&header.regionCode=US", body)
+            #expect(try Self.object(response)["vehicleState"] as? String == "OFFLINE")
+        }
+    }
+
+    @Test func `a client may ask for the numbers of enumerations`() async throws {
+        try await self.withClient { client in
+            let response = try await Self.send(
+                client, .get, Self.path + "/veh-1?%24alt=json%3Benum-encoding%3Dint")
+            let vehicle = try Self.object(response)
+            #expect(vehicle["vehicleState"] as? Int == 2)
+            #expect(vehicle["supportedTripTypes"] as? [Int] == [2])
+        }
+    }
+
+    @Test(arguments: [
+        "{", "[]", "null", "\"text\"", "{\"vehicleState\":\"ONLINE\"} x", "{\"vehicleState\":\"FLYING\"}",
+        "{\"wheels\":4}", "{\"lastLocation\":{\"wheels\":4}}", "{\"maximumCapacity\":1e300}",
+        "{\"lastLocation\":{\"updateTime\":\"yesterday\"}}", "{\"name\":\"\u{FFFE}", "{\"maximumCapacity\":\"x\"}",
+        String(repeating: "[", count: 100_000), "{\"vehicle\":" + String(repeating: "{\"a\":", count: 50_000),
+        "{\"attributes\":" + String(repeating: "[", count: 100_000),
+        "{\"lastLocation\":" + String(repeating: "{\"lastLocation\":", count: 50_000),
+    ])
+    func `a body that cannot be read is refused in words`(body: String) async throws {
+        try await self.withClient { client in
+            let response = try await Self.send(client, .put, Self.path + "/veh-1?updateMask=vehicleState", body)
+            #expect(response.status == .badRequest)
+            let error = try #require(Self.object(response)["error"] as? [String: Any])
+            #expect(error["status"] as? String == "INVALID_ARGUMENT")
+            #expect((error["message"] as? String)?.hasPrefix("The body ") == true)
+        }
+    }
+
+    @Test func `a body that is not UTF-8 is refused`() async throws {
+        try await self.withClient { client in
+            let response = try await client.execute(
+                uri: Self.path + "/veh-1?updateMask=licensePlate", method: .put,
+                headers: [.authorization: "Bearer \(serverToken)"],
+                body: ByteBuffer(bytes: Array("{\"name\":\"".utf8) + [0xFF, 0xFE] + Array("\"}".utf8)))
+            #expect(response.status == .badRequest)
+        }
+    }
+
+    @Test(arguments: [
+        "?updateMask=vehicleState&wheels=4", "?updateMask=vehicleState&updateMask=vehicleState",
+        "?updateMask=vehicle-state", "?updateMask=wheels", "", "?updateMask=", "?updateMask=vehicleState&name=x",
+        "?updateMask=vehicleState&header.androidApiLevel=many",
+    ])
+    func `a query that fits no field is refused`(query: String) async throws {
+        try await self.withClient { client in
+            let response = try await Self.send(
+                client, .put, Self.path + "/veh-1" + query, #"{"vehicleState":"OFFLINE"}"#)
+            #expect(response.status == .badRequest)
+        }
+    }
+
+    @Test func `a body longer than a mebibyte is refused`() async throws {
+        try await self.withClient { client in
+            let body = #"{"name":""# + String(repeating: "x", count: EngineRoutes.maximumBodyBytes) + #""}"#
+            let response = try await Self.send(client, .put, Self.path + "/veh-1?updateMask=vehicleState", body)
+            #expect(response.status == .contentTooLarge)
+            let error = try #require(Self.object(response)["error"] as? [String: Any])
+            #expect(error["status"] as? String == "INVALID_ARGUMENT")
+        }
+    }
+
+    @Test func `the name in the path wins over the body's`() async throws {
+        try await self.withClient { client in
+            let response = try await Self.send(
+                client, .post, Self.path + "/veh-1:updateAttributes",
+                #"{"name":"providers/acme/vehicles/other","attributes":[{"key":"k","value":"v"}]}"#)
+            #expect(response.status == .ok)
+        }
+    }
+
+    @Test(arguments: [
+        (HTTPRequest.Method.get, "/v1/nothing", 404), (.get, "/v1/providers/acme/cars/c", 404),
+        (.patch, path + "/veh-1", 404), (.get, path + "/a%2Fb", 400), (.get, path + "/%zz", 400),
+        (.delete, path + "/veh-1", 501), (.get, path, 501), (.get, path + "?pageSize=1&wheels=2", 501),
+    ])
+    func `what is not served is said in the envelope`(verb: HTTPRequest.Method, uri: String, code: Int) async throws {
+        try await self.withClient { client in
+            let response = try await Self.send(client, verb, uri)
+            #expect(response.status.code == code)
+            let error = try #require(Self.object(response)["error"] as? [String: Any])
+            #expect(error["code"] as? Int == code)
+        }
+    }
+
+    @Test func `other routes of the server are left alone`() async throws {
+        try await self.withClient { client in
+            let response = try await Self.send(client, .get, "/", authorization: nil)
+            #expect(String(buffer: response.body) == "a page")
+        }
+    }
+}
