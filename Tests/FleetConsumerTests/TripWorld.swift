@@ -53,11 +53,12 @@ struct TripWorld: Sendable {
         let clock = self.clock
         let run = Task { try await model.run() }
         let pace = Task {
-            while !Task.isCancelled {
+            for _ in 0..<1_000 where !Task.isCancelled {
                 await clock.waitForSleepers(1)
                 clock.advance(by: .seconds(1))
                 await Task.yield()
             }
+            run.cancel()
         }
         var changes: [TripChange] = []
         for await change in self.model.changes { changes.append(change) }
