@@ -238,6 +238,17 @@ import Testing
         #expect(event.tokenWait == .seconds(8))
     }
 
+    @Test func `no second attempt begins when the time is over`() async throws {
+        let clock = ManualClock()
+        let world = try ReporterWorld(
+            tokens: StubTokenProvider { subject, invalidations in
+                if invalidations > 0 { clock.advance(by: .seconds(8)) }
+                return TestTokens.token(for: subject, serial: invalidations)
+            }, engine: StubTransport([.status(401), .ok]), clock: clock)
+        #expect(try await world.report(1).failure != nil)
+        #expect(world.engine.requests.count == 1)
+    }
+
     @Test func `a cancelled report keeps its fixes and is no failure`() async throws {
         let world = try ReporterWorld(engine: StubTransport([.silence, .ok]))
         await world.reporter.startTracking()

@@ -120,6 +120,8 @@ public actor VehicleReporter {
 
     /// Reports the locations of a source, at once for the first and then at each interval, until the source ends.
     ///
+    /// Start tracking first: locations that come while it is off are ignored.
+    ///
     /// - Parameter source: Where the locations come from.
     /// - Throws: What the source throws, or `CancellationError` when the calling task was cancelled.
     public func run(reporting source: some LocationSource) async throws {

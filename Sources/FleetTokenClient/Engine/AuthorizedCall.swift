@@ -139,6 +139,8 @@ package struct AuthorizedCall: Sendable {
         _ stage: EngineFailure.Stage,
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws(EngineFailure) -> Value {
+        // Without this, work that takes no time could still win.
+        guard self.time.now < deadline else { throw .timeIsUp(stage) }
         do {
             return try await withThrowingTaskGroup(of: Value.self) { [time] group in
                 group.addTask { try await work() }

@@ -1,0 +1,153 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetConsumer
+import FleetTestSupport
+import FleetTokenClient
+import FleetTokens
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct TripChangeTests {
+    private static let assigned = """
+        {"name":"providers/acme/trips/trip-7","vehicleId":"veh-3","tripStatus":"ENROUTE_TO_PICKUP","tripType":"EXCLUSIVE",
+        "pickupPoint":{"point":{"latitude":37.5,"longitude":-122}},"dropoffPoint":{"point":{"latitude":37.9}},
+        "lastLocation":{"location":{"latitude":37.1,"longitude":-122.1},"heading":90,"speed":4.5,
+        "updateTime":"2025-02-05T17:02:32.5Z","serverTime":"2025-02-05T17:02:33Z"},
+        "etaToFirstWaypoint":"2025-02-05T17:03:25.291501Z","remainingDistanceMeters":169,"numberOfPassengers":1,
+        "remainingWaypoints":[
+        {"location":{"point":{"latitude":37.5,"longitude":-122}},"tripId":"trip-7","waypointType":"PICKUP_WAYPOINT_TYPE",
+        "eta":"2025-02-05T17:03:25Z","distanceMeters":169,"pathToWaypoint":[{"latitude":1},{"longitude":2}]},
+        {"location":{"point":{"latitude":37.9}},"encodedPathToWaypoint":"abc"}],"remainingWaypointsVersion":"w1",
+        "remainingWaypointsRouteVersion":"r1","route":[{"latitude":1,"longitude":2},{}],"currentRouteSegmentVersion":"s1"}
+        """
+
+    @Test func `the first answer tells everything`() async throws {
+        let world = try TripWorld(engine: StubTransport(trips: Self.assigned))
+        let changes = try await world.changesToTheEnd().map(\.summary)
+        #expect(
+            changes == [
+                "vehicle veh-3", "status ENROUTE_TO_PICKUP", "position 37.1", "eta 1738775005", "stops 37.5,37.9",
+                "route 2 -",
+                "vehicle -", "status COMPLETE", "position -", "eta -", "stops ", "route 0 -", "ended COMPLETE",
+            ])
+    }
+
+    @Test func `the snapshot holds what the engine said`() async throws {
+        let (held, _) = AsyncStream.makeStream(of: Void.self)
+        let world = try TripWorld(
+            engine: StubTransport { _, index in
+                if index > 0 { for await _ in held {} }
+                return .json(Self.assigned)
+            })
+        #expect(await world.model.snapshot == nil)
+        let model = world.model
+        let run = Task { try await model.run() }
+        _ = await model.changes.first { _ in true }
+        let snapshot = try #require(await model.snapshot)
+        run.cancel()
+        #expect(snapshot.trip == world.trip)
+        #expect(snapshot.vehicle?.value == "veh-3" && snapshot.status == .enrouteToPickup)
+        #expect(snapshot.remainingDistanceMeters == 169)
+        #expect(snapshot.pickupPoint == GeoPoint(latitude: 37.5, longitude: -122))
+        #expect(snapshot.dropoffPoint == GeoPoint(latitude: 37.9, longitude: 0))
+        #expect(
+            snapshot.vehiclePosition
+                == VehiclePosition(
+                    point: GeoPoint(latitude: 37.1, longitude: -122.1), heading: 90, speed: 4.5,
+                    deviceTime: Date(timeIntervalSince1970: 1_738_774_952.5),
+                    serverTime: Date(timeIntervalSince1970: 1_738_774_953)))
+        let stop = try #require(snapshot.remainingWaypoints.first)
+        #expect(stop.trip == world.trip && stop.type == "PICKUP_WAYPOINT_TYPE" && stop.distanceMeters == 169)
+        #expect(stop.eta == Date(timeIntervalSince1970: 1_738_775_005))
+        #expect(stop.path == [GeoPoint(latitude: 1, longitude: 0), GeoPoint(latitude: 0, longitude: 2)])
+        #expect(snapshot.remainingWaypoints.last?.encodedPath == "abc")
+    }
+
+    @Test func `only what became different is told`() async throws {
+        let moved = Self.assigned.replacingOccurrences(of: "37.1", with: "37.2")
+        let later = moved.replacingOccurrences(of: "17:03:25.291501Z", with: "17:04:25Z")
+        let world = try TripWorld(engine: StubTransport(trips: Self.assigned, Self.assigned, moved, later))
+        let changes = try await world.changesToTheEnd().map(\.summary)
+        #expect(changes[6..<8] == ["position 37.2", "eta 1738775065"])
+        #expect(changes.count == 6 + 2 + 7)
+    }
+
+    @Test func `what the engine leaves out as unchanged is kept`() async throws {
+        let short = """
+            {"vehicleId":"veh-3","tripStatus":"ENROUTE_TO_PICKUP","lastLocation":{"location":{"latitude":37.1,
+            "longitude":-122.1},"heading":90,"speed":4.5,"updateTime":"2025-02-05T17:02:32.5Z",
+            "serverTime":"2025-02-05T17:02:33Z"},"etaToFirstWaypoint":"2025-02-05T17:03:25.291501Z"}
+            """
+        let echoed = short.replacingOccurrences(
+            of: "{\"vehicleId\"",
+            with: #"{"remainingWaypointsVersion":"w1","currentRouteSegmentVersion":"s1","vehicleId""#)
+        let world = try TripWorld(engine: StubTransport(trips: Self.assigned, short, echoed))
+        let changes = try await world.changesToTheEnd().map(\.summary)
+        #expect(changes.count == 6 + 7)
+    }
+
+    @Test func `the way to a stop is kept while its version stays`() async throws {
+        let pathless = Self.assigned.replacingOccurrences(
+            of: ",\"pathToWaypoint\":[{\"latitude\":1},{\"longitude\":2}]", with: ""
+        ).replacingOccurrences(of: ",\"encodedPathToWaypoint\":\"abc\"", with: "")
+        let newer = pathless.replacingOccurrences(of: "\"r1\"", with: "\"r2\"")
+        #expect(pathless != Self.assigned)
+        let world = try TripWorld(engine: StubTransport(trips: Self.assigned, pathless, newer))
+        let changes = try await world.changesToTheEnd()
+        #expect(changes.count == 6 + 1 + 7)
+        guard case .remainingWaypoints(let stops) = changes[6] else {
+            Issue.record("The stops did not change.")
+            return
+        }
+        #expect(stops.allSatisfy { $0.path.isEmpty && $0.encodedPath == nil })
+    }
+
+    @Test func `a newer version without stops means that none are left`() async throws {
+        let arrived = #"{"vehicleId":"veh-3","tripStatus":"ENROUTE_TO_PICKUP","remainingWaypointsVersion":"w2"}"#
+        let world = try TripWorld(engine: StubTransport(trips: Self.assigned, arrived))
+        let changes = try await world.changesToTheEnd().map(\.summary)
+        #expect(changes[6..<9] == ["position -", "eta -", "stops "])
+    }
+
+    @Test func `nothing is kept for another vehicle`() async throws {
+        let other = #"{"vehicleId":"veh-4","tripStatus":"ENROUTE_TO_PICKUP"}"#
+        let world = try TripWorld(engine: StubTransport(trips: Self.assigned, other))
+        let changes = try await world.changesToTheEnd().map(\.summary)
+        #expect(changes[6..<11] == ["vehicle veh-4", "position -", "eta -", "stops ", "route 0 -"])
+        #expect(world.engine.requests.last?.query == [:])
+    }
+
+    @Test(arguments: ["COMPLETE", "CANCELED"])
+    func `polling stops when the trip is over`(status: String) async throws {
+        let world = try TripWorld(engine: StubTransport([.json("{\"tripStatus\":\"\(status)\"}")]))
+        try await world.model.run()
+        var changes: [String] = []
+        for await change in world.model.changes { changes.append(change.summary) }
+        #expect(changes == ["status \(status)", "ended \(status)"])
+        #expect(world.engine.requests.count == 1)
+        #expect(await world.model.snapshot?.status.isFinal == true)
+    }
+
+    @Test func `a status that is not known yet is passed on`() async throws {
+        let world = try TripWorld(engine: StubTransport(trips: #"{"tripStatus":"WAITING_FOR_FERRY"}"#))
+        #expect(try await world.changesToTheEnd().first?.summary == "status WAITING_FOR_FERRY")
+    }
+
+    @Test func `a failure tells code and reason, and polling goes on from the old snapshot`() async throws {
+        let refusal = #"{"status":"NOT_FOUND","message":"Gone.","details":[{"reason":"TRIP_PURGED"}]}"#
+        let world = try TripWorld(
+            engine: StubTransport([.json(Self.assigned), .status(404, refusal), .json(Self.assigned), .complete]))
+        let changes = try await world.changesToTheEnd().map(\.summary)
+        #expect(changes[6] == "failure NOT_FOUND TRIP_PURGED")
+        #expect(changes.count == 6 + 1 + 7)
+    }
+
+    @Test(arguments: ["", "[]", #"{"lastLocation":7}"#]) func `an answer that is no trip is a failure`(
+        text: String
+    ) async throws {
+        let world = try TripWorld(engine: StubTransport([.json(text), .complete]))
+        #expect(try await world.changesToTheEnd().first?.summary == "failure INTERNAL -")
+    }
+}

@@ -1,0 +1,193 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetConsumer
+import FleetTestSupport
+import FleetTokenClient
+import FleetTokens
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct TripModelTests {
+    // MARK: - Questions
+
+    @Test func `a question names the trip and carries its token`() async throws {
+        let world = try TripWorld(provider: "a b", trip: "50% Zoë", engine: StubTransport([.complete]))
+        try await world.model.run()
+        let request = try #require(world.engine.requests.first)
+        #expect(request.method == "GET")
+        #expect(request.url.absoluteString == "https://engine.example/v1/providers/a%20b/trips/50%25%20Zo%C3%AB")
+        #expect(
+            request.headers.first { $0.name == "Authorization" }?.value
+                == TestTokens.token(for: .consumer(world.trip)).authorizationHeader)
+        #expect(request.body == nil)
+        #expect(world.tokens.subjects == [.consumer(world.trip)])
+    }
+
+    @Test(arguments: ["http://engine.example", "https://user@engine.example", "engine"])
+    func `an engine that would get tokens in the clear is refused`(url: String) {
+        #expect(throws: TokenClientError.self) { try TripWorld(url: url, engine: StubTransport([])) }
+    }
+
+    private static let wrongClaims: [AuthorizationClaims?] = [
+        nil, try? .init(trip: .any), try? .init(trip: TripID("trip-8").map { .only($0) }),
+        try? .init(vehicle: .any, trip: TripID("trip-7").map { .only($0) }),
+        try? .init(vehicle: VehicleID("trip-7").map { .only($0) }),
+    ]
+
+    @Test(arguments: wrongClaims)
+    func `a token for anything else never leaves`(claims: AuthorizationClaims?) async throws {
+        let wrong = TestTokens.token(claiming: claims)
+        let tokens = StubTokenProvider { subject, invalidations in
+            invalidations == 0 ? wrong : TestTokens.token(for: subject)
+        }
+        let world = try TripWorld(tokens: tokens, engine: StubTransport([.complete]))
+        let changes = try await world.changesToTheEnd()
+        #expect(changes.first?.summary == "failure UNAUTHENTICATED -")
+        #expect(world.tokens.invalidated == [wrong])
+        #expect(world.engine.requests.count == 1)
+        #expect(!world.engine.requests.contains { $0.headers.contains { $0.value == wrong.authorizationHeader } })
+    }
+
+    @Test func `the versions of the last answer go with the next question, as they were written`() async throws {
+        let world = try TripWorld(
+            engine: StubTransport(
+                trips: #"{"vehicleId":"v","currentRouteSegmentVersion":"2025-02-05T17:02:33.123456789Z"}"#,
+                #"{"vehicleId":"v","remainingWaypointsRouteVersion":"2025-02-05T17:02:34.000000001Z"}"#))
+        _ = try await world.changesToTheEnd()
+        #expect(
+            world.engine.requests.map(\.query) == [
+                [:], ["currentRouteSegmentVersion": "2025-02-05T17:02:33.123456789Z"],
+                [
+                    "currentRouteSegmentVersion": "2025-02-05T17:02:33.123456789Z",
+                    "remainingWaypointsRouteVersion": "2025-02-05T17:02:34.000000001Z",
+                ],
+            ])
+    }
+
+    // MARK: - Refused tokens
+
+    @Test func `after a 401 the token is renewed and the question sent once more`() async throws {
+        let world = try TripWorld(engine: StubTransport([.status(401), .complete]))
+        try await world.model.run()
+        #expect(world.engine.requests.count == 2)
+        #expect(world.tokens.invalidated == [TestTokens.token(for: .consumer(world.trip))])
+        #expect(world.clock.now.sinceStart == .zero)
+    }
+
+    @Test func `a 403 renews the token only right after it changed`() async throws {
+        let world = try TripWorld(
+            engine: StubTransport([.status(403), .json("{}"), .status(403), .complete]))
+        let changes = try await world.changesToTheEnd().map(\.summary)
+        #expect(changes.contains("failure PERMISSION_DENIED -"))
+        #expect(world.tokens.invalidated.count == 1)
+        #expect(world.engine.requests.count == 4)
+    }
+
+    // MARK: - Pace
+
+    @Test(arguments: [(0, 1), (1, 1), (5, 5), (60, 60), (90, 60)])
+    func `the interval is clamped`(wanted: Int, got: Int) {
+        var configuration = TripModelConfiguration(pollingInterval: .seconds(wanted))
+        #expect(configuration.pollingInterval == .seconds(got))
+        configuration.pollingInterval = .seconds(30)
+        configuration.pollingInterval = .seconds(wanted)
+        #expect(configuration.pollingInterval == .seconds(got))
+        #expect(TripModelConfiguration().pollingInterval == .seconds(5))
+    }
+
+    /// Runs a model to its end and tells when each question came.
+    private static func times(
+        _ answers: [StubTransport.Answer],
+        random: Double = 0,
+        pauses: [Duration],
+        configuration: TripModelConfiguration = .init()
+    ) async throws -> [Duration] {
+        let clock = ManualClock()
+        let times = Locked<[Duration]>([])
+        let world = try TripWorld(
+            engine: StubTransport { _, index in
+                times.withLock { $0.append(clock.now.sinceStart) }
+                return index < answers.count ? answers[index] : .complete
+            }, configuration: configuration, clock: clock, random: { random })
+        let model = world.model
+        let run = Task { try await model.run() }
+        for (index, pause) in pauses.enumerated() {
+            for await change in world.model.changes {
+                if case .failure = change { break }
+                if case .status = change { break }
+            }
+            await clock.waitForSleepers(1)
+            clock.advance(by: pause - .milliseconds(1))
+            await clock.waitForSleepers(1)
+            #expect(world.engine.requests.count == index + 1)
+            clock.advance(by: .milliseconds(1))
+        }
+        try await run.value
+        return times.withLock { $0 }
+    }
+
+    @Test func `questions come at the interval`() async throws {
+        let times = try await Self.times(
+            [.json(#"{"tripStatus":"NEW"}"#), .json(#"{"tripStatus":"ENROUTE_TO_PICKUP"}"#)],
+            pauses: [.seconds(5), .seconds(5)])
+        #expect(times == [.zero, .seconds(5), .seconds(10)])
+    }
+
+    @Test func `pauses double while the engine is unavailable, and end with the first answer`() async throws {
+        let pauses: [Duration] = [10, 20, 30, 30, 5].map { .seconds($0) }
+        let times = try await Self.times(
+            [.status(503), .status(503), .status(503), .status(503), .json(#"{"tripStatus":"NEW"}"#)],
+            random: 1, pauses: pauses, configuration: .init(longestPause: .seconds(30)))
+        #expect(times == [0, 10, 30, 60, 90, 95].map { .seconds($0) })
+    }
+
+    @Test(arguments: [(0.0, 5.0, 10.0), (0.5, 7.5, 15), (1.0, 10, 20)])
+    func `pauses are spread by chance, and never shorter than the interval`(
+        random: Double, first: Double, second: Double
+    ) async throws {
+        let times = try await Self.times(
+            [.status(503), .status(503)], random: random, pauses: [.seconds(first), .seconds(second)])
+        #expect(times == [.zero, .seconds(first), .seconds(first + second)])
+    }
+
+    @Test func `other failures keep the interval`() async throws {
+        let times = try await Self.times(
+            [.status(404), .status(500)], random: 1, pauses: [.seconds(5), .seconds(5)])
+        #expect(times == [.zero, .seconds(5), .seconds(10)])
+    }
+
+    @Test func `the engine may ask for a longer pause`() async throws {
+        let busy = HTTPTransportResponse(status: 429, headers: [("retry-after", "90")])
+        let times = try await Self.times([.response(busy)], random: 0, pauses: [.seconds(90)])
+        #expect(times == [.zero, .seconds(90)])
+    }
+
+    @Test func `a question that is never answered is given up, and nothing is asked meanwhile`() async throws {
+        let world = try TripWorld(engine: StubTransport([.silence, .complete]), configuration: .init())
+        let model = world.model
+        let run = Task { try await model.run() }
+        await world.engine.waitForRequests(1)
+        await world.clock.waitForSleepers(1)
+        world.clock.advance(by: .seconds(7))
+        #expect(world.engine.requests.count == 1)
+        world.clock.advance(by: .seconds(1))
+        let change = await world.model.changes.first { _ in true }
+        #expect(change?.summary == "failure DEADLINE_EXCEEDED -")
+        await world.clock.waitForSleepers(1)
+        world.clock.advance(by: .seconds(5))
+        try await run.value
+        #expect(world.engine.requests.count == 2)
+    }
+
+    @Test func `a cancelled model stops`() async throws {
+        let world = try TripWorld(engine: StubTransport([.silence]))
+        let model = world.model
+        let run = Task { try await model.run() }
+        await world.engine.waitForRequests(1)
+        run.cancel()
+        await #expect(throws: CancellationError.self) { try await run.value }
+        #expect(await world.model.changes.first { _ in true } == nil)
+    }
+}

@@ -1,0 +1,121 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetConsumer
+import FleetTestSupport
+import FleetTokenClient
+import FleetTokens
+import Foundation
+import Testing
+
+/// A trip model with everything round it in a test's hands.
+struct TripWorld: Sendable {
+    let clock: ManualClock
+    let trip: TripID
+    let tokens: StubTokenProvider
+    let engine: StubTransport
+    let model: TripModel
+
+    init(
+        provider: String = "acme",
+        trip: String = "trip-7",
+        url: String = "https://engine.example",
+        tokens: StubTokenProvider = StubTokenProvider(),
+        engine: StubTransport,
+        configuration: TripModelConfiguration = .init(timeLimit: .seconds(1_000_000)),
+        clock: ManualClock = ManualClock(),
+        random: @escaping @Sendable () -> Double = { 0 }
+    ) throws {
+        self.clock = clock
+        self.trip = try TripID(checking: trip)
+        self.tokens = tokens
+        self.engine = engine
+        self.model = try TripModel(
+            provider: ProviderID(checking: provider),
+            trip: self.trip,
+            engine: #require(URL(string: url)),
+            tokens: tokens,
+            transport: engine,
+            clock: clock,
+            configuration: configuration,
+            random: random
+        )
+    }
+
+    /// Runs the model to its end while the clock runs on.
+    ///
+    /// The clock may run while a question is on its way, which is why the time limit of these tests is long.
+    ///
+    /// - Returns: All changes.
+    func changesToTheEnd() async throws -> [TripChange] {
+        let model = self.model
+        let clock = self.clock
+        let run = Task { try await model.run() }
+        let pace = Task {
+            for _ in 0..<1_000 where !Task.isCancelled {
+                await clock.waitForSleepers(1)
+                clock.advance(by: .seconds(1))
+                await Task.yield()
+            }
+            run.cancel()
+        }
+        var changes: [TripChange] = []
+        for await change in self.model.changes { changes.append(change) }
+        try await run.value
+        // A last sleeper lets the pace see that it is over.
+        pace.cancel()
+        try? await clock.sleep(until: clock.now.advanced(by: .milliseconds(1)), tolerance: nil)
+        await pace.value
+        return changes
+    }
+}
+
+extension StubTransport {
+    /// Answers with these trips, one after the other, the last one completed when it is asked for more.
+    convenience init(trips: String...) {
+        self.init(
+            trips.map { .json($0) } + [.json(#"{"tripStatus":"COMPLETE"}"#)]
+        )
+    }
+}
+
+extension StubTransport.Answer {
+    /// The engine answers with a trip.
+    static func json(_ text: String) -> Self {
+        .response(HTTPTransportResponse(status: 200, body: Data(text.utf8)))
+    }
+
+    /// The engine refuses, perhaps with an error body in Google's form.
+    static func status(_ status: Int, _ error: String? = nil) -> Self {
+        let body = error.map { "{\"error\":\($0)}" } ?? "{}"
+        return .response(HTTPTransportResponse(status: status, body: Data(body.utf8)))
+    }
+
+    /// The trip is over.
+    static var complete: Self { .json(#"{"tripStatus":"COMPLETE"}"#) }
+}
+
+extension TripChange {
+    /// A short text, to compare lists of changes by.
+    var summary: String {
+        switch self {
+        case .vehicle(let id): "vehicle \(id?.value ?? "-")"
+        case .status(let status): "status \(status.rawValue)"
+        case .vehiclePosition(let position): "position \(position.map { "\($0.point.latitude)" } ?? "-")"
+        case .etaToNextWaypoint(let eta): "eta \(eta.map { "\(Int($0.timeIntervalSince1970))" } ?? "-")"
+        case .remainingWaypoints(let stops): "stops \(stops.map { "\($0.point.latitude)" }.joined(separator: ","))"
+        case .route(let points, let encoded): "route \(points.count) \(encoded ?? "-")"
+        case .ended(let status): "ended \(status.rawValue)"
+        case .failure(let failure): "failure \(failure.code.rawValue) \(failure.reason ?? "-")"
+        }
+    }
+}
+
+extension HTTPTransportRequest {
+    /// The query by name.
+    var query: [String: String] {
+        let items = URLComponents(url: self.url, resolvingAgainstBaseURL: true)?.queryItems ?? []
+        return Dictionary(items.map { ($0.name, $0.value ?? "") }, uniquingKeysWith: { first, _ in first })
+    }
+}

@@ -1,0 +1,55 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokenClient
+import Foundation
+import Testing
+
+@Suite struct EngineFailureTests {
+    @Test func `every code has the number that gRPC gives it`() {
+        #expect(RPCCode.allCases.map(\.number) == Array(1...16))
+        #expect(RPCCode(rawValue: "UNAUTHENTICATED")?.number == 16)
+        #expect(RPCCode(rawValue: "PERMISSION_DENIED")?.number == 7)
+    }
+
+    @Test(
+        arguments: [
+            (400, RPCCode.invalidArgument), (401, .unauthenticated), (403, .permissionDenied), (404, .notFound),
+            (409, .aborted), (429, .resourceExhausted), (500, .internalError), (501, .unimplemented),
+            (502, .unavailable), (503, .unavailable), (504, .deadlineExceeded), (302, .unknown), (418, .unknown),
+        ]
+    )
+    func `an HTTP status stands for a code`(status: Int, code: RPCCode) {
+        #expect(EngineFailure(refusal: HTTPTransportResponse(status: status)).code == code)
+    }
+
+    @Test func `an error body is not believed at any length`() {
+        let long = String(repeating: "x", count: 10_000)
+        let body = #"{"error":{"status":"NOT_FOUND","message":"\#(long)","details":[{"reason":"\#(long)"}]}}"#
+        let failure = EngineFailure(refusal: HTTPTransportResponse(status: 500, body: Data(body.utf8)))
+        #expect(failure.code == .notFound)
+        #expect(failure.message.count == 500 && failure.reason?.count == 500)
+        let huge = Data((body + String(repeating: " ", count: 64 * 1024)).utf8)
+        #expect(EngineFailure(refusal: HTTPTransportResponse(status: 500, body: huge)).code == .internalError)
+    }
+
+    @Test(arguments: [("7", 7), ("-3", 0), ("999999999999", 3_600)])
+    func `the wait that the engine asks for is bounded`(text: String, seconds: Int) {
+        let response = HTTPTransportResponse(status: 503, headers: [("retry-after", text)])
+        #expect(EngineFailure(refusal: response).retryAfter == .seconds(seconds))
+    }
+
+    @Test(
+        arguments: [
+            (TokenClientError.Code.unreachable, RPCCode.unavailable), (.timedOut, .deadlineExceeded),
+            (.refused, .unauthenticated), (.wrongToken, .unauthenticated), (.expired, .unauthenticated),
+            (.rateLimited, .resourceExhausted), (.invalidAnswer, .internalError),
+            (.invalidConfiguration, .failedPrecondition), (.insecureURL, .failedPrecondition),
+        ]
+    )
+    func `an error of the token client has a code too`(error: TokenClientError.Code, code: RPCCode) {
+        let failure = EngineFailure(stage: .token, TokenClientError(code: error, message: "Why."))
+        #expect(failure.code == code && failure.message == "Why." && failure.stage == .token)
+    }
+}
