@@ -80,6 +80,7 @@ struct LocalService {
     /// Serves until SIGTERM or SIGINT, then finishes what was begun.
     ///
     /// - Parameter whenReady: Called once, when everything listens; what it does is cancelled at shutdown.
+    /// - Throws: ``CommandFailure`` when it could not listen, or what `whenReady` throws.
     func run(whenReady: @escaping @Sendable (Addresses) async throws -> Void) async throws {
         let (ports, announce) = AsyncStream.makeStream(of: Int.self)
         let router = Router()
