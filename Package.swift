@@ -181,8 +181,10 @@ let package = Package(
                 "FleetSigning",
                 "FleetTokenServer",
                 "FleetTokens",
+                server("Crypto", "swift-crypto"),
                 server("Hummingbird", "hummingbird"),
                 server("HummingbirdTesting", "hummingbird"),
+                server("Logging", "swift-log"),
             ],
             swiftSettings: settings
         ),

@@ -23,7 +23,7 @@ struct DriveCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: "The vehicle's id.")
+    @Option(help: "The vehicle's id.", transform: checkedID)
     var vehicle: VehicleID
 
     @Option(help: ArgumentHelp("A GPX 1.1 file, or a recording in JSON.", valueName: "file"))

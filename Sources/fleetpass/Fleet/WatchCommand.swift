@@ -16,7 +16,7 @@ struct WatchCommand: AsyncParsableCommand {
         discussion: "Example:  fleetpass watch --trip trip-7"
     )
 
-    @Option(help: "The trip's id.")
+    @Option(help: "The trip's id.", transform: checkedID)
     var trip: TripID
 
     @Option(help: "text for people; json for programs, one object a line.")

@@ -28,7 +28,7 @@ struct ExplainCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The paths of the update mask, with commas between.", valueName: "paths"))
     var updateMask: String = ""
 
-    @Option(help: "For a trip: the vehicle that it is assigned to.")
+    @Option(help: "For a trip: the vehicle that it is assigned to.", transform: checkedID)
     var tripVehicle: VehicleID?
 
     @Option(

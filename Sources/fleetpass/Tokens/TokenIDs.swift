@@ -2,27 +2,29 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-public import ArgumentParser
-public import FleetTokens
+import ArgumentParser
+import FleetTokens
 
 /// The ids that a token is minted for.
 struct TokenIDs: ParsableArguments {
-    @Option(help: "The vehicle's id.")
+    @Option(help: "The vehicle's id.", transform: checkedID)
     var vehicle: VehicleID?
 
-    @Option(help: "The trip's id.")
+    @Option(help: "The trip's id.", transform: checkedID)
     var trip: TripID?
 
-    @Option(help: "The task's id.")
+    @Option(help: "The task's id.", transform: checkedID)
     var task: TaskID?
 
-    @Option(name: .customLong("delivery-vehicle"), help: "The delivery vehicle's id.")
+    @Option(name: .customLong("delivery-vehicle"), help: "The delivery vehicle's id.", transform: checkedID)
     var deliveryVehicle: DeliveryVehicleID?
 
-    @Option(help: "The tracking id.")
+    @Option(help: "The tracking id.", transform: checkedID)
     var tracking: TrackingID?
 
-    @Option(name: .customLong("batch-task"), help: "A task of the batch to create; repeat it for each.")
+    @Option(
+        name: .customLong("batch-task"), help: "A task of the batch to create; repeat it for each.",
+        transform: checkedID)
     var batchTasks: [TaskID] = []
 
     private var isEmpty: Bool {
@@ -81,9 +83,11 @@ struct TokenIDs: ParsableArguments {
     }
 }
 
-extension FleetID: ExpressibleByArgument {
-    /// Reads an id from the command line.
-    public init?(argument: String) {
-        self.init(argument)
+/// Reads an id from the command line; the error says what is wrong with it.
+func checkedID<Kind>(_ text: String) throws -> FleetID<Kind> {
+    do throws(TokenError) {
+        return try FleetID<Kind>(checking: text)
+    } catch {
+        throw ValidationError(error.message)
     }
 }
