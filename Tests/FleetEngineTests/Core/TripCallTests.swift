@@ -88,17 +88,6 @@ import Testing
         #expect(await code { try await fixture.trip("trip-1") } == .notFound)
     }
 
-    @Test func `a vehicle that does not exist cannot be assigned`() async throws {
-        let fixture = EngineFixture()
-        #expect(
-            await code { try await fixture.createTrip("trip-1", .with(.sample) { $0.vehicleID = "x" }) } == .notFound)
-        #expect(await code { try await fixture.trip("trip-1") } == .notFound)
-        try await fixture.createTrip("trip-1")
-        #expect(
-            await code { try await fixture.updateTrip("trip-1", ["vehicle_id"]) { $0.vehicleID = "x" } } == .notFound)
-        #expect(try await fixture.trip("trip-1").vehicleID.isEmpty)
-    }
-
     // MARK: Effects
 
     @Test func `an assigned trip gets its stops, times and place from the vehicle`() async throws {
