@@ -109,7 +109,8 @@ extension Engine {
             token = examined
             let access = try Call.access(request)
             let admission = Admission(
-                access: access, token: examined, text: text, context: CallContext(now: now, routes: self.routes),
+                access: access, token: examined, text: text,
+                context: self.context(for: examined, calling: access, at: now),
                 dependsOnTrip: try Admission.dependsOnTrip(access, examined)
             )
             if !admission.dependsOnTrip { self.activity.admit(examined, text, to: Call.method, at: now) }
@@ -122,6 +123,15 @@ extension Engine {
         } catch {
             throw self.unexpected(error, in: Call.method)
         }
+    }
+
+    private func context(for token: ExaminedToken, calling access: AccessRequest, at now: Date) -> CallContext {
+        let listing = AccessRequest(method: .listVehicles, provider: access.provider)
+        return CallContext(
+            now: now,
+            routes: self.routes,
+            seesEveryVehicle: access.method == .searchVehicles && (try? listing.authorize(token)) != nil
+        )
     }
 
     /// Runs a transaction, and turns whatever it throws into an answer.

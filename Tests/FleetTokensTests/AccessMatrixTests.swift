@@ -46,6 +46,8 @@ import Testing
         Row(.createTrip, "nnyn"),
         Row(.getTrip, "yyyy"),
         Row(.updateTrip, ["dropoff_point"], "nyyn"),
+        Row(.updateTrip, ["vehicle_id"], "nnyn"),
+        Row(.updateTrip, ["dropoffPoint", "vehicleId"], "nnyn"),
         Row(.updateTrip, ["trip_status"], "nnyn"),
         Row(.updateTrip, ["tripStatus", "vehicleId"], "nnyn"),
         Row(.searchTrips, "nyyy"),

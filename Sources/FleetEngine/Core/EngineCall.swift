@@ -29,6 +29,8 @@ struct CallContext: Sendable {
     var now: Date
     /// Estimates ways that no driver reported.
     var routes: any RouteEstimator
+    /// Whether the caller may see every vehicle whole; others are shown in a search what a customer may know.
+    var seesEveryVehicle: Bool
 }
 
 /// An RPC that only looks.

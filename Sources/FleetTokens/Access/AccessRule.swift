@@ -72,7 +72,8 @@ extension AccessRule {
     /// The permission matrix of both services, the only thing that decides access.
     ///
     /// Permissions of a method are mapped by name from the IAM reference; the location fields of the vehicles are those
-    /// the driver SDK was recorded sending. Denials of the published validation scripts are all met.
+    /// the driver SDK was recorded sending. Who reaches a trip only through its vehicle cannot give it to another: that
+    /// would write into the other vehicle's plan. Denials of the published validation scripts are all met.
     public static let matrix: [AccessRule] = [
         AccessRule(.createVehicle, .vehiclesCreate, claim: .vehicle),
         AccessRule(.getVehicle, .vehiclesGet, claim: .vehicle),
@@ -85,6 +86,7 @@ extension AccessRule {
         AccessRule(.createTrip, .tripsCreate, claim: .trip),
         AccessRule(.getTrip, .tripsGet, claim: .tripOrItsVehicle),
         AccessRule(.updateTrip, .only(["trip_status"]), .tripsUpdate, .tripsUpdateState, claim: .tripOrItsVehicle),
+        AccessRule(.updateTrip, .only(["vehicle_id"]), .tripsUpdate, claim: .trip),
         AccessRule(.updateTrip, .others, .tripsUpdate, claim: .tripOrItsVehicle),
         AccessRule(.deleteTrip, .tripsDelete, claim: .trip),
         AccessRule(.searchTrips, .tripsSearch, claim: .vehicleSearched),

@@ -47,6 +47,24 @@ import Testing
         #expect(match.requestedOrderedBy == .pickupPointDistance)
     }
 
+    @Test func `a customer sees roughly where a vehicle is, and nothing of its trips`() async throws {
+        let fixture = EngineFixture()
+        var vehicle = Vehicle.sample
+        vehicle.lastLocation = .at(37.419645, -122.073884)
+        vehicle.licensePlate.countryCode = "US"
+        vehicle.licensePlate.lastCharacter = "3"
+        try await fixture.createVehicle("near", vehicle)
+        let response = try await fixture.engine.perform(
+            SearchVehicles.self, Self.request(), token: "consumer|tripid=trip-1")
+        let shown = try #require(response.matches.first).vehicle
+        #expect(shown.name == "providers/acme/vehicles/near")
+        #expect(shown.lastLocation.location.latitude == 37.42)
+        #expect(shown.lastLocation.location.longitude == -122.074)
+        #expect(!shown.hasLicensePlate)
+        let whole = try await fixture.engine.perform(SearchVehicles.self, Self.request(), token: serverToken)
+        #expect(whole.matches.first?.vehicle.hasLicensePlate == true)
+    }
+
     @Test func `only vehicles that fit are found`() async throws {
         let fixture = EngineFixture()
         let misfits: [(String, (inout Vehicle) -> Void)] = [

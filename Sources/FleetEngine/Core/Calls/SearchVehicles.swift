@@ -28,6 +28,6 @@ enum SearchVehicles: ReadingCall {
         let matches = try search.rank(vehicles) { vehicle in
             try store.trips(of: vehicle, provider: access.provider)
         }
-        return .with { $0.matches = matches }
+        return .with { $0.matches = context.seesEveryVehicle ? matches : matches.map(VehicleView.approximate) }
     }
 }

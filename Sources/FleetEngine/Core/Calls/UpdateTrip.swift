@@ -14,11 +14,7 @@ enum UpdateTrip: WritingCall {
     static let method = FleetMethod.updateTrip
 
     static func access(_ request: Request) throws(EngineError) -> AccessRequest {
-        var access = try Self.access(trip: request.name, maskedFields: request.updateMask.paths)
-        if request.updateMask.paths.contains(where: { $0 == "vehicle_id" || $0 == "vehicleId" }) {
-            access.vehicle = VehicleID(request.trip.vehicleID)
-        }
-        return access
+        try Self.access(trip: request.name, maskedFields: request.updateMask.paths)
     }
 
     static func run(

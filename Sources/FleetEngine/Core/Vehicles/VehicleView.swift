@@ -39,6 +39,26 @@ enum VehicleView {
         return shown
     }
 
+    /// A match as a customer may see it: roughly where the vehicle is and what it offers, not whom it carries where.
+    static func approximate(_ match: VehicleSearch.Match) -> VehicleSearch.Match {
+        func rounded(_ degrees: Double) -> Double { (degrees * 1000).rounded() / 1000 }
+        var shown = match
+        shown.vehicleTripsWaypoints = []
+        shown.vehicle = .with {
+            $0.name = match.vehicle.name
+            $0.vehicleState = match.vehicle.vehicleState
+            $0.supportedTripTypes = match.vehicle.supportedTripTypes
+            $0.maximumCapacity = match.vehicle.maximumCapacity
+            $0.attributes = match.vehicle.attributes
+            $0.vehicleType = match.vehicle.vehicleType
+            $0.lastLocation.location.latitude = rounded(match.vehicle.lastLocation.location.latitude)
+            $0.lastLocation.location.longitude = rounded(match.vehicle.lastLocation.location.longitude)
+            $0.lastLocation.serverTime = match.vehicle.lastLocation.serverTime
+            if match.vehicle.lastLocation.hasHeading { $0.lastLocation.heading = match.vehicle.lastLocation.heading }
+        }
+        return shown
+    }
+
     /// The stops of a vehicle with distance, time and duration of each leg.
     ///
     /// The first leg is what the driver reported, as far as it did; the rest is estimated. Without a position nothing is
