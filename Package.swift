@@ -146,7 +146,7 @@ let package = Package(
         .testTarget(name: "FleetTokensTests", dependencies: ["FleetTokens"], swiftSettings: settings),
         .testTarget(
             name: "FleetSigningTests",
-            dependencies: ["FleetSigning", "FleetTokens", server("CryptoExtras", "swift-crypto")],
+            dependencies: ["FleetSigning", "FleetTokens", server("Crypto", "swift-crypto")],
             swiftSettings: settings
         ),
         .testTarget(

@@ -8,7 +8,7 @@ public struct TokenClientError: Error, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Wrapped: String {
             case invalidConfiguration, insecureURL, unreachable, timedOut, refused, rateLimited, invalidAnswer
-            case wrongToken, expired
+            case wrongToken, expired, excessiveRefresh
         }
         private let wrapped: Wrapped
         private init(_ wrapped: Wrapped) { self.wrapped = wrapped }
@@ -33,6 +33,8 @@ public struct TokenClientError: Error, Sendable, CustomStringConvertible {
         public static let wrongToken = Self(.wrongToken)
         /// The server sent a token without enough life; its clock or cache must be mended.
         public static let expired = Self(.expired)
+        /// The service refused several new tokens within a minute; no further one is fetched until the minute is over.
+        public static let excessiveRefresh = Self(.excessiveRefresh)
     }
 
     /// The kind of failure.

@@ -25,6 +25,8 @@ struct Admission: Sendable {
             return false
         } catch {
             guard case .only(let vehicle) = token.claims.authorization?.vehicle else { throw error }
+            // Who reaches a trip through its vehicle must not write into another vehicle's plan.
+            guard [nil, vehicle].contains(access.vehicle) else { throw error }
             var best = access
             best.vehicleOfTrip = vehicle
             try best.authorize(token)

@@ -6,7 +6,7 @@
 public enum TokenRule: String, CaseIterable, Sendable {
     /// The token is not longer than ``CompactJWS/maximumBytes``.
     case size
-    /// It has three non-empty parts.
+    /// It has three parts.
     case form
     /// The parts are strict base64url.
     case encoding

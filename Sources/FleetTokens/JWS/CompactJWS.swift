@@ -43,8 +43,8 @@ public struct CompactJWS: Hashable, Sendable {
 
         let bytes = Array(token.utf8)
         let parts = bytes.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
-        guard parts.count == 3, parts.allSatisfy({ !$0.isEmpty }) else {
-            throw recorder.refuse(.form, .malformed("The token is not three non-empty parts with dots between them."))
+        guard parts.count == 3 else {
+            throw recorder.refuse(.form, .malformed("The token is not three parts with dots between them."))
         }
         recorder.pass(.form, found: "three parts")
 

@@ -239,6 +239,23 @@ import Testing
         #expect(await code { try await fixture.trip("trip-1", token: token) } == .permissionDenied)
     }
 
+    @Test func `a driver cannot push its trip into the plan of another vehicle`() async throws {
+        let fixture = try await Self.world()
+        let token = "driver|vehicleid=veh-1"
+        func assign(_ vehicle: String, _ path: String) async -> EngineError.Code? {
+            await code { try await fixture.updateTrip("trip-1", [path], token: token) { $0.vehicleID = vehicle } }
+        }
+        for path in ["vehicle_id", "vehicleId"] {
+            #expect(await assign("veh-2", path) == .permissionDenied)
+            // Whether the other vehicle exists stays untold.
+            #expect(await assign("nobody", path) == .permissionDenied)
+            #expect(await assign("veh-1", path) == nil)
+        }
+        #expect(try await fixture.vehicle("veh-2").currentTrips == ["trip-2"])
+        #expect(await assign("", "vehicle_id") == nil)
+        #expect(try await fixture.vehicle("veh-1").currentTrips == [])
+    }
+
     @Test func `an account of another provider is refused everywhere`() async throws {
         let fixture = EngineFixture()
         let outcome = await code {

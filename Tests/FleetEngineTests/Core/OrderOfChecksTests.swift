@@ -57,6 +57,19 @@ import Testing
                 == .notFound)
     }
 
+    @Test func `an update of a missing trip is refused for its fields first`() async throws {
+        let fixture = EngineFixture()
+        let faults: [(String, (inout Trip) -> Void)] = [
+            ("trip_status", { $0.tripStatus = .unknownTripStatus }), ("vehicle_id", { $0.vehicleID = "a/b" }),
+            ("pickup_point", { _ in }), ("dropoff_point", { $0.dropoffPoint = .at(0, 181) }),
+        ]
+        for (field, fault) in faults {
+            #expect(await code { try await fixture.updateTrip("t", [field], fault) } == .invalidArgument, "\(field)")
+        }
+        #expect(
+            await code { try await fixture.updateTrip("t", ["vehicle_id"]) { $0.vehicleID = "v" } } == .notFound)
+    }
+
     @Test(arguments: [
         "", "providers/acme", "providers/acme/vehicles/", "providers/acme/trips/t", "vehicles/v",
         "providers/acme/vehicles/a:b", "providers/acme/vehicles/*", "providers/acme/vehicles/a/b",

@@ -6,7 +6,7 @@ import Foundation
 import SwiftProtobuf
 
 /// One exchange of a recording, with its messages in the JSON form of the API.
-struct RecordedExchange: @unchecked Sendable {  // Holds parsed JSON, which nobody changes.
+struct RecordedExchange {
     /// The kind of log entry, such as `UpdateVehicleLog`.
     let kind: String
     /// When the service did its work, as far as the response tells, or else when it had answered.

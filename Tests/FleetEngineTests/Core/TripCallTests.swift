@@ -88,17 +88,6 @@ import Testing
         #expect(await code { try await fixture.trip("trip-1") } == .notFound)
     }
 
-    @Test func `a vehicle that does not exist cannot be assigned`() async throws {
-        let fixture = EngineFixture()
-        #expect(
-            await code { try await fixture.createTrip("trip-1", .with(.sample) { $0.vehicleID = "x" }) } == .notFound)
-        #expect(await code { try await fixture.trip("trip-1") } == .notFound)
-        try await fixture.createTrip("trip-1")
-        #expect(
-            await code { try await fixture.updateTrip("trip-1", ["vehicle_id"]) { $0.vehicleID = "x" } } == .notFound)
-        #expect(try await fixture.trip("trip-1").vehicleID.isEmpty)
-    }
-
     // MARK: Effects
 
     @Test func `an assigned trip gets its stops, times and place from the vehicle`() async throws {
@@ -362,98 +351,6 @@ import Testing
         #expect(await code { try await fixture.updateTrip("trip-1", ["pickup_point"]) } == .invalidArgument)
         let open = try await fixture.updateTrip("trip-1", ["dropoff_point"])
         #expect(open.remainingWaypoints.count == 1)
-    }
-
-    // MARK: Plans of several trips
-
-    private func shared() async throws -> EngineFixture {
-        let fixture = EngineFixture()
-        try await fixture.createVehicle("veh-1", .with(.sample) { $0.supportedTripTypes = [.shared, .exclusive] })
-        try await fixture.createTrip(
-            "a",
-            .with(.sample) {
-                $0.tripType = .shared
-                $0.vehicleID = "veh-1"
-            }
-        )
-        return fixture
-    }
-
-    private static func stop(_ trip: String, _ type: Maps_Fleetengine_V1_WaypointType) -> TripWaypoint {
-        .with {
-            $0.tripID = trip
-            $0.waypointType = type
-        }
-    }
-
-    @Test func `vehicle_waypoints order the stops of all trips`() async throws {
-        let fixture = try await self.shared()
-        let order = [
-            Self.stop("a", .pickupWaypointType), Self.stop("b", .pickupWaypointType),
-            Self.stop("b", .dropOffWaypointType), Self.stop("a", .dropOffWaypointType),
-        ]
-        let b = try await fixture.createTrip(
-            "b",
-            .with(.sample) {
-                $0.tripType = .shared
-                $0.vehicleID = "veh-1"
-                $0.vehicleWaypoints = order
-            }
-        )
-        #expect(b.vehicleWaypoints.map(\.tripID) == ["a", "b", "b", "a"])
-        #expect(b.remainingWaypoints.map(\.tripID) == ["a", "b", "b"])
-        #expect(try await fixture.trip("a").remainingWaypoints.count == 4)
-        fixture.advance(by: 1)
-        try await fixture.updateTrip("b", ["trip_status"]) { $0.tripStatus = .enrouteToDropoff }
-        #expect(try await fixture.vehicle("veh-1").waypoints.map(\.tripID) == ["a", "b", "a"])
-        #expect(try await fixture.trip("a").remainingWaypointsVersion.date == Self.start + 1)
-    }
-
-    @Test func `a path's version does not change with stops behind it`() async throws {
-        let fixture = try await self.shared()
-        fixture.advance(by: 1)
-        try await fixture.createTrip(
-            "b",
-            .with(.sample) {
-                $0.tripType = .shared
-                $0.vehicleID = "veh-1"
-            }
-        )
-        #expect(try await fixture.vehicle("veh-1").waypointsVersion.date == Self.start + 1)
-        #expect(try await fixture.trip("a").remainingWaypointsVersion.date == Self.start)
-        #expect(try await fixture.trip("b").remainingWaypointsVersion.date == Self.start + 1)
-    }
-
-    @Test(arguments: [
-        // One stop too few, one too many, one twice, a trip turned round, a foreign trip, an unknown type.
-        [("a", 1), ("a", 2), ("b", 1)], [("a", 1), ("a", 2), ("b", 1), ("b", 2), ("c", 1)],
-        [("a", 1), ("a", 1), ("b", 1), ("b", 2)], [("a", 2), ("a", 1), ("b", 1), ("b", 2)],
-        [("x", 1), ("a", 2), ("b", 1), ("b", 2)], [("a", 1), ("a", 2), ("b", 0), ("b", 2)],
-        // An exclusive trip (b) with stops of another between its own, or between another's.
-        [("b", 1), ("a", 1), ("a", 2), ("b", 2)], [("b", 1), ("a", 1), ("b", 2), ("a", 2)],
-    ])
-    func `an order of stops that does not hold is refused and nothing is kept`(order: [(String, Int)]) async throws {
-        let fixture = try await self.shared()
-        let before = try await fixture.vehicle("veh-1")
-        let outcome = await code {
-            try await fixture.createTrip(
-                "b",
-                .with(.sample) {
-                    $0.vehicleID = "veh-1"
-                    $0.vehicleWaypoints = order.map { Self.stop($0, .init(rawValue: $1) ?? .unknownWaypointType) }
-                }
-            )
-        }
-        #expect(outcome == .invalidArgument)
-        #expect(try await fixture.vehicle("veh-1") == before)
-        #expect(await code { try await fixture.trip("b") } == .notFound)
-    }
-
-    @Test func `vehicle_waypoints are ignored while no vehicle is assigned`() async throws {
-        let fixture = EngineFixture()
-        let trip = try await fixture.createTrip(
-            "b", .with(.sample) { $0.vehicleWaypoints = [Self.stop("x", .pickupWaypointType)] })
-        #expect(trip.vehicleWaypoints.isEmpty)
     }
 
     // MARK: Reading

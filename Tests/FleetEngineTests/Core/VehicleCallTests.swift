@@ -76,6 +76,9 @@ import Testing
             ("heading", { $0.lastLocation.heading = 360 }), ("heading", { $0.lastLocation.heading = -1 }),
             ("flp_heading_degrees", { $0.lastLocation.flpHeadingDegrees = 361 }),
             ("location_sensor", { $0.lastLocation.locationSensor = .fleetEngineLocation }),
+            ("update_time", { $0.lastLocation.updateTime = .init(seconds: .max) }),
+            ("raw_location_time", { $0.lastLocation.rawLocationTime = .init(seconds: 0, nanos: -1) }),
+            ("eta_to_first_waypoint", { $0.etaToFirstWaypoint = .init(seconds: .min) }),
             ("raw_location", { $0.lastLocation.rawLocation = .at(0, 181) }),
             ("supplemental_location", { $0.lastLocation.supplementalLocation = .at(-91, 0) }),
         ] as [(String, @Sendable (inout Vehicle) -> Void)])
@@ -87,7 +90,7 @@ import Testing
         let masks = [
             "vehicle_state", "supported_trip_types", "maximum_capacity", "vehicle_type", "license_plate",
             "device_settings", "navigation_status", "remaining_distance_meters", "remaining_time_seconds",
-            "last_location", "past_locations",
+            "last_location", "past_locations", "eta_to_first_waypoint",
         ]
         let error = await #expect(throws: EngineError.self) {
             try await fixture.updateVehicle("veh-1", masks) {
@@ -332,6 +335,24 @@ import Testing
     }
 
     // MARK: Waypoints
+
+    @Test func `one update may turn the plan round and bring the way to its new first stop`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1")
+        for id in ["a", "b"] { try await fixture.createTrip(id, .with(.sample) { $0.vehicleID = "veh-1" }) }
+        let stops = try await fixture.vehicle("veh-1").waypoints
+        let turned = try await fixture.updateVehicle(
+            "veh-1", ["waypoints", "current_route_segment", "remaining_distance_meters"]
+        ) {
+            $0.waypoints = Array(stops[2...] + stops[..<2])
+            $0.currentRouteSegment = "AhY"
+            $0.remainingDistanceMeters = 7
+        }
+        #expect(turned.waypoints.map(\.tripID) == ["b", "b", "a", "a"])
+        #expect(turned.currentRouteSegment == "AhY")
+        #expect(turned.currentRouteSegmentEndPoint.tripID == "b")
+        #expect(turned.remainingDistanceMeters.value == 7)
+    }
 
     @Test func `waypoints can be permuted and nothing else`() async throws {
         let fixture = EngineFixture()

@@ -29,6 +29,7 @@ struct ActivityLog: Sendable {
 
     /// Remembers a token.
     mutating func remember(_ use: EngineActivity.TokenUse, of token: ExaminedToken) {
+        guard !self.use(token, use.lastMethod, at: use.lastUse) else { return }
         if self.tokens.count >= self.maximumTokens { self.forgetTokens() }
         self.tokens[token] = use
     }

@@ -41,10 +41,15 @@ public final class EngineActivity: Sendable {
     func refuse(_ refusal: TokenRefusal, _ text: String?, _ token: ExaminedToken?, method: FleetMethod, at now: Date) {
         let entry = Refusal(
             time: now, method: method, reason: refusal.reason.rawValue, message: refusal.message,
-            fingerprint: text.map { FleetToken($0).fingerprint }, claims: token.map(TokenUse.claims),
+            fingerprint: text.flatMap(Self.fingerprint), claims: token.map(TokenUse.claims),
             account: token?.account.email
         )
         self.log.withLock { $0.remember(entry) }
+    }
+
+    /// The fingerprint of a refused token; none for one that is too long to be read, let alone hashed.
+    private static func fingerprint(_ text: String) -> String? {
+        text.utf8.count <= CompactJWS.maximumBytes ? FleetToken(text).fingerprint : nil
     }
 }
 

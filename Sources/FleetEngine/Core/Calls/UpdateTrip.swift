@@ -14,7 +14,11 @@ enum UpdateTrip: WritingCall {
     static let method = FleetMethod.updateTrip
 
     static func access(_ request: Request) throws(EngineError) -> AccessRequest {
-        try Self.access(trip: request.name, maskedFields: request.updateMask.paths)
+        var access = try Self.access(trip: request.name, maskedFields: request.updateMask.paths)
+        if request.updateMask.paths.contains(where: { $0 == "vehicle_id" || $0 == "vehicleId" }) {
+            access.vehicle = VehicleID(request.trip.vehicleID)
+        }
+        return access
     }
 
     static func run(
@@ -25,7 +29,11 @@ enum UpdateTrip: WritingCall {
         let selection = try TripFields.table.select(request.updateMask)
         guard request.hasTrip else { throw EngineError.invalidArgument("trip is required.", field: "trip") }
         let now = Google_Protobuf_Timestamp(stamping: context.now)
-        guard let trip = try store.trip(id, of: access.provider) else { throw EngineError.notFound(name) }
+        guard let trip = try store.trip(id, of: access.provider) else {
+            // A request that is wrong in itself is told so, whether or not the trip exists.
+            try TripRules.check(request.trip, selection: selection)
+            throw EngineError.notFound(name)
+        }
         let updated = try TripRules.update(trip, with: request.trip, selection: selection, at: now)
         let scene = try store.scene(of: updated, id, before: trip, provider: access.provider)
         let changed = try TripEffects.apply(to: scene, from: trip, at: now)

@@ -33,6 +33,15 @@ extension Google_Protobuf_Timestamp {
         .seconds(later.seconds &- self.seconds) + .nanoseconds(Int64(later.nanos) - Int64(self.nanos))
     }
 
+    /// Checks that the time can be told: what cannot be would break every later response in JSON.
+    ///
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
+    func check(_ field: String) throws(EngineError) {
+        guard (-62_135_596_800...253_402_300_799).contains(self.seconds), (0...999_999_999).contains(self.nanos) else {
+            throw .invalidArgument("\(field) is not a time between the years 1 and 9999.", field: field)
+        }
+    }
+
     static func < (left: Self, right: Self) -> Bool {
         (left.seconds, left.nanos) < (right.seconds, right.nanos)
     }

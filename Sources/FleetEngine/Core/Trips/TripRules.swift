@@ -32,6 +32,7 @@ enum TripRules {
         guard trip.numberOfPassengers >= 0 else {
             throw .invalidArgument("number_of_passengers must not be negative.", field: "number_of_passengers")
         }
+        try self.normalise(&trip)
         try self.check(trip)
         return trip
     }
@@ -49,8 +50,9 @@ enum TripRules {
         _ trip: Trip, with body: Trip, selection: FieldSelection<Trip>, at now: Google_Protobuf_Timestamp
     ) throws(EngineError) -> Trip {
         var updated = try selection.patching(trip, with: body)
+        try self.normalise(&updated)
         try self.check(updated)
-        try self.checkProgress(of: updated, selection)
+        try self.checkProgress(of: updated)
         try self.checkState(of: trip, body, updated, selection)
         if updated.intermediateDestinations != trip.intermediateDestinations {
             updated.intermediateDestinationsVersion = now
@@ -58,8 +60,23 @@ enum TripRules {
         return updated
     }
 
+    /// Checks an update as far as that can be done without the trip.
+    ///
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
+    static func check(_ body: Trip, selection: FieldSelection<Trip>) throws(EngineError) {
+        var blank = Trip()
+        blank.tripType = .exclusive
+        blank.tripStatus = .new
+        blank.pickupPoint.point = LatLng()
+        var patched = try selection.patching(blank, with: body)
+        try self.normalise(&patched)
+        try self.check(patched)
+    }
+
     private static func check(_ trip: Trip) throws(EngineError) {
-        if !trip.vehicleID.isEmpty { try self.checkVehicleID(trip.vehicleID) }
+        guard TripStatus.allCases.dropFirst().contains(trip.tripStatus) else {
+            throw .invalidArgument("trip_status is not a known status.", field: "trip_status")
+        }
         guard trip.hasPickupPoint, trip.pickupPoint.hasPoint else {
             throw .invalidArgument("pickup_point.point is required.", field: "pickup_point")
         }
@@ -83,12 +100,7 @@ enum TripRules {
         try AttributeRules.check(trip.attributes)
     }
 
-    private static func checkProgress(
-        of trip: Trip, _ selection: FieldSelection<Trip>
-    ) throws(EngineError) {
-        guard TripStatus.allCases.dropFirst().contains(trip.tripStatus) else {
-            throw .invalidArgument("trip_status is not a known status.", field: "trip_status")
-        }
+    private static func checkProgress(of trip: Trip) throws(EngineError) {
         let destinations = trip.intermediateDestinations
         guard !trip.tripStatus.isIntermediate || !destinations.isEmpty else {
             throw .invalidArgument(
@@ -129,9 +141,11 @@ enum TripRules {
         }
     }
 
-    private static func checkVehicleID(_ id: String) throws(EngineError) {
+    /// Brings the vehicle's id into the form in which the vehicle has it.
+    private static func normalise(_ trip: inout Trip) throws(EngineError) {
+        guard !trip.vehicleID.isEmpty else { return }
         do {
-            _ = try VehicleID(checking: id)
+            trip.vehicleID = try VehicleID(checking: trip.vehicleID).value
         } catch {
             throw .invalidArgument(error.message, field: "vehicle_id")
         }
@@ -143,6 +157,7 @@ enum TripRules {
                 throw .invalidArgument("\(field) needs a point.", field: field)
             }
             try place.point.check("\(field).point")
+            for time in place.times { try time.check(field) }
         }
     }
 }
@@ -151,7 +166,13 @@ enum TripRules {
 private protocol Place {
     var hasPoint: Bool { get }
     var point: LatLng { get }
+    var times: [Google_Protobuf_Timestamp] { get }
 }
 
-extension TerminalLocation: Place {}
-extension StopLocation: Place {}
+extension TerminalLocation: Place {
+    var times: [Google_Protobuf_Timestamp] { [] }
+}
+
+extension StopLocation: Place {
+    var times: [Google_Protobuf_Timestamp] { [self.timestamp, self.stopTime] }
+}

@@ -67,14 +67,3 @@ enum TripView {
         return shown
     }
 }
-
-extension TripWaypoint {
-    /// The stop itself, without what is estimated about the way there.
-    fileprivate var untimed: TripWaypoint {
-        var stop = self
-        stop.clearDistanceMeters()
-        stop.clearEta()
-        stop.clearDuration()
-        return stop
-    }
-}

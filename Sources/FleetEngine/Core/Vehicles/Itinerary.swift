@@ -105,17 +105,26 @@ enum Itinerary {
         return order.map { plan[$0] }
     }
 
-    /// The stop that a reported segment end means, or the end as it was reported.
+    /// The stop that a reported segment end means, or the end as it was reported, without times.
     static func recognise(_ end: TripWaypoint, among waypoints: [TripWaypoint]) -> TripWaypoint {
         let near = 50.0
         return waypoints.first { waypoint in
             if !end.tripID.isEmpty || end.waypointType != .unknownWaypointType { return end.names(waypoint) }
             return end.location.point.meters(to: waypoint.location.point) <= near
-        } ?? end
+        } ?? end.untimed
     }
 }
 
 extension TripWaypoint {
+    /// The stop itself, without the way there.
+    var untimed: TripWaypoint {
+        var stop = TripWaypoint()
+        stop.tripID = self.tripID
+        stop.waypointType = self.waypointType
+        if self.hasLocation { stop.location = self.location }
+        return stop
+    }
+
     /// Whether a waypoint in a request means this stop.
     fileprivate func names(_ stop: TripWaypoint) -> Bool {
         guard self.tripID == stop.tripID, self.waypointType == stop.waypointType else { return false }

@@ -38,6 +38,12 @@ enum LocationRules {
         if location.hasRawLocation { try location.rawLocation.check("raw_location") }
         if location.hasFlpLocation { try location.flpLocation.check("flp_location") }
         if location.hasSupplementalLocation { try location.supplementalLocation.check("supplemental_location") }
+        let times = [
+            ("update_time", location.updateTime), ("raw_location_time", location.rawLocationTime),
+            ("flp_update_time", location.flpUpdateTime),
+            ("supplemental_location_time", location.supplementalLocationTime),
+        ]
+        for (field, time) in times { try time.check(field) }
         let headings = [
             ("heading", location.hasHeading ? location.heading.value : 0),
             ("flp_heading_degrees", location.hasFlpHeadingDegrees ? location.flpHeadingDegrees.value : 0),

@@ -36,17 +36,30 @@ enum VehicleRules {
     ) throws(EngineError) -> Vehicle {
         var updated = try selection.patching(vehicle, with: body)
         try self.check(updated, selection)
+        if selection.touches("waypoints") {
+            // The plan changes first: it may drop the reported way, and the same update may bring a new one.
+            let order = try Itinerary.order(
+                vehicle.waypoints, as: updated.waypoints, tripTypes: tripTypes, field: "waypoints"
+            )
+            var planned = vehicle
+            Itinerary.replace(order, in: &planned, at: now)
+            updated = try selection.patching(planned, with: body)
+            updated.waypoints = order
+            return try self.apply(updated, from: planned, selection, at: now)
+        }
+        return try self.apply(updated, from: vehicle, selection, at: now)
+    }
+
+    private static func apply(
+        _ patched: Vehicle, from vehicle: Vehicle, _ selection: FieldSelection<Vehicle>,
+        at now: Google_Protobuf_Timestamp
+    ) throws(EngineError) -> Vehicle {
+        var updated = patched
         if selection.touches("attributes") {
             updated.attributes = try AttributeRules.accept(updated.attributes)
         }
         if selection.touches("last_location") {
             try self.locate(&updated, from: vehicle, selection, at: now)
-        }
-        if selection.touches("waypoints") {
-            let wanted = updated.waypoints
-            updated.waypoints = vehicle.waypoints
-            let order = try Itinerary.order(vehicle.waypoints, as: wanted, tripTypes: tripTypes, field: "waypoints")
-            Itinerary.replace(order, in: &updated, at: now)
         }
         self.applyRoute(&updated, from: vehicle, selection, at: now)
         updated.pastLocations = []
@@ -144,6 +157,10 @@ extension VehicleRules {
                     || plate.lastCharacter.count == 1 && plate.lastCharacter.allSatisfy { $0.isASCII && $0.isNumber },
                 "license_plate", "has a last_character other than one digit or \"-1\""
             )
+        }
+        try vehicle.etaToFirstWaypoint.check("eta_to_first_waypoint")
+        if selection.touches("current_route_segment_end_point"), vehicle.currentRouteSegmentEndPoint.hasLocation {
+            try vehicle.currentRouteSegmentEndPoint.location.point.check("current_route_segment_end_point.location")
         }
         if selection.touches("past_locations") {
             for location in vehicle.pastLocations { try LocationRules.check(location) }

@@ -1,0 +1,138 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokenClient
+import FleetTokens
+import Foundation
+
+/// The engine's `Trip` message, as far as a trip model reads it; proto3 JSON leaves out zeros and empty values.
+struct TripMessage: Decodable {
+    struct Point: Decodable {
+        var latitude: Double?
+        var longitude: Double?
+        var point: GeoPoint { GeoPoint(latitude: self.latitude ?? 0, longitude: self.longitude ?? 0) }
+    }
+    struct Place: Decodable {
+        var point: Point?
+    }
+    struct Waypoint: Decodable {
+        var location: Place?
+        var tripId: String?
+        var waypointType: String?
+        var pathToWaypoint: [Point]?
+        var encodedPathToWaypoint: String?
+        var distanceMeters: Int?
+        var eta: String?
+    }
+    struct Location: Decodable {
+        var location: Point?
+        var heading: Int?
+        var speed: Double?
+        var updateTime: String?
+        var serverTime: String?
+    }
+
+    var vehicleId: String?
+    var tripStatus: String?
+    var lastLocation: Location?
+    var etaToFirstWaypoint: String?
+    var remainingDistanceMeters: Int?
+    var remainingWaypoints: [Waypoint]?
+    var remainingWaypointsVersion: String?
+    var remainingWaypointsRouteVersion: String?
+    var route: [Point]?
+    var currentRouteSegment: String?
+    var currentRouteSegmentVersion: String?
+    var pickupPoint: Place?
+    var dropoffPoint: Place?
+}
+
+// MARK: - Into a snapshot
+
+extension TripMessage {
+    /// The snapshot after this answer.
+    ///
+    /// The engine leaves out what did not change since the versions that were sent with the question; those values
+    /// are taken over from the snapshot before. They are not taken over to another vehicle, nor past the trip's end.
+    func snapshot(of trip: TripID, after old: TripSnapshot?) -> TripSnapshot {
+        let status = TripStatus(rawValue: self.tripStatus ?? TripStatus.unknown.rawValue)
+        let vehicle = self.vehicleId.flatMap { VehicleID($0) }
+        let kept = vehicle != nil && vehicle == old?.vehicle && !status.isFinal ? old : nil
+
+        var snapshot = TripSnapshot(
+            trip: trip,
+            status: status,
+            vehicle: vehicle,
+            vehiclePosition: self.lastLocation?.position,
+            etaToNextWaypoint: self.etaToFirstWaypoint.flatMap { RFC3339.date($0) },
+            remainingDistanceMeters: self.remainingDistanceMeters,
+            remainingWaypoints: (self.remainingWaypoints ?? []).compactMap(\.waypoint),
+            route: (self.route ?? []).map(\.point),
+            encodedRoute: self.currentRouteSegment,
+            pickupPoint: self.pickupPoint?.point?.point,
+            dropoffPoint: self.dropoffPoint?.point?.point,
+            versions: .init(
+                route: self.currentRouteSegmentVersion ?? kept?.versions.route,
+                waypoints: self.remainingWaypointsVersion ?? kept?.versions.waypoints,
+                waypointRoutes: self.remainingWaypointsRouteVersion ?? kept?.versions.waypointRoutes
+            )
+        )
+        guard let kept else { return snapshot }
+        if self.route == nil, self.currentRouteSegment == nil, snapshot.versions.route == kept.versions.route {
+            snapshot.route = kept.route
+            snapshot.encodedRoute = kept.encodedRoute
+        }
+        if self.remainingWaypoints == nil, snapshot.versions.waypoints == kept.versions.waypoints {
+            snapshot.remainingWaypoints = kept.remainingWaypoints
+        }
+        if snapshot.versions.waypointRoutes == kept.versions.waypointRoutes {
+            snapshot.keepPaths(of: kept.remainingWaypoints)
+        }
+        return snapshot
+    }
+}
+
+extension TripSnapshot {
+    /// Gives stops that came without a way there the one that was known.
+    fileprivate mutating func keepPaths(of known: [TripWaypoint]) {
+        for index in self.remainingWaypoints.indices {
+            let stop = self.remainingWaypoints[index]
+            guard stop.path.isEmpty, stop.encodedPath == nil,
+                let same = known.first(where: {
+                    $0.point == stop.point && $0.trip == stop.trip && $0.type == stop.type
+                })
+            else { continue }
+            self.remainingWaypoints[index].path = same.path
+            self.remainingWaypoints[index].encodedPath = same.encodedPath
+        }
+    }
+}
+
+extension TripMessage.Waypoint {
+    fileprivate var waypoint: TripWaypoint? {
+        guard let point = self.location?.point else { return nil }
+        return TripWaypoint(
+            point: point.point,
+            trip: self.tripId.flatMap { TripID($0) },
+            type: self.waypointType,
+            eta: self.eta.flatMap { RFC3339.date($0) },
+            distanceMeters: self.distanceMeters,
+            path: (self.pathToWaypoint ?? []).map(\.point),
+            encodedPath: self.encodedPathToWaypoint
+        )
+    }
+}
+
+extension TripMessage.Location {
+    fileprivate var position: VehiclePosition? {
+        guard let point = self.location else { return nil }
+        return VehiclePosition(
+            point: point.point,
+            heading: self.heading,
+            speed: self.speed,
+            deviceTime: self.updateTime.flatMap { RFC3339.date($0) },
+            serverTime: self.serverTime.flatMap { RFC3339.date($0) }
+        )
+    }
+}

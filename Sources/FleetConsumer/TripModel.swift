@@ -1,0 +1,145 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import FleetTokenClient
+public import FleetTokens
+public import Foundation
+
+/// Watches one trip: asks the engine again and again, and publishes what became different.
+///
+/// ```swift
+/// async let watching: Void = model.run()
+/// for await change in model.changes {
+///     if case .etaToNextWaypoint(let eta) = change { show(eta) }
+/// }
+/// try await watching
+/// ```
+///
+/// There is never more than one question on its way. While the engine is unavailable the pauses grow, with some
+/// randomness, so that many apps do not come back at the same moment.
+public actor TripModel {
+    /// Whom the trip belongs to.
+    public nonisolated let provider: ProviderID
+    /// The trip.
+    public nonisolated let trip: TripID
+    /// What becomes different, for one reader.
+    ///
+    /// The stream ends with ``run()``; a slow reader misses the oldest changes.
+    public nonisolated let changes: AsyncStream<TripChange>
+    /// What is known of the trip; `nil` before the first answer.
+    public private(set) var snapshot: TripSnapshot?
+
+    private let configuration: TripModelConfiguration
+    private let call: AuthorizedCall
+    private let time: MonotonicTime
+    private let random: @Sendable () -> Double
+    private let published: AsyncStream<TripChange>.Continuation
+    private var lastToken: FleetToken?
+
+    /// Makes a model.
+    ///
+    /// - Parameters:
+    ///   - provider: Whom the trip belongs to.
+    ///   - trip: The trip.
+    ///   - engine: Where the engine is: `https`, or `http` on this machine.
+    ///   - tokens: Where tokens come from; asked at each question.
+    ///   - transport: What carries the requests.
+    ///   - clock: What pauses and time limits are measured with.
+    ///   - configuration: Pauses and limits.
+    ///   - random: Numbers from 0 up to 1, for the pauses while the engine is unavailable.
+    /// - Throws: `TokenClientError` with `insecureURL` or `invalidConfiguration` when the engine's URL will not do.
+    public init(
+        provider: ProviderID,
+        trip: TripID,
+        engine: URL,
+        tokens: any TokenProvider,
+        transport: any HTTPTransport = URLSessionTransport(),
+        clock: some Clock<Duration> = ContinuousClock(),
+        configuration: TripModelConfiguration = .init(),
+        random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
+    ) throws(TokenClientError) {
+        self.provider = provider
+        self.trip = trip
+        self.configuration = configuration
+        self.time = MonotonicTime(clock)
+        self.call = AuthorizedCall(
+            endpoint: try EngineEndpoint(engine),
+            subject: .consumer(trip),
+            tokens: tokens,
+            transport: transport,
+            time: self.time
+        )
+        self.random = random
+        // One answer makes up to seven changes, which must fit.
+        (self.changes, self.published) = AsyncStream.makeStream(
+            bufferingPolicy: .bufferingNewest(max(16, configuration.changeCapacity)))
+    }
+
+    deinit {
+        self.published.finish()
+    }
+
+    /// Asks until the trip is over; run it once.
+    ///
+    /// - Throws: `CancellationError` when the calling task was cancelled.
+    public func run() async throws {
+        defer { self.published.finish() }
+        var failures = 0
+        while true {
+            let failure = try await self.poll()
+            if self.snapshot?.status.isFinal == true { return }
+            failures = failure?.isOverload == true ? failures + 1 : 0
+            let pause = self.configuration.pause(afterFailures: failures, random: self.random())
+            try await self.time.sleep(until: self.time.now.advanced(by: max(pause, failure?.retryAfter ?? .zero)))
+        }
+    }
+
+    // MARK: - One question
+
+    private func poll() async throws -> EngineFailure? {
+        let answer = try await self.call.send(
+            self.request, lastToken: self.lastToken, limit: self.configuration.timeLimit)
+        self.lastToken = answer.token ?? self.lastToken
+        do throws(EngineFailure) {
+            self.take(try Self.message(answer.result.get()))
+            return nil
+        } catch {
+            self.published.yield(.failure(error))
+            return error
+        }
+    }
+
+    private var request: EngineRequest {
+        let versions: [(name: String, value: String?)] = [
+            ("currentRouteSegmentVersion", self.snapshot?.versions.route),
+            ("remainingWaypointsRouteVersion", self.snapshot?.versions.waypointRoutes),
+        ]
+        return EngineRequest(
+            method: "GET",
+            segments: ["v1", "providers", self.provider.value, "trips", self.trip.value],
+            query: versions.compactMap { item in item.value.map { (item.name, $0) } }
+        )
+    }
+
+    private func take(_ message: TripMessage) {
+        let old = self.snapshot
+        let new = message.snapshot(of: self.trip, after: old)
+        self.snapshot = new
+        for change in new.changes(since: old) { self.published.yield(change) }
+    }
+
+    private static func message(_ body: Data) throws(EngineFailure) -> TripMessage {
+        do {
+            return try JSONDecoder().decode(TripMessage.self, from: body)
+        } catch {
+            throw EngineFailure(
+                stage: .engine, code: .internalError, message: "The engine's answer is not a trip.", cause: error)
+        }
+    }
+}
+
+extension EngineFailure {
+    /// Whether asking less often helps.
+    fileprivate var isOverload: Bool { self.code == .unavailable || self.code == .resourceExhausted }
+}

@@ -1,0 +1,65 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import FleetTokens
+public import Foundation
+
+/// What is known of a trip after the last answer.
+public struct TripSnapshot: Hashable, Sendable {
+    /// The trip.
+    public var trip: TripID
+    /// How far it is.
+    public var status: TripStatus
+    /// The vehicle that makes it, once one is assigned.
+    public var vehicle: VehicleID?
+    /// Where the vehicle was seen last.
+    public var vehiclePosition: VehiclePosition?
+    /// When the vehicle will be at the next stop.
+    public var etaToNextWaypoint: Date?
+    /// Metres to the end of the trip.
+    public var remainingDistanceMeters: Int?
+    /// The stops that are left, in order.
+    public var remainingWaypoints: [TripWaypoint]
+    /// The way to the next stop; empty where the engine gives none.
+    public var route: [GeoPoint]
+    /// The way to the next stop in the engine's own compact form, where it gives that.
+    public var encodedRoute: String?
+    /// Where the trip begins.
+    public var pickupPoint: GeoPoint?
+    /// Where the trip ends.
+    public var dropoffPoint: GeoPoint?
+
+    /// The versions to send with the next question, exactly as the engine wrote them.
+    var versions = Versions()
+
+    /// What the engine compares to leave out what did not change.
+    struct Versions: Hashable, Sendable {
+        var route: String?
+        var waypoints: String?
+        var waypointRoutes: String?
+    }
+}
+
+// MARK: - Changes
+
+extension TripSnapshot {
+    /// What is different from an earlier snapshot, in the order in which an app wants to hear it.
+    func changes(since old: TripSnapshot?) -> [TripChange] {
+        var changes: [TripChange] = []
+        if self.vehicle != old?.vehicle { changes.append(.vehicle(self.vehicle)) }
+        if self.status != old?.status { changes.append(.status(self.status)) }
+        if self.vehiclePosition != old?.vehiclePosition { changes.append(.vehiclePosition(self.vehiclePosition)) }
+        if self.etaToNextWaypoint != old?.etaToNextWaypoint {
+            changes.append(.etaToNextWaypoint(self.etaToNextWaypoint))
+        }
+        if self.remainingWaypoints != old?.remainingWaypoints ?? [] {
+            changes.append(.remainingWaypoints(self.remainingWaypoints))
+        }
+        if self.route != old?.route ?? [] || self.encodedRoute != old?.encodedRoute {
+            changes.append(.route(self.route, encoded: self.encodedRoute))
+        }
+        if self.status.isFinal, old?.status.isFinal != true { changes.append(.ended(self.status)) }
+        return changes
+    }
+}

@@ -1,0 +1,208 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import FleetTokenClient
+public import FleetTokens
+public import Foundation
+
+/// Reports the location and the state of one on-demand vehicle to the engine.
+///
+/// Tracking is off and the vehicle offline at first. With tracking on, each interval sends one report: the state, the
+/// newest location, and the locations that could not be sent before. There is never more than one report on its way,
+/// and one report ends, by success or by its time limit, before the next is due. What became of each is in
+/// ``updates``.
+///
+/// ```swift
+/// await reporter.startTracking()
+/// try await reporter.setState(.online)
+/// try await reporter.run(reporting: locations)
+/// await reporter.stopTracking()
+/// ```
+public actor VehicleReporter {
+    /// Whom the vehicle belongs to.
+    public nonisolated let provider: ProviderID
+    /// The vehicle.
+    public nonisolated let vehicle: VehicleID
+    /// What became of each report, for one reader; a slow one misses the oldest events.
+    public nonisolated let updates: AsyncStream<VehicleUpdateEvent>
+
+    private let configuration: VehicleReporterConfiguration
+    private let call: AuthorizedCall
+    private let time: MonotonicTime
+    private let events: AsyncStream<VehicleUpdateEvent>.Continuation
+    private var plan: ReportPlan
+    private var lastToken: FleetToken?
+    private var nextReport: MonotonicInstant
+    private var exchange: Task<Void, Never>?
+
+    /// Makes a reporter.
+    ///
+    /// - Parameters:
+    ///   - provider: Whom the vehicle belongs to.
+    ///   - vehicle: The vehicle.
+    ///   - engine: Where the engine is: `https`, or `http` on this machine.
+    ///   - tokens: Where tokens come from; asked at each report.
+    ///   - transport: What carries the requests.
+    ///   - clock: What intervals and time limits are measured with.
+    ///   - configuration: Interval, limits and buffer.
+    /// - Throws: `TokenClientError` with `insecureURL` or `invalidConfiguration` when the engine's URL will not do.
+    public init(
+        provider: ProviderID,
+        vehicle: VehicleID,
+        engine: URL,
+        tokens: any TokenProvider,
+        transport: any HTTPTransport = URLSessionTransport(),
+        clock: some Clock<Duration> = ContinuousClock(),
+        configuration: VehicleReporterConfiguration = .init()
+    ) throws(TokenClientError) {
+        self.provider = provider
+        self.vehicle = vehicle
+        self.configuration = configuration
+        self.time = MonotonicTime(clock)
+        self.call = AuthorizedCall(
+            endpoint: try EngineEndpoint(engine),
+            subject: .driver(vehicle),
+            tokens: tokens,
+            transport: transport,
+            time: self.time
+        )
+        self.nextReport = self.time.now
+        self.plan = ReportPlan(capacity: configuration.capacity)
+        (self.updates, self.events) = AsyncStream.makeStream(
+            bufferingPolicy: .bufferingNewest(max(1, configuration.eventCapacity)))
+    }
+
+    deinit {
+        self.events.finish()
+    }
+
+    // MARK: - Tracking and state
+
+    /// Whether locations are reported.
+    public var isTracking: Bool { self.plan.isTracking }
+
+    /// The state that the vehicle shall have; the engine knows it after the next successful report.
+    public var state: VehicleState { self.plan.state }
+
+    /// Begins to report locations; the vehicle stays offline until it is set online.
+    public func startTracking() {
+        self.plan.startTracking()
+    }
+
+    /// Ends tracking: sends one last report that sets the vehicle offline, and returns when that is done.
+    ///
+    /// The report is not repeated when it fails, and is sent even when the calling task is cancelled. Fixes are not kept
+    /// until tracking starts again.
+    public func stopTracking() async {
+        guard self.plan.stopTracking() else { return }
+        while let exchange = self.exchange { await exchange.value }
+        await self.begin(self.plan.lastReport()).value
+    }
+
+    /// Sets the vehicle's state, and reports it at once unless a report is on its way already.
+    ///
+    /// A report that fails is repeated at each interval while tracking is on.
+    ///
+    /// - Parameter state: The wanted state.
+    /// - Throws: ``DriverError`` with ``DriverError/Code/trackingDisabled`` for online while tracking is off.
+    public func setState(_ state: VehicleState) async throws(DriverError) {
+        try self.plan.set(state)
+        await self.reportNow()
+    }
+
+    // MARK: - Locations
+
+    /// Keeps a location for the next report; while tracking is off it is ignored.
+    public func record(_ fix: LocationFix) {
+        self.plan.record(fix)
+    }
+
+    /// Reports the locations of a source, at once for the first and then at each interval, until the source ends.
+    ///
+    /// - Parameter source: Where the locations come from.
+    /// - Throws: What the source throws, or `CancellationError` when the calling task was cancelled.
+    public func run(reporting source: some LocationSource) async throws {
+        self.putOffNextReport()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                var isFirst = true
+                for try await fix in source {
+                    await self.record(fix)
+                    if isFirst { await self.reportNow() }
+                    isFirst = false
+                }
+            }
+            group.addTask { try await self.reportAtIntervals() }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+        try Task.checkCancellation()
+        if self.plan.unsentCount > 0 { await self.reportNow() }
+    }
+
+    /// Sends a report now, unless one is on its way or there is nothing to say.
+    public func reportNow() async {
+        self.putOffNextReport()
+        guard self.exchange == nil, let report = self.plan.nextReport() else { return }
+        let task = self.begin(report)
+        await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+    }
+
+    private func putOffNextReport() {
+        self.nextReport = self.time.now.advanced(by: self.configuration.reportingInterval)
+    }
+
+    private func reportAtIntervals() async throws {
+        while true {
+            try Task.checkCancellation()
+            if self.time.now < self.nextReport {
+                try await self.time.sleep(until: self.nextReport)
+            } else {
+                await self.reportNow()
+            }
+        }
+    }
+
+    // MARK: - One report
+
+    // A task of its own, so that the end of tracking can wait for the report that is on its way.
+    private func begin(_ report: VehicleReport) -> Task<Void, Never> {
+        let task = Task { await self.send(report) }
+        self.exchange = task
+        return task
+    }
+
+    private func send(_ report: VehicleReport) async {
+        defer { self.exchange = nil }
+        // Throws when the task is cancelled only; the fixes stay unsent then.
+        guard
+            let answer = try? await self.call.send(
+                report.request(provider: self.provider, vehicle: self.vehicle, sensor: self.configuration.sensor),
+                lastToken: self.lastToken,
+                limit: self.configuration.effectiveTimeLimit
+            )
+        else { return }
+
+        self.lastToken = answer.token ?? self.lastToken
+        var outcome = VehicleUpdateEvent.Outcome.succeeded
+        if case .failure(let failure) = answer.result { outcome = .failed(failure) }
+        var event = VehicleUpdateEvent(
+            outcome: outcome,
+            state: report.state,
+            location: report.last,
+            pastLocationCount: report.past.count,
+            unsentCount: 0,
+            droppedCount: 0,
+            tokenWait: answer.tokenWait
+        )
+        self.plan.finish(report, event.failure)
+        event.unsentCount = self.plan.unsentCount
+        event.droppedCount = self.plan.takeDropped()
+        self.events.yield(event)
+    }
+}

@@ -1,0 +1,75 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+package import FleetTokens
+
+extension TokenCacheMachine {
+    /// Names one call of one caller.
+    package struct CallerID: Hashable, Sendable {
+        /// A number that is never used twice.
+        package let number: UInt64
+
+        /// Names a call.
+        package init(_ number: UInt64) {
+            self.number = number
+        }
+    }
+
+    /// Names one fetch.
+    package struct FlightID: Hashable, Sendable {
+        /// Whose token is fetched.
+        package let subject: TokenSubject
+        /// A number that is never used twice.
+        package let number: UInt64
+    }
+
+    /// What can happen.
+    package enum Event: Sendable {
+        /// A caller wants a token.
+        case requested(TokenSubject, CallerID)
+        /// A caller no longer wants one.
+        case cancelled(TokenSubject, CallerID)
+        /// A fetch brought a token.
+        case fetched(FlightID, TokenGrant)
+        /// A fetch brought none.
+        case failed(FlightID, TokenClientError)
+        /// The wake-up that came with a fetch went off.
+        case deadlinePassed(FlightID)
+        /// The service refused a token.
+        case invalidated(TokenSubject, FleetToken)
+    }
+
+    /// How a call ends.
+    package enum Outcome: Sendable {
+        case token(FleetToken)
+        case failure(TokenClientError)
+        case cancelled
+    }
+
+    /// What is to be done about it.
+    package enum Action: Sendable {
+        /// Fetch a token, and wake the machine at the deadline unless the fetch ends before.
+        case startFetch(FlightID, deadline: MonotonicInstant)
+        /// Stop the fetch and its wake-up; its outcome no longer matters.
+        case stopFetch(FlightID)
+        /// End these calls.
+        case resume(Set<CallerID>, Outcome)
+        /// Tell who listens.
+        case notify(TokenEvent)
+    }
+
+    /// Where a subject stands.
+    package enum Phase: Hashable, Sendable {
+        /// No valid token, none on its way.
+        case none
+        /// No valid token, but one on its way.
+        case fetching
+        /// Handed out at once.
+        case fresh
+        /// Handed out at once, while a newer one is fetched in the background.
+        case stale
+        /// Too short for comfort: callers wait for a newer one, and get this one only if the server fails.
+        case expiring
+    }
+}

@@ -1,0 +1,157 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+package import FleetTokens
+import Foundation
+
+/// Calls the engine with a token for one subject.
+///
+/// The token is asked for at each call and checked against the subject before it is sent. When the engine refuses it
+/// (401, or 403 for a token that was not sent before), it is invalidated and the call is sent once more with a new one.
+package struct AuthorizedCall: Sendable {
+    private let endpoint: EngineEndpoint
+    private let subject: TokenSubject
+    private let tokens: any TokenProvider
+    private let transport: any HTTPTransport
+    private let time: MonotonicTime
+
+    /// Prepares calls.
+    package init(
+        endpoint: EngineEndpoint,
+        subject: TokenSubject,
+        tokens: any TokenProvider,
+        transport: any HTTPTransport,
+        time: MonotonicTime
+    ) {
+        self.endpoint = endpoint
+        self.subject = subject
+        self.tokens = tokens
+        self.transport = transport
+        self.time = time
+    }
+
+    /// Sends a request.
+    ///
+    /// - Parameters:
+    ///   - request: What to send.
+    ///   - lastToken: The token of the call before, which tells a 403 after a token change from any other.
+    ///   - limit: How long everything may take, tokens and the second attempt included.
+    /// - Returns: How it went.
+    /// - Throws: `CancellationError` when the calling task was cancelled, and nothing else.
+    package func send(
+        _ request: EngineRequest,
+        lastToken: FleetToken?,
+        limit: Duration
+    ) async throws -> EngineAnswer {
+        let deadline = self.time.now.advanced(by: limit)
+        let first = try await self.attempt(request, until: deadline)
+        guard case .failure(let failure) = first.result, let refused = first.token,
+            failure.httpStatus == 401 || (failure.httpStatus == 403 && refused != lastToken)
+        else { return first }
+
+        self.tokens.invalidate(refused, for: self.subject)
+        var second = try await self.attempt(request, until: deadline, unless: refused)
+        second.tokenWait += first.tokenWait
+        // Without a second attempt, the engine's refusal says more than the lack of another token.
+        guard second.token != nil else {
+            return EngineAnswer(result: first.result, token: refused, tokenWait: second.tokenWait)
+        }
+        return second
+    }
+
+    // MARK: - One attempt
+
+    private func attempt(
+        _ request: EngineRequest,
+        until deadline: MonotonicInstant,
+        unless refused: FleetToken? = nil
+    ) async throws -> EngineAnswer {
+        let start = self.time.now
+        let token: Result<FleetToken, EngineFailure>
+        do throws(EngineFailure) {
+            token = .success(try await self.token(until: deadline, unless: refused))
+        } catch {
+            token = .failure(error)
+        }
+        try Task.checkCancellation()
+        let tokenWait = start.duration(to: self.time.now)
+
+        switch token {
+        case .failure(let failure):
+            return EngineAnswer(result: .failure(failure), token: nil, tokenWait: tokenWait)
+        case .success(let token):
+            let result = await self.exchange(request, token, until: deadline)
+            try Task.checkCancellation()
+            return EngineAnswer(result: result, token: token, tokenWait: tokenWait)
+        }
+    }
+
+    private func token(
+        until deadline: MonotonicInstant,
+        unless refused: FleetToken?
+    ) async throws(EngineFailure) -> FleetToken {
+        let token = try await self.within(deadline, .token) { [tokens, subject] in
+            try await tokens.token(for: subject)
+        }
+        do {
+            try self.subject.check(token)
+        } catch {
+            self.tokens.invalidate(token, for: self.subject)
+            throw EngineFailure(stage: .token, error)
+        }
+        guard token != refused else {
+            throw EngineFailure(stage: .token, code: .unauthenticated, message: "No other token could be had.")
+        }
+        return token
+    }
+
+    private func exchange(
+        _ request: EngineRequest,
+        _ token: FleetToken,
+        until deadline: MonotonicInstant
+    ) async -> Result<Data, EngineFailure> {
+        do throws(EngineFailure) {
+            var headers = [("Accept", "application/json"), ("Authorization", token.authorizationHeader)]
+            if request.body != nil { headers.append(("Content-Type", "application/json")) }
+            let message = HTTPTransportRequest(
+                method: request.method,
+                url: try self.endpoint.url(request.segments, query: request.query),
+                headers: headers,
+                body: request.body,
+                timeout: self.time.now.duration(to: deadline)
+            )
+            let response = try await self.within(deadline, .connection) { [transport] in
+                try await transport.send(message)
+            }
+            guard (200..<300).contains(response.status) else { throw EngineFailure(refusal: response) }
+            return .success(response.body)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    // MARK: - Time
+
+    /// Does some work, or cancels it at the deadline.
+    private func within<Value: Sendable>(
+        _ deadline: MonotonicInstant,
+        _ stage: EngineFailure.Stage,
+        _ work: @escaping @Sendable () async throws -> Value
+    ) async throws(EngineFailure) -> Value {
+        do {
+            return try await withThrowingTaskGroup(of: Value.self) { [time] group in
+                group.addTask { try await work() }
+                group.addTask {
+                    try await time.sleep(until: deadline)
+                    throw EngineFailure.timeIsUp(stage)
+                }
+                defer { group.cancelAll() }
+                guard let value = try await group.next() else { throw CancellationError() }
+                return value
+            }
+        } catch {
+            throw error as? EngineFailure ?? EngineFailure(stage: stage, error)
+        }
+    }
+}

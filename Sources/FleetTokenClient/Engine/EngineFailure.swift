@@ -1,0 +1,93 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Why a call to the engine failed: before it was sent, on the way, or by the engine's own answer.
+public struct EngineFailure: Error, Sendable, CustomStringConvertible {
+    /// Where a call can fail.
+    public enum Stage: String, Sendable {
+        /// No usable token could be had; nothing was sent.
+        case token
+        /// The engine could not be reached, or did not answer in time.
+        case connection
+        /// The engine answered with an error, or with something that is not an answer.
+        case engine
+    }
+
+    /// Where the call failed.
+    public var stage: Stage
+    /// The canonical code, from the error body's `status` word, else from the HTTP status.
+    public var code: RPCCode
+    /// The engine's own word for its refusal, such as `TOKEN_EXPIRED`, where it gave one.
+    public var reason: String?
+    /// What failed, without secrets.
+    public var message: String
+    /// The HTTP status, where there was an answer.
+    public var httpStatus: Int?
+    /// How long the engine asked to wait, where it did.
+    public var retryAfter: Duration?
+    /// The error underneath, if any.
+    public var cause: (any Error)?
+    /// Code, reason and message on one line.
+    public var description: String {
+        "\(self.code.rawValue)\(self.reason.map { " (\($0))" } ?? ""): \(self.message)"
+    }
+
+    /// Makes a failure.
+    public init(
+        stage: Stage,
+        code: RPCCode,
+        reason: String? = nil,
+        message: String,
+        httpStatus: Int? = nil,
+        retryAfter: Duration? = nil,
+        cause: (any Error)? = nil
+    ) {
+        self.stage = stage
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.httpStatus = httpStatus
+        self.retryAfter = retryAfter
+        self.cause = cause
+    }
+}
+
+// MARK: - From other errors
+
+extension EngineFailure {
+    private static let codes: [TokenClientError.Code: RPCCode] = [
+        .invalidConfiguration: .failedPrecondition,
+        .insecureURL: .failedPrecondition,
+        .unreachable: .unavailable,
+        .timedOut: .deadlineExceeded,
+        .refused: .unauthenticated,
+        .rateLimited: .resourceExhausted,
+        .invalidAnswer: .internalError,
+        .wrongToken: .unauthenticated,
+        .expired: .unauthenticated,
+    ]
+
+    /// Wraps what a token provider or a transport threw.
+    package init(stage: Stage, _ error: any Error) {
+        let known = error as? TokenClientError
+        self.init(
+            stage: stage,
+            code: known.flatMap { Self.codes[$0.code] } ?? .unavailable,
+            message: known?.message
+                ?? (stage == .token ? "The token provider failed." : "The engine could not be reached."),
+            retryAfter: known?.retryAfter,
+            cause: error
+        )
+    }
+
+    /// Says that the time of a call was over at some stage.
+    package static func timeIsUp(_ stage: Stage) -> Self {
+        let waited = stage == .token ? "a token" : "the engine's answer"
+        return Self(
+            stage: stage,
+            code: .deadlineExceeded,
+            message: "The time for the call was over while it waited for \(waited)."
+        )
+    }
+}

@@ -1,0 +1,96 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// The exchanges of one session that are under way; each ends once, by whoever is first.
+final class URLSessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
+    private struct Exchange: Sendable {
+        let continuation: CheckedContinuation<HTTPTransportResponse, any Error>
+        let deadline: Task<Void, Never>
+        var body = Data()
+    }
+
+    private let maximumBodyBytes: Int
+    private let exchanges = Locked<[Int: Exchange]>([:])
+
+    init(maximumBodyBytes: Int) {
+        self.maximumBodyBytes = maximumBodyBytes
+    }
+
+    func start(
+        _ task: URLSessionTask, timeout: Duration,
+        _ continuation: CheckedContinuation<HTTPTransportResponse, any Error>
+    ) {
+        self.exchanges.withLock { exchanges in
+            let deadline = Task {
+                guard (try? await Task.sleep(for: timeout)) != nil else { return }
+                let host = task.originalRequest?.url?.host ?? "The server"
+                let message = "\(host) did not answer in full within \(timeout)."
+                self.finish(task, with: .failure(TokenClientError(code: .timedOut, message: message)))
+                task.cancel()
+            }
+            exchanges[task.taskIdentifier] = Exchange(continuation: continuation, deadline: deadline)
+        }
+    }
+
+    func finish(_ task: URLSessionTask, with result: Result<HTTPTransportResponse, any Error>) {
+        guard let exchange = self.exchanges.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) else { return }
+        exchange.deadline.cancel()
+        exchange.continuation.resume(with: result)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        let isTooLong = self.exchanges.withLock { exchanges in
+            exchanges[dataTask.taskIdentifier]?.body.append(data)
+            return exchanges[dataTask.taskIdentifier].map { $0.body.count > self.maximumBodyBytes } ?? false
+        }
+        guard isTooLong else { return }
+        let error = TokenClientError(
+            code: .invalidAnswer,
+            message: "\(dataTask.originalRequest?.url?.host ?? "The server") sent more than "
+                + "\(self.maximumBodyBytes) bytes."
+        )
+        self.finish(dataTask, with: .failure(error))
+        dataTask.cancel()
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        completionHandler(nil)
+        // Not every platform goes on to complete the task after a refused redirect.
+        self.finish(task, with: .success(Self.response(response, body: Data())))
+        task.cancel()
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        let body = self.exchanges.withLock { $0[task.taskIdentifier]?.body } ?? Data()
+        if let error {
+            let code: TokenClientError.Code = (error as? URLError)?.code == .timedOut ? .timedOut : .unreachable
+            let host = task.originalRequest?.url?.host ?? "The server"
+            self.finish(
+                task,
+                with: .failure(TokenClientError(code: code, message: "\(host) could not be reached.", cause: error)))
+        } else if let response = task.response as? HTTPURLResponse {
+            self.finish(task, with: .success(Self.response(response, body: body)))
+        } else {
+            self.finish(
+                task, with: .failure(TokenClientError(code: .unreachable, message: "There was no HTTP answer.")))
+        }
+    }
+
+    private static func response(_ response: HTTPURLResponse, body: Data) -> HTTPTransportResponse {
+        let headers = response.allHeaderFields.compactMap { field -> (name: String, value: String)? in
+            guard let name = field.key as? String, let value = field.value as? String else { return nil }
+            return (name, value)
+        }
+        return HTTPTransportResponse(status: response.statusCode, headers: headers, body: body)
+    }
+}

@@ -1,0 +1,67 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Sends requests with a `URLSession` that keeps nothing: no cache, no cookies, no stored credentials.
+///
+/// A redirect is not followed, as it would carry credentials elsewhere; its answer is returned as it is. The timeout
+/// covers the whole exchange, not only its silences.
+public final class URLSessionTransport: HTTPTransport {
+    private let session: URLSession
+    private let exchanges: URLSessionExchanges
+
+    /// Makes a session of its own.
+    ///
+    /// - Parameter maximumBodyBytes: The longest body that is read; a longer one ends the exchange.
+    public init(maximumBodyBytes: Int = 4 * 1024 * 1024) {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.urlCache = nil
+        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+        configuration.httpCookieStorage = nil
+        configuration.httpShouldSetCookies = false
+        configuration.httpCookieAcceptPolicy = .never
+        configuration.urlCredentialStorage = nil
+        self.exchanges = URLSessionExchanges(maximumBodyBytes: maximumBodyBytes)
+        self.session = URLSession(configuration: configuration, delegate: self.exchanges, delegateQueue: nil)
+    }
+
+    deinit {
+        self.session.finishTasksAndInvalidate()
+    }
+
+    /// Sends a request and waits for the whole answer.
+    ///
+    /// - Parameter request: What to send.
+    /// - Returns: What the server answered, whatever its status.
+    /// - Throws: ``TokenClientError`` with `unreachable`, `timedOut` or `invalidAnswer`, or `CancellationError`.
+    public func send(_ request: HTTPTransportRequest) async throws -> HTTPTransportResponse {
+        try Task.checkCancellation()
+        var urlRequest = URLRequest(url: request.url)
+        urlRequest.httpMethod = request.method
+        urlRequest.httpBody = request.body
+        // The session's own timeout counts silences only; it must not strike before the deadline.
+        urlRequest.timeoutInterval = request.timeout / .seconds(1) + 1
+        for header in request.headers { urlRequest.addValue(header.value, forHTTPHeaderField: header.name) }
+        let task = self.session.dataTask(with: urlRequest)
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                self.exchanges.start(task, timeout: request.timeout, continuation)
+                task.resume()
+                if Task.isCancelled { self.abandon(task) }
+            }
+        } onCancel: {
+            self.abandon(task)
+        }
+    }
+
+    private func abandon(_ task: URLSessionDataTask) {
+        self.exchanges.finish(task, with: .failure(CancellationError()))
+        task.cancel()
+    }
+}

@@ -1,0 +1,268 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetDriver
+import FleetTestSupport
+import FleetTokenClient
+import FleetTokens
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct VehicleTrackingTests {
+    // MARK: - State
+
+    @Test func `a vehicle is offline until it is set online`() async throws {
+        let world = try ReporterWorld()
+        #expect(await world.reporter.state == .offline)
+        #expect(await !world.reporter.isTracking)
+        #expect(try await world.report(1).state == .offline)
+    }
+
+    @Test func `a vehicle cannot go online while tracking is off`() async throws {
+        let world = try ReporterWorld()
+        let error = await #expect(throws: DriverError.self) { try await world.reporter.setState(.online) }
+        #expect(error?.code == .trackingDisabled)
+        #expect(world.engine.requests.isEmpty)
+        #expect(await world.reporter.state == .offline)
+    }
+
+    @Test func `a new state is reported at once, even without a location`() async throws {
+        let world = try ReporterWorld()
+        await world.reporter.startTracking()
+        await world.reporter.reportNow()
+        #expect(world.engine.requests.isEmpty)
+        try await world.reporter.setState(.online)
+        #expect(try await world.event().state == .online)
+        #expect(world.engine.requests.map(\.mask) == ["vehicle_state"])
+        await world.reporter.reportNow()
+        #expect(world.engine.requests.count == 1)
+    }
+
+    @Test func `a state that could not be reported is repeated while tracking is on`() async throws {
+        let world = try ReporterWorld(engine: StubTransport([.offline, .ok]))
+        await world.reporter.startTracking()
+        try await world.reporter.setState(.online)
+        #expect(try await world.event().failure != nil)
+        await world.reporter.reportNow()
+        let event = try await world.event()
+        #expect(event.failure == nil && event.state == .online)
+    }
+
+    @Test func `the end of tracking sends one update that sets the vehicle offline`() async throws {
+        let world = try ReporterWorld()
+        _ = try await world.report(1)
+        try await world.reporter.setState(.online)
+        _ = try await world.event()
+        await world.reporter.stopTracking()
+        await world.reporter.stopTracking()
+        #expect(try await world.event().state == .offline)
+        #expect(world.engine.requests.count == 3)
+        #expect(try world.engine.requests.last?.json["vehicleState"] as? String == "OFFLINE")
+        #expect(world.engine.requests.last?.mask == "vehicle_state")
+    }
+
+    @Test func `after tracking starts again the vehicle stays offline until it is set`() async throws {
+        let world = try ReporterWorld()
+        await world.reporter.startTracking()
+        try await world.reporter.setState(.online)
+        await world.reporter.stopTracking()
+        _ = try await world.event()
+        _ = try await world.event()
+        #expect(try await world.report(2).state == .offline)
+        try await world.reporter.setState(.online)
+        #expect(try await world.event().state == .online)
+    }
+
+    @Test func `without tracking nothing is kept, sent or repeated`() async throws {
+        let world = try ReporterWorld(engine: StubTransport([.offline, .offline, .ok]))
+        #expect(try await world.report(1).unsentCount == 1)
+        await world.reporter.stopTracking()
+        let last = try await world.event()
+        #expect(last.failure != nil && last.location?.latitude == 0.1)
+        #expect(last.unsentCount == 0 && last.droppedCount == 1)
+        await world.reporter.record(try .at(2))
+        await world.reporter.reportNow()
+        #expect(world.engine.requests.count == 2)
+        await world.reporter.startTracking()
+        await world.reporter.reportNow()
+        #expect(world.engine.requests.count == 2)
+    }
+
+    @Test func `the last update waits for the report that is on its way`() async throws {
+        let (held, release) = AsyncStream.makeStream(of: Void.self)
+        let running = Counter()
+        let world = try ReporterWorld(
+            engine: StubTransport { _, index in
+                running.enter()
+                defer { running.leave() }
+                if index == 0 { for await _ in held { break } }
+                return .ok
+            })
+        await world.reporter.startTracking()
+        let reporter = world.reporter
+        let online = Task { try await reporter.setState(.online) }
+        await world.engine.waitForRequests(1)
+        let end = Task { await reporter.stopTracking() }
+        while await reporter.isTracking { await Task.yield() }
+        release.yield()
+        try await online.value
+        await end.value
+        #expect(try await world.event().state == .online)
+        #expect(try await world.event().state == .offline)
+        #expect(running.most == 1)
+    }
+
+    @Test func `the last update is sent even by a cancelled task`() async throws {
+        let world = try ReporterWorld()
+        await world.reporter.startTracking()
+        let reporter = world.reporter
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            await reporter.stopTracking()
+        }
+        await task.value
+        let event = try await world.event()
+        #expect(event.state == .offline && event.failure == nil)
+    }
+
+    // MARK: - Intervals and limits
+
+    @Test(arguments: [(1, 5), (5, 5), (10, 10), (60, 60), (300, 60)])
+    func `the interval is clamped`(wanted: Int, got: Int) {
+        var configuration = VehicleReporterConfiguration(reportingInterval: .seconds(wanted))
+        #expect(configuration.reportingInterval == .seconds(got))
+        configuration.reportingInterval = .seconds(30)
+        configuration.reportingInterval = .seconds(wanted)
+        #expect(configuration.reportingInterval == .seconds(got))
+    }
+
+    @Test func `the defaults are those of the driver SDK`() {
+        let configuration = VehicleReporterConfiguration()
+        #expect(configuration.reportingInterval == .seconds(10))
+        #expect(configuration.capacity == 360)
+    }
+
+    @Test func `reports go out at the interval`() async throws {
+        let clock = ManualClock()
+        let times = Times()
+        let world = try ReporterWorld(
+            engine: StubTransport { _, _ in
+                times.add(clock.now.sinceStart)
+                return .ok
+            }, configuration: .init(reportingInterval: .seconds(20)), clock: clock)
+        let (fixes, source) = AsyncStream.makeStream(of: LocationFix.self)
+        await world.reporter.startTracking()
+        let reporter = world.reporter
+        let run = Task { try await reporter.run(reporting: fixes) }
+        source.yield(try .at(1))
+        _ = try await world.event()
+        for _ in 1...3 {
+            await clock.waitForSleepers(1)
+            clock.advance(by: .seconds(19))
+            await clock.waitForSleepers(1)
+            clock.advance(by: .seconds(1))
+            _ = try await world.event()
+        }
+        #expect(times.all == [.zero, .seconds(20), .seconds(40), .seconds(60)])
+        run.cancel()
+        await #expect(throws: CancellationError.self) { try await run.value }
+    }
+
+    @Test func `what a source yielded last is reported when it ends`() async throws {
+        let world = try ReporterWorld()
+        await world.reporter.startTracking()
+        let fixes = AsyncStream<LocationFix> { source in
+            for second in 1...3 { if let fix = try? LocationFix.at(second) { source.yield(fix) } }
+            source.finish()
+        }
+        try await world.reporter.run(reporting: fixes)
+        #expect(try world.engine.requests.map { try $0.latitudes } == [[0.1], [0.2, 0.3]])
+        #expect(try await world.event().unsentCount == 0)
+    }
+
+    @Test func `there are never two reports on their way`() async throws {
+        let (held, release) = AsyncStream.makeStream(of: Void.self)
+        let world = try ReporterWorld(
+            engine: StubTransport { _, _ in
+                for await _ in held { break }
+                return .ok
+            })
+        await world.reporter.startTracking()
+        await world.reporter.record(try .at(1))
+        let reporter = world.reporter
+        let first = Task { await reporter.reportNow() }
+        await world.engine.waitForRequests(1)
+        for _ in 1...10 { await reporter.reportNow() }
+        #expect(world.engine.requests.count == 1)
+        release.yield()
+        await first.value
+        #expect(world.engine.requests.count == 1)
+    }
+
+    @Test(arguments: [(10, 8), (5, 4), (60, 8)])
+    func `a report is given up before the next one is due`(interval: Int, limit: Int) async throws {
+        let world = try ReporterWorld(
+            engine: StubTransport([.silence, .ok]), configuration: .init(reportingInterval: .seconds(interval)))
+        await world.reporter.startTracking()
+        await world.reporter.record(try .at(1))
+        let reporter = world.reporter
+        let report = Task { await reporter.reportNow() }
+        await world.engine.waitForRequests(1)
+        #expect(world.engine.requests.first?.timeout == .seconds(limit))
+        await world.clock.waitForSleepers(1)
+        world.clock.advance(by: .seconds(limit) - .milliseconds(1))
+        world.clock.advance(by: .milliseconds(1))
+        await report.value
+        let event = try await world.event()
+        #expect(event.failure?.code == .deadlineExceeded && event.failure?.stage == .connection)
+        #expect(try await world.report(2).failure == nil)
+        #expect(try world.engine.requests.last?.latitudes == [0.1, 0.2])
+    }
+
+    @Test func `a token that never comes does not hold the report for ever`() async throws {
+        let world = try ReporterWorld(
+            tokens: StubTokenProvider { _, _ in
+                try await Task.sleep(for: .seconds(3_600))
+                throw CancellationError()
+            })
+        await world.reporter.startTracking()
+        await world.reporter.record(try .at(1))
+        let reporter = world.reporter
+        let report = Task { await reporter.reportNow() }
+        await world.clock.waitForSleepers(1)
+        world.clock.advance(by: .seconds(8))
+        await report.value
+        let event = try await world.event()
+        #expect(event.failure?.code == .deadlineExceeded && event.failure?.stage == .token)
+        #expect(event.tokenWait == .seconds(8))
+    }
+
+    @Test func `a cancelled report keeps its fixes and is no failure`() async throws {
+        let world = try ReporterWorld(engine: StubTransport([.silence, .ok]))
+        await world.reporter.startTracking()
+        await world.reporter.record(try .at(1))
+        let reporter = world.reporter
+        let report = Task { await reporter.reportNow() }
+        await world.engine.waitForRequests(1)
+        report.cancel()
+        await report.value
+        let event = try await world.report(2)
+        #expect(event.failure == nil && event.pastLocationCount == 1)
+    }
+}
+
+/// How many are inside at the same time.
+private final class Counter: Sendable {
+    private let state = Locked((now: 0, most: 0))
+    var most: Int { self.state.withLock(\.most) }
+    func enter() { self.state.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) } }
+    func leave() { self.state.withLock { $0.now -= 1 } }
+}
+
+/// When something happened.
+private final class Times: Sendable {
+    private let state = Locked<[Duration]>([])
+    var all: [Duration] { self.state.withLock { $0 } }
+    func add(_ time: Duration) { self.state.withLock { $0.append(time) } }
+}

@@ -1,0 +1,126 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSigning
+import FleetTokens
+import Foundation
+import Testing
+
+@Suite struct KeyReadingTests {
+    /// Runs OpenSSL and gives its output; the keys of these tests are made by it, not by us.
+    private func openSSL(_ arguments: [String], input: Data? = nil) throws -> Data {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["openssl"] + arguments
+        let output = Pipe()
+        let feed = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        process.standardInput = feed
+        try process.run()
+        if let input { try feed.fileHandleForWriting.write(contentsOf: input) }
+        try feed.fileHandleForWriting.close()
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0, "openssl \(arguments.joined(separator: " "))")
+        return data
+    }
+
+    private func folder() throws -> URL {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "fleetpass-keys-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        return folder
+    }
+
+    @Test func `OpenSSL and we accept each other's keys and signatures`() async throws {
+        let folder = try self.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let pem = try self.openSSL(["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"])
+        let keyFile = folder.appending(path: "key.pem")
+        try pem.write(to: keyFile)
+        let key = try ServiceAccountKey(
+            pem: String(decoding: pem, as: UTF8.self).replacingOccurrences(of: "\n", with: "\r\n"),
+            account: "driver@acme", keyID: "k1")
+        let token = try await TokenMinter(signer: LocalSigner(key)).mint(
+            TokenType.driver(VehicleID(checking: "veh-3")).claims, at: Date())
+        let jws = try CompactJWS(token.token.compactSerialization)
+        let (signature, message) = (folder.appending(path: "sig"), folder.appending(path: "msg"))
+        try Data(jws.signature).write(to: signature)
+        try Data(jws.signingInput).write(to: message)
+        _ = try self.openSSL(
+            ["dgst", "-sha256", "-prverify", keyFile.path(), "-signature", signature.path(), message.path()])
+
+        let publicPEM = try self.openSSL(["pkey", "-in", keyFile.path(), "-pubout"])
+        let certificate = try self.openSSL(
+            ["req", "-x509", "-key", keyFile.path(), "-subj", "/CN=driver@acme", "-days", "1"])
+        for text in [publicPEM, certificate] {
+            let read = try TrustedKeySet.read(text, named: "k1")
+            #expect(read.first?.isValidSignature(jws.signature, for: jws.signingInput) == true)
+        }
+        let google = JSONValue.object(["k1": .string(String(decoding: certificate, as: UTF8.self))]).serialized
+        #expect(try TrustedKeySet.read(Data(google), named: "x509").map(\.id) == ["k1"])
+        let pkcs1 = try self.openSSL(["rsa", "-in", keyFile.path(), "-traditional"])
+        #expect(throws: Never.self) {
+            try ServiceAccountKey(pem: String(decoding: pkcs1, as: UTF8.self), account: "a", keyID: "k")
+        }
+    }
+
+    @Test func `weak and foreign keys are refused`() throws {
+        let weak = try self.openSSL(["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:1024"])
+        let elliptic = try self.openSSL(["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"])
+        for pem in [weak, elliptic, Data("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----".utf8)] {
+            let error = #expect(throws: SigningError.self) {
+                try ServiceAccountKey(pem: String(decoding: pem, as: UTF8.self), account: "a", keyID: "k")
+            }
+            #expect(error?.code == .invalidKey)
+        }
+    }
+
+    @Test func `a key file survives writing and reading, and shows no key`() throws {
+        let key = try TestKeys.driver.get()
+        let read = try ServiceAccountKey(json: key.keyFile)
+        #expect(read.account == key.account && read.keyID == key.keyID && read.projectID == "acme")
+        var dumped = ""
+        dump(key, to: &dumped)
+        for text in ["\(key)", String(reflecting: key), dumped] { #expect(!text.contains("PRIVATE")) }
+    }
+
+    @Test(arguments: [
+        ("not json", "not JSON"), ("{}", "\"type\""), (#"{"type":"authorized_user"}"#, "service_account"),
+        (#"{"type":"service_account"}"#, "\"private_key\""),
+        (#"{"type":"service_account","private_key":"MARKED","client_email":"a","private_key_id":"k"}"#, "PEM"),
+        (#"{"type":"service_account","private_key":7}"#, "\"private_key\""),
+    ])
+    func `a broken key file is named by what is wrong with it`(json: String, wanted: String) {
+        let error = #expect(throws: SigningError.self) { try ServiceAccountKey(json: Data(json.utf8)) }
+        #expect(error?.message.contains(wanted) == true)
+        #expect(error?.description.contains("MARKED") == false)
+    }
+
+    @Test func `a key set survives writing and reading`() throws {
+        let keys = [try TestKeys.driver.get().publicKey(), try TestKeys.server.get().publicKey()]
+        let text = JWKS.write(keys)
+        #expect(try JWKS.read(text).map(\.id) == keys.map(\.id))
+        #expect(JWKS.write(try JWKS.read(text)) == text)
+    }
+
+    @Test func `keys that are not for RS256 signatures are left out, broken ones are errors`() throws {
+        func set(_ change: (inout [String: JSONValue]) -> Void) throws -> [UInt8] {
+            let text = JWKS.write([try TestKeys.driver.get().publicKey()])
+            var key = try JSONValue(parsing: text).object?["keys"]?.array?.first?.object ?? [:]
+            change(&key)
+            return JSONValue.object(["keys": .array([.object(key)])]).serialized
+        }
+        for (member, value) in [
+            ("use", JSONValue.string("enc")), ("alg", .string("RS512")), ("kty", .string("EC")),
+            ("key_ops", .array([.string("encrypt")])),
+        ] {
+            #expect(try JWKS.read(set { $0[member] = value }).isEmpty, "\(member)")
+        }
+        for (member, value) in [("kid", JSONValue?.none), ("n", .string("AAAA")), ("n", nil), ("e", .string("AA"))] {
+            #expect(throws: SigningError.self, "\(member)") { try JWKS.read(set { $0[member] = value }) }
+        }
+        #expect(throws: SigningError.self) { try JWKS.read(Array(#"{"keys":{}}"#.utf8)) }
+    }
+}

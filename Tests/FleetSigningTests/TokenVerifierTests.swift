@@ -1,0 +1,109 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+import FleetTokens
+import Foundation
+import Testing
+
+@testable import FleetSigning
+
+@Suite struct TokenVerifierTests {
+    static let now = Date(timeIntervalSince1970: 1_767_225_600)
+
+    private func token(_ vehicle: String = "veh-3") async throws -> String {
+        let minter = TokenMinter(signer: try LocalSigner(TestKeys.driver.get()))
+        return try await minter.mint(TokenType.driver(VehicleID(checking: vehicle)).claims, at: Self.now)
+            .token.compactSerialization
+    }
+
+    private func reason(_ verifier: TokenVerifier, _ token: String, at now: Date = now) -> TokenRefusal.Reason? {
+        do throws(TokenRefusal) {
+            _ = try verifier.verify(token, at: now)
+            return nil
+        } catch {
+            return error.reason
+        }
+    }
+
+    @Test func `any changed bit is refused`() async throws {
+        let verifier = TokenVerifier(keys: try TestKeys.trusted())
+        let token = try await self.token()
+        #expect(self.reason(verifier, token) == nil)
+        for index in stride(from: 0, to: token.utf8.count, by: 7) {
+            var bytes = Array(token.utf8)
+            bytes[index] = bytes[index] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+            let changed = String(decoding: bytes, as: UTF8.self)
+            guard changed != token else { continue }
+            #expect(self.reason(verifier, changed) != nil, "byte \(index)")
+        }
+    }
+
+    @Test func `a remembered token is refused from the second it expires`() async throws {
+        let verifier = TokenVerifier(keys: try TestKeys.trusted())
+        let token = try await self.token()
+        #expect(self.reason(verifier, token) == nil)
+        #expect(self.reason(verifier, token, at: Self.now.addingTimeInterval(3299)) == nil)
+        #expect(self.reason(verifier, token, at: Self.now.addingTimeInterval(3300)) == .tokenExpired)
+    }
+
+    @Test func `a remembered token is forgotten when its key is withdrawn`() async throws {
+        let verifier = TokenVerifier(keys: try TestKeys.trusted())
+        let token = try await self.token()
+        #expect(self.reason(verifier, token) == nil)
+        verifier.replaceKeys(TrustedKeySet([try TestKeys.server.get().publicKey()]))
+        #expect(self.reason(verifier, token) == .keyUnknown)
+    }
+
+    @Test func `the memory of verified tokens is bounded and keeps what is used`() throws {
+        let claims = TokenClaims(account: "a", issuedAt: 0, expiresAt: 3600, authorization: nil)
+        let token = try Self.examined(claims)
+        var cache = VerificationCache(capacity: 100)
+        let digests = (0..<1000).map { Self.digest($0) }
+        for digest in digests {
+            cache.insert(token, for: digest)
+            #expect(cache.token(for: digests[0]) != nil, "the entry that is always used stays")
+            #expect(cache.count <= 100)
+        }
+        #expect(cache.token(for: digests[500]) == nil)
+        #expect(cache.token(for: digests[999]) != nil)
+        cache.removeAll()
+        #expect(cache.count == 0)
+    }
+
+    @Test func `many threads verify and replace keys without harm`() async throws {
+        let verifier = TokenVerifier(keys: try TestKeys.trusted(), cacheCapacity: 8)
+        let tokens = try await [self.token("a"), self.token("b"), self.token("c")]
+        let keys = try TestKeys.trusted()
+        await withTaskGroup(of: Void.self) { group in
+            for round in 0..<200 {
+                group.addTask {
+                    if round.isMultiple(of: 10) { verifier.replaceKeys(keys) }
+                    #expect(self.reason(verifier, tokens[round % 3]) == nil)
+                }
+            }
+        }
+    }
+
+    private static func digest(_ number: Int) -> SHA256Digest {
+        SHA256.hash(data: withUnsafeBytes(of: number) { Data($0) })
+    }
+
+    private static func examined(_ claims: TokenClaims) throws -> ExaminedToken {
+        struct Key: TokenKey {
+            let id = "k"
+            let account: TrustedAccount? = nil
+            func isValidSignature(_ signature: [UInt8], for message: [UInt8]) -> Bool { true }
+        }
+        struct Keys: TokenKeys {
+            func keys(withID id: String) -> [any TokenKey] { [Key()] }
+            func keys(ofAccount email: String) -> [any TokenKey] { [] }
+        }
+        func part(_ bytes: some Collection<UInt8>) -> String {
+            String(decoding: Base64URL.encode(bytes), as: UTF8.self)
+        }
+        let compact = "\(part(#"{"alg":"RS256","kid":"k"}"#.utf8)).\(part(claims.payload)).AAAA"
+        return try TokenExaminer().examine(compact, keys: Keys(), now: Date(timeIntervalSince1970: 300))
+    }
+}

@@ -1,0 +1,218 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+import Foundation
+import Testing
+
+/// The permission matrix as the specification prints it, beside the table that decides.
+///
+/// The rows are written out by hand from the published tables and scripts; nothing here is derived from the rules.
+@Suite struct AccessMatrixTests {
+    struct Row: Sendable {
+        let method: FleetMethod
+        let fields: [String]
+        /// One letter for each column: `y` allowed, `n` denied.
+        let cells: String
+
+        init(_ method: FleetMethod, _ fields: [String], _ cells: String) {
+            self.method = method
+            self.fields = fields
+            self.cells = cells
+        }
+
+        init(_ method: FleetMethod, _ cells: String) {
+            self.init(method, [], cells)
+        }
+    }
+
+    /// Columns: consumer, driver, server, fleet reader; each token names exactly what the request addresses.
+    static let onDemand: [Row] = [
+        Row(.createVehicle, "nnyn"),
+        Row(.getVehicle, "nyyy"),
+        Row(.updateVehicle, ["last_location"], "nyyn"),
+        Row(.updateVehicle, ["vehicle_state", "lastLocation", "deviceSettings"], "nyyn"),
+        Row(.updateVehicle, ["vehicle_state"], "nyyn"),
+        Row(.updateVehicle, ["current_route_segment", "eta_to_first_waypoint"], "nyyn"),
+        Row(.updateVehicle, ["last_location.supplemental_location"], "nyyn"),
+        Row(.updateVehicle, ["maximum_capacity"], "nnyn"),
+        Row(.updateVehicle, ["last_location", "attributes"], "nnyn"),
+        Row(.updateVehicle, ["no_such_field"], "nnyn"),
+        Row(.updateVehicleAttributes, "nnyn"),
+        Row(.deleteVehicle, "nnyn"),
+        Row(.listVehicles, "nnyy"),
+        Row(.searchVehicles, "ynyy"),
+        Row(.createTrip, "nnyn"),
+        Row(.getTrip, "yyyy"),
+        Row(.updateTrip, ["dropoff_point"], "nyyn"),
+        Row(.updateTrip, ["trip_status"], "nnyn"),
+        Row(.updateTrip, ["tripStatus", "vehicleId"], "nnyn"),
+        Row(.searchTrips, "nyyy"),
+        Row(.deleteTrip, "nnyn"),
+        Row(.reportBillableTrip, "nnyn"),
+    ]
+
+    /// Columns: consumer by tracking id, consumer by task, untrusted driver, trusted driver (vehicle and task),
+    /// delivery fleet reader, delivery server, fleet reader.
+    static let scheduled: [Row] = [
+        Row(.createDeliveryVehicle, "nnnynyn"),
+        Row(.getDeliveryVehicle, "nnyyyyy"),
+        Row(.updateDeliveryVehicle, ["last_location"], "nnyynyn"),
+        Row(.updateDeliveryVehicle, ["remaining_vehicle_journey_segments"], "nnnynyn"),
+        Row(.updateDeliveryVehicle, ["last_location", "remainingVehicleJourneySegments"], "nnnynyn"),
+        Row(.updateDeliveryVehicle, ["attributes"], "nnnynyn"),
+        Row(.listDeliveryVehicles, "nnnnyyy"),
+        Row(.deleteDeliveryVehicle, "nnnnnyn"),
+        Row(.createTask, "nnnynyn"),
+        Row(.batchCreateTasks, "nnnnnnn"),
+        Row(.getTask, "nnnnyyy"),
+        Row(.updateTask, ["task_outcome"], "nnnynyn"),
+        Row(.listTasks, "nnnnyyy"),
+        Row(.deleteTask, "nnnnnyn"),
+        Row(.getTaskTrackingInfo, "ynnnyyy"),
+    ]
+
+    private static func isAllowed(_ request: AccessRequest, _ type: TokenType) throws -> Bool {
+        let account = TrustedAccount(email: "signer@acme", role: type.role, provider: request.provider)
+        var claims = TokenClaims(account: account.email, issuedAt: 0, expiresAt: 3600, authorization: nil)
+        claims.authorization = try type.claims
+        return try Self.isAllowed(request, claims, account)
+    }
+
+    private static func isAllowed(
+        _ request: AccessRequest, _ claims: TokenClaims, _ account: TrustedAccount
+    ) throws -> Bool {
+        do throws(TokenRefusal) {
+            try request.authorize(try ExaminedTokens.token(claims: claims, account: account))
+            return true
+        } catch {
+            #expect(error.status == .permissionDenied)
+            return false
+        }
+    }
+
+    private func check(_ row: Row, types: [TokenType], request: AccessRequest) throws {
+        for (type, cell) in zip(types, row.cells) {
+            #expect(
+                try Self.isAllowed(request, type) == (cell == "y"), "\(row.method.name) \(row.fields) with \(type)")
+        }
+        #expect(types.count == row.cells.count)
+    }
+
+    @Test func `every on-demand cell is as published`() throws {
+        let provider = try ProviderID(checking: "acme")
+        let vehicle = try VehicleID(checking: "veh-3")
+        let trip = try TripID(checking: "trip-7")
+        for row in Self.onDemand {
+            let request = AccessRequest(
+                method: row.method, provider: provider, vehicle: vehicle, trip: trip, vehicleOfTrip: vehicle,
+                maskedFields: row.fields
+            )
+            try self.check(row, types: [.consumer(trip), .driver(vehicle), .server, .fleetReader], request: request)
+        }
+    }
+
+    @Test func `every scheduled cell is as published`() throws {
+        let provider = try ProviderID(checking: "acme")
+        let van = try DeliveryVehicleID(checking: "dv-12")
+        let task = try TaskID(checking: "task-21")
+        let tracking = try TrackingID(checking: "shp-881")
+        for row in Self.scheduled {
+            let request = AccessRequest(
+                method: row.method, provider: provider, deliveryVehicle: van, tasks: [task], tracking: tracking,
+                maskedFields: row.fields
+            )
+            let types: [TokenType] = [
+                .deliveryConsumer(tracking), .deliveryConsumerTask(task), .deliveryUntrustedDriver(van),
+                .deliveryTrustedDriver(van, task: task), .deliveryFleetReader, .deliveryServer, .fleetReader,
+            ]
+            try self.check(row, types: types, request: request)
+        }
+    }
+
+    @Test func `a token for something else is denied wherever an id is compared`() throws {
+        let provider = try ProviderID(checking: "acme")
+        let other = AccessRequest(
+            method: .getVehicle, provider: provider, vehicle: VehicleID("x"), trip: TripID("x"),
+            vehicleOfTrip: VehicleID("x"), deliveryVehicle: DeliveryVehicleID("x"), tasks: [try TaskID(checking: "x")],
+            tracking: TrackingID("x")
+        )
+        let narrow: [TokenType] = [
+            .consumer(try TripID(checking: "trip-7")), .driver(try VehicleID(checking: "veh-3")),
+            .deliveryConsumer(try TrackingID(checking: "shp-881")),
+            .deliveryUntrustedDriver(try DeliveryVehicleID(checking: "dv-12")),
+            .deliveryTrustedDriver(try DeliveryVehicleID(checking: "dv-12"), task: TaskID("task-21")),
+        ]
+        for method in FleetMethod.allCases {
+            var request = other
+            request.method = method
+            for type in narrow { #expect(try !Self.isAllowed(request, type), "\(method.name) with \(type)") }
+        }
+    }
+
+    @Test func `a driver reaches a trip only through the vehicle it is assigned to`() throws {
+        var request = AccessRequest(
+            method: .getTrip, provider: try ProviderID(checking: "acme"), trip: TripID("trip-7"))
+        let driver = TokenType.driver(try VehicleID(checking: "veh-3"))
+        #expect(try !Self.isAllowed(request, driver))
+        request.vehicleOfTrip = VehicleID("other")
+        #expect(try !Self.isAllowed(request, driver))
+        request.vehicleOfTrip = VehicleID("veh-3")
+        #expect(try Self.isAllowed(request, driver))
+    }
+
+    @Test func `a batch needs a token that lists every task`() throws {
+        let tasks = try ["a", "b"].map { try TaskID(checking: $0) }
+        let request = AccessRequest(
+            method: .batchCreateTasks, provider: try ProviderID(checking: "acme"), tasks: tasks)
+        #expect(try Self.isAllowed(request, .batchTaskCreation(.any)))
+        #expect(try Self.isAllowed(request, .batchTaskCreation(.only(tasks))))
+        #expect(try !Self.isAllowed(request, .batchTaskCreation(.only([tasks[0]]))))
+    }
+
+    @Test func `an admin account needs no claims, any other does`() throws {
+        let provider = try ProviderID(checking: "acme")
+        let request = AccessRequest(
+            method: .updateVehicle, provider: provider, vehicle: VehicleID("veh-3"), maskedFields: ["attributes"])
+        let scheduled = AccessRequest(method: .getTask, provider: provider, tasks: [try TaskID(checking: "t")])
+        for role in Role.known {
+            let account = TrustedAccount(email: "signer@acme", role: role, provider: provider)
+            let claims = TokenClaims(account: account.email, issuedAt: 0, expiresAt: 3600, authorization: nil)
+            #expect(try Self.isAllowed(request, claims, account) == (role == .onDemandAdmin), "\(role)")
+            #expect(try Self.isAllowed(scheduled, claims, account) == (role == .deliveryAdmin), "\(role)")
+        }
+    }
+
+    @Test func `an account of another provider is denied everything`() throws {
+        let account = TrustedAccount(email: "signer@rival", role: .server, provider: ProviderID("rival"))
+        let claims = TokenClaims(
+            account: account.email, issuedAt: 0, expiresAt: 3600, authorization: try TokenType.server.claims)
+        for method in FleetMethod.allCases {
+            let request = AccessRequest(
+                method: method, provider: try ProviderID(checking: "acme"), vehicle: VehicleID("v"), trip: TripID("t"))
+            #expect(try !Self.isAllowed(request, claims, account))
+        }
+    }
+
+    @Test func `every method has a row, and every permission of a row is granted to some role`() {
+        let granted = Role.known.reduce(into: Set<Permission>()) { $0.formUnion($1.permissions) }
+        for method in FleetMethod.allCases {
+            let rows = AccessRule.matrix.filter { $0.method == method }
+            #expect(!rows.isEmpty, "\(method.name)")
+            for row in rows { #expect(row.permissions.isSubset(of: granted)) }
+        }
+    }
+}
+
+/// Makes verified tokens the only way there is: by examining one.
+enum ExaminedTokens {
+    static func token(claims: TokenClaims, account: TrustedAccount) throws(TokenRefusal) -> ExaminedToken {
+        func part(_ bytes: some Collection<UInt8>) -> String {
+            String(decoding: Base64URL.encode(bytes), as: UTF8.self)
+        }
+        let compact = "\(part(#"{"alg":"RS256","kid":"k"}"#.utf8)).\(part(claims.payload)).\(part([1]))"
+        let keys = FakeKeys(list: [FakeKey(id: "k", account: account, byte: 1)])
+        return try TokenExaminer().examine(compact, keys: keys, now: .init(timeIntervalSince1970: 300))
+    }
+}

@@ -1,0 +1,65 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+import Foundation
+import Testing
+
+@Suite struct FleetIDTests {
+    @Test(arguments: [
+        "veh-3", "a", String(repeating: "x", count: 64), "Fahrzeug Ä", "車両-12", "a*b", "...", "vehicle@depot+1",
+    ])
+    func `ids that the service takes are kept as they are`(text: String) throws {
+        #expect(try VehicleID(checking: text).value == text)
+    }
+
+    @Test(arguments: [
+        ("", "is empty"), ("*", "wildcard"), (".", "relative"), ("..", "relative"), ("a/b", "\"/\""), ("a:b", "\":\""),
+        ("a?b", "\"?\""), ("a,b", "\",\""), ("a#b", "\"#\""), ("a\nb", "U+A"), ("a\u{85}b", "U+85"),
+        (String(repeating: "x", count: 65), "longer than 64"),
+        (String(repeating: "é", count: 100_000), "longer than 64"),
+    ])
+    func `ids that the service refuses are refused with the reason`(text: String, reason: String) {
+        let error = #expect(throws: TokenError.self) { try TripID(checking: text) }
+        #expect(error?.code == .invalidIdentifier)
+        #expect(error?.message.contains(reason) == true)
+        #expect(error?.message.contains("trip id") == true)
+    }
+
+    @Test func `two spellings of one text are one id`() throws {
+        let composed = try TaskID(checking: "caf\u{E9}")
+        let decomposed = try TaskID(checking: "cafe\u{301}")
+        #expect(composed == decomposed)
+        #expect(Array(decomposed.value.unicodeScalars) == Array("caf\u{E9}".unicodeScalars))
+    }
+
+    @Test func `length is counted in scalars after normalisation`() throws {
+        // 64 composed letters arrive as 128 scalars.
+        let id = try VehicleID(checking: String(repeating: "e\u{301}", count: 64))
+        #expect(id.value.unicodeScalars.count == 64)
+    }
+
+    @Test func `no JSON text decodes to a wildcard`() {
+        #expect(throws: TokenError.self) { try JSONDecoder().decode(VehicleID.self, from: Data(#""*""#.utf8)) }
+        #expect(throws: TokenError.self) { try JSONDecoder().decode(VehicleID.self, from: Data(#""\u002a""#.utf8)) }
+    }
+}
+
+@Suite struct ResourceNameTests {
+    @Test(arguments: [
+        "providers/acme", "providers/acme/vehicles/v", "providers/acme/trips/t", "providers/acme/billableTrips/t",
+        "providers/acme/deliveryVehicles/d", "providers/acme/tasks/k", "providers/acme/taskTrackingInfo/s",
+    ])
+    func `a name reads and writes the same`(name: String) throws {
+        #expect(try ResourceName(checking: name).description == name)
+    }
+
+    @Test(arguments: [
+        "", "providers", "providers/", "provider/acme/trips/t", "providers/acme/trips", "providers/acme/trips/",
+        "providers/acme/trips/*", "providers/acme/cars/c", "providers/acme/trips/t/x", "/providers/acme/trips/t",
+    ])
+    func `a wrong name is an error`(name: String) {
+        #expect(throws: TokenError.self) { try ResourceName(checking: name) }
+    }
+}

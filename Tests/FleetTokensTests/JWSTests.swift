@@ -1,0 +1,143 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+import Foundation
+import Testing
+
+@testable import struct FleetTokens.JSONReader
+@testable import enum FleetTokens.SHA256
+
+@Suite struct JSONValueTests {
+    @Test(arguments: [
+        #"{"a":1,"a":2}"#, #"{"a":1,"\u0061":2}"#, #"{"a":1} x"#, #"{"a":01}"#, #"{"a":+1}"#, #"{"a":.5}"#,
+        #"{"a":1.}"#,
+        #"{"a":1e}"#, #"{a:1}"#, #"{"a":1,}"#, #"[1,]"#, #"["\x"]"#, #"["\ud800"]"#, #"["\ud800\u0041"]"#,
+        #"["\u12g4"]"#,
+        "[\"\u{1}\"]", "", "{", "[", "\"", "tru", "nul", "-", "{\"a\"", "{\"a\":", #"{"a":1"#, "NaN", "Infinity", "'a'",
+    ])
+    func `a text that is not strict JSON is an error`(text: String) {
+        let error = #expect(throws: TokenError.self) { try JSONValue(parsing: text.utf8) }
+        #expect(error?.code == .invalidJSON)
+    }
+
+    @Test func `bytes that are not UTF-8 are an error`() {
+        let overlongSlash: [UInt8] = [0x5B, 0x22, 0xC0, 0xAF, 0x22, 0x5D]
+        #expect(throws: TokenError.self) { try JSONValue(parsing: overlongSlash) }
+    }
+
+    @Test func `deep nesting is refused without exhausting the stack`() {
+        let bomb = String(repeating: "[", count: 1_000_000)
+        #expect(throws: TokenError.self) { try JSONValue(parsing: bomb.utf8) }
+        let fits = String(repeating: "[", count: 16) + String(repeating: "]", count: 16)
+        #expect(throws: Never.self) { try JSONValue(parsing: fits.utf8) }
+    }
+
+    @Test func `numbers beyond every integer are read, not trapped on`() throws {
+        #expect(try JSONValue(parsing: "1e300".utf8) == .double(1e300))
+        #expect(try JSONValue(parsing: "1e999".utf8) == .double(.infinity))
+        #expect(try JSONValue(parsing: "9223372036854775808".utf8) == .double(9_223_372_036_854_775_808))
+        #expect(try JSONValue(parsing: "-9223372036854775808".utf8) == .integer(.min))
+    }
+
+    @Test func `writing sorts keys, keeps slashes and escapes what must be`() throws {
+        let text = #"{"b":["/",null,true,-1],"a":"\"\\\n\u0001é😀"}"#
+        let value = try JSONValue(parsing: text.utf8)
+        #expect(String(decoding: value.serialized, as: UTF8.self) == #"{"a":"\"\\\n\u0001é😀","b":["/",null,true,-1]}"#)
+        #expect(try JSONValue(parsing: value.serialized) == value)
+    }
+
+    @Test func `Foundation reads what is written`() throws {
+        let value = try JSONValue(parsing: #"{"x":"\ud83d\ude00\/","y":[1,2.5,{"z":false}]}"#.utf8)
+        let object = try JSONSerialization.jsonObject(with: Data(value.serialized)) as? [String: Any]
+        #expect(object?["x"] as? String == "😀/")
+    }
+}
+
+@Suite struct Base64URLTests {
+    @Test func `encoding and decoding agree for every length`() {
+        for length in 0..<70 {
+            let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ length) }
+            let text = Base64URL.encode(bytes)
+            let foundation = Data(bytes).base64EncodedString().replacingOccurrences(of: "+", with: "-")
+                .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
+            #expect(String(decoding: text, as: UTF8.self) == foundation)
+            #expect(Base64URL.decode(text) == bytes)
+        }
+    }
+
+    @Test(arguments: ["A", "AAAAA", "AB==", "AB=", "A B", "A\n", "A+", "A/", "é", "AB", "AAB", "A?"])
+    func `padding, foreign characters and loose bits are refused`(text: String) {
+        #expect(Base64URL.decode(text.utf8) == nil)
+    }
+}
+
+@Suite struct SHA256Tests {
+    @Test func `digests agree with the standard's examples`() {
+        func hex(_ text: String) -> String { SHA256.hash(text.utf8).map { String(format: "%02x", $0) }.joined() }
+        #expect(hex("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+        #expect(hex("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+        #expect(
+            hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")
+                == "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1")
+        #expect(
+            hex(String(repeating: "a", count: 1_000_000))
+                == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0")
+    }
+}
+
+@Suite struct FleetTokenTests {
+    @Test func `a token shows its fingerprint and nothing else`() {
+        let token = FleetToken("MARKED.SECRET.TOKEN")
+        var dumped = ""
+        dump(token, to: &dumped)
+        for text in ["\(token)", String(reflecting: token), dumped, "\(Optional(token) as Any)", "\([token])"] {
+            #expect(!text.contains("MARKED"))
+            #expect(text.contains(token.fingerprint))
+        }
+        #expect(token.fingerprint.count == 16)
+        #expect(token.authorizationHeader == "Bearer MARKED.SECRET.TOKEN")
+    }
+}
+
+@Suite struct CompactJWSTests {
+    static func token(header: String, payload: String = "{}", signature: String = "AAAA") -> String {
+        func part(_ text: String) -> String { String(decoding: Base64URL.encode(text.utf8), as: UTF8.self) }
+        return "\(part(header)).\(part(payload)).\(signature)"
+    }
+
+    @Test func `a well-formed token is taken apart`() throws {
+        let token = Self.token(header: #"{"alg":"RS256","typ":"JWT","kid":"k1"}"#, payload: #"{"iss":"a"}"#)
+        let jws = try CompactJWS(token)
+        #expect(jws.keyID == "k1")
+        #expect(String(decoding: jws.payload, as: UTF8.self) == #"{"iss":"a"}"#)
+        #expect(String(decoding: jws.signingInput, as: UTF8.self) == token.dropLast(5))
+        #expect(jws.signature == [0, 0, 0])
+    }
+
+    static let refused: [(String, TokenRefusal.Reason)] = [
+        ("", .tokenMalformed), ("a", .tokenMalformed), ("a.b", .tokenMalformed), ("a.b.c.d", .tokenMalformed),
+        ("..", .tokenMalformed), ("e30.e30.", .algorithmNotAllowed), ("e30.e30.AB", .tokenMalformed),
+        ("e30=.e30.AAAA", .tokenMalformed), (String(repeating: "a", count: 10_000_000), .tokenTooLarge),
+        (String(repeating: ".", count: 10_000), .tokenMalformed),
+        (token(header: "[]"), .tokenMalformed), (token(header: #"{"alg":"RS256","alg":"none"}"#), .tokenMalformed),
+        (token(header: "{}"), .algorithmNotAllowed), (token(header: #"{"alg":"none"}"#), .algorithmNotAllowed),
+        (token(header: #"{"alg":"HS256"}"#), .algorithmNotAllowed),
+        (token(header: #"{"alg":"rs256"}"#), .algorithmNotAllowed),
+        (token(header: #"{"alg":1e300}"#), .algorithmNotAllowed),
+        (token(header: #"{"alg":"RS256","typ":"at+jwt"}"#), .tokenMalformed),
+        (token(header: #"{"alg":"RS256","crit":[]}"#), .criticalHeader),
+        (token(header: #"{"alg":"RS256","crit":["exp"]}"#), .criticalHeader),
+        (token(header: #"{"alg":"RS256","kid":7}"#), .tokenMalformed),
+        (token(header: #"{"alg":"RS256","kid":""}"#), .tokenMalformed),
+    ]
+
+    @Test func `malformed and foreign tokens are refused with their reason`() {
+        for (token, reason) in Self.refused {
+            let refusal = #expect(throws: TokenRefusal.self) { try CompactJWS(token) }
+            #expect(refusal?.reason == reason, "\(token.prefix(60))")
+            #expect(refusal?.status == .unauthenticated)
+        }
+    }
+}

@@ -1,0 +1,223 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+import Foundation
+import Testing
+
+/// Checks signatures by a rule that tests can bend: the signature is the key's own byte.
+struct FakeKey: TokenKey {
+    let id: String
+    let account: TrustedAccount?
+    let byte: UInt8
+
+    func isValidSignature(_ signature: [UInt8], for message: [UInt8]) -> Bool { signature == [self.byte] }
+}
+
+struct FakeKeys: TokenKeys {
+    var list: [FakeKey]
+
+    func keys(withID id: String) -> [any TokenKey] { self.list.filter { $0.id == id } }
+    func keys(ofAccount email: String) -> [any TokenKey] { self.list.filter { $0.account?.email == email } }
+}
+
+@Suite struct TokenExaminerTests {
+    static let now = Date(timeIntervalSince1970: 1_767_225_600)
+    static let driver = TrustedAccount(
+        email: "driver@acme.iam.gserviceaccount.com", role: .driver, provider: ProviderID("acme"))
+    static let keys = FakeKeys(list: [FakeKey(id: "k1", account: driver, byte: 1)])
+
+    static func token(
+        header: String = #"{"alg":"RS256","kid":"k1","typ":"JWT"}"#, signedBy byte: UInt8 = 1,
+        _ change: (inout [String: JSONValue]) -> Void = { _ in }
+    ) -> String {
+        var payload: [String: JSONValue] = [
+            "iss": .string(driver.email), "sub": .string(driver.email), "aud": .string(TokenClaims.audience),
+            "iat": .integer(1_767_225_300), "exp": .integer(1_767_228_900),
+            "authorization": .object(["vehicleid": .string("veh-3")]),
+        ]
+        change(&payload)
+        func part(_ bytes: some Collection<UInt8>) -> String {
+            String(decoding: Base64URL.encode(bytes), as: UTF8.self)
+        }
+        return "\(part(header.utf8)).\(part(JSONValue.object(payload).serialized)).\(part([byte]))"
+    }
+
+    static func refusal(
+        of token: String, keys: FakeKeys = keys, at now: Date = now
+    ) -> TokenRefusal? {
+        do throws(TokenRefusal) {
+            _ = try TokenExaminer().examine(token, keys: keys, now: now)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func `a good token tells claims, account and key`() throws {
+        let examined = try TokenExaminer().examine(Self.token(), keys: Self.keys, now: Self.now)
+        #expect(examined.account == Self.driver)
+        #expect(examined.keyID == "k1")
+        #expect(examined.claims.authorization?.vehicle == VehicleID("veh-3").map { .only($0) })
+    }
+
+    static let changes: [(String, TokenRefusal.Reason, @Sendable (inout [String: JSONValue]) -> Void)] = [
+        ("no iss", .tokenMalformed, { $0["iss"] = nil }),
+        ("iss not text", .tokenMalformed, { $0["iss"] = .integer(1) }),
+        ("other sub", .issuerMismatch, { $0["sub"] = .string("other@acme") }),
+        (
+            "another account's iss", .issuerMismatch,
+            {
+                $0["iss"] = .string("other@acme")
+                $0["sub"] = .string("other@acme")
+            }
+        ),
+        ("aud without slash", .audienceMismatch, { $0["aud"] = .string("https://fleetengine.googleapis.com") }),
+        ("aud empty array", .tokenMalformed, { $0["aud"] = .array([]) }),
+        ("aud array", .tokenMalformed, { $0["aud"] = .array([.string(TokenClaims.audience)]) }),
+        ("iat missing", .tokenMalformed, { $0["iat"] = nil }),
+        ("iat huge", .tokenMalformed, { $0["iat"] = .double(1e300) }),
+        ("iat fraction", .tokenMalformed, { $0["iat"] = .double(1_767_225_300.5) }),
+        ("exp beyond the calendar", .tokenMalformed, { $0["exp"] = .integer(.max) }),
+        ("iat before 1970", .tokenMalformed, { $0["iat"] = .integer(.min) }),
+        ("iat 601 s ahead", .tokenNotYetValid, { $0["iat"] = .integer(1_767_226_201) }),
+        ("iat too old", .tokenTooOld, { $0["iat"] = .integer(1_767_225_600 - 4201) }),
+        ("exp now", .tokenExpired, { $0["exp"] = .integer(1_767_225_600) }),
+        ("exp over an hour ahead", .tokenExpiresTooLate, { $0["exp"] = .integer(1_767_229_201) }),
+        ("authorization not an object", .claimsInvalid, { $0["authorization"] = .string("vehicleid") }),
+        (
+            "taskids with another", .claimsInvalid,
+            { $0["authorization"] = .object(["taskids": .array([.string("a")]), "taskid": .string("a")]) }
+        ),
+    ]
+
+    @Test func `each broken claim is refused with its own reason`() {
+        for (name, reason, change) in Self.changes {
+            let refusal = Self.refusal(of: Self.token(change))
+            #expect(refusal?.reason == reason, "\(name)")
+            #expect(refusal?.status == .unauthenticated, "\(name)")
+        }
+    }
+
+    @Test func `times at the edges are accepted`() {
+        #expect(Self.refusal(of: Self.token { $0["iat"] = .integer(1_767_226_200) }) == nil)
+        #expect(Self.refusal(of: Self.token { $0["exp"] = .integer(1_767_229_200) }) == nil)
+        #expect(Self.refusal(of: Self.token { $0["exp"] = .integer(1_767_225_601) }) == nil)
+    }
+
+    @Test func `a key checks its own account's tokens only`() {
+        let other = TrustedAccount(email: "server@acme", role: .server, provider: ProviderID("acme"))
+        let keys = FakeKeys(list: Self.keys.list + [FakeKey(id: "k2", account: other, byte: 2)])
+        let header = #"{"alg":"RS256","kid":"k2"}"#
+        #expect(Self.refusal(of: Self.token(header: header, signedBy: 2), keys: keys)?.reason == .issuerMismatch)
+        #expect(Self.refusal(of: Self.token(signedBy: 2), keys: keys)?.reason == .signatureInvalid)
+    }
+
+    @Test func `an unknown kid is refused, without trying other keys`() {
+        let header = #"{"alg":"RS256","kid":"nobody"}"#
+        #expect(Self.refusal(of: Self.token(header: header))?.reason == .keyUnknown)
+    }
+
+    @Test func `without kid only the issuer's keys are tried, at most three`() {
+        let header = #"{"alg":"RS256"}"#
+        #expect(Self.refusal(of: Self.token(header: header)) == nil)
+        let stranger = FakeKeys(list: [
+            FakeKey(id: "x", account: TrustedAccount(email: "stranger@evil"), byte: 1)
+        ])
+        #expect(Self.refusal(of: Self.token(header: header), keys: stranger)?.reason == .keyUnknown)
+        func rotated(at position: Int) -> FakeKeys {
+            FakeKeys(list: (0..<5).map { FakeKey(id: "r\($0)", account: Self.driver, byte: $0 == position ? 1 : 9) })
+        }
+        #expect(Self.refusal(of: Self.token(header: header), keys: rotated(at: 2)) == nil)
+        #expect(Self.refusal(of: Self.token(header: header), keys: rotated(at: 3))?.reason == .signatureInvalid)
+    }
+
+    @Test func `two accounts with one kid do not displace each other`() {
+        let other = TrustedAccount(email: "server@acme")
+        let keys = FakeKeys(list: [FakeKey(id: "k1", account: other, byte: 2)] + Self.keys.list)
+        #expect(Self.refusal(of: Self.token(), keys: keys) == nil)
+    }
+
+    @Test func `no refusal repeats any part of the token`() {
+        for (_, _, change) in Self.changes {
+            let token = Self.token(change)
+            let text = Self.refusal(of: token).map { "\($0)" } ?? ""
+            #expect(!text.isEmpty)
+            for part in token.split(separator: ".").dropLast() { #expect(!text.contains(part)) }
+        }
+    }
+}
+
+@Suite struct TokenExplanationTests {
+    private func explain(_ token: String, method: FleetMethod, resource: String) throws -> TokenExplanation {
+        TokenExaminer().explain(
+            token,
+            request: AccessRequest(method: method, resource: try ResourceName(checking: resource)),
+            keys: TokenExaminerTests.keys,
+            now: TokenExaminerTests.now
+        )
+    }
+
+    @Test func `an allowed call passes every check, each once and in order`() throws {
+        let explanation = try self.explain(
+            TokenExaminerTests.token(), method: .getVehicle, resource: "providers/acme/vehicles/veh-3")
+        #expect(explanation.refusal == nil)
+        #expect(explanation.checks.map(\.rule) == TokenRule.allCases)
+        for check in explanation.checks {
+            guard case .passed = check.outcome else {
+                Issue.record("\(check)")
+                continue
+            }
+        }
+    }
+
+    @Test func `all faults show at once, and the first is the one a verifier answers with`() throws {
+        let token = TokenExaminerTests.token(signedBy: 9) {
+            $0["aud"] = .string("https://example.com/")
+            $0["exp"] = .integer(1_767_225_000)
+        }
+        let explanation = try self.explain(token, method: .createTrip, resource: "providers/other/trips/t")
+        #expect(explanation.refusal == TokenExaminerTests.refusal(of: token))
+        let refused = explanation.checks.compactMap { check -> TokenRule? in
+            if case .refused = check.outcome { check.rule } else { nil }
+        }
+        #expect(refused.contains([.signature]))
+        #expect(refused.contains([.audience]) && refused.contains([.expiry]) && refused.contains([.coverage]))
+    }
+
+    @Test func `a verifier and an explanation agree on every broken token`() throws {
+        for (name, reason, change) in TokenExaminerTests.changes {
+            let explanation = try self.explain(
+                TokenExaminerTests.token(change), method: .getVehicle, resource: "providers/acme/vehicles/veh-3")
+            #expect(explanation.refusal?.reason == reason, "\(name)")
+        }
+        for (token, reason) in CompactJWSTests.refused {
+            let explanation = try self.explain(token, method: .getVehicle, resource: "providers/acme/vehicles/veh-3")
+            #expect(explanation.refusal?.reason == reason)
+        }
+    }
+
+    @Test func `a call that the token does not reach names the check`() throws {
+        let token = TokenExaminerTests.token()
+        let wanted: [(FleetMethod, String, TokenRefusal.Reason, TokenRule)] = [
+            (.getVehicle, "providers/acme/vehicles/other", .claimMismatch, .coverage),
+            (.getVehicle, "providers/rival/vehicles/veh-3", .providerMismatch, .provider),
+            (.createVehicle, "providers/acme/vehicles/veh-3", .roleLacksPermission, .permission),
+        ]
+        for (method, resource, reason, rule) in wanted {
+            let explanation = try self.explain(token, method: method, resource: resource)
+            #expect(explanation.refusal?.reason == reason)
+            let check = explanation.checks.first { $0.outcome == explanation.refusal.map { .refused($0) } }
+            #expect(check?.rule == rule)
+        }
+    }
+
+    @Test func `without keys the rest is still explained`() {
+        let explanation = TokenExaminer().explain(
+            TokenExaminerTests.token(), request: nil, keys: nil, now: TokenExaminerTests.now)
+        #expect(explanation.refusal == nil)
+        #expect(explanation.claims?.issuer == TokenExaminerTests.driver.email)
+        #expect(explanation.checks.first { $0.rule == .signature }?.outcome == .notReached("no keys were given"))
+    }
+}
