@@ -44,8 +44,9 @@ struct HTTPMatch {
             : "providers/\(provider)"
     }
 
-    /// Cuts a custom verb such as `:search` off the last segment. A colon before anything else is part of an id,
-    /// which is refused as an id.
+    /// Cuts a custom verb such as `:search` off the last segment.
+    ///
+    /// A colon before anything else is part of an id, which the engine refuses as an id.
     private static func cutAction(from segments: inout ArraySlice<Substring>) -> String {
         guard let last = segments.last, let colon = last.lastIndex(of: ":"),
             self.actions.contains(String(last[colon...]))

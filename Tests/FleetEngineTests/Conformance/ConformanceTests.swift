@@ -276,7 +276,9 @@ import Testing
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
-        #expect(words.count == 2)
-        #expect(words.first == words.last)
+        // JSON cannot spell the mask *, so REST refuses it in words of its own.
+        for (index, refusal) in Self.refusals.enumerated() where refusal.description != "the mask *" {
+            #expect(words[0][index] == words[1][index], "\(refusal)")
+        }
     }
 }

@@ -47,7 +47,9 @@ import Testing
                 (.text, "string"), (.text, "int32"), (.text, "double"), (.text, "google.protobuf.Timestamp"),
                 (.text, "google.protobuf.Duration"), (.text, "google.protobuf.Int32Value"):
                 break
-            case (.enumeration, _): #expect(contract.hasEnumeration(field.type), "\(place).\(name)")
+            case (.enumeration, _):
+                let isEnumeration = contract.hasEnumeration(field.type)
+                #expect(isEnumeration, "\(place).\(name)")
             case (.message(let inner), _):
                 try self.compare(inner, with: contract.message(field.type).fields, contract, at: "\(place).\(name)")
             default: Issue.record("\(place).\(name) of type \(field.type) is bound as \(bound.kind)")
@@ -64,8 +66,10 @@ struct WireContract: Decodable {
     }
     struct Message: Decodable {
         var fields: [String: Field]
+        fileprivate let messages: [String: Message]?
+        fileprivate let enums: [String: Enumeration]?
     }
-    private struct Enumeration: Decodable {}
+    fileprivate struct Enumeration: Decodable {}
     private struct RPC: Decodable {
         let request: String
     }
@@ -108,8 +112,11 @@ struct WireContract: Decodable {
 
     func hasEnumeration(_ name: String) -> Bool {
         self.files.values.contains { file in
-            name.hasPrefix(file.package + ".")
-                && file.enums?[String(name.dropFirst(file.package.count + 1))] != nil
+            guard name.hasPrefix(file.package + ".") else { return false }
+            var (messages, enums) = (Optional(file.messages), file.enums)
+            let path = name.dropFirst(file.package.count + 1).split(separator: ".").map(String.init)
+            for part in path.dropLast() { (messages, enums) = (messages?[part]?.messages, messages?[part]?.enums) }
+            return path.last.flatMap { enums?[$0] } != nil
         }
     }
 

@@ -1,0 +1,20 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import Logging
+
+extension Engine {
+    /// Makes an engine over a SQLite store, which outlives it and is closed after it.
+    ///
+    /// - Parameters:
+    ///   - store: The store.
+    ///   - verifier: What decides whether a token is good.
+    ///   - activity: What remembers the callers.
+    ///   - logger: Where failures of the engine's own are told.
+    public init(
+        store: SQLiteStore, verifier: any TokenVerifying, activity: EngineActivity = EngineActivity(), logger: Logger
+    ) {
+        self.init(store: store as any EngineStore, verifier: verifier, activity: activity, logger: logger)
+    }
+}
