@@ -100,12 +100,12 @@ struct MachineBench {
         return self.isWaiting(caller)
     }
 
-    /// Calls again and again until a fetch begins, and says how long that took.
+    /// Calls again and again until a fetch begins, for ten minutes at most, and says how long that took.
     mutating func waitForNextFetch() -> Duration {
         let count = self.started.count
         let start = self.now
         self.request()
-        while self.started.count == count {
+        while self.started.count == count, start.duration(to: self.now) < .seconds(600) {
             self.advance(.milliseconds(100))
             self.request()
         }

@@ -90,7 +90,8 @@ extension TokenCacheMachine {
             return [.resume([caller], .failure(error))]
         }
         self.uses += 1
-        var entry = self.entries[subject] ?? TokenCacheEntry()
+        // Taken out, so that adding to its many waiters does not copy them.
+        var entry = self.entries.removeValue(forKey: subject) ?? TokenCacheEntry()
         entry.lastUse = self.uses
         var callers: Set = [caller]
         if let flight = entry.flight, now >= flight.startedAt.advanced(by: self.configuration.fetchTimeout) {
