@@ -1,0 +1,149 @@
+# Fleetpass
+# Licence: see LICENSE in the project root.
+# SPDX-License-Identifier: Apache-2.0
+"""The vendor's Python client, aimed at a service on this machine with credentials of every kind."""
+
+import collections
+from dataclasses import dataclass
+
+import google.auth.jwt
+import grpc
+from google.maps import fleetengine_v1 as fleet
+from google.oauth2 import service_account
+
+from service import AUDIENCE
+
+PICKUP = {"latitude": 37.419646, "longitude": -122.073885}
+
+
+@dataclass
+class Clients:
+    vehicles: fleet.VehicleServiceClient
+    trips: fleet.TripServiceClient
+
+
+class _Call(
+    collections.namedtuple("_Call", ("method", "timeout", "metadata", "credentials", "wait_for_ready", "compression")),
+    grpc.ClientCallDetails,
+):
+    pass
+
+
+class _TokenInterceptor(grpc.UnaryUnaryClientInterceptor):
+    """Attaches one token to each call, as a hand-made client would."""
+
+    def __init__(self, token):
+        self._token = token
+
+    def intercept_unary_unary(self, continuation, details, request):
+        metadata = [*(details.metadata or []), ("authorization", f"Bearer {self._token}")]
+        return continuation(
+            _Call(details.method, details.timeout, metadata, details.credentials, details.wait_for_ready,
+                  details.compression),
+            request,
+        )
+
+
+def with_token(service, token):
+    """Clients that send one token over a plain channel, or none."""
+    channel = grpc.insecure_channel(service.grpc)
+    if token is not None:
+        channel = grpc.intercept_channel(channel, _TokenInterceptor(token))
+    return Clients(
+        fleet.VehicleServiceClient(transport=fleet.VehicleServiceClient.get_transport_class("grpc")(channel=channel)),
+        fleet.TripServiceClient(transport=fleet.TripServiceClient.get_transport_class("grpc")(channel=channel)),
+    )
+
+
+def with_credentials(service, credentials):
+    """Clients whose tokens come from google-auth, over a channel that counts as secure on this machine only."""
+
+    def transport(client):
+        return client.get_transport_class("grpc")(
+            host=service.grpc,
+            credentials=credentials,
+            ssl_channel_credentials=grpc.local_channel_credentials(grpc.LocalConnectionType.LOCAL_TCP),
+        )
+
+    return Clients(
+        fleet.VehicleServiceClient(transport=transport(fleet.VehicleServiceClient)),
+        fleet.TripServiceClient(transport=transport(fleet.TripServiceClient)),
+    )
+
+
+def by_mint(service, role, **ids):
+    return with_token(service, service.mint(role, **ids))
+
+
+def by_google_jwt(service, role, authorization):
+    return with_credentials(
+        service,
+        google.auth.jwt.Credentials.from_service_account_file(
+            str(service.key_file(role)), audience=AUDIENCE, additional_claims={"authorization": authorization}
+        ),
+    )
+
+
+def by_service_account(service, role):
+    """Application default credentials of a service account: a self-signed token without claims."""
+    return with_credentials(
+        service, service_account.Credentials.from_service_account_file(str(service.key_file(role)))
+    )
+
+
+def by_on_demand_jwt(service, role):
+    """Tokens whose audience is the service's own address, which is not Fleet Engine."""
+    return with_credentials(
+        service, google.auth.jwt.OnDemandCredentials.from_service_account_file(str(service.key_file(role)))
+    )
+
+
+def vehicle_message(service, vehicle):
+    """The vehicle of the published role scripts."""
+    return fleet.Vehicle(
+        name=f"providers/{service.provider}/vehicles/{vehicle}",
+        vehicle_state=fleet.VehicleState.ONLINE,
+        supported_trip_types=[fleet.TripType.EXCLUSIVE],
+        maximum_capacity=4,
+        vehicle_type=fleet.Vehicle.VehicleType(category=fleet.Vehicle.VehicleType.Category.AUTO),
+        last_location=fleet.VehicleLocation(
+            location={"latitude": 37.419645, "longitude": -122.073884},
+            heading={"value": 0},
+            altitude={"value": 0},
+            speed={"value": 30000},
+        ),
+    )
+
+
+def trip_message(service, trip):
+    """The trip of the published role scripts."""
+    return fleet.Trip(
+        name=f"providers/{service.provider}/trips/{trip}",
+        trip_type=fleet.TripType.EXCLUSIVE,
+        pickup_point=fleet.TerminalLocation(point=PICKUP),
+    )
+
+
+def search_request(service, trip=""):
+    """The search of the published role scripts."""
+    return fleet.SearchVehiclesRequest(
+        parent=f"providers/{service.provider}",
+        pickup_point=fleet.TerminalLocation(point=PICKUP),
+        pickup_radius_meters=400,
+        count=5,
+        minimum_capacity=1,
+        trip_types=[fleet.TripType.EXCLUSIVE],
+        vehicle_types=[fleet.Vehicle.VehicleType(category=fleet.Vehicle.VehicleType.Category.AUTO)],
+        order_by=fleet.SearchVehiclesRequest.VehicleMatchOrder.PICKUP_POINT_DISTANCE,
+        trip_id=trip,
+    )
+
+
+def vehicle_body():
+    """A vehicle for REST."""
+    return {
+        "vehicleState": "ONLINE",
+        "supportedTripTypes": ["EXCLUSIVE"],
+        "maximumCapacity": 4,
+        "vehicleType": {"category": "AUTO"},
+    }

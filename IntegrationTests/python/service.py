@@ -1,0 +1,104 @@
+# Fleetpass
+# Licence: see LICENSE in the project root.
+# SPDX-License-Identifier: Apache-2.0
+"""A running `fleetpass up`, and what the tests ask of the program."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import threading
+from pathlib import Path
+
+import requests
+
+PROGRAM = os.environ.get("FLEETPASS", "fleetpass")
+PROVIDER = "demo-fleet"
+AUDIENCE = "https://fleetengine.googleapis.com/"
+READY = re.compile(
+    r"^ready http=(?P<http>http://127\.0\.0\.1:\d+) grpc=(?P<grpc>127\.0\.0\.1:\d+) "
+    r"provider=(?P<provider>\S+) data=(?P<data>.+)$"
+)
+
+
+def run(*arguments, stdin=b"", timeout=60):
+    """Runs the program to its end. A crash is a failure in every test."""
+    result = subprocess.run(
+        [PROGRAM, *map(str, arguments)], input=stdin, capture_output=True, timeout=timeout, check=False
+    )
+    assert 0 <= result.returncode < 128, f"{arguments} ended with {result.returncode}: {result.stderr[-2000:]!r}"
+    return result
+
+
+class Service:
+    """One `fleetpass up`, from its ready line to its end."""
+
+    def __init__(self, data, *options):
+        self.process = subprocess.Popen(
+            [PROGRAM, "up", "--data", str(data), "--port", "0", "--grpc-port", "0", *options],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        # A service that never gets ready is killed, which ends the reading below.
+        watchdog = threading.Timer(90, self.process.kill)
+        watchdog.start()
+        line = self.process.stdout.readline().rstrip("\n")
+        watchdog.cancel()
+        ready = READY.match(line)
+        if not ready:
+            self.process.kill()
+            _, errors = self.process.communicate()
+            raise AssertionError(f"no ready line but {line!r}; stderr: {errors}")
+        self.http = ready["http"]
+        self.grpc = ready["grpc"]
+        self.provider = ready["provider"]
+        self.data = Path(ready["data"])
+
+    def stop(self):
+        """Ends the service as a supervisor does; gives the exit code and what else it wrote."""
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            output, errors = self.process.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+        return self.process.returncode, output, errors
+
+    def kill(self):
+        """Ends the service as a power cut does."""
+        self.process.kill()
+        self.process.communicate()
+
+    def key_file(self, role):
+        return self.data / "service-accounts" / f"{role}.json"
+
+    def account(self, role):
+        return json.loads(self.key_file(role).read_text(encoding="utf-8"))
+
+    def mint(self, role, **ids):
+        """A token from the program's own `mint`."""
+        options = [text for name, value in ids.items() for text in (f"--{name.replace('_', '-')}", value)]
+        result = run("mint", "--key", self.key_file(role), "--role", role, *options)
+        assert result.returncode == 0, result.stderr
+        return result.stdout.decode().strip()
+
+    def rest(self, verb, path, token=None, **options):
+        """A call of the engine's REST interface below the provider."""
+        headers = {"Authorization": f"Bearer {token}"} if token is not None else {}
+        return requests.request(
+            verb, f"{self.http}/v1/providers/{self.provider}/{path}",
+            headers=headers | options.pop("headers", {}), timeout=30, **options
+        )
+
+
+def refusal(answer):
+    """The status word and reason in the error envelope of an answer."""
+    error = answer.json()["error"]
+    assert error["code"] == answer.status_code
+    assert error["message"]
+    (detail,) = error["details"]
+    assert detail["@type"] == "type.googleapis.com/google.rpc.ErrorInfo"
+    return error["status"], detail["reason"]

@@ -1,0 +1,136 @@
+# Fleetpass
+# Licence: see LICENSE in the project root.
+# SPDX-License-Identifier: Apache-2.0
+"""The on-demand steps of the vendor's role scripts, with their inputs; a step that must be denied must be denied."""
+
+import uuid
+from dataclasses import dataclass
+
+import pytest
+from google.api_core import exceptions
+from google.maps import fleetengine_v1 as fleet
+from google.protobuf import field_mask_pb2
+
+import clients
+
+ALLOWED, DENIED = "allowed", "denied"
+
+
+@dataclass
+class World:
+    """What the server script leaves behind for the others."""
+
+    service: object
+    vehicle: str
+    trip: str
+
+    @property
+    def parent(self):
+        return f"providers/{self.service.provider}"
+
+
+def create_vehicle(client, world, vehicle):
+    return client.vehicles.create_vehicle(
+        fleet.CreateVehicleRequest(
+            parent=world.parent, vehicle_id=vehicle, vehicle=clients.vehicle_message(world.service, vehicle)
+        )
+    )
+
+
+def get_vehicle(client, world, vehicle):
+    return client.vehicles.get_vehicle(fleet.GetVehicleRequest(name=f"{world.parent}/vehicles/{vehicle}"))
+
+
+def set_offline(client, world, vehicle):
+    name = f"{world.parent}/vehicles/{vehicle}"
+    return client.vehicles.update_vehicle(
+        fleet.UpdateVehicleRequest(
+            name=name,
+            vehicle=fleet.Vehicle(name=name, vehicle_state=fleet.VehicleState.OFFLINE),
+            update_mask=field_mask_pb2.FieldMask(paths=["vehicle_state"]),
+        )
+    )
+
+
+def create_trip(client, world, trip):
+    return client.trips.create_trip(
+        fleet.CreateTripRequest(parent=world.parent, trip_id=trip, trip=clients.trip_message(world.service, trip))
+    )
+
+
+def get_trip(client, world, trip):
+    return client.trips.get_trip(fleet.GetTripRequest(name=f"{world.parent}/trips/{trip}"))
+
+
+def complete_trip(client, world, trip):
+    name = f"{world.parent}/trips/{trip}"
+    return client.trips.update_trip(
+        fleet.UpdateTripRequest(
+            name=name,
+            trip=fleet.Trip(name=name, trip_status=fleet.TripStatus.COMPLETE),
+            update_mask=field_mask_pb2.FieldMask(paths=["trip_status"]),
+        )
+    )
+
+
+def search(client, world, trip):
+    return client.vehicles.search_vehicles(clients.search_request(world.service, trip))
+
+
+def random_id(kind):
+    return f"{kind}-{uuid.uuid4()}"
+
+
+@pytest.fixture(scope="module")
+def world(service):
+    return World(service, random_id("vehicle"), random_id("trip"))
+
+
+# Token, step, what must come of it. The server's steps come first, since they make what the others look at.
+STEPS = [
+    ("server", "CreateVehicle", lambda c, w: create_vehicle(c, w, w.vehicle), ALLOWED),
+    ("server", "GetVehicle", lambda c, w: get_vehicle(c, w, w.vehicle), ALLOWED),
+    ("server", "CreateTrip", lambda c, w: create_trip(c, w, w.trip), ALLOWED),
+    ("server", "GetTrip", lambda c, w: get_trip(c, w, w.trip), ALLOWED),
+    ("server", "SearchVehicles", lambda c, w: search(c, w, w.trip), ALLOWED),
+    ("server", "UpdateTrip COMPLETE", lambda c, w: complete_trip(c, w, w.trip), ALLOWED),
+    ("server", "UpdateVehicle OFFLINE", lambda c, w: set_offline(c, w, w.vehicle), ALLOWED),
+    ("consumer", "GetTrip own", lambda c, w: get_trip(c, w, w.trip), ALLOWED),
+    ("consumer", "SearchVehicles own", lambda c, w: search(c, w, w.trip), ALLOWED),
+    ("consumer", "GetTrip other", lambda c, w: get_trip(c, w, random_id("trip")), DENIED),
+    ("consumer", "CreateTrip own", lambda c, w: create_trip(c, w, w.trip), DENIED),
+    ("driver", "GetVehicle own", lambda c, w: get_vehicle(c, w, w.vehicle), ALLOWED),
+    ("driver", "GetVehicle other", lambda c, w: get_vehicle(c, w, random_id("vehicle")), DENIED),
+    ("driver", "CreateVehicle own", lambda c, w: create_vehicle(c, w, w.vehicle), DENIED),
+    ("driver", "UpdateVehicle OFFLINE", lambda c, w: set_offline(c, w, w.vehicle), ALLOWED),
+    ("fleet_reader", "GetTrip", lambda c, w: get_trip(c, w, w.trip), ALLOWED),
+    ("fleet_reader", "SearchVehicles", lambda c, w: search(c, w, w.trip), ALLOWED),
+]
+
+
+@pytest.mark.parametrize(("role", "step", "call", "expected"), STEPS, ids=[f"{r} {s}" for r, s, _, _ in STEPS])
+def test_role(service, world, role, step, call, expected):
+    ids = {"consumer": {"trip": world.trip}, "driver": {"vehicle": world.vehicle}}.get(role, {})
+    client = clients.by_mint(service, role, **ids)
+    if expected == DENIED:
+        with pytest.raises(exceptions.PermissionDenied):
+            call(client, world)
+        return
+    answer = call(client, world)
+    if (role, step) == ("server", "SearchVehicles"):
+        names = [match.vehicle.name for match in answer.matches]
+        assert names, "the search must find a vehicle"
+    if step.endswith("OFFLINE"):
+        assert answer.vehicle_state == fleet.VehicleState.OFFLINE
+    if step.endswith("COMPLETE"):
+        assert answer.trip_status == fleet.TripStatus.COMPLETE
+
+
+def test_a_denial_is_the_same_whether_or_not_the_resource_exists(service, world, vehicle):
+    driver = clients.by_mint(service, "driver", vehicle=world.vehicle)
+    answers = []
+    for other in (vehicle, random_id("vehicle")):
+        with pytest.raises(exceptions.PermissionDenied) as caught:
+            get_vehicle(driver, world, other)
+        answers.append((caught.value.message, caught.value.reason))
+    assert answers[0] == answers[1]
