@@ -55,7 +55,7 @@ copy() {
   cp -R "$here/consumer/Sources" "$1/"
   sed -e "s|path: \"../..\"|path: \"$root\"|" -e "s|traits: \\[\\]|traits: $2|" "$here/consumer/Package.swift" \
     >"$1/Package.swift"
-  grep -q "traits: $2" "$1/Package.swift" || { echo "zero-dependencies: the copy's manifest was not changed." >&2; exit 1; }
+  grep -qF "traits: $2" "$1/Package.swift" || { echo "zero-dependencies: the copy's manifest was not changed." >&2; exit 1; }
 }
 
 copy "$work/none" '[]'

@@ -3,10 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngineAPI
-public import FleetSigning
 import FleetTokens
-public import Foundation
-public import Logging
+import Foundation
+import Logging
 
 /// The service behind the Fleet Engine API: checks the token of every call, applies it, keeps what it changed.
 ///
@@ -37,22 +36,26 @@ public struct Engine: Sendable {
         self.now = now
     }
 
-    /// Makes an engine over a SQLite store.
-    ///
-    /// - Parameters:
-    ///   - store: Keeps vehicles and trips.
-    ///   - verifier: Verifies tokens with the keys that are trusted.
-    ///   - logger: Where failures of the engine's own are told.
-    ///   - now: The clock.
-    public init(
-        store: SQLiteStore, verifier: TokenVerifier, logger: Logger, now: @escaping @Sendable () -> Date = { Date() }
-    ) {
-        self.init(store: store, verifier: verifier, activity: EngineActivity(), logger: logger, now: now)
-    }
-
     /// The vehicles that are online, for the engine's own page.
     func onlineVehicles(of provider: ProviderID) async throws -> [Vehicle] {
         try await self.store.read { try $0.onlineVehicles(of: provider, in: .world) }
+    }
+
+    /// Checks a token before anything else of a call is read, for adapters that have more to read.
+    ///
+    /// - Parameters:
+    ///   - token: The bearer token; `nil` where the call carried none.
+    ///   - method: The RPC it is for.
+    /// - Throws: ``EngineError`` with `UNAUTHENTICATED`.
+    func authenticate(_ token: String?, for method: FleetMethod) throws(EngineError) {
+        let now = self.now()
+        do throws(TokenRefusal) {
+            guard let token else { throw TokenRefusal.missing }
+            _ = try self.verifier.verify(token, at: now)
+        } catch {
+            self.activity.refuse(error, token, nil, method: method, at: now)
+            throw EngineError(error)
+        }
     }
 
     /// Answers a call that only looks.

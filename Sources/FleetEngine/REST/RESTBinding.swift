@@ -59,8 +59,6 @@ struct RESTBinding: Sendable {
     private static func request<Request>(
         from input: Input, name: any WritableKeyPath<Request, String> & Sendable, body: RESTBody<Request>
     ) throws(EngineError) -> Request {
-        // A caller without a token is refused before anything it sent is read.
-        guard input.token != nil else { return Request() }
         var request: Request =
             input.query.fields.isEmpty
             ? Request() : try MessageJSON.read(JSONValue.object(input.query.fields).serialized, at: "The query")

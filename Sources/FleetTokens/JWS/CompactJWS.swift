@@ -8,7 +8,9 @@
 /// JSON, algorithm, type, critical headers. The payload stays bytes until a signature holds.
 public struct CompactJWS: Hashable, Sendable {
     /// The longest token that is read, in bytes; a Fleet Engine token has about 700.
-    public static let maximumBytes = 16 * 1024
+    ///
+    /// HTTP/2 servers take about 16 KiB of header fields in all, so a longer one would not arrive over gRPC.
+    public static let maximumBytes = 12 * 1024
 
     /// The id of the key that signed; Google's own remote signers leave it out.
     public let keyID: String?
