@@ -50,7 +50,7 @@ public enum TestTokens {
         let header = JSONValue.object([
             "alg": .string("RS256"), "typ": .string("JWT"), "kid": .string("test-key-\(serial)"),
         ])
-        let parts = [header.serialized, payload, [UInt8](repeating: 0x2A, count: 256)]
+        let parts = [header.serialized, payload, [UInt8](repeating: 0x2A, count: 64)]
         return FleetToken(parts.map { String(decoding: Base64URL.encode($0), as: UTF8.self) }.joined(separator: "."))
     }
 

@@ -90,13 +90,21 @@ extension TokenCacheMachine {
             return [.resume([caller], .failure(error))]
         }
         self.uses += 1
-        var entry = self.entries[subject] ?? TokenCacheEntry()
+        // Taken out, so that adding to its many waiters does not copy them.
+        var entry = self.entries.removeValue(forKey: subject) ?? TokenCacheEntry()
         entry.lastUse = self.uses
+        var callers: Set = [caller]
+        if let flight = entry.flight, now >= flight.startedAt.advanced(by: self.configuration.fetchTimeout) {
+            // The device slept past the deadline and this call came before the wake-up: begin again for everybody.
+            actions.append(.stopFetch(flight.id))
+            callers.formUnion(flight.waiters)
+            entry.flight = nil
+        }
         let backOffError = entry.backOffError(at: now)
         let mayServe = [.fresh, .stale].contains(entry.phase(at: now))
 
         if mayServe, let held = entry.held {
-            actions.append(.resume([caller], .token(held.grant.token)))
+            actions.append(.resume(callers, .token(held.grant.token)))
             if now >= held.refreshAt { actions.append(Self.servedStale(subject, held, at: now)) }
             if now >= held.refreshAt, entry.flight == nil, backOffError == nil {
                 actions.append(self.start(subject, for: [], in: &entry, at: now))
@@ -104,10 +112,10 @@ extension TokenCacheMachine {
         } else if entry.flight != nil {
             entry.flight?.waiters.insert(caller)
         } else if let backOffError {
-            actions.append(.resume([caller], entry.answer(orElse: backOffError, at: now)))
+            actions.append(.resume(callers, entry.answer(orElse: backOffError, at: now)))
             if let held = entry.held, now < held.expiresAt { actions.append(Self.servedStale(subject, held, at: now)) }
         } else {
-            actions.append(self.start(subject, for: [caller], in: &entry, at: now))
+            actions.append(self.start(subject, for: callers, in: &entry, at: now))
         }
         self.entries[subject] = entry
         return actions

@@ -176,8 +176,8 @@ extension FleetTokenProvider {
         }
     }
 
-    /// Unstructured on purpose: no caller's cancellation may reach the fetch. The wake-up ends what a transport that
-    /// ignores its timeout would leave hanging.
+    // Unstructured on purpose: no caller's cancellation may reach the fetch. The wake-up ends what a transport that
+    // ignores its timeout would leave hanging.
     private func start(_ flight: TokenCacheMachine.FlightID, deadline: MonotonicInstant) -> [Task<Void, Never>] {
         let fetch = Task {
             do throws(TokenClientError) {

@@ -1,0 +1,239 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTestSupport
+import FleetTokenClient
+import FleetTokens
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct FleetTokenProviderTests {
+    private let clock = ManualClock()
+    private let endpoint: TokenEndpoint
+    private let subject: TokenSubject
+
+    init() throws {
+        self.endpoint = try .fleetpass(try #require(URL(string: "https://tokens.example.com/api")))
+        self.subject = .driver(try VehicleID(checking: "veh-3"))
+    }
+
+    private func provider(
+        _ transport: StubTransport, configuration: TokenCacheConfiguration = TokenCacheConfiguration(),
+        credentials: @escaping FleetTokenProvider.Credentials = { [] }
+    ) throws -> FleetTokenProvider {
+        try FleetTokenProvider(
+            endpoint: self.endpoint, transport: transport, configuration: configuration, clock: self.clock,
+            credentials: credentials)
+    }
+
+    private func answer(_ serial: Int, for subject: TokenSubject? = nil) -> StubTransport.Answer {
+        let subject = subject ?? self.subject
+        let token = TestTokens.token(for: subject, serial: serial)
+        return .response(
+            TestTokens.response(
+                with: token, from: self.endpoint, for: subject, life: .seconds(3300), at: TestTokens.issuedAt + 300))
+    }
+
+    @Test func `ten thousand concurrent callers cause one fetch`() async throws {
+        let gate = AsyncStream.makeStream(of: Void.self)
+        let transport = StubTransport { [answer = self.answer(0)] _, _ in
+            for await _ in gate.stream {}
+            return answer
+        }
+        let provider = try self.provider(transport)
+        let expected = TestTokens.token(for: self.subject)
+        let subject = self.subject
+        try await withThrowingTaskGroup(of: FleetToken.self) { group in
+            for _ in 0..<10_000 { group.addTask { try await provider.token(for: subject) } }
+            await transport.waitForRequests(1)
+            gate.continuation.finish()
+            for try await token in group { #expect(token == expected) }
+        }
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func `half of ten thousand callers are cancelled and the others get the token`() async throws {
+        let gate = AsyncStream.makeStream(of: Void.self)
+        let transport = StubTransport { [answer = self.answer(0)] _, _ in
+            for await _ in gate.stream {}
+            return answer
+        }
+        let provider = try self.provider(transport)
+        let subject = self.subject
+        let callers = (0..<10_000).map { _ in Task { try await provider.token(for: subject) } }
+        await transport.waitForRequests(1)
+        for index in stride(from: 0, to: callers.count, by: 2) { callers[index].cancel() }
+        for index in stride(from: 0, to: callers.count, by: 2) {
+            await #expect(throws: CancellationError.self) { try await callers[index].value }
+        }
+        gate.continuation.finish()
+        for index in stride(from: 1, to: callers.count, by: 2) {
+            #expect(try await callers[index].value == TestTokens.token(for: subject))
+        }
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func `a caller that was cancelled before it asked leaves at once`() async throws {
+        let provider = try self.provider(StubTransport([.silence]))
+        let subject = self.subject
+        let caller = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await provider.token(for: subject)
+        }
+        await #expect(throws: CancellationError.self) { try await caller.value }
+    }
+
+    @Test func `the request carries path, credentials and timeout`() async throws {
+        let transport = StubTransport([self.answer(0)])
+        let provider = try self.provider(transport, configuration: TokenCacheConfiguration(fetchTimeout: .seconds(3))) {
+            [(name: "Authorization", value: "Bearer session")]
+        }
+        _ = try await provider.token(for: self.subject)
+        let request = try #require(transport.requests.first)
+        #expect(request.method == "GET")
+        #expect(request.url.absoluteString == "https://tokens.example.com/api/token/driver/veh-3")
+        #expect(request.timeout == .seconds(3))
+        #expect(request.headers.contains { $0.name == "Authorization" && $0.value == "Bearer session" })
+    }
+
+    @Test func `credentials are asked for anew before each fetch`() async throws {
+        let count = Locked(0)
+        let transport = StubTransport([self.answer(0), self.answer(1)])
+        let provider = try self.provider(transport) {
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            return [(name: "Session", value: "\(number)")]
+        }
+        let token = try await provider.token(for: self.subject)
+        provider.invalidate(token, for: self.subject)
+        _ = try await provider.token(for: self.subject)
+        #expect(transport.requests.compactMap { $0.headers.last?.value } == ["1", "2"])
+    }
+
+    @Test func `failing credentials are a refusal and nothing is sent`() async throws {
+        struct SignedOut: Error {}
+        let transport = StubTransport([self.answer(0)])
+        let provider = try self.provider(transport) { throw SignedOut() }
+        let error = await #expect(throws: TokenClientError.self) { try await provider.token(for: self.subject) }
+        #expect(error?.code == .refused)
+        #expect(error?.cause is SignedOut)
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test func `a token is reused until it is stale, then replaced behind the caller's back`() async throws {
+        let transport = StubTransport([self.answer(0), self.answer(1)])
+        let provider = try self.provider(transport)
+        var events = provider.events().makeAsyncIterator()
+        let first = try await provider.token(for: self.subject)
+        _ = await events.next()
+        self.clock.advance(by: .seconds(2600))
+        #expect(try await provider.token(for: self.subject) == first)
+        #expect(transport.requests.count == 1)
+        self.clock.advance(by: .seconds(390))
+        #expect(try await provider.token(for: self.subject) == first)
+        guard case .servedStale = await events.next(), case .fetched(_, let fingerprint, _) = await events.next() else {
+            Issue.record("the events are not servedStale, then fetched")
+            return
+        }
+        let second = try await provider.token(for: self.subject)
+        #expect(second.fingerprint == fingerprint && second != first)
+        #expect(transport.requests.count == 2)
+    }
+
+    @Test func `a transport that never answers and ignores cancellation is given up at the deadline`() async throws {
+        let held = Locked<[CheckedContinuation<Void, Never>]>([])
+        let transport = StubTransport { _, _ in
+            await withCheckedContinuation { continuation in held.withLock { $0.append(continuation) } }
+            return .silence
+        }
+        defer { for continuation in held.withLock({ $0 }) { continuation.resume() } }
+        let provider = try self.provider(transport)
+        let subject = self.subject
+        let caller = Task { try await provider.token(for: subject) }
+        await transport.waitForRequests(1)
+        await self.clock.waitForSleepers(1)
+        self.clock.advance(by: .seconds(8))
+        let error = await #expect(throws: TokenClientError.self) { try await caller.value }
+        #expect(error?.code == .timedOut)
+    }
+
+    @Test func `a failed refresh leaves the valid token in use`() async throws {
+        let transport = StubTransport([self.answer(0), .failure(URLError(.notConnectedToInternet))])
+        let provider = try self.provider(transport)
+        let token = try await provider.token(for: self.subject)
+        self.clock.advance(by: .seconds(3200))
+        #expect(try await provider.token(for: self.subject) == token)
+        #expect(transport.requests.count == 2)
+        self.clock.advance(by: .seconds(101))
+        let error = await #expect(throws: TokenClientError.self) { try await provider.token(for: self.subject) }
+        #expect(error?.code == .unreachable)
+    }
+
+    @Test func `a token for another vehicle is thrown away`() async throws {
+        let other = TokenSubject.driver(try VehicleID(checking: "veh-4"))
+        let token = TestTokens.token(for: other)
+        let response = TestTokens.response(
+            with: token, from: self.endpoint, for: other, life: .seconds(3300), at: TestTokens.issuedAt + 300)
+        let provider = try self.provider(StubTransport([.response(response)]))
+        let error = await #expect(throws: TokenClientError.self) { try await provider.token(for: self.subject) }
+        #expect(error?.code == .wrongToken)
+    }
+
+    @Test func `the provider may be released while a caller waits`() async throws {
+        let gate = AsyncStream.makeStream(of: Void.self)
+        let transport = StubTransport { [answer = self.answer(0)] _, _ in
+            for await _ in gate.stream {}
+            return answer
+        }
+        let subject = self.subject
+        let caller = try {
+            let provider = try self.provider(transport)
+            return Task { try await provider.token(for: subject) }
+        }()
+        await transport.waitForRequests(1)
+        gate.continuation.finish()
+        #expect(try await caller.value == TestTokens.token(for: subject))
+    }
+
+    @Test func `the event stream ends with the provider and keeps the newest events only`() async throws {
+        let transport = StubTransport((0..<10).map { self.answer($0) })
+        let stream = try await {
+            let provider = try self.provider(transport, configuration: TokenCacheConfiguration(refusalsPerMinute: 100))
+            let stream = provider.events(bufferingNewest: 3)
+            for _ in 0..<10 {
+                let token = try await provider.token(for: self.subject)
+                provider.invalidate(token, for: self.subject)
+            }
+            return stream
+        }()
+        var kinds: [String] = []
+        for await event in stream {
+            switch event {
+            case .fetched: kinds.append("fetched")
+            case .invalidated: kinds.append("invalidated")
+            case .servedStale, .failed: kinds.append("other")
+            }
+        }
+        #expect(kinds == ["invalidated", "fetched", "invalidated"])
+    }
+
+    @Test(arguments: [
+        TokenCacheConfiguration(capacity: 0),
+        TokenCacheConfiguration(minimumLife: .seconds(-1)),
+        TokenCacheConfiguration(minimumLife: .seconds(3000)),
+        TokenCacheConfiguration(refreshBefore: .seconds(200)),
+        TokenCacheConfiguration(fetchTimeout: .zero),
+        TokenCacheConfiguration(backOffBase: .zero),
+        TokenCacheConfiguration(backOffBase: .seconds(10), backOffCap: .seconds(5)),
+        TokenCacheConfiguration(retryAfterLimit: .seconds(-1)),
+        TokenCacheConfiguration(refusalsPerMinute: 0),
+    ]) func `a setting out of range is refused`(configuration: TokenCacheConfiguration) throws {
+        let error = #expect(throws: TokenClientError.self) {
+            try self.provider(StubTransport([]), configuration: configuration)
+        }
+        #expect(error?.code == .invalidConfiguration)
+    }
+}

@@ -1,0 +1,96 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokenClient
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct URLSessionTransportTests {
+    private let server: LoopbackServer
+    private let transport = URLSessionTransport(maximumBodyBytes: 64 * 1024)
+
+    init() throws {
+        self.server = try LoopbackServer()
+    }
+
+    private func send(
+        _ path: String, headers: [(name: String, value: String)] = [], timeout: Duration = .seconds(20)
+    ) async throws -> HTTPTransportResponse {
+        let url = try #require(URL(string: self.server.url.absoluteString + path))
+        return try await self.transport.send(HTTPTransportRequest(url: url, headers: headers, timeout: timeout))
+    }
+
+    @Test func `it sends header fields and returns status, fields and body`() async throws {
+        let response = try await self.send("/ok?a=%20b", headers: [("Authorization", "Bearer session")])
+        #expect(response.status == 200 && response.header("x-test") == "yes" && response.body == Data("hello".utf8))
+        let request = try #require(self.server.requests.first)
+        #expect(
+            request.hasPrefix("GET /ok?a=%20b HTTP/1.1\r\n") && request.contains("Authorization: Bearer session\r\n"))
+    }
+
+    @Test func `it sends a body with its verb`() async throws {
+        let url = try #require(URL(string: self.server.url.absoluteString + "/post"))
+        let response = try await self.transport.send(
+            HTTPTransportRequest(method: "POST", url: url, body: Data("payload".utf8)))
+        #expect(response.status == 200)
+        #expect(self.server.requests.first?.hasPrefix("POST /post") == true)
+    }
+
+    @Test func `a refusal is an answer, not an error`() async throws {
+        let response = try await self.send("/refused")
+        #expect(response.status == 403 && response.header("Retry-After") == "7" && response.body == Data("no".utf8))
+    }
+
+    @Test func `a redirect is returned and not followed`() async throws {
+        let response = try await self.send("/redirect", headers: [("Authorization", "Bearer session")])
+        #expect(response.status == 302)
+        #expect(self.server.requests.count == 1)
+    }
+
+    @Test func `cookies are not kept`() async throws {
+        _ = try await self.send("/cookie")
+        _ = try await self.send("/cookie")
+        #expect(self.server.requests.count == 2)
+        #expect(self.server.requests.allSatisfy { !$0.contains("Cookie:") })
+    }
+
+    @Test func `answers are not cached`() async throws {
+        _ = try await self.send("/cached")
+        _ = try await self.send("/cached")
+        #expect(self.server.requests.count == 2)
+    }
+
+    @Test(arguments: ["/silence", "/drip"]) func `the timeout covers the whole exchange`(path: String) async throws {
+        let start = ContinuousClock.now
+        let error = await #expect(throws: TokenClientError.self) {
+            try await self.send(path, timeout: .milliseconds(300))
+        }
+        #expect(error?.code == .timedOut)
+        #expect(ContinuousClock.now - start < .seconds(10))
+    }
+
+    @Test func `a body above the limit ends the exchange`() async throws {
+        let error = await #expect(throws: TokenClientError.self) { try await self.send("/large") }
+        #expect(error?.code == .invalidAnswer)
+    }
+
+    @Test func `a torn answer and a closed port are unreachable`() async throws {
+        let torn = await #expect(throws: TokenClientError.self) { try await self.send("/torn") }
+        #expect(torn?.code == .unreachable)
+        let url = try #require(URL(string: "http://127.0.0.1:1/"))
+        let closed = await #expect(throws: TokenClientError.self) {
+            try await self.transport.send(HTTPTransportRequest(url: url))
+        }
+        #expect(closed?.code == .unreachable)
+    }
+
+    @Test func `a cancelled caller leaves at once`() async throws {
+        let url = try #require(URL(string: self.server.url.absoluteString + "/silence"))
+        let transport = self.transport
+        let task = Task { try await transport.send(HTTPTransportRequest(url: url, timeout: .seconds(50))) }
+        while self.server.requests.isEmpty { await Task.yield() }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+}
