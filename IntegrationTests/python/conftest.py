@@ -3,12 +3,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """One service for all tests, which must end well."""
 
+import signal
 import uuid
 
 import pytest
 
 from clients import vehicle_body
 from service import Service
+
+
+def pytest_configure():
+    def end(*_):
+        pytest.exit("ended by SIGTERM", returncode=143)
+
+    signal.signal(signal.SIGTERM, end)
+
+
+def pytest_unconfigure():
+    Service.kill_all()
 
 
 @pytest.fixture(scope="session")

@@ -34,6 +34,15 @@ def run(*arguments, stdin=b"", timeout=60):
 class Service:
     """One `fleetpass up`, from its ready line to its end."""
 
+    _started = []
+
+    @classmethod
+    def kill_all(cls):
+        """Ends what a failed test left running."""
+        for process in cls._started:
+            if process.poll() is None:
+                process.kill()
+
     def __init__(self, data, *options):
         self.process = subprocess.Popen(
             [PROGRAM, "up", "--data", str(data), "--port", "0", "--grpc-port", "0", *options],
@@ -42,8 +51,9 @@ class Service:
             stderr=subprocess.PIPE,
             text=True,
         )
+        self._started.append(self.process)
         # A service that never gets ready is killed, which ends the reading below.
-        watchdog = threading.Timer(90, self.process.kill)
+        watchdog = threading.Timer(300, self.process.kill)
         watchdog.start()
         line = self.process.stdout.readline().rstrip("\n")
         watchdog.cancel()

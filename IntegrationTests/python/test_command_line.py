@@ -1,0 +1,360 @@
+# Fleetpass
+# Licence: see LICENSE in the project root.
+# SPDX-License-Identifier: Apache-2.0
+"""The command line's contract: exit codes, results on stdout, talk on stderr, and no crash on any input."""
+
+import json
+import os
+import socket
+import stat
+import subprocess
+
+import pytest
+
+from forgery import Forger, encode, new_ec_key
+from service import PROGRAM, Service, run
+
+REFUSED, USAGE, UNREACHABLE, CONFIGURATION = 1, 2, 69, 78
+ROLES = (
+    "consumer driver server fleet_reader ondemand_admin delivery_consumer delivery_untrusted_driver "
+    "delivery_trusted_driver delivery_fleet_reader delivery_server delivery_admin"
+).split()
+
+
+def check_failure(result, code):
+    """The exit code, and a message for a person on stderr alone."""
+    message = result.stderr.decode()
+    assert result.returncode == code, message
+    assert len(message.strip()) > 10, "a failure says what is wrong"
+    assert "Fatal error" not in message
+    assert "Swift." not in message, "a message is written for a person"
+    return message
+
+
+@pytest.fixture(scope="module")
+def key(service):
+    return service.key_file("driver")
+
+
+# MARK: what works
+
+
+def test_help_says_how_to_begin():
+    result = run("--help")
+    assert result.returncode == 0
+    assert b"fleetpass demo" in result.stdout
+    assert result.stderr == b""
+
+
+@pytest.mark.parametrize("command", ["up", "demo", "drive", "watch", "mint", "inspect", "verify", "explain"])
+def test_each_commands_help_has_an_example(command):
+    result = run(command, "--help")
+    assert result.returncode == 0
+    assert b"Example:" in result.stdout
+
+
+def test_the_data_folder_is_its_owners_alone(service):
+    assert stat.S_IMODE(service.data.stat().st_mode) == 0o700
+    assert stat.S_IMODE((service.data / "fleetpass.sqlite").stat().st_mode) == 0o600
+    assert sorted(path.stem for path in (service.data / "service-accounts").iterdir()) == sorted(ROLES)
+    for role in ROLES:
+        assert stat.S_IMODE(service.key_file(role).stat().st_mode) == 0o600
+        account = service.account(role)
+        assert account["type"] == "service_account"
+        assert account["project_id"] == service.provider
+        assert account["client_email"] == f"{role}@{service.provider}.iam.gserviceaccount.com"
+        assert account["private_key"].startswith("-----BEGIN PRIVATE KEY-----\n")
+
+
+def test_a_minted_token_passes_inspect_verify_and_explain(service, key):
+    token = service.mint("driver", vehicle="veh-3").encode()
+    assert run("inspect", "-", stdin=token).returncode == 0
+    for keys in (key, service.data, f"{service.http}/.well-known/jwks.json"):
+        result = run("verify", "-", "--keys", keys, stdin=token)
+        assert result.returncode == 0, result.stderr
+        assert result.stdout.startswith(b"valid: driver@demo-fleet.iam.gserviceaccount.com")
+    allowed = run(
+        "explain", "-", "--method", "GetVehicle", "--resource", "providers/demo-fleet/vehicles/veh-3", "--keys",
+        service.data, stdin=token,
+    )
+    assert allowed.returncode == 0, allowed.stdout
+    denied = run(
+        "explain", "-", "--method", "GetVehicle", "--resource", "providers/demo-fleet/vehicles/veh-4", "--keys",
+        service.data, "--output", "json", stdin=token,
+    )
+    assert denied.returncode == REFUSED
+    report = json.loads(denied.stdout)
+    assert (report["allowed"], report["reason"]) == (False, "CLAIM_MISMATCH")
+
+
+def test_mint_in_json_says_what_the_token_says(service, key):
+    result = run("mint", "--key", key, "--role", "driver", "--vehicle", "veh-3", "--output", "json")
+    report = json.loads(result.stdout)
+    assert report["authorization"] == {"vehicleid": "veh-3"}
+    assert report["expiresAt"] - report["issuedAt"] == 3600
+    assert report["keyID"] == service.account("driver")["private_key_id"]
+
+
+# MARK: usage
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--unknown"],
+        ["unknown"],
+        ["up", "--prot", "1"],
+        ["up", "--port", "no"],
+        ["up", "--port", "70000"],
+        ["up", "--port"],
+        ["up", "--provider", "a/b"],
+        ["up", "--open", "--callers", "x"],
+        ["mint"],
+        ["inspect"],
+        ["verify", "x"],
+        ["explain", "x", "--method", "NoSuch", "--resource", "providers/p/vehicles/v"],
+        ["explain", "x", "--method", "GetVehicle", "--resource", "vehicles/v"],
+        ["inspect", "x", "--output", "xml"],
+    ],
+    ids=" ".join,
+)
+def test_a_senseless_command_line_is_a_usage_error(arguments):
+    result = run(*arguments)
+    check_failure(result, USAGE)
+    assert result.stdout == b""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--role", "driver"],
+        ["--role", "king", "--vehicle", "v"],
+        ["--role", "driver", "--vehicle", "*"],
+        ["--role", "driver", "--vehicle", ""],
+        ["--role", "driver", "--vehicle", "a/b"],
+        ["--role", "driver", "--vehicle", ".."],
+        ["--role", "driver", "--vehicle", "v" * 65],
+        ["--role", "driver", "--vehicle", "a\nb"],
+        ["--role", "delivery_consumer", "--tracking", "a", "--task", "b"],
+    ],
+    ids=repr,
+)
+def test_mint_refuses_ids_that_are_none(key, options):
+    result = run("mint", "--key", key, *options)
+    check_failure(result, USAGE)
+    assert result.stdout == b""
+
+
+# MARK: configuration
+
+
+BROKEN_KEYS = {
+    "empty": "",
+    "not JSON": "-----BEGIN",
+    "a list": "[]",
+    "no fields": "{}",
+    "wrong type": '{"type":"authorized_user"}',
+    "deep": "[" * 100_000,
+    "number": '{"type":"service_account","client_email":7}',
+}
+
+
+@pytest.mark.parametrize("text", BROKEN_KEYS.values(), ids=BROKEN_KEYS)
+def test_a_broken_key_file_is_a_configuration_error(tmp_path, text):
+    path = tmp_path / "key.json"
+    path.write_text(text, encoding="utf-8")
+    message = check_failure(run("mint", "--key", path, "--role", "driver", "--vehicle", "v"), CONFIGURATION)
+    assert str(path) in message
+    check_failure(run("verify", "a.b.c", "--keys", path), CONFIGURATION)
+
+
+@pytest.mark.parametrize("change", [{"private_key": "secret-part"}, {"private_key": new_ec_key()}, {"private_key": ""}],
+                         ids=["no PEM", "EC key", "empty"])
+def test_a_key_that_cannot_sign_is_named_without_its_secret(service, tmp_path, change):
+    path = tmp_path / "key.json"
+    path.write_text(json.dumps(service.account("driver") | change), encoding="utf-8")
+    message = check_failure(run("mint", "--key", path, "--role", "driver", "--vehicle", "v"), CONFIGURATION)
+    assert "secret-part" not in message
+    assert "BEGIN" not in message or "BEGIN PRIVATE KEY" in message.split("\n", maxsplit=1)[0]
+    secret = change["private_key"].replace("\n", "")[30:60]
+    assert not secret or secret not in message
+
+
+def test_a_missing_key_file_is_a_configuration_error(tmp_path):
+    check_failure(run("mint", "--key", tmp_path / "none", "--role", "driver", "--vehicle", "v"), CONFIGURATION)
+    check_failure(run("verify", "a.b.c", "--keys", tmp_path / "none"), CONFIGURATION)
+
+
+def test_keys_that_cannot_be_fetched_are_an_unreachable_service():
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+    message = check_failure(run("verify", "a.b.c", "--keys", f"http://127.0.0.1:{port}/keys"), UNREACHABLE)
+    assert str(port) in message
+
+
+def test_keys_over_plain_http_from_elsewhere_are_not_fetched():
+    check_failure(run("verify", "a.b.c", "--keys", "http://example.com/keys"), USAGE)
+
+
+@pytest.mark.parametrize("option", ["--port", "--grpc-port"])
+def test_a_port_in_use_is_a_configuration_error(service, tmp_path, option):
+    # The keys are there already, so that the ports are what the start fails at.
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        ports = {"--port": "0", "--grpc-port": "0"} | {option: str(taken.getsockname()[1])}
+        data = tmp_path / "data"
+        (data / "service-accounts").mkdir(parents=True)
+        for role in ROLES:
+            (data / "service-accounts" / f"{role}.json").write_bytes(service.key_file(role).read_bytes())
+        result = run("up", "--data", data, *(text for pair in ports.items() for text in pair), timeout=120)
+    message = check_failure(result, CONFIGURATION)
+    assert "in use" in message
+    assert result.stdout == b"", "nothing is ready"
+
+
+def test_a_data_folder_in_use_is_a_configuration_error(service):
+    message = check_failure(run("up", "--data", service.data, "--port", "0", "--grpc-port", "0"), CONFIGURATION)
+    assert "in use" in message
+
+
+def test_a_data_folder_that_is_a_file_is_a_configuration_error(tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    check_failure(run("up", "--data", file, "--port", "0", "--grpc-port", "0"), CONFIGURATION)
+    check_failure(run("up", "--data", file / "below", "--port", "0", "--grpc-port", "0"), CONFIGURATION)
+
+
+def test_a_data_folder_that_cannot_be_written_is_a_configuration_error():
+    # /proc refuses even the superuser.
+    check_failure(run("up", "--data", "/proc/fleetpass", "--port", "0", "--grpc-port", "0"), CONFIGURATION)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")
+def test_a_folder_of_somebody_else_is_a_configuration_error(tmp_path):
+    tmp_path.chmod(0o500)
+    check_failure(run("up", "--data", tmp_path / "data", "--port", "0", "--grpc-port", "0"), CONFIGURATION)
+
+
+def test_a_store_that_is_no_database_is_a_configuration_error(service, tmp_path):
+    data = tmp_path / "data"
+    (data / "service-accounts").mkdir(parents=True)
+    for role in ROLES:
+        (data / "service-accounts" / f"{role}.json").write_bytes(service.key_file(role).read_bytes())
+    (data / "fleetpass.sqlite").write_text("This is no database, and it is long enough to be taken for one." * 40)
+    check_failure(run("up", "--data", data, "--port", "0", "--grpc-port", "0"), CONFIGURATION)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.com", "127.0.0.1.example.com", ""])
+def test_up_refuses_addresses_that_others_reach(tmp_path, host):
+    result = run("up", "--data", tmp_path / "data", "--host", host, "--port", "0", "--grpc-port", "0")
+    check_failure(result, CONFIGURATION)
+    assert not (tmp_path / "data").exists(), "nothing is made before the address is known to be safe"
+
+
+# MARK: hostile tokens
+
+
+@pytest.fixture(scope="module")
+def hostile_tokens(service):
+    forger = Forger(service.account("driver"), {"vehicleid": "v"})
+    return {
+        "one character": b"x",
+        "dots": b"..",
+        "binary": bytes(range(256)) * 10,
+        "10 MB": b"a" * 10_000_000,
+        "10 MB of dots": b"." * 10_000_000,
+        "10 MB in three parts": b"a" * 5_000_000 + b"." + b"a" * 5_000_000 + b".a",
+        "deep header": f"{encode(b'[' * 6000 + b']' * 6000)}.e30.AA".encode(),
+        "deep payload": forger.signed_parts(forger.header(), b'{"a":' * 2000 + b"1" + b"}" * 2000).encode(),
+        "alg none": forger.unsigned().encode(),
+        "aud []": forger.token(aud=[]).encode(),
+        "aud of a number": forger.signed_parts(forger.header(), forger.claims(aud=7)).encode(),
+        "1e300": forger.signed_parts(
+            forger.header(), b'{"iss":"a","sub":"a","aud":"a","iat":1e300,"exp":-1e300}').encode(),
+        "huge integers": forger.signed_parts(
+            forger.header(), forger.claims(exp=2**63, iat=-(2**63))).encode(),
+        "largest integers": forger.signed_parts(
+            forger.header(), forger.claims(exp=2**63 - 1, iat=-(2**63) + 1)).encode(),
+        "not UTF-8": forger.signed_parts(forger.header(), b'{"iss":"\xff\xfe"}').encode(),
+        "lone surrogate": forger.signed_parts(forger.header(), b'{"iss":"\\ud800"}').encode(),
+        "NUL": forger.signed_parts(forger.header(), b'{"iss":"a\\u0000"}').encode(),
+        "empty object": forger.signed_parts(forger.header(), b"{}").encode(),
+        "payload of nothing": forger.signed_parts(forger.header(), b"").encode(),
+        "escape sequences": forger.signed_parts(forger.header(kid="\x1b[31m"), forger.claims()).encode(),
+    }
+
+
+HOSTILE = [
+    "one character", "dots", "binary", "10 MB", "10 MB of dots", "10 MB in three parts", "deep header", "deep payload",
+    "alg none", "aud []", "aud of a number", "1e300", "huge integers", "largest integers", "not UTF-8",
+    "lone surrogate", "NUL", "empty object", "payload of nothing", "escape sequences",
+]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_token_is_refused(service, hostile_tokens, name):
+    token = hostile_tokens[name]
+    for arguments in (
+        ["verify", "-", "--keys", service.data],
+        ["explain", "-", "--method", "GetVehicle", "--resource", "providers/demo-fleet/vehicles/v", "--keys",
+         service.data],
+    ):
+        result = run(*arguments, stdin=token)
+        check_failure(result, REFUSED)
+        assert b"\x1b" not in result.stdout + result.stderr, "control characters never reach the terminal"
+    # Without keys, some of them look well.
+    assert run("inspect", "-", stdin=token).returncode in (0, REFUSED)
+
+
+def test_an_empty_standard_input_is_a_usage_error(service):
+    for stdin in (b"", b" \n\t"):
+        check_failure(run("inspect", "-", stdin=stdin), USAGE)
+
+
+def test_a_closed_standard_output_is_no_crash(service):
+    # Where the reader goes away, the program ends as a filter does.
+    token = service.mint("driver", vehicle="v").encode()
+    read, write = os.pipe()
+    os.close(read)
+    process = subprocess.Popen([PROGRAM, "inspect", "-"], stdin=subprocess.PIPE, stdout=write, stderr=subprocess.PIPE)
+    os.close(write)
+    _, errors = process.communicate(token, timeout=60)
+    assert process.returncode in (0, 1, -13), (process.returncode, errors)
+    assert b"Fatal error" not in errors
+
+
+# MARK: start and end
+
+
+def test_up_finds_its_keys_and_data_again(tmp_path, service):
+    data = tmp_path / "data"
+    (data / "service-accounts").mkdir(parents=True)
+    for role in ROLES[:-1]:
+        (data / "service-accounts" / f"{role}.json").write_bytes(service.key_file(role).read_bytes())
+    first = Service(data)
+    token = first.mint("server")
+    body = {
+        "vehicleState": "ONLINE", "supportedTripTypes": ["SHARED"], "maximumCapacity": 1,
+        "vehicleType": {"category": "AUTO"},
+    }
+    assert first.rest("POST", "vehicles?vehicleId=kept", token, json=body).status_code == 200
+    code, output, errors = first.stop()
+    assert (code, output) == (0, ""), errors
+    keys = {role: (data / "service-accounts" / f"{role}.json").read_bytes() for role in ROLES}
+
+    second = Service(data)
+    assert {role: second.key_file(role).read_bytes() for role in ROLES} == keys
+    assert second.rest("GET", "vehicles/kept", token).status_code == 200
+    code, output, errors = second.stop()
+    assert (code, output) == (0, ""), errors
+
+
+def test_a_folder_of_another_provider_is_a_configuration_error(tmp_path, service):
+    data = tmp_path / "data"
+    (data / "service-accounts").mkdir(parents=True)
+    for role in ROLES:
+        (data / "service-accounts" / f"{role}.json").write_bytes(service.key_file(role).read_bytes())
+    result = run("up", "--data", data, "--provider", "other-fleet", "--port", "0", "--grpc-port", "0")
+    assert "other-fleet" in check_failure(result, CONFIGURATION)

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Fleetpass
+# Licence: see LICENSE in the project root.
+# SPDX-License-Identifier: Apache-2.0
+#
+# The checks that need no build, in seconds: format and lint, licence headers, and that the app-side targets parse for
+# iOS. Every check runs, whatever came of the others.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+failed=0
+check() {
+  local name=$1
+  shift
+  if "$@" </dev/null; then
+    echo "ok      $name" >&2
+  else
+    echo "FAILED  $name" >&2
+    failed=1
+  fi
+}
+
+lint() {
+  local files
+  mapfile -d '' -t files < <(git ls-files -z --cached --others --exclude-standard -- '*.swift' ':!*/Generated/*')
+  swift format lint --strict --parallel "${files[@]}"
+}
+
+# Apple's libraries are not here, so this sees syntax and availability of language features only.
+parse_for_ios() {
+  local target files
+  for target in FleetTokens FleetTokenClient FleetDriver FleetConsumer; do
+    mapfile -d '' -t files < <(find "Sources/$target" -name '*.swift' -print0)
+    swiftc -parse -swift-version 6 -target arm64-apple-ios16.0 "${files[@]}" || return 1
+  done
+}
+
+check "format and lint" lint
+check "licence headers" Scripts/check-headers.sh
+check "the headers' check can fail" Scripts/check-headers.sh --self-test
+check "app side parses for iOS 16" parse_for_ios
+exit "$failed"

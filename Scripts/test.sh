@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# Fleetpass
+# Licence: see LICENSE in the project root.
+# SPDX-License-Identifier: Apache-2.0
+#
+# Every gate, one heavy job at a time. Needs Swift and, on Debian, root for what is missing. --full also regenerates the
+# code of protos/ and compares it, which needs protoc.
+#
+# Each gate counts as one check, except for the Swift tests and the clients in Python, which count one by one. The last
+# line is "N passed, N failed"; the exit code is 0 when nothing failed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+full=0
+case ${1:-} in
+  '') ;;
+  --full) full=1 ;;
+  *) echo "usage: Scripts/test.sh [--full]" >&2; exit 2 ;;
+esac
+
+passed=0
+failed=0
+clients=
+work=$(mktemp -d)
+finish() {
+  local code=$?
+  rm -rf "$work"
+  # An unforeseen end counts as a failure and still says so.
+  ((code == 0 || failed > 0)) || failed=1
+  echo "$passed passed, $failed failed"
+  ((failed == 0)) || exit 1
+}
+trap finish EXIT
+# The clients end the servers they started when they are told to end themselves.
+trap '[[ -z $clients ]] || { kill "$clients"; wait "$clients"; }; exit 130' INT TERM
+
+# Runs one gate that counts as one check, with its output in a log that is shown as it comes.
+gate() {
+  local name=$1
+  shift
+  echo "== $name" >&2
+  if "$@" </dev/null >&2; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    echo "FAILED: $name" >&2
+    return 1
+  fi
+}
+
+build_everything() {
+  swift build --build-tests 2>&1 | tee "$work/build.log" | awk '/error:|warning:|^Build|\[[0-9]+00\// { print; fflush() }'
+}
+
+# Of what was compiled just now; dependencies build without warnings shown.
+no_warnings() {
+  ! grep -E "^$PWD/(Sources|Tests)/.*warning:" "$work/build.log"
+}
+
+swift_tests() {
+  echo "== Swift tests" >&2
+  local code=0 run bad skipped
+  swift test --skip-build --disable-xctest </dev/null >"$work/swift-tests.log" 2>&1 || code=$?
+  run=$(sed -nE 's/.*Test run with ([0-9]+) tests?.*/\1/p' "$work/swift-tests.log" | awk '{ sum += $1 } END { print sum + 0 }')
+  bad=$(grep -cE '^✘ Test .* failed after ' <(grep -v 'Test run with' "$work/swift-tests.log") || true)
+  skipped=$(grep -cE '^➜ +Test .* skipped' "$work/swift-tests.log" || true)
+  # A run that crashed has no closing line, or one that does not name the test at fault.
+  if ((code != 0 && bad == 0)) || ((run == 0)); then
+    bad=$((bad + 1))
+    run=$((run > 0 ? run : 1))
+  fi
+  ((bad == 0)) || { grep -E '✘|error:|Fatal' "$work/swift-tests.log" >&2 || tail -n 40 "$work/swift-tests.log" >&2; }
+  echo "Swift tests: $run run, $bad failed, $skipped skipped" >&2
+  failed=$((failed + bad))
+  ((run - bad - skipped <= 0)) || passed=$((passed + run - bad - skipped))
+}
+
+python_clients() {
+  echo "== clients in Python against a real server" >&2
+  local code=0
+  FLEETPASS=$(swift build -c release --show-bin-path)/fleetpass \
+    IntegrationTests/python/run.sh --junitxml="$work/python.xml" </dev/null >&2 &
+  clients=$!
+  wait "$clients" || code=$?
+  clients=
+  local counts=()
+  if [[ -s $work/python.xml ]]; then
+    read -ra counts < <(python3 - "$work/python.xml" <<'PY'
+import sys
+import xml.etree.ElementTree as tree
+
+suites = list(tree.parse(sys.argv[1]).getroot().iter("testsuite"))
+total, bad, skipped = (
+    sum(int(suite.get(name, 0)) for suite in suites for name in names)
+    for names in (["tests"], ["failures", "errors"], ["skipped"])
+)
+print(max(total - bad - skipped, 0), bad)
+PY
+    )
+  else
+    counts=(0 1)
+  fi
+  # No tests at all, or an end that the report does not explain, is a failure.
+  ((counts[0] + counts[1] > 0)) || counts[1]=1
+  ((code == 0 || counts[1] > 0)) || counts[1]=1
+  passed=$((passed + counts[0]))
+  failed=$((failed + counts[1]))
+}
+
+generated_code_is_unchanged() {
+  cp -R Sources/FleetEngineAPI/Generated "$work/generated"
+  Scripts/generate-protos.sh && diff -r "$work/generated" Sources/FleetEngineAPI/Generated
+}
+
+Scripts/install-packages.sh
+gate "fast checks" Scripts/check.sh || true
+if gate "build" build_everything; then
+  gate "no warnings in our code" no_warnings || true
+  swift_tests
+fi
+gate "apps resolve no third-party package" IntegrationTests/check-zero-dependencies.sh || true
+if ((full)); then
+  gate "generated code fits protos/" generated_code_is_unchanged || true
+fi
+if gate "release build" swift build -c release --product fleetpass; then
+  python_clients
+fi
