@@ -86,8 +86,8 @@ import Testing
         }
     }
 
-    private static func digest(_ number: Int) -> SHA256Digest {
-        SHA256.hash(data: withUnsafeBytes(of: number) { Data($0) })
+    private static func digest(_ number: Int) -> VerificationCache.Key {
+        VerificationCache.Key(SHA256.hash(data: withUnsafeBytes(of: number) { Data($0) }))
     }
 
     private static func examined(_ claims: TokenClaims) throws -> ExaminedToken {

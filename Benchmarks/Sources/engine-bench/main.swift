@@ -47,8 +47,8 @@ for _ in 0..<rounds {
     for row in rows { results[row.name, default: []].append(try await fleet.load(for: seconds, row.call)) }
 }
 
-func median(_ name: String) -> (rate: Double, p50: Double, p99: Double) {
-    let summaries = (results[name] ?? []).map { times in
+func median(_ runs: [[Double]]) -> (rate: Double, p50: Double, p99: Double) {
+    let summaries = runs.map { times in
         let sorted = times.sorted()
         return (
             rate: Double(sorted.count) / seconds, p50: sorted[sorted.count / 2] / 1e6,
@@ -59,7 +59,9 @@ func median(_ name: String) -> (rate: Double, p50: Double, p99: Double) {
 }
 
 for transport in ["REST", "gRPC"] {
-    let (update, constant) = (median("\(transport) update"), median("\(transport) constant"))
+    let (update, constant) = (
+        median(results["\(transport) update"] ?? []), median(results["\(transport) constant"] ?? [])
+    )
     print(
         String(
             format: "| %@ | %.0f/s, p50 %.1f ms, p99 %.1f ms | constant: %.0f/s, p99 %.1f ms | %.2f × |",

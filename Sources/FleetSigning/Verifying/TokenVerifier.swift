@@ -20,6 +20,7 @@ public final class TokenVerifier: Sendable {
     }
 
     private let examiner: TokenExaminer
+    private let remembers: Bool
     private let state: Mutex<State>
 
     /// Makes a verifier.
@@ -32,7 +33,9 @@ public final class TokenVerifier: Sendable {
         keys: TrustedKeySet, timeRules: TokenTimeRules = TokenTimeRules(), cacheCapacity: Int = 100_000
     ) {
         self.examiner = TokenExaminer(timeRules: timeRules)
-        self.state = Mutex(State(keys: keys, verified: VerificationCache(capacity: cacheCapacity)))
+        let cache = VerificationCache(capacity: cacheCapacity)
+        self.remembers = cache.isEnabled
+        self.state = Mutex(State(keys: keys, verified: cache))
     }
 
     /// The keys in force.
@@ -55,17 +58,17 @@ public final class TokenVerifier: Sendable {
     /// - Returns: What the token says, and who vouches for it.
     /// - Throws: `TokenRefusal` for the first rule that does not hold.
     public func verify(_ token: String, at now: Date) throws(TokenRefusal) -> ExaminedToken {
-        guard token.utf8.count <= CompactJWS.maximumBytes else {
-            // Refused before it is hashed; the examiner words it.
-            return try self.examiner.examine(token, keys: TrustedKeySet([]), now: now)
+        // A token that is too long is refused before it is hashed; the examiner words it.
+        guard self.remembers, token.utf8.count <= CompactJWS.maximumBytes else {
+            return try self.examiner.examine(token, keys: self.keys, now: now)
         }
-        let digest = Self.digest(of: token)
-        if let known = self.state.withLock({ $0.verified.token(for: digest) }) {
+        let key = VerificationCache.Key(Self.digest(of: token))
+        if let known = self.state.withLock({ $0.verified.token(for: key) }) {
             do throws(TokenRefusal) {
                 try self.examiner.checkTimes(of: known.claims, now: now)
                 return known
             } catch {
-                self.state.withLock { $0.verified.remove(digest) }
+                self.state.withLock { $0.verified.remove(key) }
                 throw error
             }
         }
@@ -74,7 +77,7 @@ public final class TokenVerifier: Sendable {
         self.state.withLock { state in
             // A token that was verified with keys since withdrawn must not be remembered.
             guard state.generation == generation else { return }
-            state.verified.insert(examined, for: digest)
+            state.verified.insert(examined, for: key)
         }
         return examined
     }

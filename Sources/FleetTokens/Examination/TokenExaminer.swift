@@ -10,11 +10,19 @@ public import Foundation
 /// as far as it can: see ``explain(_:request:keys:now:)``.
 public struct TokenExaminer: Hashable, Sendable {
     /// The time rules in force.
-    public var timeRules: TokenTimeRules
+    public let timeRules: TokenTimeRules
+
+    // In the unit of the claims, so that no check divides.
+    private let tolerance: Int64
+    private let lifetime: Int64
+    private let leeway: Int64
 
     /// Makes an examiner.
     public init(timeRules: TokenTimeRules = TokenTimeRules()) {
         self.timeRules = timeRules
+        self.tolerance = timeRules.issuedAtTolerance.components.seconds
+        self.lifetime = timeRules.maximumLifetime.components.seconds
+        self.leeway = timeRules.leeway.components.seconds
     }
 
     /// Checks everything a token says of itself.
@@ -133,9 +141,7 @@ public struct TokenExaminer: Hashable, Sendable {
         of claims: TokenClaims, now: Date, recording recorder: inout CheckRecorder
     ) throws(TokenRefusal) {
         let now = Int64(now.timeIntervalSince1970.rounded(.down))
-        let tolerance = self.timeRules.issuedAtTolerance.components.seconds
-        let lifetime = self.timeRules.maximumLifetime.components.seconds
-        let leeway = self.timeRules.leeway.components.seconds
+        let (tolerance, lifetime, leeway) = (self.tolerance, self.lifetime, self.leeway)
         try recorder.require(
             .issuedAt,
             claims.issuedAt <= now + tolerance && claims.issuedAt >= now - lifetime - tolerance,

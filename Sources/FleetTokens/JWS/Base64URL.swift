@@ -31,6 +31,11 @@ package enum Base64URL {
 
     /// The bytes of a text, or `nil` when the text is not exactly what ``encode(_:)`` writes.
     package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+        text.withContiguousStorageIfAvailable { self.decode($0) }
+            ?? Array(text).withUnsafeBufferPointer { self.decode($0) }
+    }
+
+    private static func decode(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }
         var buffer: UInt32 = 0
         var bits: UInt32 = 0

@@ -7,7 +7,7 @@
 /// Reading is strict where leniency has been used against token verifiers: a repeated key, text after the value,
 /// invalid UTF-8, or nesting deeper than ``maximumDepth`` is an error. Writing is deterministic: keys are sorted, `/`
 /// is not escaped, and there is no white space, so equal values give equal bytes.
-package indirect enum JSONValue: Hashable, Sendable {
+package enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
     /// A number written without fraction or exponent that fits.
