@@ -210,7 +210,9 @@ let package = Package(
         ),
         .testTarget(
             name: "FleetpassTests",
-            dependencies: ["fleetpass"],
+            dependencies: [
+                "FleetSigning", "FleetTokens", "fleetpass", server("ArgumentParser", "swift-argument-parser"),
+            ],
             swiftSettings: settings
         ),
     ],

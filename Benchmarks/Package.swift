@@ -11,6 +11,13 @@ let package = Package(
     dependencies: [
         .package(name: "fleetpass", path: ".."),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
+        .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
+        .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     ],
     targets: [
         .executableTarget(
@@ -19,10 +26,26 @@ let package = Package(
                 .product(name: "FleetSigning", package: "fleetpass"),
                 .product(name: "FleetTokenClient", package: "fleetpass"),
                 .product(name: "FleetTokens", package: "fleetpass"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
             ]
-        )
+        ),
+        .executableTarget(
+            name: "engine-bench",
+            dependencies: [
+                .product(name: "FleetEngine", package: "fleetpass"),
+                .product(name: "FleetEngineAPI", package: "fleetpass"),
+                .product(name: "FleetSigning", package: "fleetpass"),
+                .product(name: "FleetTokens", package: "fleetpass"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "GRPCCore", package: "grpc-swift-2"),
+                .product(name: "GRPCNIOTransportHTTP2Posix", package: "grpc-swift-nio-transport"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+            ]
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

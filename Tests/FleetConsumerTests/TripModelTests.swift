@@ -97,71 +97,53 @@ import Testing
         #expect(TripModelConfiguration().pollingInterval == .seconds(5))
     }
 
-    /// Runs a model to its end and tells when each question came.
-    private static func times(
-        _ answers: [StubTransport.Answer],
-        random: Double = 0,
-        pauses: [Duration],
-        configuration: TripModelConfiguration = .init()
+    /// The pauses that a model makes after these answers.
+    private static func pauses(
+        after answers: StubTransport.Answer...,
+        random: Double = 1,
+        longestPause: Duration = .seconds(60)
     ) async throws -> [Duration] {
-        let clock = ManualClock()
-        let times = Locked<[Duration]>([])
+        let recorder = SleepRecorder()
         let world = try TripWorld(
-            engine: StubTransport { _, index in
-                times.withLock { $0.append(clock.now.sinceStart) }
-                return index < answers.count ? answers[index] : .complete
-            }, configuration: configuration, clock: clock, random: { random })
+            engine: StubTransport(answers + [.complete]),
+            configuration: .init(timeLimit: TripWorld.noLimit, longestPause: longestPause),
+            recorder: recorder,
+            random: { random }
+        )
         let model = world.model
         let run = Task { try await model.run() }
-        for (index, pause) in pauses.enumerated() {
-            for await change in world.model.changes {
-                if case .failure = change { break }
-                if case .status = change { break }
-            }
-            await clock.waitForSleepers(1)
-            clock.advance(by: pause - .milliseconds(1))
-            await clock.waitForSleepers(1)
-            #expect(world.engine.requests.count == index + 1)
-            clock.advance(by: .milliseconds(1))
-        }
+        var pauses: [Duration] = []
+        for _ in answers { pauses += await recorder.passNextSleep(except: TripWorld.noLimit).map { [$0] } ?? [] }
         try await run.value
-        return times.withLock { $0 }
+        #expect(world.engine.requests.count == answers.count + 1)
+        return pauses
     }
 
     @Test func `questions come at the interval`() async throws {
-        let times = try await Self.times(
-            [.json(#"{"tripStatus":"NEW"}"#), .json(#"{"tripStatus":"ENROUTE_TO_PICKUP"}"#)],
-            pauses: [.seconds(5), .seconds(5)])
-        #expect(times == [.zero, .seconds(5), .seconds(10)])
+        #expect(try await Self.pauses(after: .json("{}"), .json("{}")) == [.seconds(5), .seconds(5)])
     }
 
     @Test func `pauses double while the engine is unavailable, and end with the first answer`() async throws {
-        let pauses: [Duration] = [10, 20, 30, 30, 5].map { .seconds($0) }
-        let times = try await Self.times(
-            [.status(503), .status(503), .status(503), .status(503), .json(#"{"tripStatus":"NEW"}"#)],
-            random: 1, pauses: pauses, configuration: .init(longestPause: .seconds(30)))
-        #expect(times == [0, 10, 30, 60, 90, 95].map { .seconds($0) })
+        let pauses = try await Self.pauses(
+            after: .status(503), .status(503), .status(503), .status(503), .json("{}"), longestPause: .seconds(30))
+        #expect(pauses == [10, 20, 30, 30, 5].map { .seconds($0) })
     }
 
     @Test(arguments: [(0.0, 5.0, 10.0), (0.5, 7.5, 15), (1.0, 10, 20)])
     func `pauses are spread by chance, and never shorter than the interval`(
         random: Double, first: Double, second: Double
     ) async throws {
-        let times = try await Self.times(
-            [.status(503), .status(503)], random: random, pauses: [.seconds(first), .seconds(second)])
-        #expect(times == [.zero, .seconds(first), .seconds(first + second)])
+        let pauses = try await Self.pauses(after: .status(503), .status(503), random: random)
+        #expect(pauses == [.seconds(first), .seconds(second)])
     }
 
     @Test func `other failures keep the interval`() async throws {
-        let times = try await Self.times(
-            [.status(404), .status(500)], random: 1, pauses: [.seconds(5), .seconds(5)])
-        #expect(times == [.zero, .seconds(5), .seconds(10)])
+        #expect(try await Self.pauses(after: .status(404), .status(500)) == [.seconds(5), .seconds(5)])
     }
 
     @Test func `the engine may ask for a longer pause`() async throws {
         let busy = HTTPTransportResponse(status: 429, headers: [("retry-after", "90")])
-        let times = try await Self.times([.response(busy)], random: 0, pauses: [.seconds(90)])
-        #expect(times == [.zero, .seconds(90)])
+        #expect(try await Self.pauses(after: .response(busy)) == [.seconds(90)])
     }
 
     @Test func `a question that is never answered is given up, and nothing is asked meanwhile`() async throws {

@@ -11,6 +11,9 @@ import Testing
 
 /// A trip model with everything round it in a test's hands.
 struct TripWorld: Sendable {
+    /// A time limit that no test reaches by accident.
+    static let noLimit = Duration.seconds(1_000_000)
+
     let clock: ManualClock
     let trip: TripID
     let tokens: StubTokenProvider
@@ -23,11 +26,11 @@ struct TripWorld: Sendable {
         url: String = "https://engine.example",
         tokens: StubTokenProvider = StubTokenProvider(),
         engine: StubTransport,
-        configuration: TripModelConfiguration = .init(timeLimit: .seconds(1_000_000)),
-        clock: ManualClock = ManualClock(),
+        configuration: TripModelConfiguration = .init(timeLimit: Self.noLimit),
+        recorder: SleepRecorder = SleepRecorder(),
         random: @escaping @Sendable () -> Double = { 0 }
     ) throws {
-        self.clock = clock
+        self.clock = recorder.clock
         self.trip = try TripID(checking: trip)
         self.tokens = tokens
         self.engine = engine
@@ -37,7 +40,7 @@ struct TripWorld: Sendable {
             engine: #require(URL(string: url)),
             tokens: tokens,
             transport: engine,
-            clock: clock,
+            clock: recorder,
             configuration: configuration,
             random: random
         )

@@ -24,9 +24,9 @@ struct ReporterWorld: Sendable {
         tokens: StubTokenProvider = StubTokenProvider(),
         engine: StubTransport = StubTransport([.ok]),
         configuration: VehicleReporterConfiguration = .init(),
-        clock: ManualClock = ManualClock()
+        recorder: SleepRecorder = SleepRecorder()
     ) throws {
-        self.clock = clock
+        self.clock = recorder.clock
         self.vehicle = try VehicleID(checking: vehicle)
         self.tokens = tokens
         self.engine = engine
@@ -36,7 +36,7 @@ struct ReporterWorld: Sendable {
             engine: #require(URL(string: url)),
             tokens: tokens,
             transport: engine,
-            clock: clock,
+            clock: recorder,
             configuration: configuration
         )
     }

@@ -233,7 +233,8 @@ import Testing
     }
 
     @Test func `an event tells how long the report waited for tokens`() async throws {
-        let clock = ManualClock()
+        let recorder = SleepRecorder()
+        let clock = recorder.clock
         let world = try ReporterWorld(
             tokens: StubTokenProvider { subject, invalidations in
                 clock.advance(by: .seconds(2))
@@ -242,7 +243,7 @@ import Testing
             engine: StubTransport { _, index in
                 clock.advance(by: .seconds(1))
                 return index == 0 ? .status(401) : .ok
-            }, clock: clock)
+            }, recorder: recorder)
         let event = try await world.report(1)
         #expect(event.failure == nil)
         #expect(event.tokenWait == .seconds(4))

@@ -105,6 +105,9 @@ import Testing
         await world.engine.waitForRequests(1)
         let end = Task { await reporter.stopTracking() }
         while await reporter.isTracking { await Task.yield() }
+        // Time enough for a second exchange, if it did not wait.
+        for _ in 0..<10_000 { await Task.yield() }
+        #expect(world.engine.requests.count == 1)
         release.yield()
         try await online.value
         await end.value
@@ -144,27 +147,22 @@ import Testing
     }
 
     @Test func `reports go out at the interval`() async throws {
-        let clock = ManualClock()
-        let times = Times()
-        let world = try ReporterWorld(
-            engine: StubTransport { _, _ in
-                times.add(clock.now.sinceStart)
-                return .ok
-            }, configuration: .init(reportingInterval: .seconds(20)), clock: clock)
+        let recorder = SleepRecorder()
+        let configuration = VehicleReporterConfiguration(reportingInterval: .seconds(20))
+        let world = try ReporterWorld(configuration: configuration, recorder: recorder)
         let (fixes, source) = AsyncStream.makeStream(of: LocationFix.self)
         await world.reporter.startTracking()
         let reporter = world.reporter
         let run = Task { try await reporter.run(reporting: fixes) }
+        #expect(await recorder.sleeps.first { _ in true } == .seconds(20))
         source.yield(try .at(1))
         _ = try await world.event()
-        for _ in 1...3 {
-            await clock.waitForSleepers(1)
-            clock.advance(by: .seconds(19))
-            await clock.waitForSleepers(1)
-            clock.advance(by: .seconds(1))
+        recorder.clock.advance(by: .seconds(20))
+        for count in 2...4 {
             _ = try await world.event()
+            #expect(world.engine.requests.count == count)
+            #expect(await recorder.passNextSleep(except: configuration.timeLimit) == .seconds(20))
         }
-        #expect(times.all == [.zero, .seconds(20), .seconds(40), .seconds(60)])
         run.cancel()
         await #expect(throws: CancellationError.self) { try await run.value }
     }
@@ -239,12 +237,13 @@ import Testing
     }
 
     @Test func `no second attempt begins when the time is over`() async throws {
-        let clock = ManualClock()
+        let recorder = SleepRecorder()
+        let clock = recorder.clock
         let world = try ReporterWorld(
             tokens: StubTokenProvider { subject, invalidations in
                 if invalidations > 0 { clock.advance(by: .seconds(8)) }
                 return TestTokens.token(for: subject, serial: invalidations)
-            }, engine: StubTransport([.status(401), .ok]), clock: clock)
+            }, engine: StubTransport([.status(401), .ok]), recorder: recorder)
         #expect(try await world.report(1).failure != nil)
         #expect(world.engine.requests.count == 1)
     }
@@ -269,11 +268,4 @@ private final class Counter: Sendable {
     var most: Int { self.state.withLock(\.most) }
     func enter() { self.state.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) } }
     func leave() { self.state.withLock { $0.now -= 1 } }
-}
-
-/// When something happened.
-private final class Times: Sendable {
-    private let state = Locked<[Duration]>([])
-    var all: [Duration] { self.state.withLock { $0 } }
-    func add(_ time: Duration) { self.state.withLock { $0.append(time) } }
 }

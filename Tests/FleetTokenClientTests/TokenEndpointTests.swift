@@ -115,7 +115,8 @@ import Testing
     @Test(arguments: [
         "http://tokens.example.com", "http://127.0.0.1.evil.example", "http://localhost.evil.example",
         "http://10.0.0.1",
-        "http://127.1", "http://127.0.0.256", "http://0x7f.0.0.1", "http://128.0.0.1", "http://[::2]",
+        "http://127.1", "http://127.0.0.1.5", "http://127.0.0.256", "http://0x7f.0.0.1", "http://128.0.0.1",
+        "http://[::2]",
         "ftp://localhost",
         "ws://localhost", "http://127.0.0.+1",
     ]) func `plain http to another machine is refused`(server: String) throws {

@@ -4,15 +4,11 @@
 
 #if canImport(os)
     import os
-#else
-    import Synchronization
-#endif
 
-/// A value that is read and changed under a lock.
-///
-/// `Synchronization.Mutex` would do, but needs iOS 18.
-package final class Locked<State: Sendable>: Sendable {
-    #if canImport(os)
+    /// A value that is read and changed under a lock.
+    ///
+    /// `Synchronization.Mutex` would do, but needs iOS 18.
+    package final class Locked<State: Sendable>: Sendable {
         private let lock: OSAllocatedUnfairLock<State>
 
         /// Puts a value under a lock.
@@ -24,17 +20,41 @@ package final class Locked<State: Sendable>: Sendable {
         package func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
             self.lock.withLockUnchecked(body)
         }
-    #else
-        private let lock: Mutex<State>
+    }
+#else
+    #if canImport(Glibc)
+        import Glibc
+    #elseif canImport(Musl)
+        import Musl
+    #endif
+
+    /// A value that is read and changed under a lock.
+    ///
+    /// `Synchronization.Mutex` would do, but the thread sanitizer does not see its slow path on Linux and reports races
+    /// where there are none; a POSIX mutex keeps that gate meaningful.
+    package final class Locked<State: Sendable>: @unchecked Sendable {
+        // Unchecked because the compiler cannot know that `state` is touched only while `mutex` is held.
+        private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+        private var state: State
 
         /// Puts a value under a lock.
         package init(_ state: State) {
-            self.lock = Mutex(state)
+            self.mutex = .allocate(capacity: 1)
+            self.mutex.initialize(to: pthread_mutex_t())
+            pthread_mutex_init(self.mutex, nil)
+            self.state = state
+        }
+
+        deinit {
+            pthread_mutex_destroy(self.mutex)
+            self.mutex.deallocate()
         }
 
         /// Runs the body while nobody else sees the value; it must be short and must not call out.
         package func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
-            self.lock.withLock { state in body(&state) }
+            pthread_mutex_lock(self.mutex)
+            defer { pthread_mutex_unlock(self.mutex) }
+            return body(&self.state)
         }
-    #endif
-}
+    }
+#endif

@@ -1,0 +1,79 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import FleetSigning
+import FleetTokens
+import Foundation
+import Testing
+
+@testable import fleetpass
+
+@Suite struct DataFolderTests {
+    private let path = FileManager.default.temporaryDirectory
+        .appending(path: "fleetpass-folder-\(UUID().uuidString)").path(percentEncoded: false)
+
+    private func mode(_ path: String) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        return try #require((attributes[.posixPermissions] as? NSNumber)?.intValue)
+    }
+
+    private func failure(_ body: () throws -> Void) -> CommandFailure? {
+        #expect(throws: CommandFailure.self, performing: body)
+    }
+
+    @Test func `a new folder holds one account for each role, for its owner only`() throws {
+        defer { try? FileManager.default.removeItem(atPath: self.path) }
+        let folder = try DataFolder.open(self.path, provider: ProviderID(checking: "acme"))
+        #expect(Set(folder.accounts.keys) == Set(Role.known))
+        #expect(try self.mode(self.path) == 0o700)
+        for role in Role.known {
+            #expect(folder.accounts[role]?.account == "\(role)@acme.iam.gserviceaccount.com")
+            #expect(try self.mode("\(self.path)/service-accounts/\(role).json") == 0o600)
+        }
+    }
+
+    @Test func `a folder is held by one process, keeps its keys, and its provider`() throws {
+        defer { try? FileManager.default.removeItem(atPath: self.path) }
+        let provider = try ProviderID(checking: "acme")
+        var keyIDs: [Role: String] = [:]
+        do {
+            let folder = try DataFolder.open(self.path, provider: provider)
+            keyIDs = folder.accounts.mapValues(\.keyID)
+            let inUse = self.failure { _ = try DataFolder.open(self.path, provider: provider) }
+            #expect(inUse?.status == .configuration)
+            #expect(inUse?.message.contains("in use") == true)
+            withExtendedLifetime(folder) {}
+        }
+        #expect(try DataFolder.open(self.path, provider: provider).accounts.mapValues(\.keyID) == keyIDs)
+        let rival = self.failure { _ = try DataFolder.open(self.path, provider: ProviderID(checking: "rival")) }
+        #expect(rival?.message.contains("belongs to") == true)
+    }
+
+    @Test func `a broken key file is named, and left as it is`() throws {
+        defer { try? FileManager.default.removeItem(atPath: self.path) }
+        try FileManager.default.createDirectory(
+            atPath: "\(self.path)/service-accounts", withIntermediateDirectories: true)
+        let file = "\(self.path)/service-accounts/driver.json"
+        try Data("{".utf8).write(to: URL(filePath: file))
+        let failure = self.failure { _ = try DataFolder.open(self.path, provider: ProviderID(checking: "acme")) }
+        #expect(failure?.message.contains("driver.json") == true)
+        #expect(try Data(contentsOf: URL(filePath: file)) == Data("{".utf8))
+    }
+}
+
+@Suite struct LocalServiceOptionsTests {
+    @Test(arguments: [
+        ("127.0.0.1", true), ("127.8.9.1", true), ("::1", true), ("0.0.0.0", false), ("::", false),
+        ("192.168.1.2", false), ("localhost.example.com", false), ("127.0.0.1.example.com", false), ("127.1", false),
+    ])
+    func `only this machine's own addresses are listened on`(host: String, isAllowed: Bool) throws {
+        let options = try LocalServiceOptions.parse(["--host", host])
+        if isAllowed {
+            #expect(throws: Never.self) { try options.checkHost() }
+        } else {
+            #expect(throws: CommandFailure.self) { try options.checkHost() }
+        }
+    }
+}

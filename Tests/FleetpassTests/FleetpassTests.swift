@@ -1,5 +1,0 @@
-// Fleetpass
-// Licence: see LICENSE in the project root.
-// SPDX-License-Identifier: Apache-2.0
-
-import Testing
