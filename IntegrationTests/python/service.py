@@ -32,7 +32,7 @@ def run(*arguments, stdin=b"", timeout=60):
 
 
 class Service:
-    """One `fleetpass up`, from its ready line to its end."""
+    """One `fleetpass up` or `demo`, from its ready line to its end."""
 
     _started = []
 
@@ -43,9 +43,9 @@ class Service:
             if process.poll() is None:
                 process.kill()
 
-    def __init__(self, data, *options):
+    def __init__(self, data, *options, command="up"):
         self.process = subprocess.Popen(
-            [PROGRAM, "up", "--data", str(data), "--port", "0", "--grpc-port", "0", *options],
+            [PROGRAM, command, "--data", str(data), "--port", "0", "--grpc-port", "0", *options],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

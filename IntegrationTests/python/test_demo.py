@@ -1,0 +1,85 @@
+# Fleetpass
+# Licence: see LICENSE in the project root.
+# SPDX-License-Identifier: Apache-2.0
+"""The demo as a newcomer sees it: vehicles move, customers watch, and wrong tokens are refused with a reason."""
+
+import re
+import time
+
+import pytest
+import requests
+
+from service import Service
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    service = Service(tmp_path_factory.mktemp("demo"), "--speed", "20", command="demo")
+    yield service
+    code, _, _ = service.stop()
+    assert code == 0
+
+
+def state(demo):
+    return requests.get(f"{demo.http}/page/state", timeout=10).json()
+
+
+def wait_for(condition, seconds):
+    """Asks until the condition holds; gives what it gave."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.5)
+    raise AssertionError(f"nothing after {seconds} s")
+
+
+def test_vehicles_move_on_real_routes(demo):
+    first = wait_for(lambda: {v["id"]: v for v in state(demo)["vehicles"]}, 30)
+    assert len(first) >= 2
+
+    def moved():
+        now = {v["id"]: v for v in state(demo)["vehicles"]}
+        return all(
+            (now[i]["latitude"], now[i]["longitude"]) != (v["latitude"], v["longitude"])
+            for i, v in first.items() if i in now
+        ) and now
+
+    wait_for(moved, 60)
+
+
+def test_drivers_and_customers_use_tokens_of_their_own(demo):
+    def both():
+        tokens = state(demo)["tokens"]
+        return {"driver", "consumer"} <= {t["role"] for t in tokens} and tokens
+
+    for token in wait_for(both, 60):
+        assert re.fullmatch(r"[0-9a-f]{16}", token["fingerprint"])
+        assert 0 < token["secondsLeft"] <= 3300
+        if token["role"] != "server":
+            assert "*" not in token["subject"]
+
+
+def test_a_wrong_token_is_refused_with_the_reason(demo):
+    refusals = wait_for(lambda: state(demo)["refusals"], 90)
+    assert {r["reason"] for r in refusals} <= {
+        "CLAIM_MISMATCH", "ROLE_LACKS_PERMISSION", "SIGNATURE_INVALID", "TOKEN_MISSING", "TOKEN_MALFORMED"
+    }
+    assert all(r["message"] for r in refusals)
+
+
+def test_the_page_asks_nobody_else(demo):
+    page = requests.get(f"{demo.http}/", timeout=10)
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    for path in ["/", "/page/page.js", "/page/page.css"]:
+        text = requests.get(f"{demo.http}{path}", timeout=10).text
+        foreign = [u for u in re.findall(r"https?://[^\s\"'<>]+", text) if not u.startswith("http://www.w3.org/2000/svg")]
+        assert not foreign, foreign
+
+
+def test_a_page_under_another_name_is_not_served(demo):
+    # What DNS rebinding would send.
+    answer = requests.get(f"{demo.http}/token/driver/veh-1", headers={"Host": "evil.example.com"}, timeout=10)
+    assert answer.status_code == 421
+    assert "jwt" not in answer.text
