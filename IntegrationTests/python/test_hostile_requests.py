@@ -76,7 +76,7 @@ def test_no_vehicle_gets_a_bad_id(service, server_token, vehicle_id):
 def exchange(service, request):
     """Sends bytes as they are, and gives the first line of the answer."""
     address = urlsplit(service.http)
-    with socket.create_connection((address.hostname, address.port), timeout=10) as connection:
+    with socket.create_connection((address.hostname, address.port), timeout=3) as connection:
         connection.sendall(request)
         try:
             return connection.recv(4096).split(b"\r\n", 1)[0]

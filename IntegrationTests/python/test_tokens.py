@@ -201,7 +201,7 @@ def test_an_overlong_token_is_refused_and_the_service_lives_on(service, vehicle,
         # Over gRPC the transport closes the connection; the client would try again for its whole deadline.
         with pytest.raises(exceptions.GoogleAPICallError):
             clients.with_token(service, "a" * min(size, 200_000)).vehicles.get_vehicle(
-                fleet.GetVehicleRequest(name=f"providers/{service.provider}/vehicles/{vehicle}"), retry=None, timeout=10
+                fleet.GetVehicleRequest(name=f"providers/{service.provider}/vehicles/{vehicle}"), retry=None, timeout=3
             )
     assert over_rest(service, forger.token(), vehicle).status_code == 200
     assert over_grpc(service, forger.token(), vehicle).maximum_capacity == 4
