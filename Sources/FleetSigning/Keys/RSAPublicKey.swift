@@ -55,7 +55,7 @@ public struct RSAPublicKey: TokenKey {
     /// Whether the RS256 signature fits the message.
     public func isValidSignature(_ signature: [UInt8], for message: [UInt8]) -> Bool {
         self.key.isValidSignature(
-            _RSA.Signing.RSASignature(rawRepresentation: signature),
+            _RSA.Signing.RSASignature(rawRepresentation: Data(signature)),
             for: Crypto.SHA256.hash(data: message),
             padding: .insecurePKCS1v1_5
         )

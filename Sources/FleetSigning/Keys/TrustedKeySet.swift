@@ -8,17 +8,18 @@ public import FleetTokens
 ///
 /// A key belongs to one account and checks that account's tokens only. Replacing the set is how keys change.
 public struct TrustedKeySet: TokenKeys {
-    private let byID: [String: [RSAPublicKey]]
-    private let byAccount: [String: [RSAPublicKey]]
+    /// Every key, in the order they were given.
+    public let keys: [RSAPublicKey]
+
+    private let byID: [String: [any TokenKey]]
+    private let byAccount: [String: [any TokenKey]]
 
     /// Collects keys; of one account's, the first is tried first.
     public init(_ keys: [RSAPublicKey]) {
-        self.byID = Dictionary(grouping: keys, by: \.id)
+        self.keys = keys
+        self.byID = Dictionary(grouping: keys as [any TokenKey], by: \.id)
         self.byAccount = Dictionary(grouping: keys.filter { $0.account != nil }) { $0.account?.email ?? "" }
     }
-
-    /// Every key, in no particular order.
-    public var keys: [RSAPublicKey] { self.byID.values.flatMap(\.self) }
 
     /// The keys with this id.
     public func keys(withID id: String) -> [any TokenKey] { self.byID[id] ?? [] }

@@ -37,25 +37,41 @@ package enum Base64URL {
 
     private static func decode(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }
-        var buffer: UInt32 = 0
-        var bits: UInt32 = 0
-        var isValid = true
-        let values = self.values
-        let bytes = [UInt8](unsafeUninitializedCapacity: text.count * 3 / 4) { output, count in
-            for character in text {
-                let value = values[Int(character)]
-                isValid = isValid && value != 0xFF
-                buffer = buffer << 6 | UInt32(value & 0x3F)
-                bits += 6
-                if bits >= 8 {
+        return self.values.withUnsafeBufferPointer { values in
+            var isValid = true
+            let bytes = [UInt8](unsafeUninitializedCapacity: text.count * 3 / 4) { output, count in
+                var position = 0
+                // Four characters are three bytes; an unknown character sets the two highest bits of the sum.
+                while position + 4 <= text.count {
+                    let first = UInt32(values[Int(text[position])])
+                    let second = UInt32(values[Int(text[position + 1])])
+                    let third = UInt32(values[Int(text[position + 2])])
+                    let fourth = UInt32(values[Int(text[position + 3])])
+                    isValid = isValid && (first | second | third | fourth) < 64
+                    let word = first << 18 | second << 12 | third << 6 | fourth
+                    output[count] = UInt8(truncatingIfNeeded: word >> 16)
+                    output[count + 1] = UInt8(truncatingIfNeeded: word >> 8)
+                    output[count + 2] = UInt8(truncatingIfNeeded: word)
+                    position += 4
+                    count += 3
+                }
+                var rest: UInt32 = 0
+                var bits: UInt32 = 0
+                for character in text[position...] {
+                    let value = values[Int(character)]
+                    isValid = isValid && value < 64
+                    rest = rest << 6 | UInt32(value & 0x3F)
+                    bits += 6
+                }
+                while bits >= 8 {
                     bits -= 8
-                    output[count] = UInt8(truncatingIfNeeded: buffer >> bits)
+                    output[count] = UInt8(truncatingIfNeeded: rest >> bits)
                     count += 1
                 }
+                // Bits left over from the last character must be zero, or two texts would mean the same bytes.
+                isValid = isValid && rest & (1 << bits - 1) == 0
             }
+            return isValid ? bytes : nil
         }
-        // Bits left over from the last character must be zero, or two texts would mean the same bytes.
-        guard isValid, buffer & (1 << bits - 1) == 0 else { return nil }
-        return bytes
     }
 }

@@ -83,13 +83,18 @@ struct JSONReader {
     private mutating func string() throws(TokenError) -> String {
         self.position += 1
         let start = self.position
-        // Most strings hold no escape and are read in one piece.
+        // Most strings hold no escape and are read in one piece; plain ASCII needs no validation either.
         var end = start
+        var bits: UInt8 = 0
         while end < self.bytes.count, self.bytes[end] >= 0x20, self.bytes[end] != UInt8(ascii: "\""),
             self.bytes[end] != UInt8(ascii: "\\")
-        { end += 1 }
+        {
+            bits |= self.bytes[end]
+            end += 1
+        }
         self.position = end
         if self.take(UInt8(ascii: "\"")) {
+            if bits < 0x80 { return String(decoding: self.bytes[start..<end], as: UTF8.self) }
             guard let string = String(validating: self.bytes[start..<end], as: UTF8.self) else {
                 throw self.error("it is not UTF-8")
             }
