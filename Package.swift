@@ -140,6 +140,7 @@ let package = Package(
                 server("ServiceLifecycle", "swift-service-lifecycle"),
                 server("UnixSignals", "swift-service-lifecycle"),
             ],
+            exclude: ["Routes/README.md"],
             resources: [
                 .embedInCode("Routes/bay-area-trip-1.gpx"),
                 .embedInCode("Routes/bay-area-trip-2.gpx"),

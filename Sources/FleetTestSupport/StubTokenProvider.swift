@@ -5,7 +5,7 @@
 public import FleetTokenClient
 public import FleetTokens
 
-/// A ``TokenProvider`` without a token server.
+/// A `TokenProvider` without a token server.
 public final class StubTokenProvider: TokenProvider {
     private struct State: Sendable {
         var subjects: [TokenSubject] = []

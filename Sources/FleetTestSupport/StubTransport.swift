@@ -4,7 +4,7 @@
 
 public import FleetTokenClient
 
-/// An ``HTTPTransport`` that answers from a script instead of a network.
+/// An `HTTPTransport` that answers from a script instead of a network.
 public final class StubTransport: HTTPTransport {
     /// What happens to one request.
     public enum Answer: Sendable {

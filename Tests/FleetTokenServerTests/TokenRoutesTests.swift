@@ -18,29 +18,33 @@ import Testing
     /// One key is enough: which role signs is told apart by the account's name.
     static let keys = Result {
         try Dictionary(
-            uniqueKeysWithValues: [Role.driver, .consumer, .deliveryUntrustedDriver, .deliveryConsumer].map { role in
+            uniqueKeysWithValues: [
+                Role.driver, .consumer, .deliveryUntrustedDriver, .deliveryTrustedDriver, .deliveryConsumer,
+            ].map { role in
                 (role, try ServiceAccountKey(generatingFor: "\(role)@acme", projectID: "acme"))
             })
     }
 
     private func application(
-        _ authenticator: any CallerAuthenticator = OpenAuthenticator()
+        _ authenticator: any CallerAuthenticator, _ policy: any TokenPolicy
     ) throws -> some ApplicationProtocol {
         let keys = try Self.keys.get()
         let issuer = TokenIssuer(
             minters: try keys.mapValues { TokenMinter(signer: try LocalSigner($0)) }, now: { Self.now })
         let router = Router()
         TokenRoutes(
-            issuer: issuer, authenticator: authenticator, publishedKeys: try keys.values.map { try $0.publicKey() },
+            issuer: issuer, authenticator: authenticator, policy: policy,
+            publishedKeys: try keys.values.map { try $0.publicKey() },
             logger: Logger(label: "test")
         ).add(to: router)
         return Application(router: router)
     }
 
     private func get(
-        _ path: String, headers: HTTPFields = [:], from authenticator: any CallerAuthenticator = OpenAuthenticator()
+        _ path: String, headers: HTTPFields = [:], from authenticator: any CallerAuthenticator = OpenAuthenticator(),
+        policy: any TokenPolicy = RolePolicy()
     ) async throws -> (status: Int, headers: HTTPFields, body: [String: JSONValue]) {
-        try await self.application(authenticator).test(.router) { client in
+        try await self.application(authenticator, policy).test(.router) { client in
             let response = try await client.execute(uri: path, method: .get, headers: headers)
             let body = try JSONValue(parsing: Array(response.body.readableBytesView)).object ?? [:]
             return (response.status.code, response.headers, body)
@@ -66,6 +70,7 @@ import Testing
     @Test(arguments: [
         ("delivery_driver/dv-1", #"{"deliveryvehicleid":"dv-1"}"#),
         ("delivery_consumer/shp-1", #"{"trackingid":"shp-1"}"#),
+        ("delivery_driver/dv-1?task=task%2D21", #"{"deliveryvehicleid":"dv-1","taskid":"task-21"}"#),
         ("DELIVERY_CONSUMER/shp-1", #"{"trackingid":"shp-1"}"#),
     ])
     func `the scheduled answer is what the sample apps read`(path: String, claims: String) async throws {
@@ -90,7 +95,8 @@ import Testing
         ("/token/driver/*", 400), ("/token/driver/%2A", 400), ("/token/driver/a%2Fb", 400), ("/token/driver/..", 400),
         ("/token/driver/", 400), ("/token/driver", 400), ("/token/driver/a/b", 400), ("/token/driver/%FF", 400),
         ("/token/driver/%00", 400), ("/token/driver/\(String(repeating: "x", count: 65))", 400),
-        ("/token/delivery_consumer/*", 400), ("/token/fleet_reader/x", 400), ("/token/server", 404),
+        ("/token/delivery_consumer/*", 400), ("/token/delivery_driver/d?task=*", 400), ("/token/fleet_reader/x", 400),
+        ("/token/server", 404),
         ("/token/server/x", 404), ("/token/ondemand_admin", 404), ("/token", 404), ("/token/", 404),
     ])
     func `what is no id or no route is refused, in JSON and without a token`(path: String, status: Int) async throws {
@@ -143,6 +149,22 @@ import Testing
         let headers: HTTPFields = [.authorization: "Bearer MARKED-secret-of-the-driver-app"]
         let answer = try await self.get("/token/consumer/trip-7", headers: headers, from: Self.callers())
         #expect(answer.status == 403)
+    }
+
+    /// Knows one driver's vehicle, and cannot say for another's.
+    struct AssignedVehicle: TokenPolicy {
+        func allows(_ type: TokenType, for caller: Caller) async throws -> Bool {
+            struct Unreachable: Error {}
+            if type == .driver(try VehicleID(checking: "unknown")) { throw Unreachable() }
+            return type == .driver(try VehicleID(checking: "veh-3"))
+        }
+    }
+
+    @Test(arguments: [("veh-3", 200), ("veh-4", 403), ("unknown", 503)])
+    func `a policy decides by the very id`(vehicle: String, status: Int) async throws {
+        let answer = try await self.get("/token/driver/\(vehicle)", policy: AssignedVehicle())
+        #expect(answer.status == status)
+        #expect((answer.body["jwt"] != nil) == (status == 200))
     }
 
     @Test(arguments: [

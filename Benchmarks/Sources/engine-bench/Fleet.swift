@@ -19,6 +19,7 @@ struct Fleet: Sendable {
     private let clients: Int
     private let engine: GRPCClient<HTTP2ClientTransport.Posix>
     private let constant: GRPCClient<HTTP2ClientTransport.Posix>
+    private let http: HTTPClient
 
     init(servers: BenchServers, token: String, clients: Int) {
         self.servers = servers
@@ -26,6 +27,10 @@ struct Fleet: Sendable {
         self.clients = clients
         self.engine = Self.client(port: servers.grpcPort)
         self.constant = Self.client(port: servers.constantGRPCPort)
+        // A connection for each client; the default of eight would make them wait for each other, not for the server.
+        var configuration = HTTPClient.Configuration()
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = clients
+        self.http = HTTPClient(configuration: configuration)
     }
 
     private static func client(port: Int) -> GRPCClient<HTTP2ClientTransport.Posix> {
@@ -36,6 +41,12 @@ struct Fleet: Sendable {
         let client = GRPCClient(transport: transport)
         Task { try await client.runConnections() }
         return client
+    }
+
+    func stop() async throws {
+        self.engine.beginGracefulShutdown()
+        self.constant.beginGracefulShutdown()
+        try await self.http.shutdown()
     }
 
     func createVehicles() async throws {
@@ -81,7 +92,7 @@ struct Fleet: Sendable {
         request.headers.add(name: "authorization", value: "Bearer \(self.token)")
         request.headers.add(name: "content-type", value: "application/json")
         request.body = .bytes(ByteBuffer(string: Self.body))
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
+        let response = try await self.http.execute(request, timeout: .seconds(30))
         _ = try await response.body.collect(upTo: 1 << 20)
         guard response.status == .ok else { fatalError("The answer was \(response.status).") }
     }

@@ -68,4 +68,5 @@ for transport in ["REST", "gRPC"] {
             "durable updates over \(transport), \(clients) clients", update.rate, update.p50, update.p99,
             constant.rate, constant.p99, update.rate / constant.rate))
 }
+try await fleet.stop()
 await servers.stop()

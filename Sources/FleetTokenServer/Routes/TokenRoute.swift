@@ -17,7 +17,7 @@ enum TokenRoute: String, CaseIterable {
 
     /// The roles whose tokens the routes can issue.
     static let roles: Set<Role> = [
-        .driver, .consumer, .deliveryUntrustedDriver, .deliveryConsumer, .deliveryFleetReader,
+        .driver, .consumer, .deliveryUntrustedDriver, .deliveryTrustedDriver, .deliveryConsumer, .deliveryFleetReader,
     ]
 
     /// The keys of the answer.
@@ -28,10 +28,16 @@ enum TokenRoute: String, CaseIterable {
         }
     }
 
-    /// Reads the path of a request, which may still be percent-encoded.
+    /// Reads a request.
     ///
+    /// - Parameters:
+    ///   - path: The path, still percent-encoded.
+    ///   - task: The task that a delivery driver's token is to reach as well, which only a trusted driver's can.
+    /// - Returns: The route, and the token that it is asked for.
     /// - Throws: ``RouteError``.
-    static func tokenType(ofPath path: String) throws(RouteError) -> (route: TokenRoute, type: TokenType) {
+    static func tokenType(
+        ofPath path: String, task: String? = nil
+    ) throws(RouteError) -> (route: TokenRoute, type: TokenType) {
         // Split first, decode then: an encoded slash stays part of the id, where it is refused.
         let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2)
         let kind = segments.first.map(String.init) ?? ""
@@ -55,7 +61,10 @@ enum TokenRoute: String, CaseIterable {
             switch route {
             case .driver: return (route, .driver(try VehicleID(checking: id)))
             case .consumer: return (route, .consumer(try TripID(checking: id)))
-            case .deliveryDriver: return (route, .deliveryUntrustedDriver(try DeliveryVehicleID(checking: id)))
+            case .deliveryDriver:
+                let vehicle = try DeliveryVehicleID(checking: id)
+                guard let task else { return (route, .deliveryUntrustedDriver(vehicle)) }
+                return (route, .deliveryTrustedDriver(vehicle, task: try TaskID(checking: task)))
             case .deliveryConsumer, .fleetReader:
                 return (route, .deliveryConsumer(try TrackingID(checking: id)))
             }

@@ -18,6 +18,7 @@ import NIOCore
 public struct TokenRoutes: Sendable {
     private let issuer: TokenIssuer
     private let authenticator: any CallerAuthenticator
+    private let policy: any TokenPolicy
     private let published: [UInt8]
     private let logger: Logger
 
@@ -26,16 +27,19 @@ public struct TokenRoutes: Sendable {
     /// - Parameters:
     ///   - issuer: Issues the tokens.
     ///   - authenticator: Finds out who asks.
+    ///   - policy: Decides what they may have.
     ///   - publishedKeys: The keys that verify the issued tokens.
     ///   - logger: Hears of failures and, at `debug`, of each token's fingerprint.
     public init(
         issuer: TokenIssuer,
         authenticator: any CallerAuthenticator,
+        policy: any TokenPolicy = RolePolicy(),
         publishedKeys: [RSAPublicKey],
         logger: Logger
     ) {
         self.issuer = issuer
         self.authenticator = authenticator
+        self.policy = policy
         self.published = JWKS.write(publishedKeys)
         self.logger = logger
     }
@@ -54,27 +58,17 @@ public struct TokenRoutes: Sendable {
     }
 
     private func issue(_ request: Request) async throws -> Response {
-        let (route, type) = try TokenRoute.tokenType(ofPath: request.uri.path)
-        let caller: Caller?
-        do {
-            caller = try await self.authenticator.caller(of: CallerRequest(headers: request.headers))
-        } catch {
-            self.logger.error("caller not authenticated", metadata: ["error": "\(error)"])
-            throw RouteError.unavailable
+        let (route, type) = try TokenRoute.tokenType(
+            ofPath: request.uri.path, task: request.uri.queryParameters["task"].map(String.init))
+        let caller = try await self.answering("caller not authenticated") {
+            try await self.authenticator.caller(of: CallerRequest(headers: request.headers))
         }
         guard let caller else { throw RouteError.unauthenticated }
-        guard caller.roles.contains(type.role) else {
-            throw RouteError.forbidden("The caller may not have tokens of the role \(type.role).")
+        let isAllowed = try await self.answering("policy not asked") { try await self.policy.allows(type, for: caller) }
+        guard isAllowed else {
+            throw RouteError.forbidden("The caller may not have this token of the role \(type.role).")
         }
-        let issued: IssuedToken
-        do {
-            issued = try await self.issuer.issue(type)
-        } catch let error as CancellationError {
-            throw error
-        } catch {
-            self.logger.error("token not issued", metadata: ["role": "\(type.role)", "error": "\(error)"])
-            throw RouteError.unavailable
-        }
+        let issued = try await self.answering("token not issued") { try await self.issuer.issue(type) }
         self.logger.debug(
             "token issued",
             metadata: [
@@ -82,5 +76,19 @@ public struct TokenRoutes: Sendable {
             ]
         )
         return try .uncachedJSON(TokenAnswer(issued: issued, shape: route.answerShape))
+    }
+
+    /// Runs a step; its failure is logged in full and answered as a passing one.
+    private func answering<Result>(
+        _ failure: Logger.Message, _ step: () async throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await step()
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            self.logger.error(failure, metadata: ["error": "\(error)"])
+            throw RouteError.unavailable
+        }
     }
 }
