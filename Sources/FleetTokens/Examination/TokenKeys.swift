@@ -59,11 +59,44 @@ public struct TokenTimeRules: Hashable, Sendable {
 }
 
 /// A token that met every rule of its own; what it may do is decided by ``AccessRequest``.
+///
+/// It is handed from call to call for as long as the token lives, so its parts are kept together and are not copied.
 public struct ExaminedToken: Hashable, Sendable {
+    private final class Parts: Sendable {
+        let claims: TokenClaims
+        let account: TrustedAccount
+        let keyID: String
+
+        init(claims: TokenClaims, account: TrustedAccount, keyID: String) {
+            self.claims = claims
+            self.account = account
+            self.keyID = keyID
+        }
+    }
+
+    private let parts: Parts
+
     /// The payload.
-    public let claims: TokenClaims
+    public var claims: TokenClaims { self.parts.claims }
     /// The account that signed; role and provider are `nil` where the key's source does not say.
-    public let account: TrustedAccount
+    public var account: TrustedAccount { self.parts.account }
     /// The id of the key that signed.
-    public let keyID: String
+    public var keyID: String { self.parts.keyID }
+
+    init(claims: TokenClaims, account: TrustedAccount, keyID: String) {
+        self.parts = Parts(claims: claims, account: account, keyID: keyID)
+    }
+
+    /// Whether two tokens say the same and the same key vouches for them.
+    public static func == (first: Self, second: Self) -> Bool {
+        first.parts === second.parts
+            || (first.keyID == second.keyID && first.account == second.account && first.claims == second.claims)
+    }
+
+    /// Hashes what tells tokens apart.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(self.keyID)
+        hasher.combine(self.parts.claims.issuedAt)
+        hasher.combine(self.parts.claims.authorization)
+    }
 }

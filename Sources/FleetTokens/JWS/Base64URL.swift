@@ -38,16 +38,19 @@ package enum Base64URL {
     private static func decode(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }
         return self.values.withUnsafeBufferPointer { values in
-            var isValid = true
+            // An unknown character sets the two highest bits.
+            var seen: UInt32 = 0
+            var rest: UInt32 = 0
+            var bits: UInt32 = 0
             let bytes = [UInt8](unsafeUninitializedCapacity: text.count * 3 / 4) { output, count in
                 var position = 0
-                // Four characters are three bytes; an unknown character sets the two highest bits of the sum.
+                // Four characters are three bytes.
                 while position + 4 <= text.count {
                     let first = UInt32(values[Int(text[position])])
                     let second = UInt32(values[Int(text[position + 1])])
                     let third = UInt32(values[Int(text[position + 2])])
                     let fourth = UInt32(values[Int(text[position + 3])])
-                    isValid = isValid && (first | second | third | fourth) < 64
+                    seen |= first | second | third | fourth
                     let word = first << 18 | second << 12 | third << 6 | fourth
                     output[count] = UInt8(truncatingIfNeeded: word >> 16)
                     output[count + 1] = UInt8(truncatingIfNeeded: word >> 8)
@@ -55,12 +58,10 @@ package enum Base64URL {
                     position += 4
                     count += 3
                 }
-                var rest: UInt32 = 0
-                var bits: UInt32 = 0
                 for character in text[position...] {
-                    let value = values[Int(character)]
-                    isValid = isValid && value < 64
-                    rest = rest << 6 | UInt32(value & 0x3F)
+                    let value = UInt32(values[Int(character)])
+                    seen |= value
+                    rest = rest << 6 | value & 0x3F
                     bits += 6
                 }
                 while bits >= 8 {
@@ -68,10 +69,9 @@ package enum Base64URL {
                     output[count] = UInt8(truncatingIfNeeded: rest >> bits)
                     count += 1
                 }
-                // Bits left over from the last character must be zero, or two texts would mean the same bytes.
-                isValid = isValid && rest & (1 << bits - 1) == 0
             }
-            return isValid ? bytes : nil
+            // Bits left over from the last character must be zero, or two texts would mean the same bytes.
+            return seen < 64 && rest & (1 << bits - 1) == 0 ? bytes : nil
         }
     }
 }

@@ -44,14 +44,17 @@ public struct CompactJWS: Hashable, Sendable {
         recorder.pass(.size, found: "\(size) bytes")
 
         let bytes = Array(token.utf8)
-        let parts = bytes.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
-        guard parts.count == 3 else {
+        let dot = UInt8(ascii: ".")
+        guard let first = bytes.firstIndex(of: dot), let second = bytes[(first + 1)...].firstIndex(of: dot),
+            !bytes[(second + 1)...].contains(dot)
+        else {
             throw recorder.refuse(.form, .malformed("The token is not three parts with dots between them."))
         }
         recorder.pass(.form, found: "three parts")
 
-        guard let headerBytes = Base64URL.decode(parts[0]), let payload = Base64URL.decode(parts[1]),
-            let signature = Base64URL.decode(parts[2])
+        guard let headerBytes = Base64URL.decode(bytes[..<first]),
+            let payload = Base64URL.decode(bytes[(first + 1)..<second]),
+            let signature = Base64URL.decode(bytes[(second + 1)...])
         else {
             throw recorder.refuse(
                 .encoding,
@@ -75,7 +78,7 @@ public struct CompactJWS: Hashable, Sendable {
         try Self.checkHeader(header, recording: &recorder)
         return Self(
             keyID: header["kid"]?.string,
-            signingInput: Array(bytes[..<parts[1].endIndex]),
+            signingInput: Array(bytes[..<second]),
             payload: payload,
             signature: signature
         )
@@ -97,7 +100,7 @@ public struct CompactJWS: Hashable, Sendable {
         )
         try recorder.require(
             .type,
-            header["typ"].map { $0.string?.uppercased() == "JWT" } ?? true,
+            header["typ"].map { $0 == .string("JWT") || $0.string?.uppercased() == "JWT" } ?? true,
             found: header["typ"]?.string ?? "absent",
             .malformed("The token's typ is not JWT.")
         )

@@ -49,7 +49,8 @@ struct JSONReader {
 
     private mutating func object() throws(TokenError) -> JSONValue {
         var members: [String: JSONValue] = [:]
-        members.reserveCapacity(8)
+        // A payload has six members, which is what a table of eight places holds.
+        members.reserveCapacity(6)
         self.skipSpace()
         if self.take(UInt8(ascii: "}")) { return .object(members) }
         repeat {
