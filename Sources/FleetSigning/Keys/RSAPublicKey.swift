@@ -56,7 +56,7 @@ public struct RSAPublicKey: TokenKey {
     public func isValidSignature(_ signature: [UInt8], for message: [UInt8]) -> Bool {
         self.key.isValidSignature(
             _RSA.Signing.RSASignature(rawRepresentation: Data(signature)),
-            for: Crypto.SHA256.hash(data: message),
+            for: message.withUnsafeBytes(Crypto.SHA256.hash(bytes:)),
             padding: .insecurePKCS1v1_5
         )
     }

@@ -84,11 +84,7 @@ public final class TokenVerifier: Sendable {
 
     private static func digest(of token: String) -> SHA256Digest {
         var token = token
-        return token.withUTF8 { bytes in
-            var hash = Crypto.SHA256()
-            hash.update(bufferPointer: UnsafeRawBufferPointer(bytes))
-            return hash.finalize()
-        }
+        return token.withUTF8 { Crypto.SHA256.hash(bytes: UnsafeRawBufferPointer($0)) }
     }
 
     /// Explains what becomes of a token under the keys in force; see `TokenExaminer.explain`.
