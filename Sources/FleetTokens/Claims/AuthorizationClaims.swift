@@ -111,39 +111,41 @@ extension AuthorizationClaims {
         func wrongType(_ key: String, _ wanted: String) -> TokenError {
             TokenError(code: .invalidClaims, message: "The claim \(key) is not \(wanted).")
         }
-        func scope<Kind>(_ key: Key) throws(TokenError) -> Scope<FleetID<Kind>>? {
-            guard let value = object[key.rawValue] else { return nil }
-            guard case .string(let text) = value else { throw wrongType(key.rawValue, "a string") }
+        func scope<Kind>(_ value: JSONValue, _ key: String) throws(TokenError) -> Scope<FleetID<Kind>> {
+            guard case .string(let text) = value else { throw wrongType(key, "a string") }
             return text == "*" ? .any : .only(try FleetID<Kind>(checking: text))
         }
-        var taskList: TaskListScope?
-        if let value = object[Key.taskids.rawValue] {
+        func list(_ value: JSONValue) throws(TokenError) -> TaskListScope {
             guard case .array(let items) = value else { throw wrongType("taskids", "an array of strings") }
-            var texts: [String] = []
+            if items == [.string("*")] { return .any }
+            var ids: [TaskID] = []
             for item in items {
                 guard case .string(let text) = item else { throw wrongType("taskids", "an array of strings") }
-                texts.append(text)
+                ids.append(try TaskID(checking: text))
             }
-            if texts == ["*"] {
-                taskList = .any
-            } else {
-                var ids: [TaskID] = []
-                for text in texts { ids.append(try TaskID(checking: text)) }
-                taskList = .only(ids)
-            }
+            return .only(ids)
         }
+        var vehicle: Scope<VehicleID>?
+        var trip: Scope<TripID>?
+        var deliveryVehicle: Scope<DeliveryVehicleID>?
+        var task: Scope<TaskID>?
+        var taskList: TaskListScope?
+        var tracking: Scope<TrackingID>?
         var additional: [String: String] = [:]
-        for (key, value) in object where Key(rawValue: key) == nil {
-            if case .string(let text) = value { additional[key] = text }
+        for (key, value) in object {
+            switch Key(rawValue: key) {
+            case .vehicleid: vehicle = try scope(value, key)
+            case .tripid: trip = try scope(value, key)
+            case .deliveryvehicleid: deliveryVehicle = try scope(value, key)
+            case .taskid: task = try scope(value, key)
+            case .taskids: taskList = try list(value)
+            case .trackingid: tracking = try scope(value, key)
+            case nil: if case .string(let text) = value { additional[key] = text }
+            }
         }
         try self.init(
-            vehicle: scope(.vehicleid),
-            trip: scope(.tripid),
-            deliveryVehicle: scope(.deliveryvehicleid),
-            task: scope(.taskid),
-            taskList: taskList,
-            tracking: scope(.trackingid),
-            additional: additional
+            vehicle: vehicle, trip: trip, deliveryVehicle: deliveryVehicle, task: task, taskList: taskList,
+            tracking: tracking, additional: additional
         )
     }
 }

@@ -75,18 +75,19 @@ public struct CompactJWS: Hashable, Sendable {
         }
         recorder.pass(.header, found: "JSON object")
 
-        try Self.checkHeader(header, recording: &recorder)
+        let keyID = try Self.keyID(checking: header, recording: &recorder)
         return Self(
-            keyID: header["kid"]?.string,
+            keyID: keyID,
             signingInput: Array(bytes[..<second]),
             payload: payload,
             signature: signature
         )
     }
 
-    private static func checkHeader(
-        _ header: [String: JSONValue], recording recorder: inout CheckRecorder
-    ) throws(TokenRefusal) {
+    /// Checks the header's parameters, and gives the key id where there is one.
+    private static func keyID(
+        checking header: [String: JSONValue], recording recorder: inout CheckRecorder
+    ) throws(TokenRefusal) -> String? {
         let algorithm = header["alg"]?.string
         try recorder.require(
             .algorithm,
@@ -114,12 +115,15 @@ public struct CompactJWS: Hashable, Sendable {
                 fix: "Leave crit out of the header."
             )
         )
+        guard let value = header["kid"] else { return nil }
+        let keyID = value.string
         try recorder.require(
             .header,
-            header["kid"].map { $0.string.map { !$0.isEmpty && $0.utf8.count <= 256 } ?? false } ?? true,
+            keyID.map { !$0.isEmpty && $0.utf8.count <= 256 } ?? false,
             found: nil,
             .malformed("The token's kid is not a string of 1 to 256 bytes.")
         )
+        return keyID
     }
 
     private init(keyID: String?, signingInput: [UInt8], payload: [UInt8], signature: [UInt8]) {
