@@ -140,7 +140,7 @@ extension TokenCacheWorld {
             ? self.subjects.randomElement(using: &self.world.random) ?? self.subject : self.subject
         self.pending[caller] = self.world.now
         if let token = self.machine.freshToken(for: subject, at: self.now) {
-            self.end([caller], .token(token), of: subject)
+            self.end([caller], .token(token, life: .zero), of: subject)
             return
         }
         if self.world.random.chance(0.1) {
@@ -206,8 +206,9 @@ extension TokenCacheWorld {
     private mutating func feed(_ event: TokenCacheMachine.Event) {
         let subject: TokenSubject
         switch event {
-        case .requested(let own, _), .cancelled(let own, _), .invalidated(let own, _): subject = own
-        case .fetched(let flight, _), .failed(let flight, _), .deadlinePassed(let flight):
+        case .requested(let own, _), .ensured(let own, _, _), .cancelled(let own, _), .invalidated(let own, _):
+            subject = own
+        case .restored(let flight, _), .fetched(let flight, _), .failed(let flight, _), .deadlinePassed(let flight):
             subject = flight.subject
             if self.open[subject] == flight { self.open[subject] = nil }
         }
@@ -221,6 +222,7 @@ extension TokenCacheWorld {
             case .stopFetch(let flight): if self.open[flight.subject] == flight { self.open[flight.subject] = nil }
             case .resume(let callers, let outcome): self.end(callers, outcome, of: subject)
             case .notify(let event): self.observe(event)
+            case .save, .discard: break
             }
         }
         if self.machine.count > (self.evicts ? 2 : self.subjects.count) { self.violate("the cache outgrew its bound") }
@@ -228,11 +230,11 @@ extension TokenCacheWorld {
 
     private mutating func observe(_ event: TokenEvent) {
         switch event {
-        case .fetched(let subject, let fingerprint, let life):
+        case .fetched(let subject, let fingerprint, let life), .refreshed(let subject, let fingerprint, let life):
             self.known[subject] = (fingerprint, self.world.now + life)
             self.isTroubled[subject] = life < .seconds(360)
         case .failed(let subject, _): self.isTroubled[subject] = true
-        case .servedStale, .invalidated: break
+        case .restored, .servedStale, .refused, .clockError, .storeFailed: break
         }
     }
 
@@ -246,7 +248,7 @@ extension TokenCacheWorld {
             }
             if self.world.now > max(since, self.goodSince) + .seconds(8) { self.violate("a caller waited too long") }
             switch outcome {
-            case .token(let token): self.check(token, for: subject)
+            case .token(let token, _): self.check(token, for: subject)
             case .failure(let error): self.check(error, of: subject, since: since)
             case .cancelled: break
             }
