@@ -33,6 +33,7 @@ struct TokenCacheWorld {
     private(set) var violations: [String] = []
     private(set) var handedOut = 0
     private(set) var failures = 0
+    private(set) var ensured = 0
     private(set) var fetches = 0
 
     private var world: SeededWorld<Event>
@@ -47,6 +48,8 @@ struct TokenCacheWorld {
     private var stormUntil = Duration.zero
     private var callers: UInt64 = 0
     private var pending: [TokenCacheMachine.CallerID: Duration] = [:]
+    /// The life that a caller wants, if it wants one.
+    private var wanted: [TokenCacheMachine.CallerID: Duration] = [:]
     private var open: [TokenSubject: TokenCacheMachine.FlightID] = [:]
     private var minted: [FleetToken: Minted] = [:]
     private var refused: Set<FleetToken> = []
@@ -139,6 +142,12 @@ extension TokenCacheWorld {
             self.world.random.chance(0.1)
             ? self.subjects.randomElement(using: &self.world.random) ?? self.subject : self.subject
         self.pending[caller] = self.world.now
+        if self.world.random.chance(0.05) {
+            let life = self.world.random.duration(in: .zero ... .seconds(3700))
+            self.wanted[caller] = life
+            self.feed(.ensured(subject, caller, life: life))
+            return
+        }
         if let token = self.machine.freshToken(for: subject, at: self.now) {
             self.end([caller], .token(token, life: .zero), of: subject)
             return
@@ -247,9 +256,12 @@ extension TokenCacheWorld {
                 continue
             }
             if self.world.now > max(since, self.goodSince) + .seconds(8) { self.violate("a caller waited too long") }
+            let wanted = self.wanted.removeValue(forKey: caller)
             switch outcome {
-            case .token(let token, _): self.check(token, for: subject)
-            case .failure(let error): self.check(error, of: subject, since: since)
+            case .token(let token, let life):
+                if wanted == nil { self.check(token, for: subject) } else { self.ensured += 1 }
+                if let wanted, life < wanted { self.violate("a life of \(life) was given for \(wanted)") }
+            case .failure(let error): if wanted == nil { self.check(error, of: subject, since: since) }
             case .cancelled: break
             }
         }
