@@ -38,6 +38,8 @@ public protocol TokenStore: Sendable {
 
     /// Forgets every token, at the end of the app's session.
     ///
+    /// Call it once the provider is no longer used: a fetch that ends later would save its token.
+    ///
     /// - Throws: When one cannot be removed.
     func removeAll() async throws
 }
