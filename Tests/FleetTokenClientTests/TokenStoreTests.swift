@@ -226,9 +226,10 @@ import Testing
     @Test(arguments: [Int64.min, -1, 0, 3_600_001, .max])
     func `a life that no token has is not believed`(milliseconds: Int64) async throws {
         let token = TestTokens.token(for: self.subject).compactSerialization
+        let savedAt = (TestTokens.issuedAt + 300) * 1000
         let record =
-            #"{"version":1,"token":"\#(token)","life_ms":\#(milliseconds),"saved_at_ms":\#(milliseconds),"#
-            + #""since_boot_ms":\#(milliseconds)}"#
+            #"{"version":1,"token":"\#(token)","life_ms":\#(milliseconds),"saved_at_ms":\#(savedAt),"#
+            + #""since_boot_ms":50000000}"#
         try await self.store.save(StoredToken(serialized: Data(record.utf8)), for: self.subject)
         await #expect(throws: TokenClientError.self) { try await self.process(self.down).token(for: self.subject) }
     }
