@@ -176,6 +176,12 @@ let package = Package(
             dependencies: ["FleetConsumer", "FleetTestSupport", "FleetTokenClient", "FleetTokens"],
             swiftSettings: settings
         ),
+        // Fetchers as apps have them, which the Swift 6 mode would refuse.
+        .testTarget(
+            name: "DocumentationSampleTests",
+            dependencies: ["FleetConsumer", "FleetDriver", "FleetTestSupport", "FleetTokenClient", "FleetTokens"],
+            swiftSettings: [.swiftLanguageMode(.v5)]
+        ),
         .testTarget(
             name: "FleetTokenServerTests",
             dependencies: [
