@@ -222,6 +222,14 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .testTarget(
+            name: "SampleEngineTests",
+            dependencies: [
+                "FleetConsumer", "FleetDriver", "FleetTokenClient", "FleetTokens", "fleetpass",
+                server("ArgumentParser", "swift-argument-parser"), server("Logging", "swift-log"),
+            ],
+            swiftSettings: [.swiftLanguageMode(.v5)]
+        ),
     ],
     swiftLanguageModes: [.v6]
 )
