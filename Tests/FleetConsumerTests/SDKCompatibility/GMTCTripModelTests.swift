@@ -156,6 +156,16 @@ private final class RecordingSubscriber: NSObject, GMTCTripModelSubscriber {
         model.unregisterSubscriber(subscriber)
     }
 
+    @Test func `a provider's tokens watch a trip through the adoption source`() async throws {
+        let tokens = StubTokenProvider()
+        self.setUp(StubTransport([.complete]), fetcher: FleetConsumerAuthorization(tokens))
+        let model = try self.model
+        let subscriber = RecordingSubscriber()
+        model.register(subscriber)
+        #expect(await subscriber.words(until: "inactive").contains("status COMPLETE"))
+        #expect(tokens.subjects == [.consumer(try TripID(checking: "trip-7"))])
+    }
+
     @Test func `an engine that will not do is told, and watching ends`() async throws {
         self.setUp(StubTransport([.complete]), url: "http://engine.example")
         let model = try self.model

@@ -172,6 +172,23 @@ import Testing
         }
     }
 
+    // MARK: - The adoption source
+
+    @Test func `a provider's tokens drive a vehicle through the adoption source`() async throws {
+        let tokens = StubTokenProvider()
+        let world = try DriverSDKWorld(fetcher: FleetDriverAuthorization(tokens))
+        #expect(try await world.goOnline().error == nil)
+        #expect(tokens.subjects == [.driver(try VehicleID(checking: "veh-3"))])
+    }
+
+    @Test func `a provider's failure keeps its kind through the adoption source`() async throws {
+        let refusing = StubTokenProvider { _, _ in throw TokenClientError(code: .refused, message: "Sign in again.") }
+        let world = try DriverSDKWorld(fetcher: FleetDriverAuthorization(refusing))
+        let event = try await world.goOnline()
+        #expect(event.cause?.code == RPCCode.unauthenticated.number)
+        #expect(event.cause?.localizedDescription == "Sign in again.")
+    }
+
     // MARK: - Lifetimes
 
     @Test func `listeners are not kept alive, and hear once however often they are added`() async throws {
