@@ -188,8 +188,9 @@ private final class RecordingSubscriber: NSObject, GMTCTripModelSubscriber {
         #expect(model.state == .inactive)
 
         model.register(first)
-        #expect(await first.words(until: "status NEW").contains("active"))
+        #expect(await first.words(until: "status NEW") == ["active", "status NEW"])
         #expect(engine.requests.count == 2)
+        #expect(model.state == .active)
         model.unregisterSubscriber(first)
     }
 

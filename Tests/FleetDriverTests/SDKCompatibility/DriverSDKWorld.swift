@@ -68,7 +68,7 @@ final class RecordingDriverListener: NSObject, GMTDVehicleReporterListener {
 
 /// A driver app on the SDK's shapes, with everything round it in a test's hands.
 @MainActor struct DriverSDKWorld {
-    let clock = ManualClock()
+    let recorder = SleepRecorder()
     let engine: StubTransport
     let listener = RecordingDriverListener()
     let api: GMTDRidesharingDriverAPI
@@ -83,7 +83,7 @@ final class RecordingDriverListener: NSObject, GMTDVehicleReporterListener {
         let context = GMTDDriverContext(
             accessTokenProvider: fetcher, providerID: "acme", vehicleID: "veh-3", navigator: nil,
             engine: EngineConnection(
-                url: URL(string: "https://engine.example"), transport: engine, clock: self.clock),
+                url: URL(string: "https://engine.example"), transport: engine, clock: self.recorder),
             locations: locations)
         self.api = try #require(GMTDRidesharingDriverAPI(driverContext: context))
         self.reporter.add(self.listener)
