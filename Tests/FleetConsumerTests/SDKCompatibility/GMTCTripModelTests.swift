@@ -194,6 +194,28 @@ private final class RecordingSubscriber: NSObject, GMTCTripModelSubscriber {
         model.unregisterSubscriber(first)
     }
 
+    @Test func `a question on its way is given up with the last subscriber`() async throws {
+        let (asked, question) = AsyncStream.makeStream(of: Void.self)
+        let (ended, end) = AsyncStream.makeStream(of: Void.self)
+        self.setUp(
+            StubTransport { _, _ in
+                question.finish()
+                // Nothing comes, until the task is cancelled.
+                let (silence, sink) = AsyncStream.makeStream(of: Void.self)
+                for await _ in silence {}
+                sink.finish()
+                end.finish()
+                return .complete
+            })
+        let model = try self.model
+        let subscriber = RecordingSubscriber()
+        model.register(subscriber)
+        for await _ in asked {}
+        model.unregisterSubscriber(subscriber)
+        for await _ in ended {}
+        #expect(model.currentTrip == nil)
+    }
+
     @Test func `one name is one model, and other names are none`() throws {
         self.setUp(StubTransport([.complete]))
         let service = GMTCServices.shared().tripService
