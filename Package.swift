@@ -183,6 +183,14 @@ let package = Package(
             swiftSettings: [.swiftLanguageMode(.v5)]
         ),
         .testTarget(
+            name: "SampleEngineTests",
+            dependencies: [
+                "FleetConsumer", "FleetDriver", "FleetTokenClient", "FleetTokens", "fleetpass",
+                server("ArgumentParser", "swift-argument-parser"), server("Logging", "swift-log"),
+            ],
+            swiftSettings: [.swiftLanguageMode(.v5)]
+        ),
+        .testTarget(
             name: "FleetTokenServerTests",
             dependencies: [
                 "FleetSigning",
@@ -221,14 +229,6 @@ let package = Package(
                 "FleetSigning", "FleetTokens", "fleetpass", server("ArgumentParser", "swift-argument-parser"),
             ],
             swiftSettings: settings
-        ),
-        .testTarget(
-            name: "SampleEngineTests",
-            dependencies: [
-                "FleetConsumer", "FleetDriver", "FleetTokenClient", "FleetTokens", "fleetpass",
-                server("ArgumentParser", "swift-argument-parser"), server("Logging", "swift-log"),
-            ],
-            swiftSettings: [.swiftLanguageMode(.v5)]
         ),
     ],
     swiftLanguageModes: [.v6]

@@ -6,43 +6,43 @@ public import Foundation
 
 /// Why an SDK got no token, with a domain and numbers that stay the same from release to release.
 public struct SDKAuthorizationError: Error, Sendable, CustomStringConvertible {
-    /// The domain of the errors as `NSError`.
-    public static let domain = "fleetpass.sdk-authorization"
+    /// The domain of the errors as `NSError`; domain and numbers are those of the C interface too.
+    public static let domain = "FPTokenErrorDomain"
 
     /// What went wrong; the raw value is the `NSError` code.
     public enum Code: Int, CaseIterable, Sendable {
-        /// The question came without a context.
-        case missingContext = 1
-        /// The context's id is empty.
-        case missingID = 2
-        /// The context's id breaks Fleet Engine's rules.
-        case invalidID = 3
-        /// A task's token was asked for where there are no tasks.
-        case unexpectedTask = 4
         /// See ``TokenClientError/Code/invalidConfiguration``.
-        case invalidConfiguration = 10
+        case invalidConfiguration = 1
         /// See ``TokenClientError/Code/insecureURL``.
-        case insecureURL = 11
+        case insecureURL = 2
         /// See ``TokenClientError/Code/unreachable``.
-        case unreachable = 12
+        case unreachable = 3
         /// See ``TokenClientError/Code/timedOut``.
-        case timedOut = 13
+        case timedOut = 4
         /// See ``TokenClientError/Code/refused``.
-        case refused = 14
+        case refused = 5
         /// See ``TokenClientError/Code/rateLimited``.
-        case rateLimited = 15
+        case rateLimited = 6
         /// See ``TokenClientError/Code/invalidAnswer``.
-        case invalidAnswer = 16
+        case invalidAnswer = 7
         /// See ``TokenClientError/Code/wrongToken``.
-        case wrongToken = 17
+        case wrongToken = 8
         /// See ``TokenClientError/Code/expired``.
-        case expired = 18
+        case expired = 9
         /// See ``TokenClientError/Code/excessiveRefresh``.
-        case excessiveRefresh = 19
+        case excessiveRefresh = 10
         /// The wait was cancelled.
-        case cancelled = 30
+        case cancelled = 100
         /// The token provider failed in a way of its own; see the underlying error.
-        case providerFailed = 31
+        case providerFailed = 199
+        /// The question came without a context.
+        case missingContext = 201
+        /// The context's id is empty.
+        case missingID = 202
+        /// The context's id breaks Fleet Engine's rules.
+        case invalidID = 203
+        /// A task's token was asked for where there are no tasks.
+        case unexpectedTask = 204
     }
 
     /// The kind of failure.
