@@ -69,27 +69,10 @@ import FleetTokens
             for await event in updates { self?.tell(event) }
         }
         Task { [weak self] in
-            var tracking: Task<Void, Never>?
-            for await command in commands {
-                switch command {
-                case .track(let fixes):
-                    await reporter.startTracking()
-                    tracking = Task { try? await reporter.run(reporting: fixes) }
-                case .stop:
-                    await reporter.stopTracking()
-                    tracking?.cancel()
-                case .update(let state):
-                    do throws(DriverError) {
-                        try await reporter.setState(state.state)
-                    } catch {
-                        let cause = GMTDVehicleReporterErrorCode.locationTrackingNotEnabled.error(error.message)
-                        self?.tell(GMTDVehicleUpdate(vehicleState: state, location: nil), failure: cause)
-                    }
-                case .interval(let interval):
-                    await reporter.setReportingInterval(interval)
-                }
+            await Self.carryOut(commands, with: reporter) { state, error in
+                let cause = GMTDVehicleReporterErrorCode.locationTrackingNotEnabled.error(error.message)
+                self?.tell(GMTDVehicleUpdate(vehicleState: state, location: nil), failure: cause)
             }
-            tracking?.cancel()
         }
     }
 
@@ -147,6 +130,33 @@ import FleetTokens
     }
 
     // MARK: - Tracking
+
+    private static func carryOut(
+        _ commands: AsyncStream<Command>,
+        with reporter: VehicleReporter,
+        onRefusal: (GMTDVehicleState, DriverError) -> Void
+    ) async {
+        var tracking: Task<Void, Never>?
+        for await command in commands {
+            switch command {
+            case .track(let fixes):
+                await reporter.startTracking()
+                tracking = Task { try? await reporter.run(reporting: fixes) }
+            case .stop:
+                await reporter.stopTracking()
+                tracking?.cancel()
+            case .update(let state):
+                do throws(DriverError) {
+                    try await reporter.setState(state.state)
+                } catch {
+                    onRefusal(state, error)
+                }
+            case .interval(let interval):
+                await reporter.setReportingInterval(interval)
+            }
+        }
+        tracking?.cancel()
+    }
 
     private func startTracking() {
         let (stream, fixes) = AsyncStream.makeStream(of: LocationFix.self, bufferingPolicy: .bufferingNewest(360))
