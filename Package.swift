@@ -180,6 +180,20 @@ let package = Package(
             dependencies: ["FleetConsumer", "FleetTestSupport", "FleetTokenClient", "FleetTokens"],
             swiftSettings: settings
         ),
+        // Fetchers as apps have them, which the Swift 6 mode would refuse.
+        .testTarget(
+            name: "DocumentationSampleTests",
+            dependencies: ["FleetConsumer", "FleetDriver", "FleetTestSupport", "FleetTokenClient", "FleetTokens"],
+            swiftSettings: [.swiftLanguageMode(.v5)]
+        ),
+        .testTarget(
+            name: "SampleEngineTests",
+            dependencies: [
+                "FleetConsumer", "FleetDriver", "FleetTokenClient", "FleetTokens", "fleetpass",
+                server("ArgumentParser", "swift-argument-parser"), server("Logging", "swift-log"),
+            ],
+            swiftSettings: [.swiftLanguageMode(.v5)]
+        ),
         .testTarget(
             name: "FleetTokenServerTests",
             dependencies: [
