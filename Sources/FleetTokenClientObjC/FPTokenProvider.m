@@ -75,7 +75,6 @@ static void FPTellOutcome(void *context, fp_token *token, fp_error *error) {
         fp_error *reason = NULL;
         _provider = fp_provider_create(kept ? &value : NULL, &reason);
         _callbackQueue = FP_RETAINED([kept callbackQueue]);
-        _vehicleKind = [kept vehicleKind];
         // Outlives the pool.
         failure = FP_RETAINED(FPErrorOf(reason));
         fp_error_release(reason);
@@ -115,19 +114,6 @@ static void FPTellOutcome(void *context, fp_token *token, fp_error *error) {
                                 completion ? FPTellOutcome : NULL, context, &fetch);
     }
     return FP_AUTORELEASED([[FPTokenFetch alloc] initWithFetch:fetch]);
-}
-
-- (FPTokenFetch *)fetchTokenForVehicleID:(NSString *)vehicleID
-                                  taskID:(NSString *)taskID
-                              completion:(FPTokenCompletion)completion {
-    BOOL delivers = taskID || _vehicleKind == FPTokenVehicleKindDelivery;
-    FPTokenSubject *subject = delivers ? [FPTokenSubject deliveryDriverWithVehicleID:vehicleID taskID:taskID]
-                                       : [FPTokenSubject driverWithVehicleID:vehicleID];
-    return [self fetchTokenForSubject:subject completion:completion];
-}
-
-- (FPTokenFetch *)fetchTokenForTripID:(NSString *)tripID completion:(FPTokenCompletion)completion {
-    return [self fetchTokenForSubject:[FPTokenSubject consumerWithTripID:tripID] completion:completion];
 }
 
 - (BOOL)invalidateToken:(NSString *)token forSubject:(FPTokenSubject *)subject {

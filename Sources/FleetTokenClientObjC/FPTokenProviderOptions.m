@@ -14,7 +14,6 @@
 @synthesize expiryKey = _expiryKey;
 @synthesize expiryFormat = _expiryFormat;
 @synthesize refreshAfterKey = _refreshAfterKey;
-@synthesize vehicleKind = _vehicleKind;
 @synthesize capacity = _capacity;
 @synthesize refusalsPerMinute = _refusalsPerMinute;
 @synthesize minimumLife = _minimumLife;
@@ -30,13 +29,11 @@
 
 - (instancetype)initWithServerURL:(NSURL *)serverURL endpointKind:(FPTokenEndpointKind)endpointKind {
     if ((self = [super init])) {
-        BOOL delivers = endpointKind == FPTokenEndpointKindScheduled;
         fp_options defaults;
         fp_options_init(&defaults, sizeof defaults);
         _serverURL = [[serverURL absoluteString] copy];
         _endpointKind = endpointKind;
         _expiryFormat = FPTokenExpiryFormatSecondsFromAnswer;
-        _vehicleKind = delivers ? FPTokenVehicleKindDelivery : FPTokenVehicleKindOnDemand;
         _capacity = defaults.capacity;
         _refusalsPerMinute = defaults.refusals_per_minute;
         _minimumLife = (NSTimeInterval)defaults.minimum_life_ms / 1000;
@@ -91,7 +88,6 @@
     [copy setExpiryKey:_expiryKey];
     [copy setExpiryFormat:_expiryFormat];
     [copy setRefreshAfterKey:_refreshAfterKey];
-    [copy setVehicleKind:_vehicleKind];
     [copy setCapacity:_capacity];
     [copy setRefusalsPerMinute:_refusalsPerMinute];
     [copy setMinimumLife:_minimumLife];

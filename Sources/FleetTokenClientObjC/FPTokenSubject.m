@@ -44,6 +44,14 @@
                                                taskID:taskID]);
 }
 
++ (instancetype)driverWithVehicleID:(NSString *)vehicleID
+                             taskID:(NSString *)taskID
+                        vehicleKind:(FPTokenVehicleKind)vehicleKind {
+    BOOL delivers = taskID || vehicleKind == FPTokenVehicleKindDelivery;
+    FPTokenSubjectKind kind = delivers ? FPTokenSubjectKindDeliveryDriver : FPTokenSubjectKindDriver;
+    return FP_AUTORELEASED([[self alloc] initWithKind:kind identifier:vehicleID taskID:taskID]);
+}
+
 + (instancetype)deliveryConsumerWithTrackingID:(NSString *)trackingID {
     return FP_AUTORELEASED([[self alloc] initWithKind:FPTokenSubjectKindDeliveryConsumer
                                            identifier:trackingID
@@ -88,7 +96,9 @@
 }
 
 - (NSString *)description {
-    static NSString *const names[] = {@"?", @"driver", @"consumer", @"delivery_driver", @"delivery_consumer", @"fleet_reader"};
+    static NSString *const names[] = {
+        @"?", @"driver", @"consumer", @"delivery_driver", @"delivery_consumer", @"fleet_reader",
+    };
     NSMutableString *text = [NSMutableString stringWithString:names[_kind >= 1 && _kind <= 5 ? _kind : 0]];
     if (_identifier) [text appendFormat:@" %@", _identifier];
     if (_taskID) [text appendFormat:@" task %@", _taskID];

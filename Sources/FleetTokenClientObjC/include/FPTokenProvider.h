@@ -32,7 +32,6 @@ typedef void (^FPTokenCompletion)(NSString *_Nullable token, NSError *_Nullable 
   @private
     void *_provider;
     NSOperationQueue *_callbackQueue;
-    FPTokenVehicleKind _vehicleKind;
 }
 
 /// Makes a provider with nothing kept; nothing is fetched yet.
@@ -64,23 +63,6 @@ typedef void (^FPTokenCompletion)(NSString *_Nullable token, NSError *_Nullable 
 - (FPTokenFetch *)fetchTokenForSubject:(nullable FPTokenSubject *)subject
                                timeout:(NSTimeInterval)timeout
                             completion:(nullable FPTokenCompletion)completion;
-
-/// Asks for the token that the Driver SDK's authorization context describes.
-///
-/// \param vehicleID The context's vehicle; `nil` gives `FPTokenErrorInvalidArgument`.
-/// \param taskID The context's task. With one, the token is a delivery driver's, whatever `vehicleKind` says.
-/// \param completion Takes the outcome; `nil` only fills the cache.
-/// \returns The call.
-- (FPTokenFetch *)fetchTokenForVehicleID:(nullable NSString *)vehicleID
-                                  taskID:(nullable NSString *)taskID
-                              completion:(nullable FPTokenCompletion)completion;
-
-/// Asks for the token that the Consumer SDK's authorization context describes.
-///
-/// \param tripID The context's trip; `nil` gives `FPTokenErrorInvalidArgument`.
-/// \param completion Takes the outcome; `nil` only fills the cache.
-/// \returns The call.
-- (FPTokenFetch *)fetchTokenForTripID:(nullable NSString *)tripID completion:(nullable FPTokenCompletion)completion;
 
 /// Says that Fleet Engine refused a token (HTTP 401 or 403, gRPC 7 or 16), so that it is not handed out again.
 ///

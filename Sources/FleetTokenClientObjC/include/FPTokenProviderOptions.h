@@ -35,15 +35,7 @@ typedef NS_ENUM(NSInteger, FPTokenExpiryFormat) {
     FPTokenExpiryFormatMillisecondsFromAnswer = 4,
 };
 
-/// Which vehicles the Driver SDK of this app drives; its authorization context does not tell.
-typedef NS_ENUM(NSInteger, FPTokenVehicleKind) {
-    /// On-demand vehicles.
-    FPTokenVehicleKindOnDemand = 1,
-    /// Delivery vehicles with scheduled tasks.
-    FPTokenVehicleKindDelivery = 2,
-};
-
-/// How a provider is made. Every property but the first two has the safe choice as its default. Blocks that capture the
+/// How a provider is made. Every property has the safe choice as its default. Blocks that capture the
 /// provider's owner should do so weakly: a provider keeps its blocks.
 @interface FPTokenProviderOptions : NSObject <NSCopying> {
   @private
@@ -54,7 +46,6 @@ typedef NS_ENUM(NSInteger, FPTokenVehicleKind) {
     NSString *_expiryKey;
     FPTokenExpiryFormat _expiryFormat;
     NSString *_refreshAfterKey;
-    FPTokenVehicleKind _vehicleKind;
     NSInteger _capacity;
     NSInteger _refusalsPerMinute;
     NSTimeInterval _minimumLife;
@@ -98,9 +89,6 @@ typedef NS_ENUM(NSInteger, FPTokenVehicleKind) {
 @property (nonatomic, copy, nullable) NSString *refreshAfterKey;
 
 // How tokens are kept
-
-/// Which vehicles the Driver SDK drives. Default: delivery vehicles with `FPTokenEndpointKindScheduled`, else on-demand.
-@property (nonatomic) FPTokenVehicleKind vehicleKind;
 
 /// How many subjects are remembered; the least recently used is dropped first. Default: 1000.
 @property (nonatomic) NSInteger capacity;

@@ -22,6 +22,14 @@ typedef NS_ENUM(NSInteger, FPTokenSubjectKind) {
     FPTokenSubjectKindFleetReader = 5,
 };
 
+/// Which vehicles an app drives; the Driver SDK's authorization context does not tell.
+typedef NS_ENUM(NSInteger, FPTokenVehicleKind) {
+    /// On-demand vehicles.
+    FPTokenVehicleKindOnDemand = 1,
+    /// Delivery vehicles with scheduled tasks.
+    FPTokenVehicleKindDelivery = 2,
+};
+
 /// Whose token is asked for: the kind of token and the id it is for. A value: it never changes, and equals its like.
 ///
 /// Tokens are kept and fetched per subject; a token of one subject is never handed out for another. Ids have 1 to 64
@@ -37,11 +45,17 @@ typedef NS_ENUM(NSInteger, FPTokenSubjectKind) {
 /// The driver of an on-demand vehicle.
 + (instancetype)driverWithVehicleID:(NSString *)vehicleID;
 
-/// A customer who watches a trip.
-+ (instancetype)consumerWithTripID:(NSString *)tripID;
+/// A customer who watches a trip; without one, asking for a token gives `FPTokenErrorInvalidArgument`.
++ (instancetype)consumerWithTripID:(nullable NSString *)tripID;
 
 /// A delivery driver; a task narrows the token to it (trusted devices only).
 + (instancetype)deliveryDriverWithVehicleID:(NSString *)vehicleID taskID:(nullable NSString *)taskID;
+
+/// The driver whom the Driver SDK's authorization context describes. With a task, it is a delivery driver, whatever the
+/// kind of vehicle says; without a vehicle, it is nobody, and asking for a token gives `FPTokenErrorInvalidArgument`.
++ (instancetype)driverWithVehicleID:(nullable NSString *)vehicleID
+                             taskID:(nullable NSString *)taskID
+                        vehicleKind:(FPTokenVehicleKind)vehicleKind;
 
 /// A recipient who follows a shipment.
 + (instancetype)deliveryConsumerWithTrackingID:(NSString *)trackingID;
