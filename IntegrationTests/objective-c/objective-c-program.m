@@ -10,6 +10,8 @@
 #import "FPDriverAuthorization.h"
 #import "FleetTokenClientObjC.h"
 
+#import <Foundation/NSDebug.h>
+
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -467,7 +469,28 @@ static void checkLifetimes(void) {
               && [[subject description] isEqual:@"delivery_driver v task t"]);
 }
 
+/// Whether every object of ours is gone again.
+static void checkNothingIsLeft(void) {
+    NSArray *names = [NSArray arrayWithObjects:@"FPTokenProvider", @"FPTokenProviderOptions", @"FPTokenSubject",
+                                               @"FPTokenFetch", @"FPTokenEvent", @"FPCredentialsRequest", @"FPHTTPRequest",
+                                               @"FPOutcomeDelivery", @"FPHandlerDelivery", @"FPDeliveryOperation",
+                                               @"FPDriverAuthorization", @"FPConsumerAuthorization", nil];
+    int left = 0, made = 0;
+    // What a fetch that nobody awaits any more keeps, it keeps for as long as a fetch may take.
+    for (int tries = 0; tries < 1200; tries++) {
+        left = made = 0;
+        for (NSString *name in names) {
+            left += GSDebugAllocationCount(NSClassFromString(name));
+            made += GSDebugAllocationTotal(NSClassFromString(name)) > 0;
+        }
+        if (left == 0) break;
+        [NSThread sleepForTimeInterval:0.01];
+    }
+    CHECK("no object is left at the end", left == 0 && made == (int)[names count]);
+}
+
 int main(int count, char **arguments) {
+    GSDebugAllocationActive(YES);
     @autoreleasepool {
         if (count != 3) {
             fprintf(stderr, "usage: objective-c-program TOKEN-SERVER SECRET\n");
@@ -483,6 +506,9 @@ int main(int count, char **arguments) {
         checkOwnClient();
         checkCrowd();
         checkLifetimes();
+    }
+    @autoreleasepool {
+        checkNothingIsLeft();
     }
     return failed_checks ? 1 : 0;
 }

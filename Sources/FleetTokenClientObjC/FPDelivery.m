@@ -6,14 +6,45 @@
 
 #import "FPOwnership.h"
 
+/// Carries a delivery through a queue. Operations are costly, so a delivery is none itself.
+@interface FPDeliveryOperation : NSOperation {
+  @private
+    FPDelivery *_delivery;
+}
+- (instancetype)initWithDelivery:(FPDelivery *)delivery;
+@end
+
+@implementation FPDeliveryOperation
+
+- (instancetype)initWithDelivery:(FPDelivery *)delivery {
+    if ((self = [super init])) _delivery = FP_RETAINED(delivery);
+    return self;
+}
+
+- (void)dealloc {
+    FP_RELEASE(_delivery);
+    FP_DEALLOC_SUPER;
+}
+
+- (void)main {
+    [_delivery call];
+}
+
+@end
+
 @implementation FPDelivery
 
 - (void)deliverOnQueue:(NSOperationQueue *)queue {
-    if (queue) {
-        [queue addOperation:self];
-    } else {
-        [self main];
+    if (!queue) {
+        [self call];
+        return;
     }
+    FPDeliveryOperation *operation = [[FPDeliveryOperation alloc] initWithDelivery:self];
+    [queue addOperation:operation];
+    FP_RELEASE(operation);
+}
+
+- (void)call {
 }
 
 @end
@@ -42,7 +73,7 @@
     [self deliverOnQueue:_queue];
 }
 
-- (void)main {
+- (void)call {
     @autoreleasepool {
         _completion(_token, _error);
     }
@@ -66,7 +97,7 @@
     FP_DEALLOC_SUPER;
 }
 
-- (void)main {
+- (void)call {
     @autoreleasepool {
         _handler(_argument);
     }

@@ -79,8 +79,9 @@ static void FPTellOutcome(void *context, fp_token *token, fp_error *error) {
         failure = FP_RETAINED(FPErrorOf(reason));
         fp_error_release(reason);
     }
+    failure = FP_AUTORELEASED(failure);
     if (_provider) return self;
-    if (error) *error = FP_AUTORELEASED(failure);
+    if (error) *error = failure;
     FP_RELEASE(self);
     return nil;
 }

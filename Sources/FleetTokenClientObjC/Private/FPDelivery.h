@@ -9,10 +9,13 @@
 NS_ASSUME_NONNULL_BEGIN
 
 /// A call of a block of the app's, on the app's queue or at once.
-@interface FPDelivery : NSOperation
+@interface FPDelivery : NSObject
 
 /// Makes the call on the queue, or right here when there is none.
 - (void)deliverOnQueue:(nullable NSOperationQueue *)queue;
+
+/// Makes the call right here; for subclasses to fill in.
+- (void)call;
 
 @end
 
