@@ -17,6 +17,36 @@ func server(_ name: String, _ package: String) -> Target.Dependency {
     .product(name: name, package: package, condition: .when(traits: ["Server"]))
 }
 
+// What other languages link: C functions, written in Swift. The attribute that exports them came with Swift 6.3.
+var foreignProducts: [Product] = []
+var foreignTargets: [Target] = []
+#if compiler(>=6.3)
+    foreignProducts += [
+        .library(name: "FleetTokenClientC", targets: ["CFleetTokenClient", "FleetTokenClientC"]),
+        // One file to load, for languages that look functions up by name.
+        .library(name: "FleetpassTokenClient", type: .dynamic, targets: ["CFleetTokenClient", "FleetTokenClientC"]),
+    ]
+    foreignTargets += [
+        .target(name: "CFleetTokenClient"),
+        .target(
+            name: "FleetTokenClientC",
+            dependencies: ["CFleetTokenClient", "FleetTokenClient", "FleetTokens"],
+            swiftSettings: settings
+        ),
+    ]
+    // The package manager compiles Objective-C on Apple's platforms only; IntegrationTests/check-objective-c.sh does it here.
+    #if canImport(Darwin)
+        foreignProducts.append(.library(name: "FleetTokenClientObjC", targets: ["FleetTokenClientObjC"]))
+        foreignTargets.append(
+            .target(
+                name: "FleetTokenClientObjC",
+                dependencies: ["CFleetTokenClient", "FleetTokenClientC"],
+                cSettings: [.headerSearchPath("Private")]
+            )
+        )
+    #endif
+#endif
+
 let package = Package(
     name: "fleetpass",
     platforms: [.iOS(.v16), .macOS(.v15)],
@@ -31,7 +61,7 @@ let package = Package(
         .library(name: "FleetEngine", targets: ["FleetEngine"]),
         .library(name: "FleetTestSupport", targets: ["FleetTestSupport"]),
         .executable(name: "fleetpass", targets: ["fleetpass"]),
-    ],
+    ] + foreignProducts,
     traits: [
         .default(enabledTraits: ["Server"]),
         .trait(
@@ -234,6 +264,6 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-    ],
+    ] + foreignTargets,
     swiftLanguageModes: [.v6]
 )

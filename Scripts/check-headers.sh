@@ -57,7 +57,7 @@ if [[ ${1:-} == --self-test ]]; then
   exit
 fi
 mapfile -d '' -t files < <(
-  git ls-files -z --cached --others --exclude-standard -- '*.swift' '*.sh' '*.py' '*.proto' .ci/run
+  git ls-files -z --cached --others --exclude-standard -- '*.swift' '*.c' '*.h' '*.m' '*.sh' '*.py' '*.proto' .ci/run
 )
 ((${#files[@]})) || { echo "check-headers: no source files were found." >&2; exit 1; }
 check "${files[@]}"

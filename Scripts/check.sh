@@ -29,7 +29,7 @@ lint() {
 # Apple's libraries are not here, so this sees syntax and availability of language features only.
 parse_for_ios() {
   local target files
-  for target in FleetTokens FleetTokenClient FleetDriver FleetConsumer; do
+  for target in FleetTokens FleetTokenClient FleetTokenClientC FleetDriver FleetConsumer; do
     mapfile -d '' -t files < <(find "Sources/$target" -name '*.swift' -print0)
     swiftc -parse -swift-version 6 -target arm64-apple-ios16.0 "${files[@]}" || return 1
   done

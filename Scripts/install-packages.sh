@@ -7,7 +7,10 @@
 # Elsewhere it only says which commands are missing.
 set -euo pipefail
 
-packages=(ca-certificates curl git libsqlite3-dev openssl python3 python3-venv zlib1g-dev)
+packages=(
+  ca-certificates curl git gobjc libblocksruntime-dev libgnustep-base-dev libsqlite3-dev openssl python3 python3-venv
+  zlib1g-dev
+)
 
 command -v swift >/dev/null || {
   echo "install-packages: swift is missing; install Swift 6.2 or later from https://swift.org/install." >&2

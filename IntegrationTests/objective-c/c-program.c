@@ -1,0 +1,364 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+// A program in plain C against the C interface: fetch, cache, refusal, own HTTP client, events, cancellation, and every
+// argument that makes no sense. Prints one line per check.
+
+#include "fleetpass_token_client.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "checks.h"
+
+/// What a call came to, and who waits for it.
+struct outcome {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    int calls;
+    fp_token *token;
+    fp_error *error;
+    pthread_t thread;
+};
+
+static void outcome_init(struct outcome *outcome) {
+    *outcome = (struct outcome){0};
+    pthread_mutex_init(&outcome->mutex, NULL);
+    pthread_cond_init(&outcome->changed, NULL);
+}
+
+static void outcome_free(struct outcome *outcome) {
+    fp_token_release(outcome->token);
+    fp_error_release(outcome->error);
+    pthread_cond_destroy(&outcome->changed);
+    pthread_mutex_destroy(&outcome->mutex);
+}
+
+static void on_token(void *context, fp_token *token, fp_error *error) {
+    struct outcome *outcome = context;
+    pthread_mutex_lock(&outcome->mutex);
+    outcome->calls++;
+    fp_token_release(outcome->token);
+    fp_error_release(outcome->error);
+    outcome->token = token;
+    outcome->error = error;
+    outcome->thread = pthread_self();
+    pthread_cond_broadcast(&outcome->changed);
+    pthread_mutex_unlock(&outcome->mutex);
+}
+
+/// Waits for the outcome, or for 30 s, after which something is wrong.
+static void wait_for(struct outcome *outcome) {
+    struct timespec limit;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec += 30;
+    pthread_mutex_lock(&outcome->mutex);
+    while (outcome->calls == 0 && pthread_cond_timedwait(&outcome->changed, &outcome->mutex, &limit) == 0) {}
+    pthread_mutex_unlock(&outcome->mutex);
+}
+
+static void fetch(fp_provider *provider, const fp_subject *subject, int64_t timeout, struct outcome *outcome) {
+    outcome_init(outcome);
+    fp_provider_fetch_token(provider, subject, timeout, on_token, outcome, NULL);
+    wait_for(outcome);
+}
+
+static fp_error_code code_of(fp_provider *provider, const fp_subject *subject, int64_t timeout) {
+    struct outcome outcome;
+    fetch(provider, subject, timeout, &outcome);
+    fp_error_code code = outcome.error && !outcome.token && outcome.calls == 1 ? outcome.error->code : 0;
+    outcome_free(&outcome);
+    return code;
+}
+
+static fp_error_code code_for(fp_provider *provider, fp_subject_kind kind, const char *id, const char *task) {
+    fp_subject subject = {.kind = kind, .id = id, .task_id = task};
+    return code_of(provider, &subject, FP_DEFAULT_TIMEOUT_MS);
+}
+
+/// What the callbacks of a provider saw.
+struct witness {
+    atomic_int credentials, requests, events, fetched, failed, released;
+    const char *secret;
+};
+
+static void on_credentials(void *context, fp_credentials_reply *reply) {
+    struct witness *witness = context;
+    witness->credentials++;
+    if (!witness->secret) {
+        fp_credentials_reply_fail(reply);
+        return;
+    }
+    char value[200];
+    snprintf(value, sizeof value, "Bearer %s", witness->secret);
+    fp_header header = {.name = "Authorization", .value = value};
+    fp_credentials_reply_send(reply, &header, 1);
+}
+
+static void on_event(void *context, fp_event *event) {
+    struct witness *witness = context;
+    witness->events++;
+    if (event->kind == FP_EVENT_FETCHED && event->fingerprint && event->life_ms > 0) witness->fetched++;
+    if (event->kind == FP_EVENT_FAILED && event->error && event->error->code == FP_ERROR_REFUSED) witness->failed++;
+    fp_event_release(event);
+}
+
+static void on_release(void *context) {
+    ((struct witness *)context)->released++;
+}
+
+/// Answers later and on another thread, as real clients do.
+static void *answer_later(void *argument) {
+    fp_http_exchange *exchange = argument;
+    const fp_http_request *request = fp_http_exchange_request(exchange);
+    bool asked = strcmp(request->method, "GET") == 0 && strstr(request->url, "/token/driver/") && !request->body
+        && request->timeout_ms == 8000;
+    fp_header header = {.name = "Retry-After", .value = "5"};
+    fp_http_exchange_respond(exchange, asked ? 429 : 500, &header, 1, NULL, 0);
+    return NULL;
+}
+
+static void on_http(void *context, fp_http_exchange *exchange) {
+    struct witness *witness = context;
+    int number = ++witness->requests;
+    pthread_t thread;
+    if (number > 1 || pthread_create(&thread, NULL, answer_later, exchange) != 0) {
+        fp_http_exchange_fail(exchange, FP_ERROR_TIMED_OUT);
+        return;
+    }
+    pthread_detach(thread);
+}
+
+static void wait_until(atomic_int *count, int wanted) {
+    for (int tries = 0; tries < 3000 && *count < wanted; tries++) {
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+}
+
+static fp_error_code creation_code(const fp_options *options) {
+    fp_error *error = NULL;
+    fp_provider *provider = fp_provider_create(options, &error);
+    fp_error_code code = !provider && error && error->message[0] ? error->code : 0;
+    fp_error_release(error);
+    fp_provider_destroy(provider);
+    return code;
+}
+
+static void check_creation(const char *server) {
+    struct witness witness = {0};
+    fp_options options;
+    fp_options_init(&options, sizeof options);
+    CHECK("defaults are filled in",
+          options.capacity == 1000 && options.minimum_life_ms == 300000 && options.fetch_timeout_ms == 8000
+              && options.endpoint == FP_ENDPOINT_FLEETPASS && !options.server_url && !options.credentials);
+    CHECK("no options, no provider", creation_code(NULL) == FP_ERROR_INVALID_ARGUMENT);
+    CHECK("no server, no provider", creation_code(&options) == FP_ERROR_INVALID_ARGUMENT);
+    options.server_url = "http://tokens.example.com";
+    CHECK("plain HTTP to elsewhere is refused", creation_code(&options) == FP_ERROR_INSECURE_URL);
+    options.server_url = "https://\xff\xfe";
+    CHECK("a server that is not UTF-8 is refused", creation_code(&options) == FP_ERROR_INVALID_ARGUMENT);
+    options.server_url = server;
+    options.endpoint = 77;
+    CHECK("an unknown contract is refused", creation_code(&options) == FP_ERROR_INVALID_ARGUMENT);
+    options.endpoint = FP_ENDPOINT_CUSTOM;
+    CHECK("a server of one's own needs a path", creation_code(&options) == FP_ERROR_INVALID_ARGUMENT);
+    options.path = "auth/{kind}/{nothing}";
+    options.answer.token_key = "token";
+    CHECK("an unknown placeholder is refused", creation_code(&options) == FP_ERROR_INVALID_CONFIGURATION);
+    fp_options_init(&options, sizeof options);
+    options.server_url = server;
+    options.fetch_timeout_ms = INT64_MIN;
+    CHECK("a limit out of range is refused", creation_code(&options) == FP_ERROR_INVALID_CONFIGURATION);
+    options.fetch_timeout_ms = INT64_MAX;
+    options.context = &witness;
+    options.release_context = on_release;
+    CHECK("so is one at the other end", creation_code(&options) == FP_ERROR_INVALID_CONFIGURATION);
+    CHECK("the context of no provider is released once", witness.released == 1);
+    CHECK("an error may be ignored", fp_provider_create(NULL, NULL) == NULL);
+    options.struct_size = 8;
+    CHECK("options that were not initialised are refused", creation_code(&options) == FP_ERROR_INVALID_ARGUMENT);
+}
+
+static void check_arguments(fp_provider *provider) {
+    char long_id[2000];
+    memset(long_id, 'a', sizeof long_id - 1);
+    long_id[sizeof long_id - 1] = 0;
+    const fp_error_code wrong = FP_ERROR_INVALID_ARGUMENT;
+    fp_subject driver = {.kind = FP_SUBJECT_DRIVER, .id = "vehicle-1"};
+    CHECK("no provider", code_of(NULL, &driver, 1000) == wrong);
+    CHECK("no subject", code_of(provider, NULL, 1000) == wrong);
+    CHECK("a timeout of nothing", code_of(provider, &driver, 0) == wrong);
+    CHECK("a timeout below nothing", code_of(provider, &driver, INT64_MIN) == wrong);
+    CHECK("a timeout without end", code_of(provider, &driver, INT64_MAX) == wrong);
+    CHECK("no id", code_for(provider, FP_SUBJECT_DRIVER, NULL, NULL) == wrong);
+    CHECK("an empty id", code_for(provider, FP_SUBJECT_CONSUMER, "", NULL) == wrong);
+    CHECK("a wildcard", code_for(provider, FP_SUBJECT_DRIVER, "*", NULL) == wrong);
+    CHECK("a path for an id", code_for(provider, FP_SUBJECT_DRIVER, "../x", NULL) == wrong);
+    CHECK("an id that is not UTF-8", code_for(provider, FP_SUBJECT_DELIVERY_CONSUMER, "a\xc3\x28", NULL) == wrong);
+    CHECK("an id without end", code_for(provider, FP_SUBJECT_DRIVER, long_id, NULL) == wrong);
+    CHECK("an empty task", code_for(provider, FP_SUBJECT_DELIVERY_DRIVER, "v", "") == wrong);
+    CHECK("a task for a vehicle", code_for(provider, FP_SUBJECT_DRIVER, "v", "t") == wrong);
+    CHECK("an id for a fleet reader", code_for(provider, FP_SUBJECT_FLEET_READER, "v", NULL) == wrong);
+    CHECK("an unknown kind", code_for(provider, 99, "v", NULL) == wrong);
+    CHECK("a negative kind", code_for(provider, INT32_MIN, "v", NULL) == wrong);
+    CHECK("nothing can be refused of nobody",
+          !fp_provider_invalidate(NULL, &driver, "x") && !fp_provider_invalidate(provider, NULL, "x")
+              && !fp_provider_invalidate(provider, &driver, NULL) && !fp_provider_invalidate(provider, &driver, "\xff"));
+    fp_provider_destroy(NULL);
+    fp_fetch_cancel(NULL);
+    fp_fetch_release(NULL);
+    fp_token_release(NULL);
+    fp_error_release(NULL);
+    fp_event_release(NULL);
+    fp_credentials_reply_send(NULL, NULL, 3);
+    fp_credentials_reply_fail(NULL);
+    fp_http_exchange_respond(NULL, 200, NULL, 9, NULL, 9);
+    fp_http_exchange_fail(NULL, 0);
+    fp_options_init(NULL, 0);
+    char fingerprint[FP_FINGERPRINT_SIZE];
+    CHECK("NULL does nothing elsewhere",
+          !fp_http_exchange_request(NULL) && !fp_fingerprint(NULL, fingerprint) && !fp_fingerprint("x", NULL));
+    CHECK("codes have names", strcmp(fp_error_name(FP_ERROR_REFUSED), "refused") == 0
+              && strcmp(fp_error_name(12345), "unknown") == 0);
+    CHECK("the interface has the header's version", fp_api_version() == FP_API_VERSION);
+}
+
+static void check_real_server(const char *server, const char *up, const char *secret) {
+    struct witness witness = {.secret = secret};
+    fp_options options;
+    fp_options_init(&options, sizeof options);
+    options.server_url = up;
+    options.context = &witness;
+    options.release_context = on_release;
+    options.credentials = on_credentials;
+    options.on_event = on_event;
+    fp_provider *provider = fp_provider_create(&options, NULL);
+    check_arguments(provider);
+
+    fp_subject driver = {.kind = FP_SUBJECT_DRIVER, .id = "vehicle-c"};
+    struct outcome first, second;
+    fetch(provider, &driver, FP_DEFAULT_TIMEOUT_MS, &first);
+    fetch(provider, &driver, FP_DEFAULT_TIMEOUT_MS, &second);
+    char fingerprint[FP_FINGERPRINT_SIZE] = "";
+    CHECK("a token comes", first.token && !first.error && first.calls == 1);
+    CHECK("its length and fingerprint fit",
+          first.token && strlen(first.token->text) == first.token->length && fp_fingerprint(first.token->text, fingerprint)
+              && strcmp(fingerprint, first.token->fingerprint) == 0 && strlen(fingerprint) == 16);
+    CHECK("the second call gets the same one, without a request",
+          second.token && first.token && strcmp(first.token->text, second.token->text) == 0 && witness.credentials == 1
+              && asked_for(server, "up/token/driver/vehicle-c") == 1);
+    CHECK("completions come on other threads", !pthread_equal(first.thread, pthread_self()));
+    // The server's tokens tell the second: a new one differs in the next.
+    nanosleep(&(struct timespec){.tv_sec = 1, .tv_nsec = 100000000}, NULL);
+    bool dropped = first.token && fp_provider_invalidate(provider, &driver, first.token->text);
+    outcome_free(&second);
+    fetch(provider, &driver, FP_DEFAULT_TIMEOUT_MS, &second);
+    CHECK("a token that the engine refused is replaced",
+          dropped && second.token && strcmp(first.token->text, second.token->text) != 0
+              && asked_for(server, "up/token/driver/vehicle-c") == 2);
+    outcome_free(&first);
+    outcome_free(&second);
+
+    fp_subject consumer = {.kind = FP_SUBJECT_CONSUMER, .id = "trip-c"};
+    struct outcome refused;
+    fetch(provider, &consumer, FP_DEFAULT_TIMEOUT_MS, &refused);
+    CHECK("a token that the caller may not have is refused",
+          refused.error && !refused.token && refused.error->code == FP_ERROR_REFUSED && refused.error->http_status == 403
+              && refused.error->retry_after_ms == -1 && !strstr(refused.error->message, secret));
+    outcome_free(&refused);
+
+    // Without a completion, the fetch fills the cache.
+    fp_subject prefetched = {.kind = FP_SUBJECT_DRIVER, .id = "vehicle-prefetched"};
+    fp_provider_fetch_token(provider, &prefetched, 1000, NULL, NULL, NULL);
+    wait_until(&witness.fetched, 3);
+    CHECK("events tell what happened", witness.fetched == 3 && witness.failed == 1);
+
+    struct outcome orphan;
+    outcome_init(&orphan);
+    fp_subject last = {.kind = FP_SUBJECT_DRIVER, .id = "vehicle-orphan"};
+    fp_provider_fetch_token(provider, &last, FP_DEFAULT_TIMEOUT_MS, on_token, &orphan, NULL);
+    fp_provider_destroy(provider);
+    wait_for(&orphan);
+    CHECK("a call outlives its provider", orphan.calls == 1 && orphan.token);
+    wait_until(&witness.released, 1);
+    CHECK("the context is released once", witness.released == 1);
+    outcome_free(&orphan);
+}
+
+static void check_own_client(const char *server) {
+    struct witness witness = {0};
+    fp_options options;
+    fp_options_init(&options, sizeof options);
+    options.server_url = server;
+    options.context = &witness;
+    options.release_context = on_release;
+    options.http = on_http;
+    fp_provider *provider = fp_provider_create(&options, NULL);
+    fp_subject driver = {.kind = FP_SUBJECT_DRIVER, .id = "vehicle-http"};
+    struct outcome busy;
+    fetch(provider, &driver, FP_DEFAULT_TIMEOUT_MS, &busy);
+    CHECK("an own HTTP client is asked, and its answer read",
+          busy.error && busy.error->code == FP_ERROR_RATE_LIMITED && busy.error->http_status == 429
+              && busy.error->retry_after_ms == 5000);
+    outcome_free(&busy);
+    CHECK("an own HTTP client may fail", code_for(provider, FP_SUBJECT_DRIVER, "other", NULL) == FP_ERROR_TIMED_OUT);
+    fp_provider_destroy(provider);
+    wait_until(&witness.released, 1);
+    CHECK("its context is released once, too", witness.released == 1 && witness.requests == 2);
+}
+
+static void check_credentials_and_cancelling(const char *chaos) {
+    struct witness witness = {0};
+    fp_options options;
+    fp_options_init(&options, sizeof options);
+    options.server_url = chaos;
+    options.context = &witness;
+    options.credentials = on_credentials;
+    fp_provider *provider = fp_provider_create(&options, NULL);
+    CHECK("an app without credentials is refused",
+          code_for(provider, FP_SUBJECT_DRIVER, "vehicle", NULL) == FP_ERROR_REFUSED && witness.credentials == 1);
+    fp_provider_destroy(provider);
+
+    witness.secret = "two\r\nlines";
+    provider = fp_provider_create(&options, NULL);
+    CHECK("a header of two lines is refused",
+          code_for(provider, FP_SUBJECT_DRIVER, "vehicle", NULL) == FP_ERROR_INVALID_ARGUMENT);
+    fp_provider_destroy(provider);
+
+    options.credentials = NULL;
+    provider = fp_provider_create(&options, NULL);
+    fp_subject hanging = {.kind = FP_SUBJECT_DRIVER, .id = "hang-c"};
+    CHECK("a limit ends the wait", code_of(provider, &hanging, 200) == FP_ERROR_TIMED_OUT);
+    struct outcome cancelled;
+    outcome_init(&cancelled);
+    fp_fetch *call = NULL;
+    fp_provider_fetch_token(provider, &hanging, FP_DEFAULT_TIMEOUT_MS, on_token, &cancelled, &call);
+    fp_fetch_cancel(call);
+    fp_fetch_cancel(call);
+    fp_fetch_release(call);
+    wait_for(&cancelled);
+    CHECK("a call can be cancelled",
+          cancelled.calls == 1 && cancelled.error && cancelled.error->code == FP_ERROR_CANCELLED);
+    outcome_free(&cancelled);
+    fp_provider_destroy(provider);
+}
+
+int main(int count, char **arguments) {
+    if (count != 3) {
+        fprintf(stderr, "usage: c-program TOKEN-SERVER SECRET\n");
+        return 2;
+    }
+    char up[200], chaos[200];
+    snprintf(up, sizeof up, "%s/up", arguments[1]);
+    snprintf(chaos, sizeof chaos, "%s/chaos", arguments[1]);
+    check_creation(up);
+    check_real_server(arguments[1], up, arguments[2]);
+    check_own_client(up);
+    check_credentials_and_cancelling(chaos);
+    return failed_checks ? 1 : 0;
+}

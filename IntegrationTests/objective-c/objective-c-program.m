@@ -1,0 +1,514 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+// What an app in Objective-C does with the provider, from the first token to the last error, against a real token server
+// and one that misbehaves. Counted by hand, as the gcc runtime has no automatic reference counting; blocks capture only
+// what lives on anyway, as that runtime does not keep what they capture. Prints one line per check.
+
+#import "FPConsumerAuthorization.h"
+#import "FPDriverAuthorization.h"
+#import "FleetTokenClientObjC.h"
+
+#import <Foundation/NSDebug.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "checks.h"
+
+// The SDKs make contexts for themselves; here the tests stand in for them.
+@implementation GMTDAuthorizationContext
+@synthesize vehicleID = _vehicleID;
+@synthesize taskID = _taskID;
+@end
+
+@implementation GMTCAuthorizationContext
+@synthesize tripID = _tripID;
+@end
+
+/// What calls came to.
+@interface Outcome : NSObject {
+    NSCondition *_condition;
+    NSInteger _calls;
+    NSInteger _tokens;
+    NSString *_token;
+    NSError *_error;
+    NSThread *_thread;
+    FPTokenCompletion _completion;
+}
+- (FPTokenCompletion)completion;
+- (void)waitForCalls:(NSInteger)wanted;
+- (NSInteger)calls;
+- (NSInteger)tokens;
+- (NSString *)token;
+- (NSError *)error;
+- (BOOL)cameOnThread:(NSThread *)thread;
+@end
+
+@implementation Outcome
+
+- (instancetype)init {
+    if ((self = [super init])) {
+        _condition = [[NSCondition alloc] init];
+        Outcome *outcome = self;
+        _completion = Block_copy(^(NSString *token, NSError *error) {
+            [outcome takeToken:token error:error];
+        });
+    }
+    return self;
+}
+
+- (void)dealloc {
+    Block_release(_completion);
+    [_condition release];
+    [_token release];
+    [_error release];
+    [super dealloc];
+}
+
+- (FPTokenCompletion)completion {
+    return _completion;
+}
+
+- (void)takeToken:(NSString *)token error:(NSError *)error {
+    [_condition lock];
+    _calls++;
+    if (token && !error) _tokens++;
+    [_token release];
+    [_error release];
+    _token = [token retain];
+    _error = [error retain];
+    _thread = [NSThread currentThread];
+    [_condition broadcast];
+    [_condition unlock];
+}
+
+- (void)waitForCalls:(NSInteger)wanted {
+    NSDate *limit = [NSDate dateWithTimeIntervalSinceNow:30];
+    [_condition lock];
+    while (_calls < wanted && [_condition waitUntilDate:limit]) {}
+    [_condition unlock];
+}
+
+- (NSInteger)calls {
+    return _calls;
+}
+
+- (NSInteger)tokens {
+    return _tokens;
+}
+
+- (NSString *)token {
+    return _token;
+}
+
+- (NSError *)error {
+    return _error;
+}
+
+- (BOOL)cameOnThread:(NSThread *)thread {
+    return _thread == thread;
+}
+
+@end
+
+static NSString *server;
+
+static FPTokenProviderOptions *options(NSString *path, FPTokenEndpointKind kind) {
+    NSURL *URL = [NSURL URLWithString:[server stringByAppendingString:path]];
+    return [[[FPTokenProviderOptions alloc] initWithServerURL:URL endpointKind:kind] autorelease];
+}
+
+static FPTokenProvider *provider(FPTokenProviderOptions *options) {
+    return [[[FPTokenProvider alloc] initWithOptions:options error:NULL] autorelease];
+}
+
+static int count(const char *path) {
+    return asked_for([server UTF8String], path);
+}
+
+static Outcome *fetch(FPTokenProvider *provider, FPTokenSubject *subject) {
+    Outcome *outcome = [[[Outcome alloc] init] autorelease];
+    [provider fetchTokenForSubject:subject completion:[outcome completion]];
+    [outcome waitForCalls:1];
+    return outcome;
+}
+
+static BOOL failedWith(Outcome *outcome, FPTokenErrorCode code) {
+    NSError *error = [outcome error];
+    return [outcome calls] == 1 && ![outcome token] && [[error domain] isEqual:FPTokenErrorDomain] && [error code] == code
+        && [[error localizedDescription] length] > 0;
+}
+
+static Outcome *fetchBadly(FPTokenProvider *provider, NSString *vehicleID) {
+    return fetch(provider, [FPTokenSubject driverWithVehicleID:vehicleID]);
+}
+
+/// The claims of a token, as text.
+static NSString *claims(NSString *token) {
+    NSArray *parts = [token componentsSeparatedByString:@"."];
+    if ([parts count] != 3) return @"";
+    NSMutableString *text = [[[parts objectAtIndex:1] mutableCopy] autorelease];
+    [text replaceOccurrencesOfString:@"-" withString:@"+" options:0 range:NSMakeRange(0, [text length])];
+    [text replaceOccurrencesOfString:@"_" withString:@"/" options:0 range:NSMakeRange(0, [text length])];
+    while ([text length] % 4) [text appendString:@"="];
+    NSData *data = [[[NSData alloc] initWithBase64EncodedString:text options:0] autorelease];
+    return [[[NSString alloc] initWithData:data encoding:NSUTF8StringEncoding] autorelease];
+}
+
+static atomic_int credentialQuestions, eventsFetched, eventsStale, eventsFailed;
+
+static FPTokenProviderOptions *signedInOptions(NSString *secret) {
+    FPTokenProviderOptions *signedIn = options(@"/up", FPTokenEndpointKindFleetpass);
+    [signedIn setCredentialsHandler:^(FPCredentialsRequest *request) {
+        credentialQuestions++;
+        NSString *value = [NSString stringWithFormat:@"Bearer %@", secret];
+        [request sendHeaderFields:[NSDictionary dictionaryWithObject:value forKey:@"Authorization"]];
+        // The first answer counts.
+        [request fail];
+    }];
+    return signedIn;
+}
+
+// MARK: - The flow of the documentation's sample: the SDK asks with its context
+
+static void checkDriverSDK(NSString *secret) {
+    id<GMTDAuthorization> authorization =
+        [[[FPDriverAuthorization alloc] initWithProvider:provider(signedInOptions(secret))
+                                             vehicleKind:FPTokenVehicleKindOnDemand] autorelease];
+    GMTDAuthorizationContext *context = [[[GMTDAuthorizationContext alloc] init] autorelease];
+    context->_vehicleID = @"vehicle-o";
+    Outcome *first = [[[Outcome alloc] init] autorelease], *second = [[[Outcome alloc] init] autorelease];
+    [authorization fetchTokenWithContext:context completion:[first completion]];
+    [first waitForCalls:1];
+    [authorization fetchTokenWithContext:context completion:[second completion]];
+    [second waitForCalls:1];
+    CHECK("the Driver SDK gets a token for its vehicle",
+          [[first token] length] > 0 && ![first error]
+              && [claims([first token]) rangeOfString:@"\"vehicleid\":\"vehicle-o\""].length > 0);
+    CHECK("its second report gets the same token, without a request",
+          [[first token] isEqual:[second token]] && count("up/token/driver/vehicle-o") == 1);
+    CHECK("completions come on another thread", ![first cameOnThread:[NSThread currentThread]]
+              && ![second cameOnThread:[NSThread currentThread]]);
+    CHECK("credentials are asked for once per request", credentialQuestions == 1);
+
+    context->_taskID = @"task-o";
+    Outcome *task = [[[Outcome alloc] init] autorelease];
+    [authorization fetchTokenWithContext:context completion:[task completion]];
+    [task waitForCalls:1];
+    CHECK("the context's task is honoured",
+          [claims([task token]) rangeOfString:@"\"taskid\":\"task-o\""].length > 0
+              && [claims([task token]) rangeOfString:@"\"deliveryvehicleid\":\"vehicle-o\""].length > 0);
+
+    Outcome *nobody = [[[Outcome alloc] init] autorelease], *nameless = [[[Outcome alloc] init] autorelease];
+    [authorization fetchTokenWithContext:nil completion:[nobody completion]];
+    context->_vehicleID = nil;
+    context->_taskID = nil;
+    [authorization fetchTokenWithContext:context completion:[nameless completion]];
+    [nobody waitForCalls:1];
+    [nameless waitForCalls:1];
+    CHECK("no context is answered with an error", failedWith(nobody, FPTokenErrorInvalidArgument));
+    CHECK("no vehicle is answered with an error", failedWith(nameless, FPTokenErrorInvalidArgument));
+
+    context->_vehicleID = @"vehicle-silent";
+    FPTokenCompletion none = nil;
+    [authorization fetchTokenWithContext:context completion:none];
+    for (int tries = 0; tries < 300 && count("up/token/driver/vehicle-silent") == 0; tries++) {
+        [NSThread sleepForTimeInterval:0.01];
+    }
+    CHECK("no completion only fills the cache", count("up/token/driver/vehicle-silent") == 1);
+}
+
+static void checkConsumerSDK(NSString *secret) {
+    id<GMTCAuthorization> authorization =
+        [[[FPConsumerAuthorization alloc] initWithProvider:provider(signedInOptions(secret))] autorelease];
+    GMTCAuthorizationContext *context = [[[GMTCAuthorizationContext alloc] init] autorelease];
+    context->_tripID = @"trip-o";
+    Outcome *refused = [[[Outcome alloc] init] autorelease], *nobody = [[[Outcome alloc] init] autorelease];
+    [authorization fetchTokenWithContext:context completion:[refused completion]];
+    [authorization fetchTokenWithContext:nil completion:[nobody completion]];
+    [refused waitForCalls:1];
+    [nobody waitForCalls:1];
+    NSDictionary *info = [[refused error] userInfo];
+    CHECK("a role that the caller lacks is refused",
+          failedWith(refused, FPTokenErrorRefused)
+              && [[info objectForKey:FPTokenErrorHTTPStatusKey] isEqual:[NSNumber numberWithInt:403]]
+              && [[info objectForKey:FPTokenErrorNameKey] isEqual:@"refused"]
+              && ![info objectForKey:FPTokenErrorRetryAfterKey]);
+    CHECK("no trip is answered with an error", failedWith(nobody, FPTokenErrorInvalidArgument));
+    CHECK("a caller whom nobody knows is refused",
+          failedWith(fetchBadly(provider(signedInOptions(@"wrong")), @"vehicle-x"), FPTokenErrorRefused));
+}
+
+// MARK: - Answers of a server that misbehaves
+
+static void checkErrors(void) {
+    FPTokenProvider *tokens = provider(options(@"/chaos", FPTokenEndpointKindFleetpass));
+    Outcome *refused = fetchBadly(tokens, @"refused-1");
+    CHECK("401 is a refusal", failedWith(refused, FPTokenErrorRefused)
+              && [[[[refused error] userInfo] objectForKey:FPTokenErrorHTTPStatusKey] intValue] == 401);
+    CHECK("403 is a refusal", failedWith(fetchBadly(tokens, @"forbidden-1"), FPTokenErrorRefused));
+    Outcome *busy = fetchBadly(tokens, @"busy-1");
+    CHECK("429 tells the wait", failedWith(busy, FPTokenErrorRateLimited)
+              && [[[[busy error] userInfo] objectForKey:FPTokenErrorRetryAfterKey] doubleValue] == 7);
+    CHECK("500 may be tried again", failedWith(fetchBadly(tokens, @"broken-1"), FPTokenErrorUnreachable));
+    CHECK("a text is no answer", failedWith(fetchBadly(tokens, @"text-1"), FPTokenErrorInvalidAnswer));
+    CHECK("another vehicle's token is thrown away", failedWith(fetchBadly(tokens, @"other-1"), FPTokenErrorWrongToken));
+    CHECK("an empty id is refused", failedWith(fetchBadly(tokens, @""), FPTokenErrorInvalidArgument));
+    NSString *none = nil;
+    CHECK("no id is refused", failedWith(fetchBadly(tokens, none), FPTokenErrorInvalidArgument));
+    CHECK("no subject is refused", failedWith(fetch(tokens, nil), FPTokenErrorInvalidArgument));
+    unichar hidden[] = {'v', 0, 'x'}, half[] = {'v', 0xD800};
+    CHECK("a zero does not hide the rest of an id",
+          failedWith(fetchBadly(tokens, [NSString stringWithCharacters:hidden length:3]), FPTokenErrorInvalidArgument));
+    CHECK("half a character is refused",
+          failedWith(fetchBadly(tokens, [NSString stringWithCharacters:half length:2]), FPTokenErrorInvalidArgument));
+
+    NSError *error = nil;
+    NSURL *elsewhere = [NSURL URLWithString:@"http://tokens.example.com"];
+    FPTokenProviderOptions *insecure =
+        [[[FPTokenProviderOptions alloc] initWithServerURL:elsewhere
+                                              endpointKind:FPTokenEndpointKindOnDemand] autorelease];
+    CHECK("plain HTTP to elsewhere makes no provider",
+          ![[FPTokenProvider alloc] initWithOptions:insecure error:&error] && [error code] == FPTokenErrorInsecureURL
+              && [[error domain] isEqual:FPTokenErrorDomain]);
+    FPTokenProviderOptions *unfit = options(@"/up", FPTokenEndpointKindFleetpass);
+    [unfit setMinimumLife:-5];
+    CHECK("a limit out of range makes no provider",
+          ![[FPTokenProvider alloc] initWithOptions:unfit error:&error] && [error code] == FPTokenErrorInvalidConfiguration);
+    FPTokenProviderOptions *nothing = nil;
+    CHECK("no options make no provider",
+          ![[FPTokenProvider alloc] initWithOptions:nothing error:&error] && [error code] == FPTokenErrorInvalidArgument);
+    CHECK("the reason may be ignored", ![[FPTokenProvider alloc] initWithOptions:nothing error:NULL]);
+}
+
+static void checkTime(void) {
+    FPTokenProvider *tokens = provider(options(@"/chaos", FPTokenEndpointKindFleetpass));
+    FPTokenSubject *hanging = [FPTokenSubject driverWithVehicleID:@"hang-o"];
+    Outcome *late = [[[Outcome alloc] init] autorelease], *cancelled = [[[Outcome alloc] init] autorelease];
+    [tokens fetchTokenForSubject:hanging timeout:0.2 completion:[late completion]];
+    [late waitForCalls:1];
+    CHECK("a limit ends the wait", failedWith(late, FPTokenErrorTimedOut));
+    FPTokenFetch *call = [tokens fetchTokenForSubject:hanging completion:[cancelled completion]];
+    [call cancel];
+    [call cancel];
+    [cancelled waitForCalls:1];
+    CHECK("a call can be cancelled", failedWith(cancelled, FPTokenErrorCancelled));
+    Outcome *never = [[[Outcome alloc] init] autorelease];
+    [tokens fetchTokenForSubject:hanging timeout:0.0 / 0.0 completion:[never completion]];
+    [never waitForCalls:1];
+    CHECK("a limit that is no number is refused", failedWith(never, FPTokenErrorInvalidArgument));
+}
+
+// MARK: - Refresh, invalidation, own client
+
+static void checkRefresh(void) {
+    FPTokenProviderOptions *quick = options(@"/chaos", FPTokenEndpointKindFleetpass);
+    [quick setMinimumLife:0];
+    [quick setBackOffBase:0.01];
+    [quick setBackOffCap:0.01];
+    [quick setEventHandler:^(FPTokenEvent *event) {
+        if ([event kind] == FPTokenEventKindFetched && [event fingerprint] && [[event life] doubleValue] > 0) eventsFetched++;
+        if ([event kind] == FPTokenEventKindServedStale) eventsStale++;
+        if ([event kind] == FPTokenEventKindFailed && [[event error] code] == FPTokenErrorRefused) eventsFailed++;
+    }];
+    FPTokenProvider *tokens = provider(quick);
+    FPTokenSubject *vehicle = [FPTokenSubject driverWithVehicleID:@"short-o"];
+    NSString *first = [[[fetch(tokens, vehicle) token] retain] autorelease], *latest = first;
+    BOOL always = first != nil;
+    // Tokens of 4 s: at half their life, a report starts the refresh, still with the old token.
+    for (int report = 0; report < 100 && always && [latest isEqual:first]; report++) {
+        [NSThread sleepForTimeInterval:0.05];
+        @autoreleasepool {
+            NSString *token = [fetch(tokens, vehicle) token];
+            always = token != nil;
+            latest = [token retain];
+        }
+        [latest autorelease];
+    }
+    CHECK("a token is refreshed before it ends, and every report has one", always && ![latest isEqual:first]);
+    CHECK("one request brought it", count("chaos/token/driver/short-o") == 2);
+    CHECK("events tell of it", eventsFetched == 2 && eventsStale >= 1);
+    fetchBadly(tokens, @"refused-event");
+    for (int tries = 0; tries < 300 && eventsFailed == 0; tries++) [NSThread sleepForTimeInterval:0.01];
+    CHECK("events tell of failures", eventsFailed == 1);
+
+    FPTokenSubject *other = [FPTokenSubject driverWithVehicleID:@"fine-o"];
+    NSString *refused = [fetch(tokens, other) token];
+    CHECK("a refused token is reported", [tokens invalidateToken:refused forSubject:other]);
+    NSString *replaced = [fetch(tokens, other) token];
+    CHECK("and replaced", replaced && ![replaced isEqual:refused] && count("chaos/token/driver/fine-o") == 2);
+    [tokens invalidateToken:refused forSubject:other];
+    CHECK("an old refusal does not reach the new token",
+          [[fetch(tokens, other) token] isEqual:replaced] && count("chaos/token/driver/fine-o") == 2);
+    NSString *none = nil;
+    FPTokenSubject *nobody = nil;
+    CHECK("nothing cannot be refused",
+          ![tokens invalidateToken:none forSubject:other] && ![tokens invalidateToken:refused forSubject:nobody]);
+}
+
+static void checkOwnClient(void) {
+    FPTokenProviderOptions *own = options(@"/chaos", FPTokenEndpointKindCustom);
+    [own setPath:@"auth/{kind}/{id}"];
+    [own setTokenKey:@"access"];
+    [own setExpiryKey:@"ttl"];
+    [own setExpiryFormat:FPTokenExpiryFormatMillisecondsFromAnswer];
+    [own setCredentialsHandler:^(FPCredentialsRequest *request) {
+        [request sendHeaderFields:[NSDictionary dictionaryWithObject:@"the-session" forKey:@"X-Session"]];
+    }];
+    [own setHTTPHandler:^(FPHTTPRequest *request) {
+        NSString *path = [[request URL] path];
+        if ([path hasSuffix:@"/let-go"]) return;
+        if ([path hasSuffix:@"/late"]) {
+            [request failAfterTimeout:YES];
+            return;
+        }
+        // Asks the server under another path, and passes on its answer under other names.
+        NSString *vehicle = [path lastPathComponent];
+        BOOL asked = [path hasSuffix:@"/auth/driver/mine"] && [[request method] isEqual:@"GET"] && ![request body]
+            && [request timeout] == 8 && [[[request headerFields] objectForKey:@"X-Session"] isEqual:@"the-session"];
+        char text[4096];
+        get([server UTF8String], [[@"chaos/token/driver/" stringByAppendingString:vehicle] UTF8String], text, sizeof text);
+        NSString *answer = [NSString stringWithUTF8String:text];
+        answer = [answer stringByReplacingOccurrencesOfString:@"\"jwt\"" withString:@"\"access\""];
+        answer = [answer stringByReplacingOccurrencesOfString:@"\"expires_in\": 3600" withString:@"\"ttl\": 3600000"];
+        NSData *body = [answer dataUsingEncoding:NSUTF8StringEncoding];
+        [request respondWithStatus:asked ? 200 : 400 headerFields:nil body:body];
+        [request failAfterTimeout:YES];
+    }];
+    FPTokenProvider *tokens = provider(own);
+    CHECK("an app's own HTTP client and server are used", [[fetchBadly(tokens, @"mine") token] length] > 0);
+    CHECK("it may fail", failedWith(fetchBadly(tokens, @"late"), FPTokenErrorTimedOut));
+    CHECK("a request that it lets go of has failed", failedWith(fetchBadly(tokens, @"let-go"), FPTokenErrorUnreachable));
+
+    FPTokenProviderOptions *signedOut = options(@"/chaos", FPTokenEndpointKindFleetpass);
+    [signedOut setCredentialsHandler:^(FPCredentialsRequest *request) { (void)request; }];
+    CHECK("a question for credentials that is let go of has failed",
+          failedWith(fetchBadly(provider(signedOut), @"vehicle"), FPTokenErrorRefused)
+              && count("chaos/token/driver/vehicle") == 0);
+}
+
+// MARK: - Threads and lifetimes
+
+struct crowd {
+    FPTokenProvider *tokens;
+    Outcome **outcomes;
+    int first;
+};
+
+enum { crowdThreads = 8, callsPerThread = 125 };
+
+static void *askOften(void *argument) {
+    struct crowd *crowd = argument;
+    for (int call = crowd->first; call < crowd->first + callsPerThread; call++) {
+        @autoreleasepool {
+            FPTokenSubject *vehicle = [FPTokenSubject driverWithVehicleID:@"slow-crowd"];
+            [crowd->tokens fetchTokenForSubject:vehicle completion:[crowd->outcomes[call] completion]];
+        }
+    }
+    return NULL;
+}
+
+static void checkCrowd(void) {
+    Outcome *outcomes[crowdThreads * callsPerThread];
+    for (int call = 0; call < crowdThreads * callsPerThread; call++) outcomes[call] = [[Outcome alloc] init];
+    FPTokenProvider *tokens = [provider(options(@"/chaos", FPTokenEndpointKindFleetpass)) retain];
+    pthread_t threads[crowdThreads];
+    struct crowd crowds[crowdThreads];
+    for (int index = 0; index < crowdThreads; index++) {
+        crowds[index] = (struct crowd){tokens, outcomes, index * callsPerThread};
+        pthread_create(&threads[index], NULL, askOften, &crowds[index]);
+    }
+    for (int index = 0; index < crowdThreads; index++) pthread_join(threads[index], NULL);
+    // The owner goes while the request is on its way.
+    [tokens release];
+    for (int call = 0; call < crowdThreads * callsPerThread; call++) [outcomes[call] waitForCalls:1];
+    // Whoever would be called twice would be by now.
+    [NSThread sleepForTimeInterval:0.3];
+    int once = 0, same = 0;
+    for (int call = 0; call < crowdThreads * callsPerThread; call++) {
+        once += [outcomes[call] calls] == 1 && [outcomes[call] tokens] == 1;
+        same += [[outcomes[call] token] isEqual:[outcomes[0] token]];
+    }
+    CHECK("1,000 concurrent calls get one completion each", once == crowdThreads * callsPerThread);
+    CHECK("all of them with the token of one request",
+          same == crowdThreads * callsPerThread && count("chaos/token/driver/slow-crowd") == 1);
+    for (int call = 0; call < crowdThreads * callsPerThread; call++) [outcomes[call] release];
+}
+
+static void checkLifetimes(void) {
+    Outcome *orphan = [[[Outcome alloc] init] autorelease], *queued = [[[Outcome alloc] init] autorelease];
+    @autoreleasepool {
+        [provider(options(@"/chaos", FPTokenEndpointKindFleetpass))
+            fetchTokenForSubject:[FPTokenSubject driverWithVehicleID:@"slow-orphan"]
+                      completion:[orphan completion]];
+    }
+    [orphan waitForCalls:1];
+    CHECK("a call outlives its provider", [orphan calls] == 1 && [[orphan token] length] > 0);
+
+    NSOperationQueue *queue = [[[NSOperationQueue alloc] init] autorelease];
+    [queue setSuspended:YES];
+    FPTokenProviderOptions *onQueue = options(@"/chaos", FPTokenEndpointKindFleetpass);
+    [onQueue setCallbackQueue:queue];
+    FPTokenProvider *tokens = provider(onQueue);
+    [tokens fetchTokenForSubject:[FPTokenSubject driverWithVehicleID:@"queued"] completion:[queued completion]];
+    for (int tries = 0; tries < 300 && [[queue operations] count] == 0; tries++) [NSThread sleepForTimeInterval:0.01];
+    BOOL waits = [queued calls] == 0 && [[queue operations] count] == 1;
+    [queue setSuspended:NO];
+    [queued waitForCalls:1];
+    CHECK("completions come on the app's queue", waits && [queued tokens] == 1);
+
+    FPTokenSubject *subject = [FPTokenSubject deliveryDriverWithVehicleID:@"v" taskID:@"t"];
+    CHECK("subjects are values",
+          [subject isEqual:[FPTokenSubject deliveryDriverWithVehicleID:@"v" taskID:@"t"]]
+              && [subject hash] == [[FPTokenSubject deliveryDriverWithVehicleID:@"v" taskID:@"t"] hash]
+              && ![subject isEqual:[FPTokenSubject deliveryDriverWithVehicleID:@"v" taskID:nil]]
+              && ![subject isEqual:[FPTokenSubject driverWithVehicleID:@"v"]]
+              && [[FPTokenSubject fleetReader] isEqual:[FPTokenSubject fleetReader]] && [[subject copy] autorelease] == subject
+              && [[subject description] isEqual:@"delivery_driver v task t"]);
+}
+
+/// Whether every object of ours is gone again.
+static void checkNothingIsLeft(void) {
+    NSArray *names = [NSArray arrayWithObjects:@"FPTokenProvider", @"FPTokenProviderOptions", @"FPTokenSubject",
+                                               @"FPTokenFetch", @"FPTokenEvent", @"FPCredentialsRequest", @"FPHTTPRequest",
+                                               @"FPOutcomeDelivery", @"FPHandlerDelivery", @"FPDeliveryOperation",
+                                               @"FPDriverAuthorization", @"FPConsumerAuthorization", nil];
+    int left = 0, made = 0;
+    // What a fetch that nobody awaits any more keeps, it keeps for as long as a fetch may take.
+    for (int tries = 0; tries < 1200; tries++) {
+        left = made = 0;
+        for (NSString *name in names) {
+            left += GSDebugAllocationCount(NSClassFromString(name));
+            made += GSDebugAllocationTotal(NSClassFromString(name)) > 0;
+        }
+        if (left == 0) break;
+        [NSThread sleepForTimeInterval:0.01];
+    }
+    CHECK("no object is left at the end", left == 0 && made == (int)[names count]);
+}
+
+int main(int count, char **arguments) {
+    GSDebugAllocationActive(YES);
+    @autoreleasepool {
+        if (count != 3) {
+            fprintf(stderr, "usage: objective-c-program TOKEN-SERVER SECRET\n");
+            return 2;
+        }
+        server = [[NSString alloc] initWithUTF8String:arguments[1]];
+        NSString *secret = [[NSString alloc] initWithUTF8String:arguments[2]];
+        checkDriverSDK(secret);
+        checkConsumerSDK(secret);
+        checkErrors();
+        checkTime();
+        checkRefresh();
+        checkOwnClient();
+        checkCrowd();
+        checkLifetimes();
+    }
+    @autoreleasepool {
+        checkNothingIsLeft();
+    }
+    return failed_checks ? 1 : 0;
+}

@@ -1,0 +1,73 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import CFleetTokenClient
+import FleetTokenClient
+import FleetTokens
+
+/// A provider that C owns.
+final class ProviderHandle: CHandle, Sendable {
+    /// The provider.
+    let tokens: FleetTokenProvider
+
+    /// Makes a provider as C describes it.
+    init(_ options: fp_options) throws {
+        // First, so that the context is released whatever comes.
+        let callbacks = Callbacks(options)
+        let endpoint = try options.makeEndpoint()
+        let configuration = options.cacheConfiguration
+        self.tokens =
+            if let transport = callbacks.transport {
+                try FleetTokenProvider(
+                    endpoint: endpoint, transport: transport, configuration: configuration,
+                    credentials: { try await callbacks.credentials() })
+            } else {
+                try FleetTokenProvider(
+                    endpoint: endpoint, configuration: configuration,
+                    credentials: { try await callbacks.credentials() })
+            }
+        callbacks.report(self.tokens.events())
+    }
+}
+
+/// Makes a provider.
+@c @implementation
+public func fp_provider_create(
+    _ options: UnsafePointer<fp_options>?, _ error: UnsafeMutablePointer<UnsafeMutablePointer<fp_error>?>?
+) -> OpaquePointer? {
+    error?.pointee = nil
+    do {
+        guard let options, options.pointee.struct_size >= MemoryLayout<fp_options>.size else {
+            throw CFailure.invalidArgument("options is NULL or was not filled by fp_options_init.")
+        }
+        return try ProviderHandle(options.pointee).given()
+    } catch let failure {
+        error?.pointee = CFailure(failure).given()
+        return nil
+    }
+}
+
+/// Gives a provider back.
+@c @implementation
+public func fp_provider_destroy(_ provider: OpaquePointer?) {
+    _ = ProviderHandle.taken(provider)
+}
+
+/// Says that a token was refused.
+@c @implementation
+public func fp_provider_invalidate(
+    _ provider: OpaquePointer?, _ subject: UnsafePointer<fp_subject>?, _ token: UnsafePointer<CChar>?
+) -> Bool {
+    guard let provider = ProviderHandle.borrowed(provider), let subject = try? TokenSubject(subject),
+        let token = try? CArgument.text(token, "token")
+    else { return false }
+    provider.tokens.invalidate(FleetToken(token), for: subject)
+    return true
+}
+
+/// The library's version of the interface.
+@c @implementation
+public func fp_api_version() -> UInt32 {
+    UInt32(FP_API_VERSION)
+}

@@ -1,0 +1,78 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+#import "FPBridge.h"
+
+NSString *const FPTokenErrorDomain = @FP_ERROR_DOMAIN;
+NSString *const FPTokenErrorHTTPStatusKey = @"FPTokenErrorHTTPStatus";
+NSString *const FPTokenErrorRetryAfterKey = @"FPTokenErrorRetryAfter";
+NSString *const FPTokenErrorNameKey = @"FPTokenErrorName";
+
+#define FP_SAME(objective_c, c) _Static_assert((int)(objective_c) == (int)(c), #objective_c " differs from C")
+FP_SAME(FPTokenErrorInvalidConfiguration, FP_ERROR_INVALID_CONFIGURATION);
+FP_SAME(FPTokenErrorInsecureURL, FP_ERROR_INSECURE_URL);
+FP_SAME(FPTokenErrorUnreachable, FP_ERROR_UNREACHABLE);
+FP_SAME(FPTokenErrorTimedOut, FP_ERROR_TIMED_OUT);
+FP_SAME(FPTokenErrorRefused, FP_ERROR_REFUSED);
+FP_SAME(FPTokenErrorRateLimited, FP_ERROR_RATE_LIMITED);
+FP_SAME(FPTokenErrorInvalidAnswer, FP_ERROR_INVALID_ANSWER);
+FP_SAME(FPTokenErrorWrongToken, FP_ERROR_WRONG_TOKEN);
+FP_SAME(FPTokenErrorExpired, FP_ERROR_EXPIRED);
+FP_SAME(FPTokenErrorExcessiveRefresh, FP_ERROR_EXCESSIVE_REFRESH);
+FP_SAME(FPTokenErrorCancelled, FP_ERROR_CANCELLED);
+FP_SAME(FPTokenErrorInvalidArgument, FP_ERROR_INVALID_ARGUMENT);
+FP_SAME(FPTokenErrorUnknown, FP_ERROR_UNKNOWN);
+FP_SAME(FPTokenSubjectKindDriver, FP_SUBJECT_DRIVER);
+FP_SAME(FPTokenSubjectKindConsumer, FP_SUBJECT_CONSUMER);
+FP_SAME(FPTokenSubjectKindDeliveryDriver, FP_SUBJECT_DELIVERY_DRIVER);
+FP_SAME(FPTokenSubjectKindDeliveryConsumer, FP_SUBJECT_DELIVERY_CONSUMER);
+FP_SAME(FPTokenSubjectKindFleetReader, FP_SUBJECT_FLEET_READER);
+FP_SAME(FPTokenEventKindFetched, FP_EVENT_FETCHED);
+FP_SAME(FPTokenEventKindServedStale, FP_EVENT_SERVED_STALE);
+FP_SAME(FPTokenEventKindFailed, FP_EVENT_FAILED);
+FP_SAME(FPTokenEventKindInvalidated, FP_EVENT_INVALIDATED);
+
+const char *FPBytesOfText(NSString *text) {
+    text = [text stringByReplacingOccurrencesOfString:@"\0" withString:@"\1"];
+    NSData *bytes = [text dataUsingEncoding:NSUTF8StringEncoding allowLossyConversion:NO];
+    if (!bytes) return NULL;
+    NSMutableData *ended = [NSMutableData dataWithData:bytes];
+    [ended appendBytes:"" length:1];
+    return [ended bytes];
+}
+
+NSString *FPTextOfBytes(const char *bytes) {
+    return bytes ? [NSString stringWithUTF8String:bytes] : nil;
+}
+
+NSError *FPErrorOf(const fp_error *error) {
+    if (!error) return nil;
+    NSMutableDictionary *info = [NSMutableDictionary dictionary];
+    [info setObject:FPTextOfBytes(error->message) forKey:NSLocalizedDescriptionKey];
+    [info setObject:FPTextOfBytes(fp_error_name(error->code)) forKey:FPTokenErrorNameKey];
+    if (error->http_status != 0) {
+        [info setObject:[NSNumber numberWithInt:error->http_status] forKey:FPTokenErrorHTTPStatusKey];
+    }
+    if (error->retry_after_ms >= 0) {
+        NSNumber *seconds = [NSNumber numberWithDouble:(double)error->retry_after_ms / 1000];
+        [info setObject:seconds forKey:FPTokenErrorRetryAfterKey];
+    }
+    return [NSError errorWithDomain:FPTokenErrorDomain code:error->code userInfo:info];
+}
+
+int64_t FPMilliseconds(NSTimeInterval seconds) {
+    if (!(seconds >= 0)) return -1;
+    return seconds > 1e9 ? INT64_C(1000000000000) : (int64_t)(seconds * 1000 + 0.5);
+}
+
+const fp_header *FPHeadersOf(NSDictionary<NSString *, NSString *> *headerFields) {
+    NSMutableData *headers = [NSMutableData dataWithCapacity:[headerFields count] * sizeof(fp_header)];
+    for (NSString *name in headerFields) {
+        // What has no UTF-8 is passed as a control character, which is refused with a word about it.
+        const char *field = FPBytesOfText(name), *value = FPBytesOfText([headerFields objectForKey:name]);
+        fp_header header = {.name = field ? field : "\1", .value = value ? value : "\1"};
+        [headers appendBytes:&header length:sizeof header];
+    }
+    return [headers bytes];
+}

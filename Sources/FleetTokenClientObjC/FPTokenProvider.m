@@ -1,0 +1,130 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+#import "FPTokenProvider.h"
+
+#import "FPBridge.h"
+#import "FPDelivery.h"
+#import "FPOwnership.h"
+
+// The context of a provider's callbacks is a copy of its options, which holds the handlers and the queue.
+
+static void FPDeliver(void *context, void (^handler)(id), id argument) {
+    FPTokenProviderOptions *options = FP_BORROWED(FPTokenProviderOptions *, context);
+    FPHandlerDelivery *delivery = [[FPHandlerDelivery alloc] initWithHandler:handler argument:argument];
+    [delivery deliverOnQueue:[options callbackQueue]];
+    FP_RELEASE(delivery);
+    FP_RELEASE(argument);
+}
+
+static void FPAskForCredentials(void *context, fp_credentials_reply *reply) {
+    @autoreleasepool {
+        FPDeliver(context, (void (^)(id))[FP_BORROWED(FPTokenProviderOptions *, context) credentialsHandler],
+                  [[FPCredentialsRequest alloc] initWithReply:reply]);
+    }
+}
+
+static void FPSendRequest(void *context, fp_http_exchange *exchange) {
+    @autoreleasepool {
+        FPDeliver(context, (void (^)(id))[FP_BORROWED(FPTokenProviderOptions *, context) HTTPHandler],
+                  [[FPHTTPRequest alloc] initWithExchange:exchange]);
+    }
+}
+
+static void FPReportEvent(void *context, fp_event *event) {
+    @autoreleasepool {
+        FPDeliver(context, (void (^)(id))[FP_BORROWED(FPTokenProviderOptions *, context) eventHandler],
+                  [[FPTokenEvent alloc] initWithEvent:event]);
+        fp_event_release(event);
+    }
+}
+
+static void FPReleaseOptions(void *context) {
+    @autoreleasepool {
+        (void)FP_TAKEN(FPTokenProviderOptions *, context);
+    }
+}
+
+static void FPTellOutcome(void *context, fp_token *token, fp_error *error) {
+    @autoreleasepool {
+        FPOutcomeDelivery *delivery = FP_TAKEN(FPOutcomeDelivery *, context);
+        NSString *text = token ? FPTextOfBytes(token->text) : nil;
+        NSError *failure = FPErrorOf(error);
+        fp_token_release(token);
+        fp_error_release(error);
+        [delivery deliverToken:text error:failure];
+    }
+}
+
+@implementation FPTokenProvider
+
+- (instancetype)initWithOptions:(FPTokenProviderOptions *)options error:(NSError **)error {
+    if (!(self = [super init])) return nil;
+    NSError *failure = nil;
+    @autoreleasepool {
+        FPTokenProviderOptions *kept = FP_AUTORELEASED([options copy]);
+        fp_options value = [kept value];
+        if (kept) {
+            value.context = FP_GIVEN(kept);
+            value.release_context = FPReleaseOptions;
+            if ([kept credentialsHandler]) value.credentials = FPAskForCredentials;
+            if ([kept HTTPHandler]) value.http = FPSendRequest;
+            if ([kept eventHandler]) value.on_event = FPReportEvent;
+        }
+        fp_error *reason = NULL;
+        _provider = fp_provider_create(kept ? &value : NULL, &reason);
+        _callbackQueue = FP_RETAINED([kept callbackQueue]);
+        // Outlives the pool.
+        failure = FP_RETAINED(FPErrorOf(reason));
+        fp_error_release(reason);
+    }
+    failure = FP_AUTORELEASED(failure);
+    if (_provider) return self;
+    if (error) *error = failure;
+    FP_RELEASE(self);
+    return nil;
+}
+
+- (void)dealloc {
+    fp_provider_destroy(_provider);
+    FP_RELEASE(_callbackQueue);
+    FP_DEALLOC_SUPER;
+}
+
+- (FPTokenFetch *)fetchTokenForSubject:(FPTokenSubject *)subject completion:(FPTokenCompletion)completion {
+    return [self fetchTokenForSubject:subject
+                              timeout:(NSTimeInterval)FP_DEFAULT_TIMEOUT_MS / 1000
+                           completion:completion];
+}
+
+- (FPTokenFetch *)fetchTokenForSubject:(FPTokenSubject *)subject
+                               timeout:(NSTimeInterval)timeout
+                            completion:(FPTokenCompletion)completion {
+    fp_fetch *fetch = NULL;
+    @autoreleasepool {
+        fp_subject value = {0};
+        if (subject) value = [subject value];
+        void *context = NULL;
+        if (completion) {
+            FPOutcomeDelivery *delivery = [[FPOutcomeDelivery alloc] initWithCompletion:completion queue:_callbackQueue];
+            context = FP_GIVEN(delivery);
+            FP_RELEASE(delivery);
+        }
+        fp_provider_fetch_token(_provider, subject ? &value : NULL, FPMilliseconds(timeout),
+                                completion ? FPTellOutcome : NULL, context, &fetch);
+    }
+    return FP_AUTORELEASED([[FPTokenFetch alloc] initWithFetch:fetch]);
+}
+
+- (BOOL)invalidateToken:(NSString *)token forSubject:(FPTokenSubject *)subject {
+    BOOL understood = NO;
+    @autoreleasepool {
+        fp_subject value = {0};
+        if (subject) value = [subject value];
+        understood = fp_provider_invalidate(_provider, subject ? &value : NULL, FPBytesOfText(token));
+    }
+    return understood;
+}
+
+@end

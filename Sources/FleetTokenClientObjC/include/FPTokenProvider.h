@@ -1,0 +1,76 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+#import <Foundation/Foundation.h>
+
+#import "FPTokenDefines.h"
+#import "FPTokenErrors.h"
+#import "FPTokenFetch.h"
+#import "FPTokenProviderOptions.h"
+#import "FPTokenSubject.h"
+
+NS_ASSUME_NONNULL_BEGIN
+
+/// Takes the outcome of a call: exactly one of token and error is there. The error is in `FPTokenErrorDomain`.
+typedef void (^FPTokenCompletion)(NSString *_Nullable token, NSError *_Nullable error);
+
+/// Fetches tokens from a token server, keeps them, and hands out one that is good for a call made now.
+///
+/// Make one for each app session and share it: callers for the same subject share one request, tokens are refreshed in the
+/// background before they end, and no change of the phone's date can make an expired one look good.
+///
+///     FPTokenProviderOptions *options =
+///         [[FPTokenProviderOptions alloc] initWithServerURL:serverURL endpointKind:FPTokenEndpointKindFleetpass];
+///     FPTokenProvider *tokens = [[FPTokenProvider alloc] initWithOptions:options error:&error];
+///     [tokens fetchTokenForSubject:[FPTokenSubject driverWithVehicleID:vehicleID]
+///                       completion:^(NSString *token, NSError *error) { … }];
+///
+/// A completion is called exactly once for each call and never on the stack of the call itself, but on
+/// `FPTokenProviderOptions.callbackQueue` or a thread of the library's, also when the provider is gone by then.
+@interface FPTokenProvider : NSObject {
+  @private
+    void *_provider;
+    NSOperationQueue *_callbackQueue;
+}
+
+/// Makes a provider with nothing kept; nothing is fetched yet.
+///
+/// \param options How to make it; later changes to them have no effect.
+/// \param error Gets the reason when there is no provider.
+/// \returns The provider, or `nil` with `FPTokenErrorInvalidArgument`, `FPTokenErrorInvalidConfiguration` or
+///     `FPTokenErrorInsecureURL`.
+- (nullable instancetype)initWithOptions:(FPTokenProviderOptions *)options
+                                   error:(NSError *_Nullable *_Nullable)error NS_DESIGNATED_INITIALIZER;
+
+- (instancetype)init FP_UNAVAILABLE;
++ (instancetype)new FP_UNAVAILABLE;
+
+/// Asks for a token and waits at most 9 s, which fits drivers, who report every 10 s.
+///
+/// \param subject Whose token; `nil` gives `FPTokenErrorInvalidArgument`.
+/// \param completion Takes the outcome; `nil` only fills the cache.
+/// \returns The call, to be cancelled by who no longer wants the token.
+- (FPTokenFetch *)fetchTokenForSubject:(nullable FPTokenSubject *)subject
+                            completion:(nullable FPTokenCompletion)completion;
+
+/// Asks for a token.
+///
+/// \param subject Whose token; `nil` gives `FPTokenErrorInvalidArgument`.
+/// \param timeout The longest wait in seconds, up to 3600; then `FPTokenErrorTimedOut`, and the fetch goes on for the cache.
+/// \param completion Takes the outcome; `nil` only fills the cache.
+/// \returns The call, to be cancelled by who no longer wants the token.
+- (FPTokenFetch *)fetchTokenForSubject:(nullable FPTokenSubject *)subject
+                               timeout:(NSTimeInterval)timeout
+                            completion:(nullable FPTokenCompletion)completion;
+
+/// Says that Fleet Engine refused a token (HTTP 401 or 403, gRPC 7 or 16), so that it is not handed out again.
+///
+/// \param token The refused token; a newer one is kept.
+/// \param subject Whose token it was.
+/// \returns Whether the arguments made sense.
+- (BOOL)invalidateToken:(NSString *)token forSubject:(FPTokenSubject *)subject;
+
+@end
+
+NS_ASSUME_NONNULL_END
