@@ -42,7 +42,7 @@ struct ChaosAnswer {
                 headers: retryAfter.map { [("Retry-After", String($0.components.seconds))] } ?? [])
         case .redirect: self.plain(302, [("Location", "https://elsewhere.example.com/token")], "")
         case .emptyBody: self.plain(200, [("Content-Type", "application/json")], "")
-        case .jsonArray: self.json(.array([.object(self.good)]))
+        case .jsonArray: self.json(.array([.object(JSONObject(self.good))]))
         case .html: self.plain(200, [("Content-Type", "text/html")], "<!doctype html><title>Welcome</title>")
         case .missingToken: self.response(self.good.filter { $0.value.string == nil })
         case .numericToken: self.response(self.good.mapValues { $0.string == nil ? $0 : .integer(42) })
@@ -93,7 +93,7 @@ extension ChaosAnswer {
     private func response(
         _ body: [String: JSONValue], status: Int = 200, headers: [(name: String, value: String)] = []
     ) -> LoopbackServer.Answer {
-        self.json(.object(body), status: status, headers: headers)
+        self.json(.object(JSONObject(body)), status: status, headers: headers)
     }
 
     private func json(

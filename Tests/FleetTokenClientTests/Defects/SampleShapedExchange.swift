@@ -128,7 +128,7 @@ extension SampleShapedExchange {
     }
 
     private func life(
-        _ expiry: TokenAnswerFormat.Expiry, in answer: [String: JSONValue], of response: HTTPTransportResponse
+        _ expiry: TokenAnswerFormat.Expiry, in answer: JSONObject, of response: HTTPTransportResponse
     ) throws -> Double? {
         let number: Int64? =
             switch answer[expiry.key] {
