@@ -12,6 +12,16 @@ extension Defect {
     static let noLock = Self(.tornWrites) { lab in
         let world = lab.world()
         let fetcher = try world.makeFetcher()
+        _ = await world.fetch(fetcher, FetcherContext("veh-0"))
+        let isTorn = Locked(false)
+        world.interrupt(with: {
+            let token = await world.fetch(fetcher, FetcherContext("veh-1")).token
+            if !Self.isToken(token, for: "veh-1") { isTorn.withLock { $0 = true } }
+        })
+        _ = await world.fetch(fetcher, FetcherContext("veh-1"))
+        if isTorn.withLock({ $0 }) { return "a token was handed out under another vehicle's name" }
+
+        // What no interruption shows, a crowd may, and so does the thread sanitizer.
         let isWrong = await withTaskGroup(of: Bool.self) { group in
             for caller in 0..<4 {
                 group.addTask {

@@ -66,4 +66,6 @@ struct FetcherSurroundings: Sendable {
     let log: @Sendable (String) -> Void
     /// Stands for a crash, which no test could survive.
     let crash: @Sendable (String) -> Void
+    /// Another thread's turn, in the middle of what no lock protects.
+    let interruption: @Sendable () async -> Void
 }

@@ -28,6 +28,7 @@ final class FetcherWorld: Sendable {
         var lines: [String] = []
         var accidents: [String] = []
         var gates: [String: Gate] = [:]
+        var interruption: (@Sendable () async -> Void)?
     }
 
     /// Lets nobody through until it is opened.
@@ -108,7 +109,8 @@ final class FetcherWorld: Sendable {
             },
             credentials: [("Authorization", "Bearer session")],
             log: { [self] line in self.state.withLock { $0.lines.append(line) } },
-            crash: { [self] accident in self.note(accident) }
+            crash: { [self] accident in self.note(accident) },
+            interruption: { [self] in await self.state.withLock(\.interruption)?() }
         )
         switch self.kind {
         case .fleetpass: return try FleetpassFetcher(surroundings)
@@ -143,8 +145,14 @@ final class FetcherWorld: Sendable {
         self.state.withLock { $0.gates.removeValue(forKey: id) }?.open()
     }
 
+    /// Does something whenever a fetcher leaves its cache unprotected.
+    func interrupt(with interruption: (@Sendable () async -> Void)?) {
+        self.state.withLock { $0.interruption = interruption }
+    }
+
     /// Lets everything that is under way come to its end.
     func end() {
+        self.interrupt(with: nil)
         for gate in self.state.withLock({ $0.gates.values.map { $0 } }) { gate.open() }
         self.clock.advance(by: .seconds(100_000))
     }

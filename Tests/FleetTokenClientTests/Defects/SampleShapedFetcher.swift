@@ -138,8 +138,12 @@ extension SampleShapedFetcher {
         let startedAt = self.now
         let isReleased = self.has(.droppedWhenReleased) || self.has(.ownerUsedAfterRelease)
         let owner = isReleased ? nil : self
-        Task { [weak self, exchange, flaws, surroundings] in
+        Task { [weak self, exchange, flaws, surroundings, torn] in
             let result = await exchange.result(for: key, over: transport)
+            if flaws.contains(.tornWrites), let token = try? result.get().token {
+                await torn.write(
+                    token, for: key, endsAt: startedAt + 3600, interruption: surroundings.interruption)
+            }
             if let self {
                 self.land(result, for: key, startedAt: startedAt, alone: complete)
             } else if flaws.contains(.ownerUsedAfterRelease) {
@@ -169,7 +173,6 @@ extension SampleShapedFetcher {
                 return (completions, state.slots[key]?.token, nil)
             }
         }
-        if self.has(.tornWrites), let token { self.torn.write(token, for: key, endsAt: startedAt + 3600) }
         if let token { self.surroundings.log(self.has(.tokenLogged) ? "fetched \(token)" : "fetched a token") }
         for complete in completions { complete(token, error) }
     }

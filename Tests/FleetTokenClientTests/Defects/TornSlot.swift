@@ -4,35 +4,26 @@
 
 import FleetTokenClient
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
-
-/// One cached token whose parts are written one after the other, as three variables without a lock are.
+/// One cached token whose parts are written one after the other, as variables without a common lock are.
 ///
-/// Each part has a lock of its own, so the result is torn but not undefined; and the writer rests between the parts until
-/// somebody reads, so that what is rare on a phone is common here.
+/// Each part has a lock of its own, so the result is torn but not undefined; and the interruption that is rare on a phone
+/// comes every time.
 final class TornSlot: Sendable {
     private let context = Locked<FetcherContext?>(nil)
     private let content = Locked<(token: String, endsAt: Double)?>(nil)
-    private let reads = Locked(0)
 
     func token(for context: FetcherContext, at now: Double) -> String? {
-        self.reads.withLock { $0 += 1 }
         guard self.context.withLock({ $0 }) == context, let content = self.content.withLock({ $0 }),
             now < content.endsAt
         else { return nil }
         return content.token
     }
 
-    func write(_ token: String, for context: FetcherContext, endsAt: Double) {
+    func write(
+        _ token: String, for context: FetcherContext, endsAt: Double, interruption: @Sendable () async -> Void
+    ) async {
         self.context.withLock { $0 = context }
-        let before = self.reads.withLock { $0 }
-        for _ in 0..<10_000 where self.reads.withLock({ $0 }) < before + 2 { sched_yield() }
+        await interruption()
         self.content.withLock { $0 = (token, endsAt) }
     }
 }
