@@ -34,8 +34,8 @@ import Testing
         try await kind.withStore { store in
             for name in ["first", "second"] {
                 try await store.write { transaction in
-                    try transaction.put(.at(1, 2, name: name), TestID.vehicle, of: TestID.acme)
-                    try transaction.put(.with { $0.name = name }, TestID.trip, of: TestID.acme)
+                    try transaction.put(Vehicle.at(1, 2, name: name), TestID.vehicle, of: TestID.acme)
+                    try transaction.put(Trip.with { $0.name = name }, TestID.trip, of: TestID.acme)
                 }
             }
             let names = try await store.read { reader in
@@ -52,7 +52,7 @@ import Testing
     func `a provider sees nothing of another`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             try await store.write { transaction in
-                try transaction.put(.at(1, 2), TestID.vehicle, of: TestID.acme)
+                try transaction.put(Vehicle.at(1, 2), TestID.vehicle, of: TestID.acme)
                 try transaction.put(Trip(), TestID.trip, of: TestID.acme)
             }
             let box = GeoBox(south: -90, west: -180, north: 90, east: 180)
@@ -73,7 +73,7 @@ import Testing
     func `a body sees what it put`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             let seen = try await store.write { transaction in
-                try transaction.put(.at(1, 2, name: "mine"), TestID.vehicle, of: TestID.acme)
+                try transaction.put(Vehicle.at(1, 2, name: "mine"), TestID.vehicle, of: TestID.acme)
                 return try transaction.vehicle(TestID.vehicle, of: TestID.acme)?.name
             }
             #expect(seen == "mine")
@@ -83,10 +83,10 @@ import Testing
     @Test(arguments: StoreKind.allCases)
     func `a body that throws leaves nothing`(kind: StoreKind) async throws {
         try await kind.withStore { store in
-            try await store.write { try $0.put(.at(1, 2, name: "kept"), TestID.vehicle, of: TestID.acme) }
+            try await store.write { try $0.put(Vehicle.at(1, 2, name: "kept"), TestID.vehicle, of: TestID.acme) }
             await #expect(throws: Refused.self) {
                 try await store.write { transaction in
-                    try transaction.put(.at(3, 4, name: "lost"), TestID.vehicle, of: TestID.acme)
+                    try transaction.put(Vehicle.at(3, 4, name: "lost"), TestID.vehicle, of: TestID.acme)
                     try transaction.put(Trip(), TestID.trip, of: TestID.acme)
                     throw Refused()
                 }
@@ -132,7 +132,7 @@ import Testing
     @Test(arguments: StoreKind.allCases)
     func `many writers to one vehicle lose nothing`(kind: StoreKind) async throws {
         try await kind.withStore { store in
-            try await store.write { try $0.put(.at(1, 2), TestID.vehicle, of: TestID.acme) }
+            try await store.write { try $0.put(Vehicle.at(1, 2), TestID.vehicle, of: TestID.acme) }
             try await withThrowingDiscardingTaskGroup { group in
                 for _ in 0..<64 {
                     group.addTask {

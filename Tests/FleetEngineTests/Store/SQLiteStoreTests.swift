@@ -19,7 +19,7 @@ import Testing
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "engine.sqlite").path
             let first = try SQLiteStore(path: path)
-            try await first.write { try $0.put(.at(1, 2, name: "kept"), TestID.vehicle, of: TestID.acme) }
+            try await first.write { try $0.put(Vehicle.at(1, 2, name: "kept"), TestID.vehicle, of: TestID.acme) }
             // The first store is neither closed nor asked to flush: a second reader of the file sees the commit.
             let second = try SQLiteStore(path: path)
             let name = try await second.read { try $0.vehicle(TestID.vehicle, of: TestID.acme)?.name }
