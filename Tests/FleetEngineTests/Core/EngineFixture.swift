@@ -12,14 +12,15 @@ import Synchronization
 
 /// An engine over memory, tokens that are what their text says, and a clock that stands.
 final class EngineFixture: Sendable {
-    let store = MemoryStore()
+    let store: any EngineStore
     let engine: Engine
     let clock: TestClock
 
-    init(at start: Date = TestClock.start) {
+    init(store: any EngineStore = MemoryStore(), at start: Date = TestClock.start) {
         let clock = TestClock(start)
         self.clock = clock
-        self.engine = Engine(store: self.store, verifier: TextVerifier(), now: { clock.now })
+        self.store = store
+        self.engine = Engine(store: store, verifier: TextVerifier(), now: { clock.now })
     }
 
     /// Moves the clock on.

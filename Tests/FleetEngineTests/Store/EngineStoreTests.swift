@@ -210,4 +210,92 @@ import Testing
             }
         }
     }
+
+    // MARK: - Scans
+
+    /// The ids of the trips that a scan finds.
+    private static func trips(_ store: any EngineStore, _ scan: StoreScan) async throws -> [String] {
+        try await store.read { reader in
+            var ids: [String] = []
+            try reader.scan(scan, of: TestID.acme) { (id, _: Trip) in
+                ids.append(id)
+                return true
+            }
+            return ids
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a scan finds by vehicle, activity, age and position`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            try await store.write { transaction in
+                for (number, id) in ["a", "b", "c", "d"].enumerated() {
+                    let trip = Trip.with {
+                        $0.vehicleID = number < 3 ? "veh-1" : ""
+                        $0.tripStatus = number == 1 ? .complete : .new
+                    }
+                    let time = Google_Protobuf_Timestamp(seconds: Int64(number))
+                    try transaction.put(trip, TestID.id(id), of: TestID.acme, at: time)
+                    try transaction.put(trip, TestID.id(id), of: TestID.other, at: time)
+                }
+            }
+            #expect(try await Self.trips(store, StoreScan()) == ["a", "b", "c", "d"])
+            #expect(try await Self.trips(store, StoreScan(after: "b")) == ["c", "d"])
+            #expect(try await Self.trips(store, StoreScan(holder: "veh-1")) == ["a", "b", "c"])
+            #expect(try await Self.trips(store, StoreScan(isActiveOnly: true)) == ["a", "c"])
+            #expect(try await Self.trips(store, StoreScan(after: "a", isActiveOnly: true, holder: "veh-1")) == ["c"])
+            let since = Google_Protobuf_Timestamp(seconds: 1)
+            #expect(try await Self.trips(store, StoreScan(unchangedSince: since)) == ["a", "b"])
+            let (counts, providers) = try await store.read { reader in
+                (
+                    try StoreCollection.allCases.map { try reader.count($0, of: TestID.acme) },
+                    try reader.providers().map(\.value).sorted()
+                )
+            }
+            #expect(counts == [0, 4, 0, 0])
+            #expect(providers == ["acme", "other"])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a scan ends where its body says so`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            try await store.write { transaction in
+                for id in ["a", "b", "c"] { try transaction.put(Trip(), TestID.id(id), of: TestID.acme) }
+            }
+            let seen = try await store.read { reader in
+                var seen: [String] = []
+                try reader.scan(StoreScan(), of: TestID.acme) { (id, _: Trip) in
+                    seen.append(id)
+                    return id != "b"
+                }
+                return seen
+            }
+            #expect(seen == ["a", "b"])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `what is removed is gone, unless the body throws`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            try await store.write { transaction in
+                try transaction.put(Trip(), TestID.trip, of: TestID.acme)
+                try transaction.put(DeliveryTask(), TestID.task, of: TestID.acme)
+            }
+            await #expect(throws: Refused.self) {
+                try await store.write { transaction in
+                    try transaction.remove(TestID.trip, of: TestID.acme, as: Trip.self)
+                    #expect(try transaction.trip(TestID.trip, of: TestID.acme) == nil)
+                    throw Refused()
+                }
+            }
+            #expect(try await store.read { try $0.trip(TestID.trip, of: TestID.acme) } != nil)
+            try await store.write { transaction in
+                try transaction.remove(TestID.trip, of: TestID.acme, as: Trip.self)
+                try transaction.remove(TestID.id("nobody"), of: TestID.acme, as: Trip.self)
+            }
+            #expect(try await store.read { try $0.trip(TestID.trip, of: TestID.acme) } == nil)
+            #expect(try await store.read { try $0.task(TestID.task, of: TestID.acme) } != nil)
+        }
+    }
 }
