@@ -24,3 +24,23 @@ public typealias VehicleAttribute = Maps_Fleetengine_V1_VehicleAttribute
 public typealias TripAttribute = Maps_Fleetengine_V1_TripAttribute
 /// A point in degrees.
 public typealias LatLng = Google_Type_LatLng
+/// A box on the map, as lists take it.
+public typealias Viewport = Google_Geo_Type_Viewport
+/// A vehicle of the scheduled-tasks API.
+public typealias DeliveryVehicle = Maps_Fleetengine_Delivery_V1_DeliveryVehicle
+/// A task of the scheduled-tasks API; plain `Task` is the language's own.
+public typealias DeliveryTask = Maps_Fleetengine_Delivery_V1_Task
+/// Where a delivery vehicle is, and how that is known.
+public typealias DeliveryVehicleLocation = Maps_Fleetengine_Delivery_V1_DeliveryVehicleLocation
+/// A key and value of a delivery vehicle.
+public typealias DeliveryVehicleAttribute = Maps_Fleetengine_Delivery_V1_DeliveryVehicleAttribute
+/// A key and value of a task.
+public typealias TaskAttribute = Maps_Fleetengine_Delivery_V1_TaskAttribute
+/// The way to a stop of a delivery vehicle, and the stop.
+public typealias VehicleJourneySegment = Maps_Fleetengine_Delivery_V1_VehicleJourneySegment
+/// A stop of a delivery vehicle, with the tasks that are done there.
+public typealias VehicleStop = Maps_Fleetengine_Delivery_V1_VehicleStop
+/// What a shipment's recipient may see.
+public typealias TaskTrackingInfo = Maps_Fleetengine_Delivery_V1_TaskTrackingInfo
+/// Which parts of its way a task shows to its recipient, and when.
+public typealias TaskTrackingViewConfig = Maps_Fleetengine_Delivery_V1_TaskTrackingViewConfig

@@ -29,11 +29,6 @@ struct GRPCAdapter: Sendable {
         }
     }
 
-    /// Answers an RPC that no call serves.
-    func refuse<Response>(_ method: FleetMethod) throws -> ServerResponse<Response> {
-        throw Self.status(of: .unimplemented(method))
-    }
-
     private static func answer<Request, Response>(
         _ request: ServerRequest<Request>,
         _ perform: (Request, String?) async throws(EngineError) -> Response

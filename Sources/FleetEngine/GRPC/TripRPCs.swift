@@ -32,18 +32,18 @@ struct TripRPCs: Maps_Fleetengine_V1_TripService.ServiceProtocol {
     func deleteTrip(
         request: ServerRequest<Maps_Fleetengine_V1_DeleteTripRequest>, context: ServerContext
     ) async throws -> ServerResponse<Google_Protobuf_Empty> {
-        try self.adapter.refuse(.deleteTrip)
+        try await self.adapter.perform(DeleteTrip.self, request)
     }
 
     func searchTrips(
         request: ServerRequest<Maps_Fleetengine_V1_SearchTripsRequest>, context: ServerContext
     ) async throws -> ServerResponse<Maps_Fleetengine_V1_SearchTripsResponse> {
-        try self.adapter.refuse(.searchTrips)
+        try await self.adapter.perform(SearchTrips.self, request)
     }
 
     func reportBillableTrip(
         request: ServerRequest<Maps_Fleetengine_V1_ReportBillableTripRequest>, context: ServerContext
     ) async throws -> ServerResponse<Google_Protobuf_Empty> {
-        try self.adapter.refuse(.reportBillableTrip)
+        try await self.adapter.perform(ReportBillableTrip.self, request)
     }
 }

@@ -38,13 +38,13 @@ struct VehicleRPCs: Maps_Fleetengine_V1_VehicleService.ServiceProtocol {
     func deleteVehicle(
         request: ServerRequest<Maps_Fleetengine_V1_DeleteVehicleRequest>, context: ServerContext
     ) async throws -> ServerResponse<Google_Protobuf_Empty> {
-        try self.adapter.refuse(.deleteVehicle)
+        try await self.adapter.perform(DeleteVehicle.self, request)
     }
 
     func listVehicles(
         request: ServerRequest<Maps_Fleetengine_V1_ListVehiclesRequest>, context: ServerContext
     ) async throws -> ServerResponse<Maps_Fleetengine_V1_ListVehiclesResponse> {
-        try self.adapter.refuse(.listVehicles)
+        try await self.adapter.perform(ListVehicles.self, request)
     }
 
     func searchVehicles(

@@ -55,8 +55,11 @@ struct HTTPMatch {
         return String(last[colon...])
     }
 
+    /// The custom verbs of the table, and one that the API had once: a call of it is no call of UpdateVehicle.
     private static let actions = Set(
-        HTTPRule.all.compactMap { rule in rule.path.firstIndex(of: ":").map { String(rule.path[$0...]) } })
+        HTTPRule.all.compactMap { rule in rule.path.firstIndex(of: ":").map { String(rule.path[$0...]) } }
+            + [":updateLocation"]
+    )
 
     private static func decode(_ segment: Substring) throws(EngineError) -> String {
         guard let text = PercentCoding.decode(segment) else {

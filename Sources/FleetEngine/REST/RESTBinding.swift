@@ -24,17 +24,38 @@ struct RESTBinding: Sendable {
     /// Runs the call and gives its answer as JSON.
     let answer: @Sendable (Engine, Input) async throws(EngineError) -> [UInt8]
 
-    /// The calls that the engine serves.
-    static let all: [FleetMethod: RESTBinding] = [
-        .createVehicle: RESTBinding(CreateVehicle.self, name: \.parent, body: .field(\.vehicle)),
-        .getVehicle: RESTBinding(GetVehicle.self, name: \.name),
-        .updateVehicle: RESTBinding(UpdateVehicle.self, name: \.name, body: .field(\.vehicle)),
-        .updateVehicleAttributes: RESTBinding(UpdateVehicleAttributes.self, name: \.name, body: .everything),
-        .searchVehicles: RESTBinding(SearchVehicles.self, name: \.parent, body: .everything),
-        .createTrip: RESTBinding(CreateTrip.self, name: \.parent, body: .field(\.trip)),
-        .getTrip: RESTBinding(GetTrip.self, name: \.name),
-        .updateTrip: RESTBinding(UpdateTrip.self, name: \.name, body: .field(\.trip)),
-    ]
+    /// How a method is called.
+    static func binding(for method: FleetMethod) -> RESTBinding {
+        switch method {
+        case .createVehicle: RESTBinding(CreateVehicle.self, name: \.parent, body: .field(\.vehicle))
+        case .getVehicle: RESTBinding(GetVehicle.self, name: \.name)
+        case .updateVehicle: RESTBinding(UpdateVehicle.self, name: \.name, body: .field(\.vehicle))
+        case .updateVehicleAttributes: RESTBinding(UpdateVehicleAttributes.self, name: \.name, body: .everything)
+        case .deleteVehicle: RESTBinding(DeleteVehicle.self, name: \.name)
+        case .listVehicles: RESTBinding(ListVehicles.self, name: \.parent)
+        case .searchVehicles: RESTBinding(SearchVehicles.self, name: \.parent, body: .everything)
+        case .createTrip: RESTBinding(CreateTrip.self, name: \.parent, body: .field(\.trip))
+        case .getTrip: RESTBinding(GetTrip.self, name: \.name)
+        case .updateTrip: RESTBinding(UpdateTrip.self, name: \.name, body: .field(\.trip))
+        case .deleteTrip: RESTBinding(DeleteTrip.self, name: \.name)
+        case .searchTrips: RESTBinding(SearchTrips.self, name: \.parent, body: .everything)
+        case .reportBillableTrip: RESTBinding(ReportBillableTrip.self, name: \.name, body: .everything)
+        case .createDeliveryVehicle:
+            RESTBinding(CreateDeliveryVehicle.self, name: \.parent, body: .field(\.deliveryVehicle))
+        case .getDeliveryVehicle: RESTBinding(GetDeliveryVehicle.self, name: \.name)
+        case .updateDeliveryVehicle:
+            RESTBinding(UpdateDeliveryVehicle.self, name: \.deliveryVehicle.name, body: .field(\.deliveryVehicle))
+        case .deleteDeliveryVehicle: RESTBinding(DeleteDeliveryVehicle.self, name: \.name)
+        case .listDeliveryVehicles: RESTBinding(ListDeliveryVehicles.self, name: \.parent)
+        case .createTask: RESTBinding(CreateTask.self, name: \.parent, body: .field(\.task))
+        case .batchCreateTasks: RESTBinding(BatchCreateTasks.self, name: \.parent, body: .everything)
+        case .getTask: RESTBinding(GetTask.self, name: \.name)
+        case .updateTask: RESTBinding(UpdateTask.self, name: \.task.name, body: .field(\.task))
+        case .deleteTask: RESTBinding(DeleteTask.self, name: \.name)
+        case .listTasks: RESTBinding(ListTasks.self, name: \.parent)
+        case .getTaskTrackingInfo: RESTBinding(GetTaskTrackingInfo.self, name: \.name)
+        }
+    }
 
     private init<Call: ReadingCall>(
         _ call: Call.Type, name: any WritableKeyPath<Call.Request, String> & Sendable,

@@ -4,8 +4,9 @@
 
 import FleetEngineAPI
 import FleetTokens
+import SwiftProtobuf
 
-/// Keeps vehicles and trips.
+/// Keeps vehicles, trips, delivery vehicles and tasks.
 ///
 /// One conformance suite runs against every implementation.
 ///
@@ -25,37 +26,65 @@ protocol EngineStore: Sendable {
 
 /// What can be looked up within a transaction.
 protocol EngineReader {
-    /// The vehicle, or `nil`.
-    func vehicle(_ id: VehicleID, of provider: ProviderID) throws -> Vehicle?
-    /// The trip, or `nil`.
-    func trip(_ id: TripID, of provider: ProviderID) throws -> Trip?
-    /// The vehicles that are online and whose last location lies in the box, in no particular order.
-    func onlineVehicles(of provider: ProviderID, in box: GeoBox) throws -> [Vehicle]
+    /// The resource, or `nil`.
+    func find<Resource: StoredResource>(
+        _ id: FleetID<Resource.Kind>, of provider: ProviderID, as type: Resource.Type
+    ) throws -> Resource?
+
+    /// Looks through resources, one at a time, until the body returns `false`.
+    func scan<Resource: StoredResource>(
+        _ scan: StoreScan, of provider: ProviderID, _ body: (_ id: String, Resource) throws -> Bool
+    ) throws
+
+    /// How many resources a collection holds.
+    func count(_ collection: StoreCollection, of provider: ProviderID) throws -> Int
+
+    /// Every provider that has resources.
+    func providers() throws -> [ProviderID]
 }
 
 /// What can be changed within a transaction.
 protocol EngineTransaction: EngineReader {
-    /// Creates or replaces a vehicle; its `name` says where.
-    func put(_ vehicle: Vehicle, _ id: VehicleID, of provider: ProviderID) throws
-    /// Creates or replaces a trip; its `name` says where.
-    func put(_ trip: Trip, _ id: TripID, of provider: ProviderID) throws
+    /// Creates or replaces a resource; its `name` says where.
+    func put<Resource: StoredResource>(
+        _ resource: Resource, _ id: FleetID<Resource.Kind>, of provider: ProviderID, at now: Google_Protobuf_Timestamp
+    ) throws
+
+    /// Removes a resource, if it is there.
+    func remove<Resource: StoredResource>(
+        _ id: FleetID<Resource.Kind>, of provider: ProviderID, as type: Resource.Type
+    ) throws
 }
 
-/// A box of latitudes and longitudes in degrees; it crosses the 180th meridian when west lies east of east.
-struct GeoBox: Hashable, Sendable {
-    var south: Double
-    var west: Double
-    var north: Double
-    var east: Double
+extension EngineReader {
+    /// The vehicle, or `nil`.
+    func vehicle(_ id: VehicleID, of provider: ProviderID) throws -> Vehicle? {
+        try self.find(id, of: provider, as: Vehicle.self)
+    }
 
-    /// Every place there is.
-    static let world = Self(south: -90, west: -180, north: 90, east: 180)
+    /// The trip, or `nil`.
+    func trip(_ id: TripID, of provider: ProviderID) throws -> Trip? {
+        try self.find(id, of: provider, as: Trip.self)
+    }
 
-    /// Whether a point lies in the box.
-    func contains(latitude: Double, longitude: Double) -> Bool {
-        guard (self.south...max(self.south, self.north)).contains(latitude) else { return false }
-        return self.west <= self.east
-            ? (self.west...self.east).contains(longitude)
-            : longitude >= self.west || longitude <= self.east
+    /// The delivery vehicle, or `nil`.
+    func deliveryVehicle(_ id: DeliveryVehicleID, of provider: ProviderID) throws -> DeliveryVehicle? {
+        try self.find(id, of: provider, as: DeliveryVehicle.self)
+    }
+
+    /// The task, or `nil`.
+    func task(_ id: TaskID, of provider: ProviderID) throws -> DeliveryTask? {
+        try self.find(id, of: provider, as: DeliveryTask.self)
+    }
+
+    /// The vehicles that are online and whose last location lies in the box, in no particular order.
+    func onlineVehicles(of provider: ProviderID, in box: GeoBox) throws -> [Vehicle] {
+        var vehicles: [Vehicle] = []
+        let scan = StoreScan(isActiveOnly: true, box: box, isOrdered: false)
+        try self.scan(scan, of: provider) { (_, vehicle: Vehicle) in
+            vehicles.append(vehicle)
+            return true
+        }
+        return vehicles
     }
 }

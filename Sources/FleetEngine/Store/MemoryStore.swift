@@ -4,9 +4,10 @@
 
 import FleetEngineAPI
 import FleetTokens
+import SwiftProtobuf
 import Synchronization
 
-/// Keeps vehicles and trips in memory, for tests and for engines that may forget.
+/// Keeps resources in memory, for tests and for engines that may forget.
 final class MemoryStore: EngineStore {
     private let contents = Mutex(Contents())
 
@@ -35,73 +36,110 @@ final class MemoryStore: EngineStore {
 }
 
 extension MemoryStore {
-    private struct Key<ID: Hashable & Sendable>: Hashable, Sendable {
+    private struct Key: Hashable, Sendable {
         let provider: ProviderID
-        let id: ID
+        let id: String
+    }
+
+    private struct Entry: Sendable {
+        let resource: any StoredResource
+        let keys: StoreKeys
+        let updated: Google_Protobuf_Timestamp
+
+        func meets(_ scan: StoreScan) -> Bool {
+            guard !scan.isActiveOnly || self.keys.isActive,
+                scan.holder == nil || scan.holder == self.keys.holder,
+                scan.tracking == nil || scan.tracking == self.keys.tracking
+            else { return false }
+            if let unchangedSince = scan.unchangedSince, unchangedSince < self.updated { return false }
+            guard let box = scan.box else { return true }
+            return self.keys.place.map { box.contains(latitude: $0.latitude, longitude: $0.longitude) } ?? false
+        }
     }
 
     private struct Contents: EngineReader, Sendable {
-        var vehicles: [Key<VehicleID>: Vehicle] = [:]
-        var trips: [Key<TripID>: Trip] = [:]
+        var collections: [StoreCollection: [Key: Entry]] = [:]
 
-        func vehicle(_ id: VehicleID, of provider: ProviderID) -> Vehicle? {
-            self.vehicles[Key(provider: provider, id: id)]
+        func find<Resource: StoredResource>(
+            _ id: FleetID<Resource.Kind>, of provider: ProviderID, as type: Resource.Type
+        ) -> Resource? {
+            self.collections[type.collection]?[Key(provider: provider, id: id.value)]?.resource as? Resource
         }
 
-        func trip(_ id: TripID, of provider: ProviderID) -> Trip? {
-            self.trips[Key(provider: provider, id: id)]
-        }
-
-        func onlineVehicles(of provider: ProviderID, in box: GeoBox) -> [Vehicle] {
-            self.vehicles.compactMap { key, vehicle in
-                guard key.provider == provider, vehicle.vehicleState == .online, vehicle.lastLocation.hasLocation,
-                    box.contains(
-                        latitude: vehicle.lastLocation.location.latitude,
-                        longitude: vehicle.lastLocation.location.longitude
-                    )
-                else { return nil }
-                return vehicle
+        func scan<Resource: StoredResource>(
+            _ scan: StoreScan, of provider: ProviderID, _ body: (_ id: String, Resource) throws -> Bool
+        ) throws {
+            let after = scan.after.utf8
+            var found: [(id: String, resource: Resource)] = []
+            for (key, entry) in self.collections[Resource.collection] ?? [:] where key.provider == provider {
+                guard after.lexicographicallyPrecedes(key.id.utf8), entry.meets(scan),
+                    let resource = entry.resource as? Resource
+                else { continue }
+                found.append((key.id, resource))
             }
+            if scan.isOrdered { found.sort { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) } }
+            for (id, resource) in found where try !body(id, resource) { return }
+        }
+
+        func count(_ collection: StoreCollection, of provider: ProviderID) -> Int {
+            self.collections[collection]?.keys.count { $0.provider == provider } ?? 0
+        }
+
+        func providers() -> [ProviderID] {
+            Array(Set(self.collections.values.flatMap { $0.keys.map(\.provider) }))
         }
     }
 
     private final class Transaction: EngineTransaction {
         private(set) var contents: Contents
-        /// What touched entries were, absent ones included.
-        private var vehiclesBefore: [Key<VehicleID>: Vehicle?] = [:]
-        private var tripsBefore: [Key<TripID>: Trip?] = [:]
+        /// What touched entries were, absent ones included, the last touched last.
+        private var before: [(collection: StoreCollection, key: Key, entry: Entry?)] = []
 
         init(_ contents: Contents) {
             self.contents = contents
         }
 
-        func vehicle(_ id: VehicleID, of provider: ProviderID) -> Vehicle? {
-            self.contents.vehicle(id, of: provider)
+        func find<Resource: StoredResource>(
+            _ id: FleetID<Resource.Kind>, of provider: ProviderID, as type: Resource.Type
+        ) -> Resource? {
+            self.contents.find(id, of: provider, as: type)
         }
 
-        func trip(_ id: TripID, of provider: ProviderID) -> Trip? {
-            self.contents.trip(id, of: provider)
+        func scan<Resource: StoredResource>(
+            _ scan: StoreScan, of provider: ProviderID, _ body: (_ id: String, Resource) throws -> Bool
+        ) throws {
+            try self.contents.scan(scan, of: provider, body)
         }
 
-        func onlineVehicles(of provider: ProviderID, in box: GeoBox) -> [Vehicle] {
-            self.contents.onlineVehicles(of: provider, in: box)
+        func count(_ collection: StoreCollection, of provider: ProviderID) -> Int {
+            self.contents.count(collection, of: provider)
         }
 
-        func put(_ vehicle: Vehicle, _ id: VehicleID, of provider: ProviderID) {
-            let key = Key(provider: provider, id: id)
-            let before = self.contents.vehicles.updateValue(vehicle, forKey: key)
-            if !self.vehiclesBefore.keys.contains(key) { self.vehiclesBefore.updateValue(before, forKey: key) }
+        func providers() -> [ProviderID] { self.contents.providers() }
+
+        func put<Resource: StoredResource>(
+            _ resource: Resource, _ id: FleetID<Resource.Kind>, of provider: ProviderID,
+            at now: Google_Protobuf_Timestamp
+        ) {
+            let entry = Entry(resource: resource, keys: resource.keys, updated: now)
+            self.replace(Key(provider: provider, id: id.value), in: Resource.collection, by: entry)
         }
 
-        func put(_ trip: Trip, _ id: TripID, of provider: ProviderID) {
-            let key = Key(provider: provider, id: id)
-            let before = self.contents.trips.updateValue(trip, forKey: key)
-            if !self.tripsBefore.keys.contains(key) { self.tripsBefore.updateValue(before, forKey: key) }
+        func remove<Resource: StoredResource>(
+            _ id: FleetID<Resource.Kind>, of provider: ProviderID, as type: Resource.Type
+        ) {
+            self.replace(Key(provider: provider, id: id.value), in: type.collection, by: nil)
+        }
+
+        private func replace(_ key: Key, in collection: StoreCollection, by entry: Entry?) {
+            self.before.append((collection, key, self.contents.collections[collection]?[key]))
+            self.contents.collections[collection, default: [:]][key] = entry
         }
 
         func rollBack() {
-            for (key, vehicle) in self.vehiclesBefore { self.contents.vehicles[key] = vehicle }
-            for (key, trip) in self.tripsBefore { self.contents.trips[key] = trip }
+            for (collection, key, entry) in self.before.reversed() {
+                self.contents.collections[collection]?[key] = entry
+            }
         }
     }
 }

@@ -2,8 +2,10 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetEngineAPI
 import Foundation
 import GRDB
+import SwiftProtobuf
 
 /// The tables, how they came to be, and how a file that holds them is opened.
 enum SQLiteSchema {
@@ -59,7 +61,68 @@ enum SQLiteSchema {
                     """
             )
         }
+        migrator.registerMigration("2 deliveries, lists and retention") { database in
+            try database.execute(
+                sql: """
+                    ALTER TABLE vehicle RENAME TO vehicle_1;
+                    ALTER TABLE trip RENAME TO trip_1;
+                    DROP INDEX vehicle_online_place;
+                    """
+            )
+            for table in ["vehicle", "trip", "delivery_vehicle", "task"] {
+                try database.execute(
+                    sql: """
+                        CREATE TABLE \(table) (
+                            provider TEXT NOT NULL,
+                            id TEXT NOT NULL,
+                            active INTEGER NOT NULL,
+                            holder TEXT,
+                            tracking TEXT,
+                            latitude REAL,
+                            longitude REAL,
+                            updated INTEGER NOT NULL,
+                            message BLOB NOT NULL,
+                            PRIMARY KEY (provider, id)
+                        ) STRICT;
+                        """
+                )
+            }
+            try database.execute(
+                sql: """
+                    INSERT INTO vehicle (provider, id, active, latitude, longitude, updated, message)
+                        SELECT provider, id, online, latitude, longitude, unixepoch() * 1000000, message
+                        FROM vehicle_1;
+                    INSERT INTO trip (provider, id, active, updated, message)
+                        SELECT provider, id, 0, unixepoch() * 1000000, message FROM trip_1;
+                    DROP TABLE vehicle_1;
+                    DROP TABLE trip_1;
+                    """
+            )
+            try self.readTripKeys(database)
+            // Lists run over (provider, id); an index serves each other way in. A report of a location touches none
+            // but that of the place.
+            try database.execute(
+                sql: """
+                    CREATE INDEX vehicle_place ON vehicle (provider, latitude, longitude, active);
+                    CREATE INDEX delivery_vehicle_place ON delivery_vehicle (provider, latitude, longitude);
+                    CREATE INDEX trip_active ON trip (provider, id) WHERE active = 1;
+                    CREATE INDEX trip_holder ON trip (provider, holder, id) WHERE holder IS NOT NULL;
+                    CREATE INDEX task_active ON task (provider, id) WHERE active = 1;
+                    CREATE INDEX task_holder ON task (provider, holder, id) WHERE holder IS NOT NULL;
+                    CREATE INDEX task_tracking ON task (provider, tracking, id) WHERE tracking IS NOT NULL;
+                    """
+            )
+        }
         return migrator
+    }
+
+    /// Fills in what the first version of the tables did not tell of trips.
+    private static func readTripKeys(_ database: Database) throws {
+        let update = try database.makeStatement(sql: "UPDATE trip SET active = ?, holder = ? WHERE rowid = ?")
+        for row in try Row.fetchAll(database, sql: "SELECT rowid, message FROM trip") {
+            let keys = try Trip(serializedBytes: row[1] as Data).keys
+            try update.execute(arguments: [keys.isActive, keys.holder, row[0] as Int64])
+        }
     }
 
     /// Creates the file readable by its owner alone, as it tells where people are; SQLite's side files follow it.

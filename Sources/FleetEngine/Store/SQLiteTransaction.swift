@@ -12,38 +12,34 @@ import SwiftProtobuf
 struct SQLiteReader: EngineReader {
     let database: Database
 
-    func vehicle(_ id: VehicleID, of provider: ProviderID) throws -> Vehicle? {
-        try self.message("SELECT message FROM vehicle WHERE provider = ? AND id = ?", provider, id)
-    }
-
-    func trip(_ id: TripID, of provider: ProviderID) throws -> Trip? {
-        try self.message("SELECT message FROM trip WHERE provider = ? AND id = ?", provider, id)
-    }
-
-    func onlineVehicles(of provider: ProviderID, in box: GeoBox) throws -> [Vehicle] {
-        let statement = try self.database.cachedStatement(
-            sql: box.west <= box.east ? Self.boxQuery : Self.meridianBoxQuery)
-        let arguments: StatementArguments = [provider.value, box.south, box.north, box.west, box.east]
-        return try Data.fetchAll(statement, arguments: arguments).map { try Vehicle(serializedBytes: $0) }
-    }
-
-    private func message<Stored: Message, Kind>(
-        _ sql: String, _ provider: ProviderID, _ id: FleetID<Kind>
-    ) throws -> Stored? {
-        let statement = try self.database.cachedStatement(sql: sql)
+    func find<Resource: StoredResource>(
+        _ id: FleetID<Resource.Kind>, of provider: ProviderID, as type: Resource.Type
+    ) throws -> Resource? {
+        let statement = try self.database.cachedStatement(sql: SQLiteQuery.find(type.collection))
         let data = try Data.fetchOne(statement, arguments: [provider.value, id.value])
-        return try data.map { try Stored(serializedBytes: $0) }
+        return try data.map { try Resource(serializedBytes: $0) }
     }
 
-    private static let boxQuery = """
-        SELECT message FROM vehicle
-        WHERE provider = ? AND online = 1 AND latitude BETWEEN ? AND ? AND longitude BETWEEN ? AND ?
-        """
+    func scan<Resource: StoredResource>(
+        _ scan: StoreScan, of provider: ProviderID, _ body: (_ id: String, Resource) throws -> Bool
+    ) throws {
+        let query = SQLiteQuery(scan, Resource.collection, provider)
+        let statement = try self.database.cachedStatement(sql: query.sql)
+        let rows = try Row.fetchCursor(statement, arguments: query.arguments)
+        while let row = try rows.next() {
+            let resource = try row.withUnsafeData(atIndex: 1) { data in try Resource(serializedBytes: data ?? Data()) }
+            guard try body(row[0], resource) else { return }
+        }
+    }
 
-    private static let meridianBoxQuery = """
-        SELECT message FROM vehicle
-        WHERE provider = ? AND online = 1 AND latitude BETWEEN ? AND ? AND (longitude >= ? OR longitude <= ?)
-        """
+    func count(_ collection: StoreCollection, of provider: ProviderID) throws -> Int {
+        let statement = try self.database.cachedStatement(sql: SQLiteQuery.count(collection))
+        return try Int.fetchOne(statement, arguments: [provider.value]) ?? 0
+    }
+
+    func providers() throws -> [ProviderID] {
+        try String.fetchAll(self.database, sql: SQLiteQuery.providers).compactMap { ProviderID($0) }
+    }
 }
 
 /// What can be changed within one savepoint of the database.
@@ -52,40 +48,39 @@ struct SQLiteTransaction: EngineTransaction {
 
     private var reader: SQLiteReader { SQLiteReader(database: self.database) }
 
-    func vehicle(_ id: VehicleID, of provider: ProviderID) throws -> Vehicle? {
-        try self.reader.vehicle(id, of: provider)
+    func find<Resource: StoredResource>(
+        _ id: FleetID<Resource.Kind>, of provider: ProviderID, as type: Resource.Type
+    ) throws -> Resource? {
+        try self.reader.find(id, of: provider, as: type)
     }
 
-    func trip(_ id: TripID, of provider: ProviderID) throws -> Trip? {
-        try self.reader.trip(id, of: provider)
+    func scan<Resource: StoredResource>(
+        _ scan: StoreScan, of provider: ProviderID, _ body: (_ id: String, Resource) throws -> Bool
+    ) throws {
+        try self.reader.scan(scan, of: provider, body)
     }
 
-    func onlineVehicles(of provider: ProviderID, in box: GeoBox) throws -> [Vehicle] {
-        try self.reader.onlineVehicles(of: provider, in: box)
+    func count(_ collection: StoreCollection, of provider: ProviderID) throws -> Int {
+        try self.reader.count(collection, of: provider)
     }
 
-    func put(_ vehicle: Vehicle, _ id: VehicleID, of provider: ProviderID) throws {
-        let location = vehicle.lastLocation.hasLocation ? vehicle.lastLocation.location : nil
-        let statement = try self.database.cachedStatement(sql: Self.putVehicle)
+    func providers() throws -> [ProviderID] { try self.reader.providers() }
+
+    func put<Resource: StoredResource>(
+        _ resource: Resource, _ id: FleetID<Resource.Kind>, of provider: ProviderID, at now: Google_Protobuf_Timestamp
+    ) throws {
+        let keys = resource.keys
+        let statement = try self.database.cachedStatement(sql: SQLiteQuery.put(Resource.collection))
         try statement.execute(arguments: [
-            provider.value, id.value, vehicle.vehicleState == .online, location?.latitude, location?.longitude,
-            try vehicle.serializedBytes() as Data,
+            provider.value, id.value, keys.isActive, keys.holder, keys.tracking, keys.place?.latitude,
+            keys.place?.longitude, now.microseconds, try resource.serializedBytes() as Data,
         ])
     }
 
-    func put(_ trip: Trip, _ id: TripID, of provider: ProviderID) throws {
-        let statement = try self.database.cachedStatement(sql: Self.putTrip)
-        try statement.execute(arguments: [provider.value, id.value, try trip.serializedBytes() as Data])
+    func remove<Resource: StoredResource>(
+        _ id: FleetID<Resource.Kind>, of provider: ProviderID, as type: Resource.Type
+    ) throws {
+        let statement = try self.database.cachedStatement(sql: SQLiteQuery.remove(type.collection))
+        try statement.execute(arguments: [provider.value, id.value])
     }
-
-    private static let putVehicle = """
-        INSERT INTO vehicle (provider, id, online, latitude, longitude, message) VALUES (?, ?, ?, ?, ?, ?)
-        ON CONFLICT (provider, id) DO UPDATE SET online = excluded.online, latitude = excluded.latitude,
-        longitude = excluded.longitude, message = excluded.message
-        """
-
-    private static let putTrip = """
-        INSERT INTO trip (provider, id, message) VALUES (?, ?, ?)
-        ON CONFLICT (provider, id) DO UPDATE SET message = excluded.message
-        """
 }

@@ -221,15 +221,16 @@ import Testing
                     $0.trip.tripStatus = .enrouteToPickup
                 }), status: "FAILED_PRECONDITION"),
         Refusal(
-            description: "a vehicle method not served", call: .deleteVehicle(.with { $0.name = vehicleName }),
-            status: "UNIMPLEMENTED", reason: "METHOD_NOT_SERVED"),
+            description: "a page of another list",
+            call: .listVehicles(
+                .with {
+                    $0.parent = "providers/acme"
+                    $0.pageToken = "AAAA"
+                }), status: "INVALID_ARGUMENT"),
         Refusal(
-            description: "a trip method not served", call: .searchTrips(.with { $0.parent = "providers/acme" }),
-            status: "UNIMPLEMENTED", reason: "METHOD_NOT_SERVED"),
-        Refusal(
-            description: "a delivery method not served",
-            call: .getTask(.with { $0.name = "providers/acme/tasks/task-1" }), status: "UNIMPLEMENTED",
-            reason: "METHOD_NOT_SERVED"),
+            description: "a delivery method with a token of the other service",
+            call: .getTask(.with { $0.name = "providers/acme/tasks/task-1" }), status: "PERMISSION_DENIED",
+            reason: "ROLE_LACKS_PERMISSION"),
     ]
 
     @Test(arguments: WireSetup.all)

@@ -46,13 +46,35 @@ struct GRPCWire: WireClient {
             case .updateVehicle(let it): try await vehicles.updateVehicle(it, metadata: metadata).serializedBytes()
             case .updateVehicleAttributes(let it):
                 try await vehicles.updateVehicleAttributes(it, metadata: metadata).serializedBytes()
+            case .deleteVehicle(let it): try await vehicles.deleteVehicle(it, metadata: metadata).serializedBytes()
+            case .listVehicles(let it): try await vehicles.listVehicles(it, metadata: metadata).serializedBytes()
             case .searchVehicles(let it): try await vehicles.searchVehicles(it, metadata: metadata).serializedBytes()
             case .createTrip(let it): try await trips.createTrip(it, metadata: metadata).serializedBytes()
             case .getTrip(let it): try await trips.getTrip(it, metadata: metadata).serializedBytes()
             case .updateTrip(let it): try await trips.updateTrip(it, metadata: metadata).serializedBytes()
-            case .deleteVehicle(let it): try await vehicles.deleteVehicle(it, metadata: metadata).serializedBytes()
+            case .deleteTrip(let it): try await trips.deleteTrip(it, metadata: metadata).serializedBytes()
             case .searchTrips(let it): try await trips.searchTrips(it, metadata: metadata).serializedBytes()
+            case .reportBillableTrip(let it):
+                try await trips.reportBillableTrip(it, metadata: metadata).serializedBytes()
+            case .createDeliveryVehicle(let it):
+                try await deliveries.createDeliveryVehicle(it, metadata: metadata).serializedBytes()
+            case .getDeliveryVehicle(let it):
+                try await deliveries.getDeliveryVehicle(it, metadata: metadata).serializedBytes()
+            case .updateDeliveryVehicle(let it):
+                try await deliveries.updateDeliveryVehicle(it, metadata: metadata).serializedBytes()
+            case .deleteDeliveryVehicle(let it):
+                try await deliveries.deleteDeliveryVehicle(it, metadata: metadata).serializedBytes()
+            case .listDeliveryVehicles(let it):
+                try await deliveries.listDeliveryVehicles(it, metadata: metadata).serializedBytes()
+            case .createTask(let it): try await deliveries.createTask(it, metadata: metadata).serializedBytes()
+            case .batchCreateTasks(let it):
+                try await deliveries.batchCreateTasks(it, metadata: metadata).serializedBytes()
             case .getTask(let it): try await deliveries.getTask(it, metadata: metadata).serializedBytes()
+            case .updateTask(let it): try await deliveries.updateTask(it, metadata: metadata).serializedBytes()
+            case .deleteTask(let it): try await deliveries.deleteTask(it, metadata: metadata).serializedBytes()
+            case .listTasks(let it): try await deliveries.listTasks(it, metadata: metadata).serializedBytes()
+            case .getTaskTrackingInfo(let it):
+                try await deliveries.getTaskTrackingInfo(it, metadata: metadata).serializedBytes()
             }
         } catch let error as RPCError {
             let details = try error.unpackGoogleRPCStatus()

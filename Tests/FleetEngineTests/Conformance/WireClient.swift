@@ -22,13 +22,27 @@ enum WireCall: Sendable {
     case getVehicle(GetVehicle.Request)
     case updateVehicle(UpdateVehicle.Request)
     case updateVehicleAttributes(UpdateVehicleAttributes.Request)
+    case deleteVehicle(DeleteVehicle.Request)
+    case listVehicles(ListVehicles.Request)
     case searchVehicles(SearchVehicles.Request)
     case createTrip(CreateTrip.Request)
     case getTrip(GetTrip.Request)
     case updateTrip(UpdateTrip.Request)
-    case deleteVehicle(Maps_Fleetengine_V1_DeleteVehicleRequest)
-    case searchTrips(Maps_Fleetengine_V1_SearchTripsRequest)
-    case getTask(Maps_Fleetengine_Delivery_V1_GetTaskRequest)
+    case deleteTrip(DeleteTrip.Request)
+    case searchTrips(SearchTrips.Request)
+    case reportBillableTrip(ReportBillableTrip.Request)
+    case createDeliveryVehicle(CreateDeliveryVehicle.Request)
+    case getDeliveryVehicle(GetDeliveryVehicle.Request)
+    case updateDeliveryVehicle(UpdateDeliveryVehicle.Request)
+    case deleteDeliveryVehicle(DeleteDeliveryVehicle.Request)
+    case listDeliveryVehicles(ListDeliveryVehicles.Request)
+    case createTask(CreateTask.Request)
+    case batchCreateTasks(BatchCreateTasks.Request)
+    case getTask(GetTask.Request)
+    case updateTask(UpdateTask.Request)
+    case deleteTask(DeleteTask.Request)
+    case listTasks(ListTasks.Request)
+    case getTaskTrackingInfo(GetTaskTrackingInfo.Request)
 }
 
 /// What a client learns of a failed call.
@@ -80,11 +94,18 @@ struct WireSetup: Sendable, CustomStringConvertible {
     ) async throws -> Result {
         try await self.store.withStore { store in
             let clock = TestClock(TestClock.start)
-            let engine = Engine(store: store, verifier: TextVerifier(), now: { clock.now })
-            return switch self.adapter {
-            case .grpc: try await GRPCWire.withClient(of: engine, body)
-            case .rest: try await RESTWire.withClient(of: engine, body)
-            }
+            return try await self.withClient(
+                of: Engine(store: store, verifier: TextVerifier(), now: { clock.now }), body)
+        }
+    }
+
+    /// Serves an engine on loopback for as long as the body runs.
+    func withClient<Result: Sendable>(
+        of engine: Engine, _ body: @escaping @Sendable (any WireClient) async throws -> Result
+    ) async throws -> Result {
+        switch self.adapter {
+        case .grpc: try await GRPCWire.withClient(of: engine, body)
+        case .rest: try await RESTWire.withClient(of: engine, body)
         }
     }
 }

@@ -12,14 +12,15 @@ import Synchronization
 
 /// An engine over memory, tokens that are what their text says, and a clock that stands.
 final class EngineFixture: Sendable {
-    let store = MemoryStore()
+    let store: any EngineStore
     let engine: Engine
     let clock: TestClock
 
-    init(at start: Date = TestClock.start) {
+    init(store: any EngineStore = MemoryStore(), at start: Date = TestClock.start) {
         let clock = TestClock(start)
         self.clock = clock
-        self.engine = Engine(store: self.store, verifier: TextVerifier(), now: { clock.now })
+        self.store = store
+        self.engine = Engine(store: store, verifier: TextVerifier(), now: { clock.now })
     }
 
     /// Moves the clock on.
@@ -38,9 +39,13 @@ final class TestClock: Sendable {
     func set(_ date: Date) { self.time.withLock { $0 = date } }
 }
 
-/// Reads tokens of the form `ROLE|key=id|key=id`, with `*` for every id.
+/// Reads tokens of the form `ROLE|key=id|key=id`, with `*` for every id, and `taskids=id,id`.
 struct TextVerifier: TokenVerifying {
     var provider = "acme"
+
+    private static func value(_ text: String, of key: String) -> JSONValue {
+        key == "taskids" ? .array(text.split(separator: ",").map { .string(String($0)) }) : .string(text)
+    }
 
     func verify(_ token: String, at now: Date) throws(TokenRefusal) -> ExaminedToken {
         let parts = token.split(separator: "|")
@@ -50,7 +55,7 @@ struct TextVerifier: TokenVerifying {
         var claims: AuthorizationClaims?
         if parts.count > 1 {
             let pairs = parts.dropFirst().map { $0.split(separator: "=", maxSplits: 1).map(String.init) }
-            let object = Dictionary(pairs.map { ($0[0], JSONValue.string($0[1])) }) { first, _ in first }
+            let object = Dictionary(pairs.map { ($0[0], Self.value($0[1], of: $0[0])) }) { first, _ in first }
             claims = try? AuthorizationClaims(json: JSONObject(object))
         }
         let start = Int64(now.timeIntervalSince1970)
@@ -70,6 +75,8 @@ struct TextVerifier: TokenVerifying {
 
 /// The token of a backend.
 let serverToken = "server|vehicleid=*|tripid=*"
+/// The token of a scheduled-tasks backend.
+let deliveryToken = "delivery_server|deliveryvehicleid=*|taskid=*|trackingid=*"
 
 extension LatLng {
     static func at(_ latitude: Double, _ longitude: Double) -> LatLng {

@@ -21,8 +21,8 @@ import Testing
         try await store.write { try $0.put(old, ids[0], of: provider) }
         await #expect(throws: Stop.self) {
             try await store.write { transaction in
-                try transaction.put(.with { $0.maximumCapacity = 2 }, ids[0], of: provider)
-                try transaction.put(.with { $0.maximumCapacity = 3 }, ids[0], of: provider)
+                try transaction.put(Vehicle.with { $0.maximumCapacity = 2 }, ids[0], of: provider)
+                try transaction.put(Vehicle.with { $0.maximumCapacity = 3 }, ids[0], of: provider)
                 try transaction.put(Vehicle(), ids[1], of: provider)
                 try transaction.put(Trip(), trip, of: provider)
                 #expect(try transaction.vehicle(ids[0], of: provider)?.maximumCapacity == 3)

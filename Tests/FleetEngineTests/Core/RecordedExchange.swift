@@ -46,7 +46,7 @@ struct RecordedExchange {
         self.response = LogSchema.translate(payload["response"]) as? [String: Any] ?? [:]
         let stamp = Self.workTime(self.request, self.response) ?? entry["timestamp"] as? String ?? ""
         self.time = try Google_Protobuf_Timestamp(jsonString: "\"\(stamp)\"").date
-        self.isRefused = payload.keys.contains { $0.lowercased() == "errorresponse" }
+        self.isRefused = payload.contains { $0.lowercased() == "errorresponse" && !($1 is NSNull) }
     }
 
     private static func workTime(_ request: [String: Any], _ response: [String: Any]) -> String? {

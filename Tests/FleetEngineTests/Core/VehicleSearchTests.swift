@@ -227,7 +227,7 @@ import Testing
     ])
     func `filters bind OR tighter than AND`(filter: String, matches: Bool) throws {
         let attributes = ["a": "1", "b": "2", "name": "van city"]
-        #expect(try AttributeFilter(filter).matches(attributes) == matches)
+        #expect(try ResourceFilter(filter).matches(attributes: attributes) == matches)
     }
 
     @Test(arguments: [
@@ -237,7 +237,7 @@ import Testing
         Array(repeating: "attributes.a = 1", count: 51).joined(separator: " AND "),
     ])
     func `a malformed filter is refused`(filter: String) {
-        #expect(throws: EngineError.self) { try AttributeFilter(filter) }
+        #expect(throws: EngineError.self) { try ResourceFilter(filter) }
     }
 
     @Test func `a box round a point crosses the 180th meridian and stops at the poles`() {

@@ -181,7 +181,10 @@ import Testing
     @Test(arguments: [
         (HTTPRequest.Method.get, "/v1/nothing", 404), (.get, "/v1/providers/acme/cars/c", 404),
         (.patch, path + "/veh-1", 404), (.get, path + "/a%2Fb", 400), (.get, path + "/%zz", 400),
-        (.delete, path + "/veh-1", 501), (.get, path, 501), (.get, path + "?pageSize=1&wheels=2", 501),
+        (.get, path + "?pageSize=1&wheels=2", 400),
+        // The RPCs that the API had once.
+        (.put, path + "/veh-1:updateLocation", 404), (.post, path + ":searchFuzzed", 404),
+        (.get, "/v1/providers/acme/tasks:search", 404),
     ])
     func `what is not served is said in the envelope`(verb: HTTPRequest.Method, uri: String, code: Int) async throws {
         try await self.withClient { client in

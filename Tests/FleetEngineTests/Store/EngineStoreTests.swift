@@ -34,8 +34,8 @@ import Testing
         try await kind.withStore { store in
             for name in ["first", "second"] {
                 try await store.write { transaction in
-                    try transaction.put(.at(1, 2, name: name), TestID.vehicle, of: TestID.acme)
-                    try transaction.put(.with { $0.name = name }, TestID.trip, of: TestID.acme)
+                    try transaction.put(Vehicle.at(1, 2, name: name), TestID.vehicle, of: TestID.acme)
+                    try transaction.put(Trip.with { $0.name = name }, TestID.trip, of: TestID.acme)
                 }
             }
             let names = try await store.read { reader in
@@ -52,7 +52,7 @@ import Testing
     func `a provider sees nothing of another`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             try await store.write { transaction in
-                try transaction.put(.at(1, 2), TestID.vehicle, of: TestID.acme)
+                try transaction.put(Vehicle.at(1, 2), TestID.vehicle, of: TestID.acme)
                 try transaction.put(Trip(), TestID.trip, of: TestID.acme)
             }
             let box = GeoBox(south: -90, west: -180, north: 90, east: 180)
@@ -73,7 +73,7 @@ import Testing
     func `a body sees what it put`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             let seen = try await store.write { transaction in
-                try transaction.put(.at(1, 2, name: "mine"), TestID.vehicle, of: TestID.acme)
+                try transaction.put(Vehicle.at(1, 2, name: "mine"), TestID.vehicle, of: TestID.acme)
                 return try transaction.vehicle(TestID.vehicle, of: TestID.acme)?.name
             }
             #expect(seen == "mine")
@@ -83,10 +83,10 @@ import Testing
     @Test(arguments: StoreKind.allCases)
     func `a body that throws leaves nothing`(kind: StoreKind) async throws {
         try await kind.withStore { store in
-            try await store.write { try $0.put(.at(1, 2, name: "kept"), TestID.vehicle, of: TestID.acme) }
+            try await store.write { try $0.put(Vehicle.at(1, 2, name: "kept"), TestID.vehicle, of: TestID.acme) }
             await #expect(throws: Refused.self) {
                 try await store.write { transaction in
-                    try transaction.put(.at(3, 4, name: "lost"), TestID.vehicle, of: TestID.acme)
+                    try transaction.put(Vehicle.at(3, 4, name: "lost"), TestID.vehicle, of: TestID.acme)
                     try transaction.put(Trip(), TestID.trip, of: TestID.acme)
                     throw Refused()
                 }
@@ -132,7 +132,7 @@ import Testing
     @Test(arguments: StoreKind.allCases)
     func `many writers to one vehicle lose nothing`(kind: StoreKind) async throws {
         try await kind.withStore { store in
-            try await store.write { try $0.put(.at(1, 2), TestID.vehicle, of: TestID.acme) }
+            try await store.write { try $0.put(Vehicle.at(1, 2), TestID.vehicle, of: TestID.acme) }
             try await withThrowingDiscardingTaskGroup { group in
                 for _ in 0..<64 {
                     group.addTask {
@@ -208,6 +208,94 @@ import Testing
                 let found = try await store.read { try $0.onlineVehicles(of: TestID.acme, in: box).count }
                 #expect(found == count)
             }
+        }
+    }
+
+    // MARK: - Scans
+
+    /// The ids of the trips that a scan finds.
+    private static func trips(_ store: any EngineStore, _ scan: StoreScan) async throws -> [String] {
+        try await store.read { reader in
+            var ids: [String] = []
+            try reader.scan(scan, of: TestID.acme) { (id, _: Trip) in
+                ids.append(id)
+                return true
+            }
+            return ids
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a scan finds by vehicle, activity, age and position`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            try await store.write { transaction in
+                for (number, id) in ["a", "b", "c", "d"].enumerated() {
+                    let trip = Trip.with {
+                        $0.vehicleID = number < 3 ? "veh-1" : ""
+                        $0.tripStatus = number == 1 ? .complete : .new
+                    }
+                    let time = Google_Protobuf_Timestamp(seconds: Int64(number))
+                    try transaction.put(trip, TestID.id(id), of: TestID.acme, at: time)
+                    try transaction.put(trip, TestID.id(id), of: TestID.other, at: time)
+                }
+            }
+            #expect(try await Self.trips(store, StoreScan()) == ["a", "b", "c", "d"])
+            #expect(try await Self.trips(store, StoreScan(after: "b")) == ["c", "d"])
+            #expect(try await Self.trips(store, StoreScan(holder: "veh-1")) == ["a", "b", "c"])
+            #expect(try await Self.trips(store, StoreScan(isActiveOnly: true)) == ["a", "c"])
+            #expect(try await Self.trips(store, StoreScan(after: "a", isActiveOnly: true, holder: "veh-1")) == ["c"])
+            let since = Google_Protobuf_Timestamp(seconds: 1)
+            #expect(try await Self.trips(store, StoreScan(unchangedSince: since)) == ["a", "b"])
+            let (counts, providers) = try await store.read { reader in
+                (
+                    try StoreCollection.allCases.map { try reader.count($0, of: TestID.acme) },
+                    try reader.providers().map(\.value).sorted()
+                )
+            }
+            #expect(counts == [0, 4, 0, 0])
+            #expect(providers == ["acme", "other"])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a scan ends where its body says so`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            try await store.write { transaction in
+                for id in ["a", "b", "c"] { try transaction.put(Trip(), TestID.id(id), of: TestID.acme) }
+            }
+            let seen = try await store.read { reader in
+                var seen: [String] = []
+                try reader.scan(StoreScan(), of: TestID.acme) { (id, _: Trip) in
+                    seen.append(id)
+                    return id != "b"
+                }
+                return seen
+            }
+            #expect(seen == ["a", "b"])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `what is removed is gone, unless the body throws`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            try await store.write { transaction in
+                try transaction.put(Trip(), TestID.trip, of: TestID.acme)
+                try transaction.put(DeliveryTask(), TestID.task, of: TestID.acme)
+            }
+            await #expect(throws: Refused.self) {
+                try await store.write { transaction in
+                    try transaction.remove(TestID.trip, of: TestID.acme, as: Trip.self)
+                    #expect(try transaction.trip(TestID.trip, of: TestID.acme) == nil)
+                    throw Refused()
+                }
+            }
+            #expect(try await store.read { try $0.trip(TestID.trip, of: TestID.acme) } != nil)
+            try await store.write { transaction in
+                try transaction.remove(TestID.trip, of: TestID.acme, as: Trip.self)
+                try transaction.remove(TestID.id("nobody"), of: TestID.acme, as: Trip.self)
+            }
+            #expect(try await store.read { try $0.trip(TestID.trip, of: TestID.acme) } == nil)
+            #expect(try await store.read { try $0.task(TestID.task, of: TestID.acme) } != nil)
         }
     }
 }

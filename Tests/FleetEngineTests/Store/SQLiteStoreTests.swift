@@ -7,6 +7,7 @@ import FleetEngineAPI
 import FleetTokens
 import Foundation
 import GRDB
+import SwiftProtobuf
 import Testing
 
 @testable import FleetEngine
@@ -19,7 +20,7 @@ import Testing
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "engine.sqlite").path
             let first = try SQLiteStore(path: path)
-            try await first.write { try $0.put(.at(1, 2, name: "kept"), TestID.vehicle, of: TestID.acme) }
+            try await first.write { try $0.put(Vehicle.at(1, 2, name: "kept"), TestID.vehicle, of: TestID.acme) }
             // The first store is neither closed nor asked to flush: a second reader of the file sees the commit.
             let second = try SQLiteStore(path: path)
             let name = try await second.read { try $0.vehicle(TestID.vehicle, of: TestID.acme)?.name }
@@ -87,6 +88,79 @@ import Testing
             try pool.close()
             let error = try #require(throws: EngineError.self) { try SQLiteStore(path: path) }
             #expect(error.reason == "STORE_TOO_NEW")
+        }
+    }
+
+    @Test func `a file of the first version is taken over`() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "engine.sqlite").path
+            let old = try DatabaseQueue(path: path)
+            let trip = Trip.with {
+                $0.vehicleID = "veh-1"
+                $0.tripStatus = .enrouteToPickup
+            }
+            let (vehicleData, tripData): (Data, Data) = (
+                try Vehicle.at(1, 2, name: "old").serializedBytes(), try trip.serializedBytes()
+            )
+            try await old.write { database in
+                try database.execute(
+                    sql: """
+                        CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
+                        INSERT INTO grdb_migrations VALUES ('1 vehicles and trips');
+                        CREATE TABLE vehicle (
+                            provider TEXT NOT NULL, id TEXT NOT NULL, online INTEGER NOT NULL, latitude REAL,
+                            longitude REAL, message BLOB NOT NULL, PRIMARY KEY (provider, id)
+                        ) STRICT;
+                        CREATE INDEX vehicle_online_place ON vehicle (provider, latitude, longitude) WHERE online = 1;
+                        CREATE TABLE trip (
+                            provider TEXT NOT NULL, id TEXT NOT NULL, message BLOB NOT NULL,
+                            PRIMARY KEY (provider, id)
+                        ) STRICT;
+                        """
+                )
+                try database.execute(
+                    sql: "INSERT INTO vehicle VALUES ('acme', 'veh-1', 1, 1, 2, ?)", arguments: [vehicleData])
+                try database.execute(
+                    sql: "INSERT INTO trip VALUES ('acme', 'trip-1', ?)", arguments: [tripData])
+            }
+            try old.close()
+            let store = try SQLiteStore(path: path)
+            let (vehicles, trips) = try await store.read { reader in
+                var trips: [String] = []
+                try reader.scan(StoreScan(isActiveOnly: true, holder: "veh-1"), of: TestID.acme) { (id, _: Trip) in
+                    trips.append(id)
+                    return true
+                }
+                return (try reader.onlineVehicles(of: TestID.acme, in: .world).map(\.name), trips)
+            }
+            #expect(vehicles == ["old"])
+            #expect(trips == ["trip-1"])
+            try await store.close()
+        }
+    }
+
+    @Test(arguments: [
+        (StoreScan(after: "a"), "vehicle", "sqlite_autoindex_vehicle_1"),
+        (StoreScan(isActiveOnly: true, box: .world, isOrdered: false), "vehicle", "vehicle_place"),
+        (StoreScan(holder: "veh-1"), "trip", "trip_holder"), (StoreScan(isActiveOnly: true), "trip", "trip_active"),
+        (StoreScan(holder: "dv-1"), "task", "task_holder"), (StoreScan(tracking: "shp-1"), "task", "task_tracking"),
+        (StoreScan(isActiveOnly: true), "task", "task_active"),
+        (StoreScan(box: .world, isOrdered: false), "delivery_vehicle", "delivery_vehicle_place"),
+    ])
+    func `an index serves each way of looking, and ids come in order without sorting`(
+        scan: StoreScan, table: String, index: String
+    ) async throws {
+        try await withTemporaryFolder { folder in
+            let pool = try SQLiteSchema.open(folder.appending(path: "engine.sqlite").path)
+            let collection = try #require(StoreCollection(rawValue: table))
+            let query = SQLiteQuery(scan, collection, TestID.acme)
+            let plan = try await pool.read { database in
+                try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN " + query.sql, arguments: query.arguments)
+                    .map { $0["detail"] as String }
+            }
+            #expect(plan.count == 1, "\(plan)")
+            #expect(plan[0].contains("USING INDEX \(index) (provider=?"), "\(plan)")
+            try pool.close()
         }
     }
 

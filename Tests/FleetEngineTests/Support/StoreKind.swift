@@ -55,6 +55,7 @@ enum TestID {
     static let other = id("other", ProviderID.self)
     static let vehicle = id("veh-1", VehicleID.self)
     static let trip = id("trip-1", TripID.self)
+    static let task = id("task-1", TaskID.self)
 
     static func id<Kind>(_ text: String, _: FleetID<Kind>.Type = FleetID<Kind>.self) -> FleetID<Kind> {
         guard let id = FleetID<Kind>(text) else { fatalError("\(text) is no id") }
@@ -71,5 +72,14 @@ extension Vehicle {
             $0.lastLocation.location.latitude = latitude
             $0.lastLocation.location.longitude = longitude
         }
+    }
+}
+
+extension EngineTransaction {
+    /// Puts at a time that does not matter.
+    func put<Resource: StoredResource>(
+        _ resource: Resource, _ id: FleetID<Resource.Kind>, of provider: ProviderID
+    ) throws {
+        try self.put(resource, id, of: provider, at: Google_Protobuf_Timestamp())
     }
 }

@@ -30,8 +30,8 @@ enum CreateTrip: WritingCall {
         guard try store.trip(id, of: access.provider) == nil else { throw EngineError.alreadyExists(name) }
         let scene = try store.scene(of: trip, id, before: nil, provider: access.provider)
         let changed = try TripEffects.apply(to: scene, from: nil, at: now)
-        try store.put(changed.trip, id, of: access.provider)
-        try store.putSurroundings(of: changed, from: scene, provider: access.provider)
+        try store.put(changed.trip, id, of: access.provider, at: now)
+        try store.putSurroundings(of: changed, from: scene, provider: access.provider, at: now)
         return changed.shown(context: context)
     }
 }

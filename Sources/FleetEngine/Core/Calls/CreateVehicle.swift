@@ -28,7 +28,7 @@ enum CreateVehicle: WritingCall {
         let now = Google_Protobuf_Timestamp(stamping: context.now)
         let vehicle = try VehicleRules.create(request.vehicle, name: name, at: now)
         guard try store.vehicle(id, of: access.provider) == nil else { throw EngineError.alreadyExists(name) }
-        try store.put(vehicle, id, of: access.provider)
+        try store.put(vehicle, id, of: access.provider, at: now)
         return VehicleView.show(vehicle, context: context)
     }
 }

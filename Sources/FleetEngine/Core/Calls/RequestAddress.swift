@@ -4,23 +4,38 @@
 
 import FleetTokens
 
-/// Reads what a request addresses.
 extension EngineCall {
     /// A call to a vehicle by its name.
     static func access(vehicle name: String, maskedFields: [String] = []) throws(EngineError) -> AccessRequest {
         let resource = try Self.resource(name)
-        guard case .vehicle = resource else {
-            throw .invalidArgument("\(resource) is not a vehicle; use providers/P/vehicles/V.", field: "name")
-        }
+        guard case .vehicle = resource else { throw Self.misnamed(resource, "a vehicle", "vehicles/V") }
         return AccessRequest(method: Self.method, resource: resource, maskedFields: maskedFields)
     }
 
     /// A call to a trip by its name.
     static func access(trip name: String, maskedFields: [String] = []) throws(EngineError) -> AccessRequest {
         let resource = try Self.resource(name)
-        guard case .trip = resource else {
-            throw .invalidArgument("\(resource) is not a trip; use providers/P/trips/T.", field: "name")
+        guard case .trip = resource else { throw Self.misnamed(resource, "a trip", "trips/T") }
+        return AccessRequest(method: Self.method, resource: resource, maskedFields: maskedFields)
+    }
+
+    /// A call to a delivery vehicle by its name.
+    static func access(
+        deliveryVehicle name: String, maskedFields: [String] = [], field: String = "name"
+    ) throws(EngineError) -> AccessRequest {
+        let resource = try Self.resource(name, field: field)
+        guard case .deliveryVehicle = resource else {
+            throw Self.misnamed(resource, "a delivery vehicle", "deliveryVehicles/V", field: field)
         }
+        return AccessRequest(method: Self.method, resource: resource, maskedFields: maskedFields)
+    }
+
+    /// A call to a task by its name.
+    static func access(
+        task name: String, maskedFields: [String] = [], field: String = "name"
+    ) throws(EngineError) -> AccessRequest {
+        let resource = try Self.resource(name, field: field)
+        guard case .task = resource else { throw Self.misnamed(resource, "a task", "tasks/T", field: field) }
         return AccessRequest(method: Self.method, resource: resource, maskedFields: maskedFields)
     }
 
@@ -41,12 +56,20 @@ extension EngineCall {
         }
     }
 
-    private static func resource(_ name: String, field: String = "name") throws(EngineError) -> ResourceName {
+    /// The resource that a name means.
+    static func resource(_ name: String, field: String = "name") throws(EngineError) -> ResourceName {
         do {
             return try ResourceName(checking: name)
         } catch {
             throw .invalidArgument(error.message, field: field)
         }
+    }
+
+    /// The answer to the name of another kind of resource.
+    static func misnamed(
+        _ resource: ResourceName, _ noun: String, _ form: String, field: String = "name"
+    ) -> EngineError {
+        .invalidArgument("\(resource) is not \(noun); use providers/P/\(form).", field: field)
     }
 }
 
@@ -64,6 +87,22 @@ extension AccessRequest {
         get throws(EngineError) {
             guard let id = self.trip else { throw .unexpected }
             return (id, .trip(self.provider, id))
+        }
+    }
+
+    /// The delivery vehicle that the call addresses.
+    var deliveryVehicleAddress: (id: DeliveryVehicleID, name: ResourceName) {
+        get throws(EngineError) {
+            guard let id = self.deliveryVehicle else { throw .unexpected }
+            return (id, .deliveryVehicle(self.provider, id))
+        }
+    }
+
+    /// The task that the call addresses.
+    var taskAddress: (id: TaskID, name: ResourceName) {
+        get throws(EngineError) {
+            guard let id = self.tasks.first else { throw .unexpected }
+            return (id, .task(self.provider, id))
         }
     }
 }

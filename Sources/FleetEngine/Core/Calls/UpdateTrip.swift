@@ -33,8 +33,8 @@ enum UpdateTrip: WritingCall {
         let updated = try TripRules.update(trip, with: request.trip, selection: selection, at: now)
         let scene = try store.scene(of: updated, id, before: trip, provider: access.provider)
         let changed = try TripEffects.apply(to: scene, from: trip, at: now)
-        try store.put(changed.trip, id, of: access.provider)
-        try store.putSurroundings(of: changed, from: scene, provider: access.provider)
+        try store.put(changed.trip, id, of: access.provider, at: now)
+        try store.putSurroundings(of: changed, from: scene, provider: access.provider, at: now)
         return changed.shown(context: context)
     }
 }

@@ -37,13 +37,13 @@ enum UpdateVehicle: WritingCall {
         let updated = try VehicleRules.update(
             vehicle, with: request.vehicle, selection: selection, tripTypes: trips.mapValues(\.tripType), at: now
         )
-        try store.put(updated, id, of: access.provider)
+        try store.put(updated, id, of: access.provider, at: now)
         for (tripID, trip) in trips {
             let path = Itinerary.path(of: tripID, in: updated.waypoints)
             guard path != Itinerary.path(of: tripID, in: vehicle.waypoints) else { continue }
             var renewed = trip
             renewed.remainingWaypointsVersion = now
-            try store.put(renewed, Self.id(tripID, field: "current_trips"), of: access.provider)
+            try store.put(renewed, Self.id(tripID, field: "current_trips"), of: access.provider, at: now)
         }
         return VehicleView.show(updated, context: context)
     }

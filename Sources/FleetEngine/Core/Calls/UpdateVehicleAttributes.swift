@@ -31,7 +31,8 @@ enum UpdateVehicleAttributes: WritingCall {
         guard var vehicle = try store.vehicle(id, of: access.provider) else { throw EngineError.notFound(name) }
         vehicle.attributes = AttributeRules.merge(changes, into: vehicle.attributes)
         try AttributeRules.check(vehicle.attributes)
-        try store.put(vehicle, id, of: access.provider)
+        let now = Google_Protobuf_Timestamp(stamping: context.now)
+        try store.put(vehicle, id, of: access.provider, at: now)
         return .with { $0.attributes = vehicle.attributes }
     }
 }

@@ -48,7 +48,7 @@ struct FieldTable<Resource: Message & Sendable>: Sendable {
             guard path != "*" else {
                 throw Self.invalid("update_mask does not take the wildcard *; name the fields to change.")
             }
-            let path = Self.snakeCased(path)
+            let path = FieldName.snakeCase(path)
             let name = path.prefix { $0 != "." }
             if let refusal = self.refusals[String(name)] {
                 throw Self.invalid("update_mask names \(name), which \(refusal); leave it out.")
@@ -69,20 +69,6 @@ struct FieldTable<Resource: Message & Sendable>: Sendable {
 
     private static func invalid(_ message: String) -> EngineError {
         .invalidArgument(message, field: "update_mask")
-    }
-
-    /// `vehicleState` and `vehicle_state` are one path; must agree with the reading of masks for access.
-    private static func snakeCased(_ path: String) -> String {
-        guard path.utf8.contains(where: { (0x41...0x5a).contains($0) }) else { return path }
-        var name = ""
-        for character in path {
-            if character.isASCII, character.isUppercase {
-                name += "_" + character.lowercased()
-            } else {
-                name.append(character)
-            }
-        }
-        return name
     }
 }
 

@@ -53,4 +53,22 @@ extension Google_Protobuf_Duration {
         let (seconds, attoseconds) = duration.components
         self.init(seconds: seconds, nanos: Int32(attoseconds / 1_000_000_000_000) * 1000)
     }
+
+    /// Checks that the duration is not negative and can be told.
+    ///
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
+    func check(_ field: String) throws(EngineError) {
+        guard (0...Self.maximumSeconds).contains(self.seconds), (0...999_999_999).contains(self.nanos) else {
+            throw .invalidArgument("\(field) is negative or longer than 1000 years.", field: field)
+        }
+    }
+
+    private static var maximumSeconds: Int64 { 1000 * 365 * 86_400 }
+}
+
+extension Duration {
+    /// A duration from the wire.
+    init(_ duration: Google_Protobuf_Duration) {
+        self = .seconds(duration.seconds) + .nanoseconds(Int64(duration.nanos))
+    }
 }

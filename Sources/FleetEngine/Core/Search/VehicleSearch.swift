@@ -29,9 +29,7 @@ struct VehicleSearch {
         self.tripType = try Self.check(request)
         self.attributes = try AttributeCriteria(request)
         self.maximumStaleness =
-            request.hasMaximumStaleness
-            ? .seconds(request.maximumStaleness.seconds) + .nanoseconds(Int64(request.maximumStaleness.nanos))
-            : .seconds(300)
+            request.hasMaximumStaleness ? Duration(request.maximumStaleness) : .seconds(300)
         guard self.maximumStaleness > .zero else {
             throw .invalidArgument("maximum_staleness must be positive.", field: "maximum_staleness")
         }

@@ -4,6 +4,7 @@
 
 import FleetEngineAPI
 import FleetTokens
+import SwiftProtobuf
 
 /// A trip with all that its changes reach: the vehicles it leaves and joins, and the other trips of these.
 struct TripScene: Sendable {
@@ -52,6 +53,8 @@ extension EngineReader {
         for text in Set([trip.vehicleID, before?.vehicleID ?? ""]) {
             guard let vehicleID = VehicleID(text) else { continue }
             guard let vehicle = try self.vehicle(vehicleID, of: provider) else {
+                // A vehicle may be deleted once its trips are over, which keep its id.
+                if text == before?.vehicleID { continue }
                 throw EngineError.notFound(.vehicle(provider, vehicleID))
             }
             scene.vehicles[text] = vehicle
@@ -65,14 +68,16 @@ extension EngineReader {
 
 extension EngineTransaction {
     /// Puts the vehicles and other trips that a change of a trip reached, as far as they differ.
-    func putSurroundings(of scene: TripScene, from before: TripScene, provider: ProviderID) throws {
+    func putSurroundings(
+        of scene: TripScene, from before: TripScene, provider: ProviderID, at now: Google_Protobuf_Timestamp
+    ) throws {
         for (text, vehicle) in scene.vehicles where vehicle != before.vehicles[text] {
             guard let id = VehicleID(text) else { continue }
-            try self.put(vehicle, id, of: provider)
+            try self.put(vehicle, id, of: provider, at: now)
         }
         for (text, trip) in scene.others where trip != before.others[text] {
             guard let id = TripID(text) else { continue }
-            try self.put(trip, id, of: provider)
+            try self.put(trip, id, of: provider, at: now)
         }
     }
 }

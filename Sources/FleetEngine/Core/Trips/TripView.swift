@@ -66,4 +66,18 @@ enum TripView {
         if isKnown { shown.route = [] }
         return shown
     }
+
+    /// The trip as a search over all vehicles shows it: without its vehicle's way.
+    static func summary(_ trip: Trip, id: String, vehicle: Vehicle?, context: CallContext) -> Trip {
+        var shown = Self.show(trip, id: id, vehicle: vehicle, context: context)
+        shown.currentRouteSegment = ""
+        shown.clearCurrentRouteSegmentVersion()
+        shown.clearCurrentRouteSegmentEndPoint()
+        shown.remainingWaypoints = []
+        shown.clearRemainingWaypointsVersion()
+        shown.clearRemainingDistanceMeters()
+        shown.clearEtaToFirstWaypoint()
+        shown.clearRemainingTimeToFirstWaypoint()
+        return shown
+    }
 }

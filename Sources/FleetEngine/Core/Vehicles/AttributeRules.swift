@@ -22,6 +22,44 @@ extension VehicleAttribute: ResourceAttribute {
     }
 }
 
+extension DeliveryVehicleAttribute: ResourceAttribute {
+    var text: String? {
+        switch self.deliveryVehicleAttributeValue {
+        case .stringValue(let text): text
+        case .boolValue(let flag): String(flag)
+        case .numberValue(let number): AttributeRules.text(number)
+        case nil: nil
+        }
+    }
+}
+
+extension TaskAttribute: ResourceAttribute {
+    var text: String? {
+        switch self.taskAttributeValue {
+        case .stringValue(let text): text
+        case .boolValue(let flag): String(flag)
+        case .numberValue(let number): AttributeRules.text(number)
+        case nil: nil
+        }
+    }
+}
+
+/// What the attributes of both kinds of vehicles have in common: a legacy text beside the typed value.
+protocol VehicleResourceAttribute: ResourceAttribute {
+    var value: String { get set }
+    var stringValue: String { get set }
+    /// Whether the typed value is text.
+    var isString: Bool { get }
+}
+
+extension VehicleAttribute: VehicleResourceAttribute {
+    var isString: Bool { if case .stringValue = self.vehicleAttributeValue { true } else { false } }
+}
+
+extension DeliveryVehicleAttribute: VehicleResourceAttribute {
+    var isString: Bool { if case .stringValue = self.deliveryVehicleAttributeValue { true } else { false } }
+}
+
 extension TripAttribute: ResourceAttribute {
     var text: String? {
         switch self.tripAttributeValue {
@@ -38,26 +76,26 @@ enum AttributeRules {
     static let maximumCount = 100
     static let maximumLength = 256
 
-    /// Checks the attributes of a vehicle and fills the legacy value and the typed one from each other.
+    /// Checks the attributes of a vehicle of either kind and fills the legacy value and the typed one from each other.
     ///
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
-    static func accept(_ attributes: [VehicleAttribute]) throws(EngineError) -> [VehicleAttribute] {
+    static func accept<Attribute: VehicleResourceAttribute>(
+        _ attributes: [Attribute]
+    ) throws(EngineError) -> [Attribute] {
         var accepted = attributes
         for index in accepted.indices {
             let legacy = accepted[index].value
-            if accepted[index].vehicleAttributeValue == nil {
+            guard let text = accepted[index].text else {
                 accepted[index].stringValue = legacy
-            } else if case .stringValue(let text) = accepted[index].vehicleAttributeValue {
-                guard legacy.isEmpty || legacy == text else {
-                    throw self.invalid(
-                        "hold \"\(accepted[index].key.prefix(64))\" with differing value and string_value")
-                }
-                accepted[index].value = text
-            } else {
-                guard legacy.isEmpty else {
-                    throw self.invalid("hold \"\(accepted[index].key.prefix(64))\" with both value and a typed value")
-                }
+                continue
             }
+            guard legacy.isEmpty || accepted[index].isString else {
+                throw self.invalid("hold \"\(accepted[index].key.prefix(64))\" with both value and a typed value")
+            }
+            guard legacy.isEmpty || legacy == text else {
+                throw self.invalid("hold \"\(accepted[index].key.prefix(64))\" with differing value and string_value")
+            }
+            if accepted[index].isString { accepted[index].value = text }
         }
         try self.check(accepted)
         return accepted
@@ -87,6 +125,11 @@ enum AttributeRules {
                 throw self.invalid("hold the key \"\(key.prefix(64))\" twice")
             }
         }
+    }
+
+    /// The values of attributes as text, by key; a vehicle's or task's attribute without a value is the empty text.
+    static func values(_ attributes: [some ResourceAttribute]) -> [String: String] {
+        Dictionary(attributes.map { ($0.key, $0.text ?? "") }) { first, _ in first }
     }
 
     /// Adds and replaces attributes by key.

@@ -21,4 +21,19 @@ enum FieldName {
             path.split(separator: ".", omittingEmptySubsequences: false).map(Self.camelCase).joined(separator: ".")
         }.joined(separator: ",")
     }
+
+    /// The name as the contract spells it: `vehicleState` is `vehicle_state`; must agree with the reading of masks for
+    /// access.
+    static func snakeCase(_ name: some StringProtocol) -> String {
+        guard name.utf8.contains(where: { (0x41...0x5a).contains($0) }) else { return String(name) }
+        var result = ""
+        for character in name {
+            if character.isASCII, character.isUppercase {
+                result += "_" + character.lowercased()
+            } else {
+                result.append(character)
+            }
+        }
+        return result
+    }
 }

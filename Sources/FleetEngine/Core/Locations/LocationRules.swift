@@ -15,9 +15,9 @@ enum LocationRules {
     ///   - now: The time to stamp as `server_time`.
     /// - Returns: The location to keep: the stored one where the report is older.
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
-    static func accept(
-        _ report: VehicleLocation, over stored: VehicleLocation?, at now: Google_Protobuf_Timestamp
-    ) throws(EngineError) -> VehicleLocation {
+    static func accept<Location: ReportedLocation>(
+        _ report: Location, over stored: Location?, at now: Google_Protobuf_Timestamp
+    ) throws(EngineError) -> Location {
         try self.check(report)
         var location = report
         location.renameDeprecated()
@@ -33,7 +33,7 @@ enum LocationRules {
     /// Checks the ranges of a location.
     ///
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
-    static func check(_ location: VehicleLocation) throws(EngineError) {
+    static func check(_ location: some ReportedLocation) throws(EngineError) {
         if location.hasLocation { try location.location.check("location") }
         if location.hasRawLocation { try location.rawLocation.check("raw_location") }
         if location.hasFlpLocation { try location.flpLocation.check("flp_location") }
@@ -63,8 +63,8 @@ enum LocationRules {
         }
     }
 
-    /// A vehicle's location as the passengers of its trips see it: without the readings behind it.
-    static func shared(_ location: VehicleLocation) -> VehicleLocation {
+    /// A vehicle's location as passengers and recipients see it: without the readings behind it.
+    static func shared<Location: ReportedLocation>(_ location: Location) -> Location {
         var shared = location
         shared.clearRawLocation()
         shared.clearRawLocationTime()
@@ -79,25 +79,15 @@ enum LocationRules {
     }
 }
 
-extension VehicleLocation {
+extension ReportedLocation {
+    /// Where the vehicle is, as well as that is known.
+    var place: LatLng? {
+        self.hasLocation ? self.location : self.hasRawLocation ? self.rawLocation : nil
+    }
+
     /// When the position was taken, as well as that is known.
     var fixTime: Google_Protobuf_Timestamp {
         self.hasUpdateTime ? self.updateTime : self.hasRawLocationTime ? self.rawLocationTime : self.serverTime
-    }
-
-    /// The position and its time as a stop.
-    var stop: StopLocation {
-        var stop = StopLocation()
-        stop.point = self.location
-        stop.timestamp = self.fixTime
-        return stop
-    }
-
-    /// The position alone.
-    var bare: VehicleLocation {
-        var bare = VehicleLocation()
-        if self.hasLocation { bare.location = self.location }
-        return bare
     }
 
     /// Moves values from deprecated fields to those that replaced them.
@@ -142,5 +132,22 @@ extension VehicleLocation {
         self.clearSupplementalLocationTime()
         self.supplementalLocationSensor = .unknownSensor
         self.clearSupplementalLocationAccuracy()
+    }
+}
+
+extension VehicleLocation {
+    /// The position and its time as a stop.
+    var stop: StopLocation {
+        var stop = StopLocation()
+        stop.point = self.location
+        stop.timestamp = self.fixTime
+        return stop
+    }
+
+    /// The position alone.
+    var bare: VehicleLocation {
+        var bare = VehicleLocation()
+        if self.hasLocation { bare.location = self.location }
+        return bare
     }
 }

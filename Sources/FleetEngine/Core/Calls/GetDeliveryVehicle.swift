@@ -1,0 +1,39 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+
+enum GetDeliveryVehicle: ReadingCall {
+    typealias Request = Maps_Fleetengine_Delivery_V1_GetDeliveryVehicleRequest
+    typealias Response = DeliveryVehicle
+
+    static let method = FleetMethod.getDeliveryVehicle
+
+    static func access(_ request: Request) throws(EngineError) -> AccessRequest {
+        try Self.access(deliveryVehicle: request.name)
+    }
+
+    static func run(
+        _ request: Request, access: AccessRequest,
+        in store: any EngineReader, context: CallContext
+    ) throws -> Response {
+        let (id, name) = try access.deliveryVehicleAddress
+        guard let vehicle = try store.deliveryVehicle(id, of: access.provider) else {
+            throw EngineError.notFound(name)
+        }
+        var shown = DeliveryVehicleView.show(vehicle, context: context)
+        // The tasks' time windows may change at any time, so they are looked up where they are kept.
+        for stop in shown.remainingVehicleJourneySegments.indices {
+            for place in shown.remainingVehicleJourneySegments[stop].stop.tasks.indices {
+                let text = shown.remainingVehicleJourneySegments[stop].stop.tasks[place].taskID
+                guard let task = try TaskID(text).flatMap({ try store.task($0, of: access.provider) }),
+                    task.hasTargetTimeWindow
+                else { continue }
+                shown.remainingVehicleJourneySegments[stop].stop.tasks[place].targetTimeWindow = task.targetTimeWindow
+            }
+        }
+        return shown
+    }
+}

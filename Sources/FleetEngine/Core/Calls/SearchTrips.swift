@@ -1,0 +1,49 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+import SwiftProtobuf
+
+enum SearchTrips: ReadingCall {
+    typealias Request = Maps_Fleetengine_V1_SearchTripsRequest
+    typealias Response = Maps_Fleetengine_V1_SearchTripsResponse
+
+    static let method = FleetMethod.searchTrips
+
+    static func access(_ request: Request) throws(EngineError) -> AccessRequest {
+        var access = try Self.access(parent: request.parent)
+        if !request.vehicleID.isEmpty { access.vehicle = try Self.id(request.vehicleID, field: "vehicle_id") }
+        return access
+    }
+
+    static func run(
+        _ request: Request, access: AccessRequest,
+        in store: any EngineReader, context: CallContext
+    ) throws -> Response {
+        let paging = try Paging(request, of: Self.method)
+        var scan = StoreScan(isActiveOnly: request.activeTripsOnly, holder: access.vehicle?.value)
+        if request.hasMinimumStaleness {
+            let staleness = Duration(request.minimumStaleness)
+            guard staleness >= .zero else {
+                throw EngineError.invalidArgument("minimum_staleness must not be negative.", field: "minimum_staleness")
+            }
+            scan.unchangedSince = Google_Protobuf_Timestamp(stamping: context.now).advanced(by: .zero - staleness)
+        }
+        let page = try store.page(
+            paging, scan, of: access.provider, counting: false, where: nil as ((String, Trip) -> Bool)?
+        )
+        let vehicle = try access.vehicle.flatMap { try store.vehicle($0, of: access.provider) }
+        return try .with { response in
+            response.nextPageToken = page.nextToken
+            response.trips = try page.resources.map { id, trip in
+                guard access.vehicle == nil else {
+                    return TripView.show(trip, id: id, vehicle: vehicle, to: GetTrip.Request(), context: context)
+                }
+                let vehicle = try VehicleID(trip.vehicleID).flatMap { try store.vehicle($0, of: access.provider) }
+                return TripView.summary(trip, id: id, vehicle: vehicle, context: context)
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+import SwiftProtobuf
+
+/// What creating and updating a delivery vehicle does to it; values in, values out.
+///
+/// The stored `remaining_duration` counts from 1970: it is the time of arrival, which stays as it is while the rest of the
+/// way gets shorter. ``DeliveryVehicleView`` turns it back.
+enum DeliveryVehicleRules {
+    /// Makes a delivery vehicle from the body of its creation.
+    ///
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`, also for what only an update may set.
+    static func create(
+        _ body: DeliveryVehicle, name: ResourceName, at now: Google_Protobuf_Timestamp
+    ) throws(EngineError) -> DeliveryVehicle {
+        // A sub-message without content counts as unset: clients were seen sending such.
+        let later: [(String, Bool)] = [
+            ("past_locations", !body.pastLocations.isEmpty),
+            ("navigation_status", body.navigationStatus != .unknownNavigationStatus),
+            ("current_route_segment", !body.currentRouteSegment.isEmpty),
+            ("current_route_segment_end_point", body.currentRouteSegmentEndPoint != LatLng()),
+            ("remaining_distance_meters", body.remainingDistanceMeters != Google_Protobuf_Int32Value()),
+            ("remaining_duration", body.remainingDuration != Google_Protobuf_Duration()),
+            (DeliveryVehicleFields.segments, !body.remainingVehicleJourneySegments.isEmpty),
+        ]
+        for (field, isSet) in later where isSet {
+            throw .invalidArgument("\(field) cannot be set on creation; update the vehicle afterwards.", field: field)
+        }
+        let selection = try DeliveryVehicleFields.table.select(.with { $0.paths = DeliveryVehicleFields.onCreation })
+        var vehicle = DeliveryVehicle()
+        vehicle.name = name.description
+        return try self.update(vehicle, with: body, selection: selection, at: now)
+    }
+
+    /// Applies an update, but for the stops.
+    ///
+    /// - Parameters:
+    ///   - vehicle: The vehicle as it is stored.
+    ///   - body: The vehicle in the request, of which only the selected fields count.
+    ///   - selection: The fields that the update mask names.
+    ///   - now: The time of the call.
+    /// - Returns: The vehicle as it is to be stored.
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
+    static func update(
+        _ vehicle: DeliveryVehicle, with body: DeliveryVehicle, selection: FieldSelection<DeliveryVehicle>,
+        at now: Google_Protobuf_Timestamp
+    ) throws(EngineError) -> DeliveryVehicle {
+        var updated = try selection.patching(vehicle, with: body)
+        try self.check(updated, selection)
+        if updated.type == .unspecified { updated.type = .auto }
+        if selection.touches("attributes") { updated.attributes = try AttributeRules.accept(updated.attributes) }
+        if selection.touches("last_location"), updated.hasLastLocation {
+            if !selection.covers("last_location.location"), selection.covers("last_location.supplemental_location") {
+                // The supplemental position is the newer one, so it takes the place of the device's.
+                updated.lastLocation.clearLocation()
+            }
+            updated.lastLocation = try LocationRules.accept(
+                updated.lastLocation, over: vehicle.hasLastLocation ? vehicle.lastLocation : nil, at: now
+            )
+        }
+        self.applyRoute(&updated, selection, at: now)
+        updated.pastLocations = []
+        return updated
+    }
+
+    /// Applies what the driver reports of its way to the first stop, which holds only along with a route.
+    private static func applyRoute(
+        _ vehicle: inout DeliveryVehicle, _ selection: FieldSelection<DeliveryVehicle>,
+        at now: Google_Protobuf_Timestamp
+    ) {
+        let isNewRoute = selection.touches("current_route_segment")
+        func isStale(_ field: String) -> Bool {
+            vehicle.currentRouteSegment.isEmpty || isNewRoute && !selection.touches(field)
+        }
+        if isStale("current_route_segment_end_point") { vehicle.clearCurrentRouteSegmentEndPoint() }
+        if isStale("remaining_distance_meters") { vehicle.clearRemainingDistanceMeters() }
+        if isStale("remaining_duration") { vehicle.clearRemainingDuration() }
+        if selection.touches("remaining_duration"), vehicle.hasRemainingDuration {
+            let arrival = now.advanced(by: Duration(vehicle.remainingDuration))
+            vehicle.remainingDuration = .with {
+                $0.seconds = arrival.seconds
+                $0.nanos = arrival.nanos
+            }
+        }
+    }
+
+    private static func check(
+        _ vehicle: DeliveryVehicle, _ selection: FieldSelection<DeliveryVehicle>
+    ) throws(EngineError) {
+        func require(_ holds: Bool, _ field: String, _ problem: String) throws(EngineError) {
+            if selection.touches(field), !holds { throw .invalidArgument("\(field) \(problem).", field: field) }
+        }
+        try require(
+            DeliveryVehicle.DeliveryVehicleType.allCases.contains(vehicle.type), "type", "is not a known type"
+        )
+        try require(
+            Maps_Fleetengine_Delivery_V1_DeliveryVehicleNavigationStatus.allCases.contains(vehicle.navigationStatus),
+            "navigation_status", "is not a known status"
+        )
+        try require(vehicle.remainingDistanceMeters.value >= 0, "remaining_distance_meters", "must not be negative")
+        if selection.touches("remaining_duration") { try vehicle.remainingDuration.check("remaining_duration") }
+        if selection.touches("current_route_segment_end_point") {
+            try vehicle.currentRouteSegmentEndPoint.check("current_route_segment_end_point")
+        }
+        if selection.touches("past_locations") {
+            for location in vehicle.pastLocations { try LocationRules.check(location) }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import SwiftProtobuf
+
+/// The way of a delivery vehicle through its stops, as it looks at one time.
+struct DeliveryWay {
+    /// How near the end of a driver's route must be to the first stop to lead there.
+    private static let reachMeters = 100.0
+
+    /// The way to one stop.
+    struct Leg {
+        /// `nil` where nobody knows where it starts.
+        var estimate: RouteEstimate?
+        /// Where it leads along.
+        var path: [LatLng]
+        /// Whether the vehicle has come to its end.
+        var hasArrived: Bool
+        /// How long the tasks at its end take.
+        var service: Duration
+    }
+
+    let legs: [Leg]
+    private let now: Google_Protobuf_Timestamp
+
+    /// Estimates the way; the first leg is what the driver reported, where its route leads to the first stop.
+    init(of vehicle: DeliveryVehicle, context: CallContext) {
+        let now = Google_Protobuf_Timestamp(stamping: context.now)
+        var place = vehicle.hasLastLocation ? vehicle.lastLocation.place : nil
+        var legs: [Leg] = []
+        for (index, segment) in vehicle.remainingVehicleJourneySegments.enumerated() {
+            let goal = segment.stop.plannedLocation.point
+            let hasArrived = index == 0 && segment.stop.state == .arrived
+            var estimate = place.map { context.routes.estimate(from: $0, to: goal, by: vehicle.type.category) }
+            if hasArrived {
+                estimate = RouteEstimate(meters: 0, duration: .zero)
+            } else if index == 0, Self.isLed(vehicle, to: goal) {
+                estimate = Self.reported(by: vehicle, otherwise: estimate, at: now)
+            }
+            legs.append(
+                Leg(
+                    estimate: estimate,
+                    path: hasArrived ? [] : place.map { [$0, goal] } ?? [],
+                    hasArrived: hasArrived,
+                    service: segment.stop.tasks.reduce(.zero) { $0 + Duration($1.taskDuration) }
+                )
+            )
+            place = goal
+        }
+        self.legs = legs
+        self.now = now
+    }
+
+    /// The metres up to a stop, as far as they are known.
+    func meters(to stop: Int) -> Double? {
+        self.legs[...stop].reduce(0.0 as Double?) { sum, leg in
+            sum.flatMap { sum in leg.estimate.map { sum + $0.meters } }
+        }
+    }
+
+    /// When the vehicle comes to a stop, as far as that is known: ways, and the tasks before.
+    func arrival(at stop: Int) -> Google_Protobuf_Timestamp? {
+        var total = Duration.zero
+        for (index, leg) in self.legs[...stop].enumerated() {
+            guard let estimate = leg.estimate else { return nil }
+            total += estimate.duration + (index < stop ? leg.service : .zero)
+        }
+        return self.now.advanced(by: total)
+    }
+
+    private static func isLed(_ vehicle: DeliveryVehicle, to goal: LatLng) -> Bool {
+        !vehicle.currentRouteSegment.isEmpty && vehicle.hasCurrentRouteSegmentEndPoint
+            && vehicle.currentRouteSegmentEndPoint.meters(to: goal) <= Self.reachMeters
+    }
+
+    private static func reported(
+        by vehicle: DeliveryVehicle, otherwise estimate: RouteEstimate?, at now: Google_Protobuf_Timestamp
+    ) -> RouteEstimate? {
+        guard vehicle.hasRemainingDistanceMeters || vehicle.hasRemainingDuration else { return estimate }
+        var reported = estimate ?? RouteEstimate(meters: 0, duration: .zero)
+        if vehicle.hasRemainingDistanceMeters { reported.meters = Double(vehicle.remainingDistanceMeters.value) }
+        if vehicle.hasRemainingDuration { reported.duration = DeliveryVehicleView.remaining(of: vehicle, at: now) }
+        return reported
+    }
+}
+
+extension DeliveryVehicle.DeliveryVehicleType {
+    /// The category whose usual speed the vehicle has.
+    fileprivate var category: Vehicle.VehicleType.Category {
+        switch self {
+        case .unspecified, .auto, .UNRECOGNIZED: .auto
+        case .twoWheeler: .twoWheeler
+        case .bicycle: .bicycle
+        case .pedestrian: .pedestrian
+        }
+    }
+}

@@ -1,0 +1,133 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+import SwiftProtobuf
+
+/// The stops ahead of a delivery vehicle, as they are stored: places, states, and tasks with their durations.
+///
+/// Distances and times of the ways between them are derived on reading.
+struct Journey: Sendable {
+    var segments: [VehicleJourneySegment]
+
+    /// Reads the stops of a request, of which nothing but place, state and task ids counts.
+    ///
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT` for a stop without a place and for a task that is named twice.
+    init(reading segments: [VehicleJourneySegment]) throws(EngineError) {
+        let field = DeliveryVehicleFields.segments
+        var seen: Set<String> = []
+        var read: [VehicleJourneySegment] = []
+        for segment in segments {
+            guard segment.hasStop, segment.stop.plannedLocation.hasPoint else {
+                throw .invalidArgument("\(field) holds a stop without planned_location.point.", field: field)
+            }
+            try segment.stop.plannedLocation.point.check("\(field).stop.planned_location.point")
+            guard VehicleStop.State.allCases.contains(segment.stop.state) else {
+                throw .invalidArgument("\(field) holds a stop whose state is not known.", field: field)
+            }
+            var stop = VehicleStop()
+            stop.plannedLocation.point = segment.stop.plannedLocation.point
+            stop.state = segment.stop.state == .unspecified ? .new : segment.stop.state
+            for task in segment.stop.tasks {
+                let id = try Self.taskID(task.taskID)
+                guard seen.insert(id.value).inserted else {
+                    throw .invalidArgument("\(field) names the task \"\(id)\" twice.", field: field)
+                }
+                stop.tasks.append(.with { $0.taskID = id.value })
+            }
+            read.append(.with { $0.stop = stop })
+        }
+        self.segments = read
+    }
+
+    /// The stops that a vehicle has.
+    init(of vehicle: DeliveryVehicle) {
+        self.segments = vehicle.remainingVehicleJourneySegments
+    }
+
+    /// The tasks of all stops, by id.
+    var tasks: [String: VehicleStop.TaskInfo] {
+        let tasks = self.segments.flatMap { $0.stop.tasks.map { ($0.taskID, $0) } }
+        return Dictionary(tasks) { first, _ in first }
+    }
+
+    /// The index of the stop at which a task is done.
+    func stop(of task: String) -> Int? {
+        self.segments.firstIndex { $0.stop.tasks.contains { $0.taskID == task } }
+    }
+
+    private static func taskID(_ text: String) throws(EngineError) -> TaskID {
+        do {
+            return try TaskID(checking: text)
+        } catch {
+            throw .invalidArgument(
+                "\(DeliveryVehicleFields.segments) names a task wrongly. \(error.message)",
+                field: DeliveryVehicleFields.segments
+            )
+        }
+    }
+}
+
+extension EngineTransaction {
+    /// Gives a vehicle other stops: takes on the tasks that are new to it, and closes those that it has no more.
+    ///
+    /// - Parameters:
+    ///   - journey: The stops of the request.
+    ///   - vehicle: The vehicle, which gets the stops with the durations of their tasks.
+    ///   - id: The vehicle's id.
+    ///   - provider: The provider of all of them.
+    ///   - now: The time of the call.
+    /// - Throws: ``EngineError`` with `NOT_FOUND` for an unknown task, and `FAILED_PRECONDITION` for one that is closed
+    ///   or another vehicle's.
+    func replan(
+        _ journey: Journey, of vehicle: inout DeliveryVehicle, _ id: DeliveryVehicleID, provider: ProviderID,
+        at now: Google_Protobuf_Timestamp
+    ) throws {
+        var journey = journey
+        let before = Journey(of: vehicle).tasks
+        var changed: [(TaskID, DeliveryTask)] = []
+        for stop in journey.segments.indices {
+            for place in journey.segments[stop].stop.tasks.indices {
+                let text = journey.segments[stop].stop.tasks[place].taskID
+                if let known = before[text] {
+                    journey.segments[stop].stop.tasks[place] = known
+                    continue
+                }
+                guard let taskID = TaskID(text) else { throw EngineError.unexpected }
+                var task = try self.assignable(taskID, to: id, provider: provider)
+                task.deliveryVehicleID = id.value
+                changed.append((taskID, task))
+                journey.segments[stop].stop.tasks[place].taskDuration = task.taskDuration
+            }
+        }
+        let kept = journey.tasks
+        for text in before.keys where kept[text] == nil {
+            guard let taskID = TaskID(text), var task = try self.task(taskID, of: provider) else { continue }
+            task.state = .closed
+            changed.append((taskID, task))
+        }
+        for (taskID, task) in changed { try self.put(task, taskID, of: provider, at: now) }
+        vehicle.remainingVehicleJourneySegments = journey.segments
+    }
+
+    private func assignable(
+        _ id: TaskID, to vehicle: DeliveryVehicleID, provider: ProviderID
+    ) throws -> DeliveryTask {
+        let name = ResourceName.task(provider, id)
+        guard let task = try self.task(id, of: provider) else { throw EngineError.notFound(name) }
+        guard task.state == .open else {
+            throw EngineError.failedPrecondition(
+                "TASK_CLOSED", "\(name) is closed and cannot be assigned again; create another task."
+            )
+        }
+        guard task.deliveryVehicleID.isEmpty || task.deliveryVehicleID == vehicle.value else {
+            throw EngineError.failedPrecondition(
+                "TASK_ASSIGNED_ELSEWHERE",
+                "\(name) is assigned to another delivery vehicle, whose stops must lose it first, which closes it."
+            )
+        }
+        return task
+    }
+}

@@ -1,0 +1,117 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import SwiftProtobuf
+
+/// Reads the words and signs of a filter into terms.
+struct FilterReader {
+    private static let maximumDepth = 20
+    private static let maximumRestrictions = 50
+    private static let attributes = "attributes."
+
+    private var tokens: ArraySlice<FilterToken>
+    private let fields: [String: ResourceFilter.FieldKind]
+    private var restrictions = 0
+
+    init(tokens: ArraySlice<FilterToken>, fields: [String: ResourceFilter.FieldKind]) {
+        self.tokens = tokens
+        self.fields = fields
+    }
+
+    /// Reads everything.
+    ///
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
+    mutating func read() throws(EngineError) -> ResourceFilter.Term {
+        let term = try self.sequence(depth: 0)
+        guard self.tokens.isEmpty else { throw ResourceFilter.invalid("has something after its end") }
+        return term
+    }
+
+    private mutating func sequence(depth: Int) throws(EngineError) -> ResourceFilter.Term {
+        guard depth < Self.maximumDepth else { throw ResourceFilter.invalid("is nested too deeply") }
+        var terms = [try self.alternative(depth: depth)]
+        while let next = self.tokens.first, next != .close {
+            if next == .word("AND") { self.tokens.removeFirst() }
+            terms.append(try self.alternative(depth: depth))
+        }
+        return .all(terms)
+    }
+
+    private mutating func alternative(depth: Int) throws(EngineError) -> ResourceFilter.Term {
+        var terms = [try self.term(depth: depth)]
+        while self.tokens.first == .word("OR") {
+            self.tokens.removeFirst()
+            terms.append(try self.term(depth: depth))
+        }
+        return .any(terms)
+    }
+
+    private mutating func term(depth: Int) throws(EngineError) -> ResourceFilter.Term {
+        switch self.tokens.popFirst() {
+        case .word("NOT"), .minus:
+            guard depth < Self.maximumDepth else { throw ResourceFilter.invalid("is nested too deeply") }
+            return .not(try self.term(depth: depth + 1))
+        case .open:
+            let inner = try self.sequence(depth: depth + 1)
+            guard self.tokens.popFirst() == .close else { throw ResourceFilter.invalid("lacks a )") }
+            return inner
+        case .word(let name):
+            return .restriction(try self.restriction(name))
+        default:
+            throw ResourceFilter.invalid("has no condition where one is needed")
+        }
+    }
+
+    private mutating func restriction(_ name: String) throws(EngineError) -> ResourceFilter.Restriction {
+        self.restrictions += 1
+        guard self.restrictions <= Self.maximumRestrictions else {
+            throw ResourceFilter.invalid("has more than \(Self.maximumRestrictions) restrictions")
+        }
+        let (field, kind) = try self.field(name)
+        guard case .comparison(let comparison) = self.tokens.popFirst() else {
+            throw ResourceFilter.invalid("lacks a comparison after \(name.prefix(64))")
+        }
+        if case .time = kind {
+        } else if comparison != .equal, comparison != .unequal {
+            throw ResourceFilter.invalid("compares \(name.prefix(64)) with something other than = or !=")
+        }
+        switch self.tokens.popFirst() {
+        case .text(let text), .word(let text):
+            return ResourceFilter.Restriction(
+                field: field, comparison: comparison, value: try Self.value(text, of: kind, for: name))
+        default:
+            throw ResourceFilter.invalid("lacks a value after \(name.prefix(64))")
+        }
+    }
+
+    /// The field that a name means; the names of fields may be in camel case, the keys of attributes are as they are.
+    private func field(_ name: String) throws(EngineError) -> (String, ResourceFilter.FieldKind) {
+        if name.hasPrefix(Self.attributes), name.count > Self.attributes.count { return (name, .text) }
+        let field = FieldName.snakeCase(name)
+        guard let kind = self.fields[field] else {
+            let known = ["\(Self.attributes)KEY"] + self.fields.keys.sorted()
+            throw ResourceFilter.invalid("names \"\(name.prefix(64))\", which is not \(known.joined(separator: ", "))")
+        }
+        return (field, kind)
+    }
+
+    private static func value(
+        _ text: String, of kind: ResourceFilter.FieldKind, for name: String
+    ) throws(EngineError) -> ResourceFilter.Value {
+        switch kind {
+        case .text: return .text(text)
+        case .choice(let names):
+            guard names.contains(text) else {
+                throw ResourceFilter.invalid(
+                    "compares \(name.prefix(64)) with none of \(names.joined(separator: ", "))")
+            }
+            return .choice(text)
+        case .time:
+            guard let time = try? Google_Protobuf_Timestamp(jsonString: "\"\(text)\"") else {
+                throw ResourceFilter.invalid("compares \(name.prefix(64)) with what is not a time in RFC 3339")
+            }
+            return .time(time)
+        }
+    }
+}

@@ -1,0 +1,53 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+/// A word or sign of a filter.
+enum FilterToken: Hashable {
+    case word(String)
+    case text(String)
+    case comparison(ResourceFilter.Comparison)
+    case open
+    case close
+    case minus
+
+    /// Takes a filter apart.
+    ///
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
+    static func tokens(_ text: String) throws(EngineError) -> ArraySlice<Self> {
+        var tokens: [Self] = []
+        var rest = Substring(text)
+        while let character = rest.first {
+            switch character {
+            case " ", "\t", "\n", "\r": rest.removeFirst()
+            case "(": tokens.append(.open); rest.removeFirst()
+            case ")": tokens.append(.close); rest.removeFirst()
+            case "-": tokens.append(.minus); rest.removeFirst()
+            case "=", "!", "<", ">":
+                let sign = String(rest.prefix(rest.dropFirst().first == "=" && character != "=" ? 2 : 1))
+                guard let comparison = ResourceFilter.Comparison(rawValue: sign) else {
+                    throw ResourceFilter.invalid("has a single \(sign)")
+                }
+                tokens.append(.comparison(comparison))
+                rest = rest.dropFirst(sign.count)
+            case "\"", "'":
+                rest.removeFirst()
+                tokens.append(.text(try Self.quoted(&rest, by: character)))
+            default:
+                let word = rest.prefix { !" \t\n\r()=!<>\"'".contains($0) }
+                tokens.append(.word(String(word)))
+                rest = rest.dropFirst(word.count)
+            }
+        }
+        return tokens[...]
+    }
+
+    private static func quoted(_ rest: inout Substring, by quote: Character) throws(EngineError) -> String {
+        var text = ""
+        while let character = rest.popFirst() {
+            if character == quote { return text }
+            if character == "\\", let next = rest.popFirst() { text.append(next) } else { text.append(character) }
+        }
+        throw ResourceFilter.invalid("has a quotation that does not end")
+    }
+}

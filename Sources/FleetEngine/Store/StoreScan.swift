@@ -1,0 +1,33 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import SwiftProtobuf
+
+/// Which resources of a collection are looked through.
+///
+/// Each restriction is served by an index; what only the resource itself can tell is for the one who looks.
+struct StoreScan: Hashable, Sendable {
+    /// Only resources with a greater id, in the order of the bytes of their UTF-8.
+    var after = ""
+    /// Only resources that are at work.
+    var isActiveOnly = false
+    /// Only resources that belong to this vehicle.
+    var holder: String?
+    /// Only tasks with this tracking id.
+    var tracking: String?
+    /// Only vehicles whose last place lies in this box.
+    var box: GeoBox?
+    /// Only resources that were last put at this time or before.
+    var unchangedSince: Google_Protobuf_Timestamp?
+    /// Whether they come in the order of their ids; without, in whatever order is found fastest.
+    var isOrdered = true
+
+    /// Whether nothing but the position is restricted.
+    var isUnrestricted: Bool {
+        var other = self
+        other.after = ""
+        other.isOrdered = true
+        return other == StoreScan()
+    }
+}

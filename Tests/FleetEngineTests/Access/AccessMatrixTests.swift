@@ -1,0 +1,170 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+import SwiftProtobuf
+import Testing
+
+@testable import FleetEngine
+
+/// Walks every cell of role × call × claim through the running engine.
+@Suite(.timeLimit(.minutes(5))) struct AccessMatrixTests {
+    /// Makes a world of three vehicles, trips, delivery vehicles and tasks each.
+    ///
+    /// The first and the second of each kind belong together, the third is idle. What a call changes is taken back.
+    static func withWorld<Result: Sendable>(
+        _ kind: StoreKind, _ body: (Engine) async throws -> Result
+    ) async throws -> Result {
+        try await kind.withStore { store in
+            let world = DeliveryWorld(store: store)
+            let direct = DirectWire(engine: world.engine)
+            for number in 1...3 {
+                var target = AccessTarget(of: .getTrip)
+                target.vehicle = "veh-\(number)"
+                _ = try await direct.send(target.calls(.createVehicle)[0], authorization: "Bearer \(serverToken)")
+                let trip = CreateTrip.Request.with {
+                    $0.parent = "providers/acme"
+                    $0.tripID = "trip-\(number)"
+                    $0.trip = .sample
+                    if number < 3 { $0.trip.vehicleID = "veh-\(number)" }
+                }
+                _ = try await direct.send(.createTrip(trip), authorization: "Bearer \(serverToken)")
+                try await world.createVehicle("dv-\(number)")
+                try await world.createTask("task-\(number)", tracking: "shp-\(number)")
+                if number < 3 { try await world.plan("dv-\(number)", [["task-\(number)"]]) }
+            }
+            let clock = world.clock
+            return try await body(
+                Engine(store: DryRunStore(store: store), verifier: TextVerifier(), now: { clock.now }))
+        }
+    }
+
+    /// How an operation ends for a token: `nil` where all its calls succeed.
+    private static func outcome(
+        _ operation: AccessCell.Operation, at target: AccessTarget, token: String, over client: any WireClient
+    ) async throws -> [WireFailure?] {
+        var outcomes: [WireFailure?] = []
+        for call in target.calls(operation) {
+            outcomes.append(try await client.failure(of: call, authorization: "Bearer \(token)"))
+        }
+        return outcomes
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `every cell of the matrix is as published`(kind: StoreKind) async throws {
+        try await Self.withWorld(kind) { engine in
+            let client = DirectWire(engine: engine)
+            for role in AccessCell.roles {
+                for operation in AccessCell.Operation.allCases {
+                    let target = AccessTarget(of: operation)
+                    for claim in AccessCell.Claim.allCases {
+                        let token = AccessCell.token(role, claim, for: target)
+                        let outcomes = try await Self.outcome(operation, at: target, token: token, over: client)
+                        let expected = AccessCell.isAllowed(role, operation, claim) ? nil : "PERMISSION_DENIED"
+                        #expect(
+                            outcomes.allSatisfy { $0?.status == expected },
+                            "\(role) with \(claim) calling \(operation): \(outcomes.map { $0?.status ?? "OK" })"
+                        )
+                    }
+                }
+            }
+        }
+    }
+
+    @Test(arguments: WireSetup.all)
+    func `the matrix holds over the wire`(setup: WireSetup) async throws {
+        try await Self.withWorld(setup.store) { engine in
+            try await setup.withClient(of: engine) { client in
+                for role in AccessCell.roles {
+                    for operation in AccessCell.Operation.allCases {
+                        let target = AccessTarget(of: operation)
+                        let allowed = AccessCell.Claim.allCases.first { AccessCell.isAllowed(role, operation, $0) }
+                        let denied = AccessCell.Claim.allCases.last { !AccessCell.isAllowed(role, operation, $0) }
+                        for claim in [allowed, denied].compactMap(\.self) {
+                            let token = AccessCell.token(role, claim, for: target)
+                            let outcomes = try await Self.outcome(operation, at: target, token: token, over: client)
+                            let expected = claim == allowed ? nil : "PERMISSION_DENIED"
+                            #expect(
+                                outcomes.allSatisfy { $0?.status == expected },
+                                "\(role) with \(claim) calling \(operation): \(outcomes.map { $0?.status ?? "OK" })"
+                            )
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `a caller without access cannot tell whether a resource exists`() async throws {
+        try await Self.withWorld(.memory) { engine in
+            let client = DirectWire(engine: engine)
+            for role in AccessCell.roles {
+                for operation in AccessCell.Operation.allCases {
+                    let target = AccessTarget(of: operation)
+                    for claim in AccessCell.Claim.allCases where !AccessCell.isAllowed(role, operation, claim) {
+                        let token = AccessCell.token(role, claim, for: target)
+                        let known = try await Self.outcome(operation, at: target, token: token, over: client)
+                        let unknown = try await Self.outcome(operation, at: .nowhere, token: token, over: client)
+                        #expect(known == unknown, "\(role) with \(claim) calling \(operation)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `the operations call every method of the services`() {
+        let calls = AccessCell.Operation.allCases.flatMap { AccessTarget(of: $0).calls($0) }
+        let methods = Set(calls.compactMap { Mirror(reflecting: $0).children.first?.label })
+        #expect(methods.count == FleetMethod.allCases.count)
+    }
+
+    /// A world in which veh-1 has trip-1 and veh-2 has trip-2.
+    private static func fixture() async throws -> EngineFixture {
+        let fixture = EngineFixture()
+        for number in 1...2 {
+            try await fixture.createVehicle("veh-\(number)")
+            var trip = Trip.sample
+            trip.vehicleID = "veh-\(number)"
+            try await fixture.createTrip("trip-\(number)", trip)
+        }
+        return fixture
+    }
+
+    @Test func `a driver reaches the trips of its vehicle as long as they are assigned to it`() async throws {
+        let fixture = try await Self.fixture()
+        let token = "driver|vehicleid=veh-1"
+        #expect(await code { try await fixture.trip("trip-1", token: token) } == nil)
+        #expect(await code { try await fixture.trip("trip-2", token: token) } == .permissionDenied)
+        try await fixture.updateTrip("trip-2", ["vehicle_id"]) { $0.vehicleID = "veh-1" }
+        #expect(await code { try await fixture.trip("trip-2", token: token) } == nil)
+        try await fixture.updateTrip("trip-1", ["vehicle_id"])
+        #expect(await code { try await fixture.trip("trip-1", token: token) } == .permissionDenied)
+    }
+
+    @Test func `a driver cannot give its trip to another vehicle, nor away`() async throws {
+        let fixture = try await Self.fixture()
+        let token = "driver|vehicleid=veh-1"
+        func assign(_ vehicle: String, _ path: String) async -> EngineError.Code? {
+            await code { try await fixture.updateTrip("trip-1", [path], token: token) { $0.vehicleID = vehicle } }
+        }
+        for path in ["vehicle_id", "vehicleId"] {
+            #expect(await assign("veh-2", path) == .permissionDenied)
+            // Whether the other vehicle exists stays untold.
+            #expect(await assign("nobody", path) == .permissionDenied)
+            #expect(await assign("", path) == .permissionDenied)
+        }
+        #expect(try await fixture.vehicle("veh-2").currentTrips == ["trip-2"])
+        #expect(try await fixture.vehicle("veh-1").currentTrips == ["trip-1"])
+    }
+
+    @Test func `an account of another provider is refused everywhere`() async throws {
+        let fixture = EngineFixture()
+        let outcome = await code {
+            try await fixture.engine.perform(
+                GetVehicle.self, .with { $0.name = "providers/other/vehicles/veh-1" }, token: serverToken)
+        }
+        #expect(outcome == .permissionDenied)
+    }
+}

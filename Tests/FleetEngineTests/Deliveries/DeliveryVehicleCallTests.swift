@@ -1,0 +1,330 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import Foundation
+import SwiftProtobuf
+import Testing
+
+@testable import FleetEngine
+
+@Suite struct DeliveryVehicleCallTests {
+    @Test func `a vehicle is created from nothing, from its own fields, and from nothing else`() async throws {
+        let world = DeliveryWorld()
+        let bare = try await world.createVehicle("dv-1") { _ in }
+        #expect(bare.name == "providers/acme/deliveryVehicles/dv-1")
+        #expect(bare.type == .auto)
+        let full = try await world.createVehicle("dv-2") {
+            $0.name = "providers/acme/deliveryVehicles/ignored"
+            $0.type = .bicycle
+            $0.lastLocation = .deliveryAt(37.42, -122.07)
+            $0.attributes = [
+                .with {
+                    $0.key = "depot"
+                    $0.value = "north"
+                }
+            ]
+            // Clients were seen sending empty messages.
+            $0.currentRouteSegmentEndPoint = LatLng()
+        }
+        #expect(full.type == .bicycle)
+        #expect(full.lastLocation.serverTime.date == TestClock.start)
+        #expect(full.attributes.first?.stringValue == "north")
+        #expect(try await world.vehicle("dv-2") == full)
+        #expect(await code { try await world.createVehicle("dv-2") } == .alreadyExists)
+    }
+
+    private typealias Change = @Sendable (inout DeliveryVehicle) -> Void
+
+    private static let later: [Change] = [
+        { $0.pastLocations = [.deliveryAt(1, 1)] }, { $0.navigationStatus = .offRoute },
+        { $0.currentRouteSegment = Data([1]) }, { $0.currentRouteSegmentEndPoint = .at(1, 1) },
+        { $0.remainingDistanceMeters = 5 }, { $0.remainingDuration.seconds = 5 },
+        { $0.remainingVehicleJourneySegments = [.stop(1, 1, [])] }, { $0.type = .UNRECOGNIZED(9) },
+        { $0.lastLocation = .deliveryAt(91, 0) }, { $0.lastLocation.locationSensor = .fleetEngineLocation },
+    ]
+
+    @Test(arguments: later.indices)
+    func `what only an update may set is refused on creation`(index: Int) async throws {
+        #expect(await code { try await DeliveryWorld().createVehicle("dv-1", Self.later[index]) } == .invalidArgument)
+    }
+
+    @Test func `only masked fields change, under either spelling`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        let updated = try await world.updateVehicle("dv-1", ["navigationStatus", "type"]) {
+            $0.navigationStatus = .enrouteToDestination
+            $0.type = .pedestrian
+            $0.lastLocation = .deliveryAt(1, 1)
+        }
+        #expect(updated.navigationStatus == .enrouteToDestination)
+        #expect(updated.type == .pedestrian)
+        #expect(updated.lastLocation.location == .at(37.42, -122.07))
+        for mask in [[], ["*"], ["name"], ["wheels"]] {
+            #expect(await code { try await world.updateVehicle("dv-1", mask) } == .invalidArgument)
+        }
+        #expect(await code { try await world.updateVehicle("dv-9", ["type"]) } == .notFound)
+        #expect(
+            await code { try await world.updateVehicle("dv-9", ["type"]) { $0.type = .UNRECOGNIZED(9) } }
+                == .invalidArgument)
+    }
+
+    // MARK: - The driver's route
+
+    @Test func `what the driver reports of its route counts along with the route only`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        let mask = ["remaining_distance_meters", "remaining_duration", "current_route_segment_end_point"]
+        let report: (inout DeliveryVehicle) -> Void = {
+            $0.currentRouteSegment = Data([1, 2, 3])
+            $0.currentRouteSegmentEndPoint = .at(37.43, -122.07)
+            $0.remainingDistanceMeters = 700
+            $0.remainingDuration.seconds = 90
+        }
+        let alone = try await world.updateVehicle("dv-1", mask, report)
+        #expect(!alone.hasRemainingDistanceMeters)
+        #expect(!alone.hasRemainingDuration)
+        #expect(!alone.hasCurrentRouteSegmentEndPoint)
+        let together = try await world.updateVehicle("dv-1", ["current_route_segment"] + mask, report)
+        #expect(together.currentRouteSegment == Data([1, 2, 3]))
+        #expect(together.remainingDistanceMeters.value == 700)
+        #expect(together.remainingDuration.seconds == 90)
+        // Once there is a route, the rest may come alone.
+        let closer = try await world.updateVehicle("dv-1", ["remaining_distance_meters"]) {
+            $0.remainingDistanceMeters = 300
+        }
+        #expect(closer.remainingDistanceMeters.value == 300)
+        #expect(closer.remainingDuration.seconds == 90)
+        // Another route makes the old figures void.
+        let other = try await world.updateVehicle("dv-1", ["current_route_segment"]) {
+            $0.currentRouteSegment = Data([4])
+        }
+        #expect(!other.hasRemainingDistanceMeters)
+        #expect(!other.hasRemainingDuration)
+        #expect(!other.hasCurrentRouteSegmentEndPoint)
+    }
+
+    @Test func `the remaining duration counts down with the clock, through other updates, and stops at nothing`()
+        async throws
+    {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        try await world.updateVehicle("dv-1", ["current_route_segment", "remaining_duration"]) {
+            $0.currentRouteSegment = Data([1])
+            $0.remainingDuration.seconds = 90
+        }
+        world.clock.advance(by: 30)
+        #expect(try await world.vehicle("dv-1").remainingDuration.seconds == 60)
+        try await world.updateVehicle("dv-1", ["last_location"]) { $0.lastLocation = .deliveryAt(37.425, -122.07) }
+        world.clock.advance(by: 30)
+        #expect(try await world.vehicle("dv-1").remainingDuration.seconds == 30)
+        world.clock.advance(by: 60)
+        #expect(try await world.vehicle("dv-1").remainingDuration == Google_Protobuf_Duration())
+    }
+
+    // MARK: - Stops
+
+    @Test func `a plan assigns its tasks and tells the ways to its stops`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        for id in ["a", "b"] { try await world.createTask(id) }
+        let planned = try await world.plan("dv-1", [["a"], ["b"]])
+        let segments = planned.remainingVehicleJourneySegments
+        #expect(segments.map { $0.stop.tasks.map(\.taskID) } == [["a"], ["b"]])
+        #expect(segments.allSatisfy { $0.stop.tasks[0].taskDuration.seconds == 3600 })
+        // 0.01 degrees of latitude are 1112 m; 1.3 times that, at 30 km/h.
+        for segment in segments {
+            #expect(abs(segment.drivingDistanceMeters.value - 1446) <= 1)
+            #expect(abs(segment.drivingDuration.seconds - 173) <= 1)
+            #expect(segment.path.count == 2)
+        }
+        #expect(segments[1].path == [.at(37.43, -122.07), .at(37.44, -122.07)])
+        #expect(try await world.task("a").deliveryVehicleID == "dv-1")
+        #expect(try await world.task("a").state == .open)
+        #expect(try await world.vehicle("dv-1") == planned)
+    }
+
+    @Test func `what a request says of distances and durations is computed anew`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        try await world.createTask("a")
+        let planned = try await world.updateVehicle("dv-1", ["remainingVehicleJourneySegments"]) {
+            var segment = VehicleJourneySegment.stop(37.43, -122.07, ["a"], state: .unspecified)
+            segment.drivingDistanceMeters = 1
+            segment.drivingDuration.seconds = 1
+            segment.path = [.at(1, 1)]
+            segment.stop.tasks[0].taskDuration.seconds = 1
+            segment.stop.tasks[0].targetTimeWindow.startTime.seconds = 1
+            $0.remainingVehicleJourneySegments = [segment]
+        }
+        let segment = try #require(planned.remainingVehicleJourneySegments.first)
+        #expect(segment.drivingDistanceMeters.value > 1000)
+        #expect(segment.drivingDuration.seconds > 100)
+        #expect(segment.path.count == 2)
+        #expect(segment.stop.state == .new)
+        #expect(segment.stop.tasks[0].taskDuration.seconds == 3600)
+        #expect(!segment.stop.tasks[0].hasTargetTimeWindow)
+    }
+
+    @Test func `the first way is the driver's, where its route leads to the first stop`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        for id in ["a", "b"] { try await world.createTask(id) }
+        try await world.plan("dv-1", [["a"], ["b"]])
+        let mask = [
+            "current_route_segment", "current_route_segment_end_point", "remaining_distance_meters",
+            "remaining_duration",
+        ]
+        func report(_ end: LatLng) async throws -> VehicleJourneySegment {
+            let vehicle = try await world.updateVehicle("dv-1", mask) {
+                $0.currentRouteSegment = Data([1])
+                $0.currentRouteSegmentEndPoint = end
+                $0.remainingDistanceMeters = 700
+                $0.remainingDuration.seconds = 90
+            }
+            return try #require(vehicle.remainingVehicleJourneySegments.first)
+        }
+        let led = try await report(.at(37.4301, -122.07))
+        #expect(led.drivingDistanceMeters.value == 700)
+        #expect(led.drivingDuration.seconds == 90)
+        let misled = try await report(.at(37.44, -122.07))
+        #expect(misled.drivingDistanceMeters.value > 1000)
+        #expect(misled.drivingDuration.seconds > 100)
+    }
+
+    @Test func `a vehicle that has arrived has no way to its first stop`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        for id in ["a", "b"] { try await world.createTask(id) }
+        let arrived = try await world.plan("dv-1", [["a"], ["b"]], state: .arrived)
+        let segments = arrived.remainingVehicleJourneySegments
+        #expect(segments[0].stop.state == .arrived)
+        #expect(!segments[0].hasDrivingDistanceMeters)
+        #expect(segments[0].path.isEmpty)
+        #expect(segments[1].hasDrivingDistanceMeters)
+        // And back: the recorded service takes a step back as well.
+        #expect(try await world.plan("dv-1", [["a"], ["b"]]).remainingVehicleJourneySegments[0].stop.state == .new)
+    }
+
+    @Test func `a task that is dropped is closed, for good, and keeps its vehicle`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        for id in ["a", "b", "c"] { try await world.createTask(id) }
+        try await world.plan("dv-1", [["a", "b"], ["c"]])
+        try await world.plan("dv-1", [["c"], ["a"]])
+        let dropped = try await world.task("b")
+        #expect(dropped.state == .closed)
+        #expect(dropped.deliveryVehicleID == "dv-1")
+        #expect(try await world.task("a").state == .open)
+        #expect(await code { try await world.plan("dv-1", [["b"]]) } == .failedPrecondition)
+        let emptied = try await world.plan("dv-1", [])
+        #expect(emptied.remainingVehicleJourneySegments.isEmpty)
+        #expect(try await world.task("a").state == .closed)
+        #expect(try await world.task("c").state == .closed)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a plan that cannot be leaves everything as it was`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            let world = DeliveryWorld(store: store)
+            for id in ["dv-1", "dv-2"] { try await world.createVehicle(id) }
+            for id in ["a", "b", "theirs"] { try await world.createTask(id) }
+            try await world.plan("dv-2", [["theirs"]])
+            let before = try await world.plan("dv-1", [["a"]])
+            let cases: [([[String]], EngineError.Code)] = [
+                ([["b"], ["theirs"]], .failedPrecondition), ([["b"], ["unknown"]], .notFound),
+                ([["b"], ["b"]], .invalidArgument), ([["b", "b"]], .invalidArgument), ([["a/b"]], .invalidArgument),
+            ]
+            for (stops, expected) in cases {
+                #expect(await code { try await world.plan("dv-1", stops) } == expected, "\(stops)")
+            }
+            #expect(try await world.vehicle("dv-1") == before)
+            #expect(try await world.task("a").state == .open)
+            #expect(try await world.task("b").deliveryVehicleID.isEmpty)
+            #expect(try await world.task("theirs").deliveryVehicleID == "dv-2")
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a task goes to one of the vehicles that want it at once`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            let world = DeliveryWorld(store: store)
+            let vehicles = (0..<8).map { "dv-\($0)" }
+            for id in vehicles { try await world.createVehicle(id) }
+            for round in 0..<10 {
+                try await world.createTask("task-\(round)")
+                let outcomes = await withTaskGroup(of: EngineError.Code?.self) { group in
+                    for id in vehicles {
+                        group.addTask { await code { try await world.plan(id, [["task-\(round)"]]) } }
+                    }
+                    return await group.reduce(into: []) { $0.append($1) }
+                }
+                #expect(outcomes.count { $0 == nil } == 1)
+                #expect(outcomes.count { $0 == .failedPrecondition } == 7)
+                var holders: [String] = []
+                for id in vehicles {
+                    let tasks = try await world.vehicle(id).remainingVehicleJourneySegments.flatMap(\.stop.tasks)
+                    if tasks.contains(where: { $0.taskID == "task-\(round)" }) { holders.append(id) }
+                }
+                #expect(holders == [try await world.task("task-\(round)").deliveryVehicleID])
+            }
+        }
+    }
+
+    @Test func `windows of tasks are told by GetDeliveryVehicle, as they are now`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        try await world.createTask("a")
+        let planned = try await world.plan("dv-1", [["a"]])
+        #expect(!planned.remainingVehicleJourneySegments[0].stop.tasks[0].hasTargetTimeWindow)
+        try await world.updateTask("a", ["targetTimeWindow"]) {
+            $0.targetTimeWindow.startTime.seconds = 1_800_000_000
+            $0.targetTimeWindow.endTime.seconds = 1_800_003_600
+        }
+        let window = try await world.vehicle("dv-1").remainingVehicleJourneySegments[0].stop.tasks[0].targetTimeWindow
+        #expect(window.endTime.seconds == 1_800_003_600)
+    }
+
+    @Test func `a list tells vehicles without their ways`() async throws {
+        let world = DeliveryWorld()
+        for id in ["dv-1", "dv-2"] { try await world.createVehicle(id) }
+        try await world.createVehicle("far") {
+            $0.lastLocation.rawLocation = .at(10, 10)
+            $0.attributes = [.with { $0.key = "depot" }]
+        }
+        try await world.createTask("a")
+        try await world.plan("dv-1", [["a"]])
+        func list(_ change: (inout ListDeliveryVehicles.Request) -> Void) async throws -> [DeliveryVehicle] {
+            var request = ListDeliveryVehicles.Request.with { $0.parent = "providers/acme" }
+            change(&request)
+            let response = try await world.engine.perform(ListDeliveryVehicles.self, request, token: deliveryToken)
+            #expect(response.totalSize == response.deliveryVehicles.count)
+            return response.deliveryVehicles
+        }
+        let all = try await list { _ in }
+        #expect(all.map(\.name.last) == ["1", "2", "r"])
+        #expect(all.allSatisfy { $0.remainingVehicleJourneySegments.isEmpty })
+        let near = try await list {
+            $0.viewport.low = .at(9, 9)
+            $0.viewport.high = .at(11, 11)
+        }
+        #expect(near.map(\.name.last) == ["r"])
+        #expect(try await list { $0.filter = "attributes.depot = \"\"" }.map(\.name.last) == ["r"])
+        #expect(await code { try await list { $0.filter = "state = OPEN" } } == .invalidArgument)
+    }
+
+    @Test func `a vehicle goes once it has no open tasks`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        try await world.createTask("a")
+        try await world.plan("dv-1", [["a"]])
+        #expect(await code { try await world.deleteVehicle("dv-1") } == .failedPrecondition)
+        try await world.plan("dv-1", [])
+        #expect(await code { try await world.deleteVehicle("dv-1") } == nil)
+        #expect(await code { try await world.vehicle("dv-1") } == .notFound)
+        #expect(await code { try await world.deleteVehicle("dv-1") } == .notFound)
+        // Its tasks are still there, and tell nothing of a way.
+        #expect(try await world.task("a").deliveryVehicleID == "dv-1")
+    }
+}

@@ -1,0 +1,253 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import Foundation
+import SwiftProtobuf
+import Testing
+
+@testable import FleetEngine
+
+@Suite struct TaskCallTests {
+    private typealias Change = @Sendable (inout DeliveryTask) -> Void
+
+    @Test func `a task is created as the role script creates it`() async throws {
+        let world = DeliveryWorld()
+        let created = try await world.createTask("task-1")
+        #expect(created.name == "providers/acme/tasks/task-1")
+        #expect(created.state == .open)
+        #expect(created.trackingID == "shp-1")
+        #expect(created.taskDuration.seconds == 3600)
+        #expect(!created.hasJourneySharingInfo)
+        #expect(try await world.task("task-1") == created)
+        #expect(await code { try await world.createTask("task-1") } == .alreadyExists)
+    }
+
+    private static let malformed: [Change] = [
+        { $0.type = .unspecified }, { $0.type = .UNRECOGNIZED(9) }, { $0.state = .closed }, { $0.state = .unspecified },
+        { $0.trackingID = "" }, { $0.trackingID = "a/b" }, { $0.clearPlannedLocation() },
+        { $0.plannedLocation.clearPoint() }, { $0.plannedLocation.point = .at(91, 0) }, { $0.clearTaskDuration() },
+        { $0.taskDuration.seconds = -1 }, { $0.type = .scheduledStop }, { $0.type = .unavailable },
+        { $0.taskOutcome = .succeeded }, { $0.taskOutcomeTime.seconds = 5 },
+        { $0.taskOutcomeLocation.point = .at(1, 1) }, { $0.taskOutcomeLocationSource = .provider },
+        { $0.deliveryVehicleID = "dv-1" }, { $0.journeySharingInfo.lastLocationSnappable = true },
+        { $0.targetTimeWindow.startTime.seconds = 5 },
+        {
+            $0.targetTimeWindow.startTime.seconds = 5
+            $0.targetTimeWindow.endTime.seconds = 4
+        },
+        { $0.attributes = [.with { $0.key = "a:b" }] }, { $0.attributes = [.init(), .init()] },
+        { $0.taskTrackingViewConfig.vehicleLocationVisibility.always = false },
+        { $0.taskTrackingViewConfig.estimatedArrivalTimeVisibility.never = false },
+        { $0.taskTrackingViewConfig.remainingStopCountVisibility.remainingStopCountThreshold = -1 },
+    ]
+
+    @Test(arguments: malformed.indices)
+    func `a task that cannot be is refused`(index: Int) async throws {
+        #expect(await code { try await DeliveryWorld().createTask("t", Self.malformed[index]) } == .invalidArgument)
+    }
+
+    @Test func `stops and breaks have no tracking id, and a break needs no place`() async throws {
+        let world = DeliveryWorld()
+        try await world.createTask("stop", tracking: "") { $0.type = .scheduledStop }
+        try await world.createTask("break", tracking: "") {
+            $0.type = .unavailable
+            $0.clearPlannedLocation()
+        }
+        #expect(try await world.task("break").hasPlannedLocation == false)
+        #expect(
+            await code {
+                try await world.createTask("nowhere", tracking: "") {
+                    $0.type = .scheduledStop
+                    $0.clearPlannedLocation()
+                }
+            } == .invalidArgument)
+        // The empty tracking id finds nothing.
+        #expect(await code { try await world.tracking("none") } == .notFound)
+    }
+
+    // MARK: - Batches
+
+    private static func batch(
+        _ world: DeliveryWorld, _ ids: [String], _ change: (inout BatchCreateTasks.Request) -> Void = { _ in }
+    ) async throws -> [DeliveryTask] {
+        var request = BatchCreateTasks.Request.with {
+            $0.parent = "providers/acme"
+            $0.requests = ids.map { DeliveryWorld.creation(of: $0) }
+        }
+        change(&request)
+        return try await world.engine.perform(
+            BatchCreateTasks.self, request, token: "delivery_server|taskids=*"
+        ).tasks
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a batch is created whole or not at all`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            let world = DeliveryWorld(store: store)
+            let created = try await Self.batch(world, ["b", "a"])
+            #expect(created.map(\.name.last) == ["b", "a"])
+            #expect(await code { try await Self.batch(world, ["c", "a"]) } == .alreadyExists)
+            #expect(await code { try await world.task("c") } == .notFound)
+            #expect(await code { try await Self.batch(world, ["c", "c"]) } == .invalidArgument)
+            #expect(await code { try await Self.batch(world, []) } == .invalidArgument)
+            #expect(await code { try await Self.batch(world, (0...500).map { "n\($0)" }) } == .invalidArgument)
+            let full = try await Self.batch(world, (1...500).map { "n\($0)" })
+            #expect(full.count == 500)
+            let outcome = await code {
+                try await Self.batch(world, ["d", "e"]) { $0.requests[1].task.type = .unspecified }
+            }
+            #expect(outcome == .invalidArgument)
+            #expect(await code { try await world.task("d") } == .notFound)
+        }
+    }
+
+    @Test func `parent and header of a batch's items are empty or those of the batch`() async throws {
+        let world = DeliveryWorld()
+        _ = try await Self.batch(world, ["a"]) { $0.requests[0].parent = "" }
+        _ = try await Self.batch(world, ["b"]) {
+            $0.header.regionCode = "US"
+            $0.requests[0].header.regionCode = "US"
+        }
+        #expect(
+            await code { try await Self.batch(world, ["c"]) { $0.requests[0].parent = "providers/other" } }
+                == .invalidArgument)
+        #expect(
+            await code { try await Self.batch(world, ["c"]) { $0.requests[0].header.regionCode = "US" } }
+                == .invalidArgument)
+    }
+
+    // MARK: - State
+
+    @Test func `a task is closed while no vehicle has it, and never opened again`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        for id in ["free", "taken"] { try await world.createTask(id) }
+        try await world.plan("dv-1", [["taken"]])
+        #expect(
+            await code { try await world.updateTask("taken", ["state"]) { $0.state = .closed } } == .failedPrecondition)
+        #expect(try await world.updateTask("taken", ["state"]) { $0.state = .open }.state == .open)
+        #expect(try await world.updateTask("free", ["state"]) { $0.state = .closed }.state == .closed)
+        #expect(try await world.updateTask("free", ["state"]) { $0.state = .closed }.state == .closed)
+        #expect(
+            await code { try await world.updateTask("free", ["state"]) { $0.state = .open } } == .failedPrecondition)
+        #expect(await code { try await world.updateTask("free", ["state"]) } == .invalidArgument)
+    }
+
+    @Test func `what is fixed on creation or the service's own is in no mask`() async throws {
+        let world = DeliveryWorld()
+        try await world.createTask("a")
+        for path in [
+            "name", "type", "trackingId", "planned_location", "taskDuration", "task_outcome_location_source",
+            "delivery_vehicle_id", "journeySharingInfo", "wheels", "*",
+        ] {
+            #expect(await code { try await world.updateTask("a", [path]) } == .invalidArgument, "\(path)")
+        }
+        #expect(await code { try await world.updateTask("a", []) } == .invalidArgument)
+        #expect(await code { try await world.updateTask("none", ["attributes"]) } == .notFound)
+        #expect(
+            await code { try await world.updateTask("none", ["task_outcome"]) { $0.taskOutcome = .UNRECOGNIZED(9) } }
+                == .invalidArgument)
+    }
+
+    // MARK: - Outcome
+
+    @Test func `an outcome is set once, leaves the task open, and may be told again`() async throws {
+        let world = DeliveryWorld()
+        try await world.createTask("a")
+        let done = try await world.updateTask("a", ["task_outcome"]) { $0.taskOutcome = .succeeded }
+        #expect(done.taskOutcome == .succeeded)
+        #expect(done.state == .open)
+        #expect(done.taskOutcomeTime.date == TestClock.start)
+        // Never assigned, so nobody knows where.
+        #expect(!done.hasTaskOutcomeLocation)
+        #expect(done.taskOutcomeLocationSource == .unspecified)
+        world.clock.advance(by: 60)
+        let again = try await world.updateTask("a", ["task_outcome"]) { $0.taskOutcome = .succeeded }
+        #expect(again.taskOutcomeTime == done.taskOutcomeTime)
+        let later = try await world.updateTask("a", ["task_outcome", "task_outcome_time"]) {
+            $0.taskOutcome = .succeeded
+            $0.taskOutcomeTime.seconds = 1_800_000_030
+        }
+        #expect(later.taskOutcomeTime.seconds == 1_800_000_030)
+        for outcome in [DeliveryTask.TaskOutcome.failed, .unspecified] {
+            #expect(
+                await code { try await world.updateTask("a", ["taskOutcome"]) { $0.taskOutcome = outcome } }
+                    == .failedPrecondition)
+        }
+    }
+
+    @Test func `the place of an outcome is the caller's, or where the vehicle's device was`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1") {
+            $0.lastLocation = .deliveryAt(37.42, -122.07)
+            $0.lastLocation.rawLocation = .at(37.421, -122.071)
+        }
+        for id in ["a", "b"] { try await world.createTask(id) }
+        try await world.plan("dv-1", [["a", "b"]])
+        let filled = try await world.updateTask("a", ["task_outcome"]) { $0.taskOutcome = .failed }
+        #expect(filled.taskOutcomeLocation.point == .at(37.421, -122.071))
+        #expect(filled.taskOutcomeLocationSource == .lastVehicleLocation)
+        let given = try await world.updateTask("b", ["task_outcome", "task_outcome_location"]) {
+            $0.taskOutcome = .succeeded
+            $0.taskOutcomeLocation.point = .at(1, 2)
+        }
+        #expect(given.taskOutcomeLocation.point == .at(1, 2))
+        #expect(given.taskOutcomeLocationSource == .provider)
+        let corrected = try await world.updateTask("a", ["task_outcome_location"]) {
+            $0.taskOutcomeLocation.point = .at(3, 4)
+        }
+        #expect(corrected.taskOutcomeLocationSource == .provider)
+        // The vehicle moving on changes nothing of the record.
+        try await world.updateVehicle("dv-1", ["last_location"]) { $0.lastLocation = .deliveryAt(9, 9) }
+        #expect(try await world.task("b").taskOutcomeLocation.point == .at(1, 2))
+    }
+
+    @Test func `time and place of an outcome need one`() async throws {
+        let world = DeliveryWorld()
+        try await world.createTask("a")
+        #expect(
+            await code { try await world.updateTask("a", ["task_outcome_time"]) { $0.taskOutcomeTime.seconds = 5 } }
+                == .failedPrecondition)
+        #expect(
+            await code {
+                try await world.updateTask("a", ["task_outcome_location"]) { $0.taskOutcomeLocation = .init() }
+            }
+                == .invalidArgument)
+    }
+
+    // MARK: - Reading and deletion
+
+    @Test func `an open task tells how far its vehicle is, and not where else it goes`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        for id in ["a", "b", "c"] { try await world.createTask(id) }
+        try await world.plan("dv-1", [["a"], ["b"], ["c"]])
+        let info = try await world.task("b").journeySharingInfo
+        #expect(info.remainingVehicleJourneySegments.count == 2)
+        #expect(info.remainingVehicleJourneySegments.allSatisfy { !$0.hasStop && $0.hasDrivingDistanceMeters })
+        #expect(info.lastLocation.location == .at(37.42, -122.07))
+        #expect(!info.lastLocationSnappable)
+        let updated = try await world.updateTask("b", ["attributes"])
+        #expect(
+            updated.journeySharingInfo.remainingVehicleJourneySegments.map { $0.stop.tasks.map(\.taskID) }
+                == [["a"], ["b"]])
+        try await world.plan("dv-1", [["a"], ["c"]])
+        #expect(try await !world.task("b").hasJourneySharingInfo)
+    }
+
+    @Test func `a task goes while no vehicle has it, and once it is closed`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        for id in ["free", "taken"] { try await world.createTask(id) }
+        try await world.plan("dv-1", [["taken"]])
+        #expect(await code { try await world.deleteTask("taken") } == .failedPrecondition)
+        #expect(await code { try await world.deleteTask("free") } == nil)
+        #expect(await code { try await world.deleteTask("free") } == .notFound)
+        try await world.plan("dv-1", [])
+        #expect(await code { try await world.deleteTask("taken") } == nil)
+        #expect(await code { try await world.task("taken") } == .notFound)
+        #expect(await code { try await world.tracking("shp-1") } == .notFound)
+    }
+}

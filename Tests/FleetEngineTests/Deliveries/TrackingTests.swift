@@ -1,0 +1,176 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import Foundation
+import SwiftProtobuf
+import Testing
+
+@testable import FleetEngine
+
+@Suite struct TrackingTests {
+    /// The token of the recipient whose shipment is shp-1.
+    private static let recipient = "delivery_consumer|trackingid=shp-1"
+
+    /// A vehicle with a stop for each task, the last of which is the shipment's.
+    private static func world(
+        stops: Int, _ change: (inout TaskTrackingViewConfig) -> Void = { _ in }
+    ) async throws -> DeliveryWorld {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1") {
+            $0.lastLocation = .deliveryAt(37.42, -122.07)
+            $0.lastLocation.rawLocation = .at(37.4201, -122.07)
+        }
+        let ids = (1...stops).map { "task-\($0)" }
+        for id in ids {
+            let isOurs = id == ids.last
+            try await world.createTask(id, tracking: isOurs ? "shp-1" : "other") { task in
+                task.taskDuration.seconds = 60
+                if isOurs { change(&task.taskTrackingViewConfig) }
+            }
+        }
+        try await world.plan("dv-1", ids.map { [$0] })
+        return world
+    }
+
+    @Test func `a recipient sees the shipment, and the way to it on the last five stops`() async throws {
+        let near = try await Self.world(stops: 5).tracking("shp-1", token: Self.recipient)
+        #expect(near.name == "providers/acme/taskTrackingInfo/shp-1")
+        #expect(near.trackingID == "shp-1")
+        #expect(near.state == .open)
+        #expect(near.plannedLocation.point == .at(37.43, -122.07))
+        #expect(near.remainingStopCount.value == 5)
+        #expect(near.vehicleLocation.location == .at(37.42, -122.07))
+        #expect(!near.vehicleLocation.hasRawLocation)
+        #expect(near.routePolylinePoints.count == 6)
+        // Five ways of 1446 m at 30 km/h, and four other stops of a minute each.
+        #expect(abs(near.remainingDrivingDistanceMeters.value - 7228) <= 3)
+        let wait = near.estimatedArrivalTime.date.timeIntervalSince(TestClock.start)
+        #expect(abs(wait - (7228 / (30 / 3.6) + 240)) < 2)
+        #expect(near.estimatedTaskCompletionTime.date.timeIntervalSince(near.estimatedArrivalTime.date) == 60)
+
+        let far = try await Self.world(stops: 6).tracking("shp-1", token: Self.recipient)
+        #expect(far.state == .open)
+        #expect(far.plannedLocation.point == .at(37.43, -122.07))
+        #expect(Self.visible(far).isEmpty)
+    }
+
+    private static func visible(_ info: TaskTrackingInfo) -> Set<String> {
+        var visible: Set<String> = []
+        if !info.routePolylinePoints.isEmpty { visible.insert("route") }
+        if info.hasEstimatedArrivalTime { visible.insert("arrival") }
+        if info.hasEstimatedTaskCompletionTime { visible.insert("completion") }
+        if info.hasRemainingDrivingDistanceMeters { visible.insert("distance") }
+        if info.hasRemainingStopCount { visible.insert("stops") }
+        if info.hasVehicleLocation { visible.insert("location") }
+        return visible
+    }
+
+    private typealias Gate = (
+        name: String,
+        path: any WritableKeyPath<TaskTrackingViewConfig, TaskTrackingViewConfig.VisibilityOption> & Sendable
+    )
+
+    private static let gates: [Gate] = [
+        ("route", \.routePolylinePointsVisibility), ("arrival", \.estimatedArrivalTimeVisibility),
+        ("completion", \.estimatedTaskCompletionTimeVisibility), ("distance", \.remainingDrivingDistanceVisibility),
+        ("stops", \.remainingStopCountVisibility), ("location", \.vehicleLocationVisibility),
+    ]
+
+    @Test(arguments: gates.indices)
+    func `each part of the way has a gate of its own`(index: Int) async throws {
+        let gate = Self.gates[index]
+        let all = Set(Self.gates.map(\.name))
+        let hidden = try await Self.world(stops: 1) { $0[keyPath: gate.path].never = true }
+        #expect(Self.visible(try await hidden.tracking("shp-1")) == all.subtracting([gate.name]))
+        let shown = try await Self.world(stops: 6) { $0[keyPath: gate.path].always = true }
+        #expect(Self.visible(try await shown.tracking("shp-1")) == [gate.name])
+    }
+
+    private typealias Option = TaskTrackingViewConfig.VisibilityOption
+
+    /// Two stops ahead: 2892 m and 407 s away.
+    private static let thresholds: [(@Sendable (inout Option) -> Void, Bool)] = [
+        ({ $0.remainingStopCountThreshold = 2 }, true), ({ $0.remainingStopCountThreshold = 1 }, false),
+        ({ $0.remainingDrivingDistanceMetersThreshold = 2900 }, true),
+        ({ $0.remainingDrivingDistanceMetersThreshold = 2880 }, false),
+        ({ $0.durationUntilEstimatedArrivalTimeThreshold.seconds = 410 }, true),
+        ({ $0.durationUntilEstimatedArrivalTimeThreshold.seconds = 400 }, false),
+    ]
+
+    @Test(arguments: thresholds.indices)
+    func `a threshold opens where the figure is at most as large`(index: Int) async throws {
+        let (change, isVisible) = Self.thresholds[index]
+        let world = try await Self.world(stops: 2) { change(&$0.vehicleLocationVisibility) }
+        #expect(try await world.tracking("shp-1").hasVehicleLocation == isVisible)
+    }
+
+    @Test func `without a known place only what does not depend on it is told`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1") { _ in }
+        try await world.createTask("a") {
+            $0.taskTrackingViewConfig.vehicleLocationVisibility.remainingDrivingDistanceMetersThreshold = 1_000_000
+        }
+        try await world.plan("dv-1", [["a"]])
+        #expect(Self.visible(try await world.tracking("shp-1")) == ["stops"])
+        try await world.updateVehicle("dv-1", ["last_location"]) { $0.lastLocation.rawLocation = .at(37.42, -122.07) }
+        #expect(Self.visible(try await world.tracking("shp-1")).count == 6)
+    }
+
+    @Test func `nothing of a way is told before the assignment, nor after the task is closed`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        try await world.createTask("a") { $0.taskTrackingViewConfig.vehicleLocationVisibility.always = true }
+        #expect(Self.visible(try await world.tracking("shp-1")).isEmpty)
+        try await world.plan("dv-1", [["a"]])
+        #expect(Self.visible(try await world.tracking("shp-1")).count == 6)
+        try await world.plan("dv-1", [])
+        let closed = try await world.tracking("shp-1")
+        #expect(closed.state == .closed)
+        #expect(Self.visible(closed).isEmpty)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `of the tasks of a shipment, the one on its way is told, then an open one, then the last done`(
+        kind: StoreKind
+    ) async throws {
+        try await kind.withStore { store in
+            let world = DeliveryWorld(store: store)
+            try await world.createVehicle("dv-1")
+            for id in ["a", "b", "c", "d"] {
+                try await world.createTask(id) { $0.attributes = [.with { $0.key = id }] }
+            }
+            func told() async throws -> String? { try await world.tracking("shp-1").attributes.first?.key }
+            try await world.plan("dv-1", [["b"]])
+            #expect(try await told() == "b")
+            try await world.plan("dv-1", [])
+            try await world.updateTask("d", ["state"]) { $0.state = .closed }
+            try await world.updateTask("c", ["state"]) { $0.state = .closed }
+            #expect(try await told() == "a")
+            try await world.updateTask("a", ["state"]) { $0.state = .closed }
+            try await world.updateTask("c", ["task_outcome"]) { $0.taskOutcome = .failed }
+            #expect(try await told() == "c")
+            world.clock.advance(by: 1)
+            try await world.updateTask("b", ["task_outcome"]) { $0.taskOutcome = .succeeded }
+            #expect(try await told() == "b")
+        }
+    }
+
+    @Test func `the outcome is told with its time, and its place is not`() async throws {
+        let world = try await Self.world(stops: 1)
+        try await world.updateTask("task-1", ["task_outcome", "task_outcome_location"]) {
+            $0.taskOutcome = .succeeded
+            $0.taskOutcomeLocation.point = .at(1, 2)
+        }
+        let info = try await world.tracking("shp-1", token: Self.recipient)
+        #expect(info.taskOutcome == .succeeded)
+        #expect(info.taskOutcomeTime.date == TestClock.start)
+    }
+
+    @Test func `whether a tracking id exists is told to those who hold it only`() async throws {
+        let world = DeliveryWorld()
+        #expect(await code { try await world.tracking("shp-1", token: Self.recipient) } == .notFound)
+        #expect(await code { try await world.tracking("shp-2", token: Self.recipient) } == .permissionDenied)
+    }
+}
