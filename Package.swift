@@ -78,12 +78,14 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
         .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
         .package(url: "https://github.com/grpc/grpc-swift-protobuf", from: "2.4.1"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
     ],
     targets: [
         // App side: no third-party packages.
@@ -168,6 +170,8 @@ let package = Package(
                 server("Logging", "swift-log"),
                 server("NIOCore", "swift-nio"),
                 server("ServiceLifecycle", "swift-service-lifecycle"),
+                server("Subprocess", "swift-subprocess"),
+                server("SystemPackage", "swift-system"),
                 server("UnixSignals", "swift-service-lifecycle"),
             ],
             exclude: ["Routes/README.md"],
@@ -205,6 +209,20 @@ let package = Package(
             name: "FleetConsumerTests",
             dependencies: ["FleetConsumer", "FleetTestSupport", "FleetTokenClient", "FleetTokens"],
             swiftSettings: settings
+        ),
+        // Fetchers as apps have them, which the Swift 6 mode would refuse.
+        .testTarget(
+            name: "DocumentationSampleTests",
+            dependencies: ["FleetConsumer", "FleetDriver", "FleetTestSupport", "FleetTokenClient", "FleetTokens"],
+            swiftSettings: [.swiftLanguageMode(.v5)]
+        ),
+        .testTarget(
+            name: "SampleEngineTests",
+            dependencies: [
+                "FleetConsumer", "FleetDriver", "FleetTokenClient", "FleetTokens", "fleetpass",
+                server("ArgumentParser", "swift-argument-parser"), server("Logging", "swift-log"),
+            ],
+            swiftSettings: [.swiftLanguageMode(.v5)]
         ),
         .testTarget(
             name: "FleetTokenServerTests",

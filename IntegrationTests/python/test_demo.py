@@ -5,6 +5,7 @@
 
 import re
 import time
+from pathlib import Path
 
 import pytest
 import requests
@@ -16,8 +17,23 @@ from service import Service
 def demo(tmp_path_factory):
     service = Service(tmp_path_factory.mktemp("demo"), "--speed", "20", command="demo")
     yield service
+    apps = commands_of_children(service)
     code, _, _ = service.stop()
     assert code == 0
+    assert not [pid for pid in apps if Path(f"/proc/{pid}").exists()], "an app outlived the demo"
+
+
+def commands_of_children(service):
+    """The command lines of the processes that the demo started, by process id."""
+    found = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = entry.joinpath("stat").read_text().rsplit(")", 1)[1].split()[1]
+            if int(parent) == service.process.pid:
+                found[int(entry.name)] = entry.joinpath("cmdline").read_text().split("\0")
+        except OSError:
+            pass  # It ended meanwhile.
+    return found
 
 
 def state(demo):
@@ -47,6 +63,17 @@ def test_vehicles_move_on_real_routes(demo):
         ) and now
 
     wait_for(moved, 60)
+
+
+def test_drivers_and_customers_are_processes_of_their_own(demo):
+    def apps():
+        commands = [command[1:] for command in commands_of_children(demo).values()]
+        drivers = {c[c.index("--vehicle") + 1] for c in commands if c[0] == "drive"}
+        customers = {c[c.index("--trip") + 1] for c in commands if c[0] == "watch"}
+        return (drivers, customers) if len(drivers) >= 2 and customers else None
+
+    drivers, _ = wait_for(apps, 60)
+    assert drivers <= {"vehicle-1", "vehicle-2", "vehicle-3"}
 
 
 def test_drivers_and_customers_use_tokens_of_their_own(demo):

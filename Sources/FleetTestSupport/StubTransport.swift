@@ -16,12 +16,7 @@ public final class StubTransport: HTTPTransport {
         case silence
     }
 
-    private struct State: Sendable {
-        var requests: [HTTPTransportRequest] = []
-        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
-    }
-
-    private let state = Locked(State())
+    private let log = ArrivalLog<HTTPTransportRequest>()
     private let answer: @Sendable (HTTPTransportRequest, Int) async throws -> Answer
 
     /// Answers each request with what a closure says.
@@ -40,20 +35,13 @@ public final class StubTransport: HTTPTransport {
     }
 
     /// The requests so far, in the order in which they came.
-    public var requests: [HTTPTransportRequest] { self.state.withLock(\.requests) }
+    public var requests: [HTTPTransportRequest] { self.log.entries }
 
     /// Waits until so many requests have come.
     ///
     /// - Parameter count: How many, counted from the start.
     public func waitForRequests(_ count: Int) async {
-        await withCheckedContinuation { continuation in
-            let isSatisfied = self.state.withLock { state in
-                guard state.requests.count < count else { return true }
-                state.watchers.append((count, continuation))
-                return false
-            }
-            if isSatisfied { continuation.resume() }
-        }
+        await self.log.waitForEntries(count)
     }
 
     /// Records a request and plays its answer.
@@ -62,14 +50,7 @@ public final class StubTransport: HTTPTransport {
     /// - Returns: The scripted response.
     /// - Throws: The scripted failure, or `CancellationError`.
     public func send(_ request: HTTPTransportRequest) async throws -> HTTPTransportResponse {
-        let (index, watchers) = self.state.withLock { state in
-            state.requests.append(request)
-            let count = state.requests.count
-            let satisfied = state.watchers.filter { $0.count <= count }.map(\.continuation)
-            state.watchers.removeAll { $0.count <= count }
-            return (count - 1, satisfied)
-        }
-        for watcher in watchers { watcher.resume() }
+        let index = self.log.append(request)
         switch try await self.answer(request, index) {
         case .response(let response): return response
         case .failure(let error): throw error

@@ -69,7 +69,7 @@ public enum TestTokens {
         refreshAfter: Duration? = nil, at now: Int64
     ) -> HTTPTransportResponse {
         let format = endpoint.answerFormat(for: subject)
-        var body: [String: JSONValue] = [format.tokenKey: .string(token.compactSerialization)]
+        var body: JSONObject = [format.tokenKey: .string(token.compactSerialization)]
         if let expiry = format.expiry {
             let seconds = life.components.seconds + (expiry.reference == .unixEpoch ? now : 0)
             body[expiry.key] = .integer(expiry.unit == .seconds ? seconds : seconds * 1000)

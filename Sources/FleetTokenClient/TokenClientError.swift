@@ -8,7 +8,7 @@ public struct TokenClientError: Error, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Wrapped: String {
             case invalidConfiguration, insecureURL, unreachable, timedOut, refused, rateLimited, invalidAnswer
-            case wrongToken, expired, excessiveRefresh
+            case wrongToken, expired, excessiveRefresh, lifeUnavailable, storeFailed
         }
         private let wrapped: Wrapped
         private init(_ wrapped: Wrapped) { self.wrapped = wrapped }
@@ -35,6 +35,10 @@ public struct TokenClientError: Error, Sendable, CustomStringConvertible {
         public static let expired = Self(.expired)
         /// The service refused several new tokens within a minute; no further one is fetched until the minute is over.
         public static let excessiveRefresh = Self(.excessiveRefresh)
+        /// No token lives as long as was asked for; the message says how long the last one did, so ask for less.
+        public static let lifeUnavailable = Self(.lifeUnavailable)
+        /// A ``TokenStore`` could not read or write; tokens are fetched as if there were none.
+        public static let storeFailed = Self(.storeFailed)
     }
 
     /// The kind of failure.

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A failure that ends the command with a message on stderr and an exit code of the contract.
-struct CommandFailure: Error {
+struct CommandFailure: Error, CustomStringConvertible {
     /// The exit codes of the contract, beside 0.
     enum Status: Int32 {
         /// The thing asked for failed: a refused token, a failed check.
@@ -18,4 +18,6 @@ struct CommandFailure: Error {
 
     let status: Status
     let message: String
+
+    var description: String { self.message }
 }

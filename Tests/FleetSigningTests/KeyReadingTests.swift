@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test func `keys that are not for RS256 signatures are left out, broken ones are errors`() throws {
-        func set(_ change: (inout [String: JSONValue]) -> Void) throws -> [UInt8] {
+        func set(_ change: (inout JSONObject) -> Void) throws -> [UInt8] {
             let text = JWKS.write([try TestKeys.driver.get().publicKey()])
             var key = try JSONValue(parsing: text).object?["keys"]?.array?.first?.object ?? [:]
             change(&key)

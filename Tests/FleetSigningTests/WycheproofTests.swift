@@ -20,21 +20,21 @@ struct WycheproofTests {
                 let result: String
             }
             let comment: String
-            let `public`: JSONObject?
-            let `private`: JSONObject?
+            let `public`: JWKInFile?
+            let `private`: JWKInFile?
             let tests: [Vector]
         }
         let testGroups: [Group]
     }
 
     /// A JWK as it stands in the file, written back for our own reader.
-    struct JSONObject: Decodable {
-        let members: [String: JSONValue]
+    struct JWKInFile: Decodable {
+        let members: JSONObject
 
         init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()
-            var members: [String: JSONValue] = [:]
-            if let lists = try? container.decode([String: Text].self) { members = lists.mapValues(\.value) }
+            var members: JSONObject = [:]
+            if let lists = try? container.decode([String: Text].self) { members = JSONObject(lists.mapValues(\.value)) }
             self.members = members
         }
 
@@ -65,7 +65,7 @@ struct WycheproofTests {
         373: "valid with a junk character in the payload, which strict base64url refuses",
     ]
 
-    private func accepts(_ jws: String, _ jwk: [String: JSONValue]) -> Bool {
+    private func accepts(_ jws: String, _ jwk: JSONObject) -> Bool {
         let set = JSONValue.object(["keys": .array([.object(jwk)])]).serialized
         guard let keys = try? JWKS.read(set), let token = try? CompactJWS(jws) else { return false }
         return TrustedKeySet(keys).keys(withID: token.keyID ?? "").contains {

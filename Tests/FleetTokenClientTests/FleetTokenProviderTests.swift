@@ -24,6 +24,7 @@ import Testing
     ) throws -> FleetTokenProvider {
         try FleetTokenProvider(
             endpoint: self.endpoint, transport: transport, configuration: configuration, clock: self.clock,
+            deviceClock: DeviceClock(date: { Date(timeIntervalSince1970: Double(TestTokens.issuedAt + 300)) }),
             credentials: credentials)
     }
 
@@ -134,8 +135,9 @@ import Testing
         #expect(transport.requests.count == 1)
         self.clock.advance(by: .seconds(390))
         #expect(try await provider.token(for: self.subject) == first)
-        guard case .servedStale = await events.next(), case .fetched(_, let fingerprint, _) = await events.next() else {
-            Issue.record("the events are not servedStale, then fetched")
+        guard case .servedStale = await events.next(), case .refreshed(_, let fingerprint, _) = await events.next()
+        else {
+            Issue.record("the events are not servedStale, then refreshed")
             return
         }
         let second = try await provider.token(for: self.subject)
@@ -213,11 +215,11 @@ import Testing
         for await event in stream {
             switch event {
             case .fetched: kinds.append("fetched")
-            case .invalidated: kinds.append("invalidated")
-            case .servedStale, .failed: kinds.append("other")
+            case .refused: kinds.append("refused")
+            default: kinds.append("other")
             }
         }
-        #expect(kinds == ["invalidated", "fetched", "invalidated"])
+        #expect(kinds == ["refused", "fetched", "refused"])
     }
 
     @Test(arguments: [

@@ -16,6 +16,7 @@ struct MachineBench {
     private(set) var started: [Machine.FlightID] = []
     private(set) var stopped: [Machine.FlightID] = []
     private(set) var events: [TokenEvent] = []
+    private(set) var saved: [TokenSubject: (token: FleetToken, life: Duration)] = [:]
     private var callers: UInt64 = 0
     private var serial = 0
 
@@ -36,6 +37,13 @@ struct MachineBench {
     mutating func request(_ subject: TokenSubject? = nil) -> UInt64 {
         self.callers += 1
         self.feed(.requested(subject ?? self.subject, .init(self.callers)))
+        return self.callers
+    }
+
+    /// A call that wants the token in hand to live so long.
+    mutating func ensure(_ life: Duration) -> UInt64 {
+        self.callers += 1
+        self.feed(.ensured(self.subject, .init(self.callers), life: life))
         return self.callers
     }
 
@@ -69,12 +77,18 @@ struct MachineBench {
             case .resume(let callers, let outcome):
                 for caller in callers { self.outcomes[caller.number, default: []].append(outcome) }
             case .notify(let event): self.events.append(event)
+            case .save(let subject, let token, let life): self.saved[subject] = (token, life)
+            case .discard(let subject): self.saved[subject] = nil
             }
         }
     }
 
     func token(of caller: UInt64) -> FleetToken? {
-        if case .token(let token) = self.outcomes[caller]?.first { token } else { nil }
+        if case .token(let token, _) = self.outcomes[caller]?.first { token } else { nil }
+    }
+
+    func life(of caller: UInt64) -> Duration? {
+        if case .token(_, let life) = self.outcomes[caller]?.first { life } else { nil }
     }
 
     func error(of caller: UInt64) -> TokenClientError? {

@@ -10,12 +10,16 @@ import Testing
 /// Tries every order of events up to a depth: no order may lead into a state that a good answer does not lead out of.
 @Suite struct TokenCacheOrderTests {
     private enum Step: String, CaseIterable {
-        case request, cancel, succeed, succeedShortly, fail, timeOut, refuse, passMinute, passHour
+        case request, ensure, cancel, restore, succeed, succeedShortly, fail, timeOut, refuse, passMinute, passHour
     }
 
     private static func take(_ step: Step, on bench: inout MachineBench, lastCaller: inout UInt64) {
         switch step {
         case .request: lastCaller = bench.request()
+        case .ensure: lastCaller = bench.ensure(.seconds(2000))
+        case .restore:
+            guard let flight = bench.flight else { return }
+            bench.feed(.restored(flight, TokenGrant(token: bench.newToken(), life: .seconds(1000))))
         case .cancel: bench.feed(.cancelled(bench.subject, .init(lastCaller)))
         case .succeed: bench.land()
         case .succeedShortly: bench.land(.seconds(90))
@@ -53,6 +57,6 @@ import Testing
             let answeredTwice = bench.outcomes.values.contains { $0.count != 1 }
             if answeredTwice { Issue.record("a caller was answered twice after \(path.map(\.rawValue))") }
         }
-        #expect(visited > 60_000)
+        #expect(visited > 170_000)
     }
 }

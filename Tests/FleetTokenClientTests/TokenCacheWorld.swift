@@ -33,6 +33,7 @@ struct TokenCacheWorld {
     private(set) var violations: [String] = []
     private(set) var handedOut = 0
     private(set) var failures = 0
+    private(set) var ensured = 0
     private(set) var fetches = 0
 
     private var world: SeededWorld<Event>
@@ -47,6 +48,8 @@ struct TokenCacheWorld {
     private var stormUntil = Duration.zero
     private var callers: UInt64 = 0
     private var pending: [TokenCacheMachine.CallerID: Duration] = [:]
+    /// The life that a caller wants, if it wants one.
+    private var wanted: [TokenCacheMachine.CallerID: Duration] = [:]
     private var open: [TokenSubject: TokenCacheMachine.FlightID] = [:]
     private var minted: [FleetToken: Minted] = [:]
     private var refused: Set<FleetToken> = []
@@ -139,8 +142,14 @@ extension TokenCacheWorld {
             self.world.random.chance(0.1)
             ? self.subjects.randomElement(using: &self.world.random) ?? self.subject : self.subject
         self.pending[caller] = self.world.now
+        if self.world.random.chance(0.05) {
+            let life = self.world.random.duration(in: .zero ... .seconds(3700))
+            self.wanted[caller] = life
+            self.feed(.ensured(subject, caller, life: life))
+            return
+        }
         if let token = self.machine.freshToken(for: subject, at: self.now) {
-            self.end([caller], .token(token), of: subject)
+            self.end([caller], .token(token, life: .zero), of: subject)
             return
         }
         if self.world.random.chance(0.1) {
@@ -206,8 +215,9 @@ extension TokenCacheWorld {
     private mutating func feed(_ event: TokenCacheMachine.Event) {
         let subject: TokenSubject
         switch event {
-        case .requested(let own, _), .cancelled(let own, _), .invalidated(let own, _): subject = own
-        case .fetched(let flight, _), .failed(let flight, _), .deadlinePassed(let flight):
+        case .requested(let own, _), .ensured(let own, _, _), .cancelled(let own, _), .invalidated(let own, _):
+            subject = own
+        case .restored(let flight, _), .fetched(let flight, _), .failed(let flight, _), .deadlinePassed(let flight):
             subject = flight.subject
             if self.open[subject] == flight { self.open[subject] = nil }
         }
@@ -221,6 +231,7 @@ extension TokenCacheWorld {
             case .stopFetch(let flight): if self.open[flight.subject] == flight { self.open[flight.subject] = nil }
             case .resume(let callers, let outcome): self.end(callers, outcome, of: subject)
             case .notify(let event): self.observe(event)
+            case .save, .discard: break
             }
         }
         if self.machine.count > (self.evicts ? 2 : self.subjects.count) { self.violate("the cache outgrew its bound") }
@@ -228,11 +239,11 @@ extension TokenCacheWorld {
 
     private mutating func observe(_ event: TokenEvent) {
         switch event {
-        case .fetched(let subject, let fingerprint, let life):
+        case .fetched(let subject, let fingerprint, let life), .refreshed(let subject, let fingerprint, let life):
             self.known[subject] = (fingerprint, self.world.now + life)
             self.isTroubled[subject] = life < .seconds(360)
         case .failed(let subject, _): self.isTroubled[subject] = true
-        case .servedStale, .invalidated: break
+        case .restored, .servedStale, .refused, .clockError, .storeFailed: break
         }
     }
 
@@ -245,9 +256,12 @@ extension TokenCacheWorld {
                 continue
             }
             if self.world.now > max(since, self.goodSince) + .seconds(8) { self.violate("a caller waited too long") }
+            let wanted = self.wanted.removeValue(forKey: caller)
             switch outcome {
-            case .token(let token): self.check(token, for: subject)
-            case .failure(let error): self.check(error, of: subject, since: since)
+            case .token(let token, let life):
+                if wanted == nil { self.check(token, for: subject) } else { self.ensured += 1 }
+                if let wanted, life < wanted { self.violate("a life of \(life) was given for \(wanted)") }
+            case .failure(let error): if wanted == nil { self.check(error, of: subject, since: since) }
             case .cancelled: break
             }
         }

@@ -25,7 +25,7 @@ import Testing
     @Test(arguments: 0..<UInt64(10)) func `every promise holds in seeded worlds`(batch: UInt64) throws {
         let endpoints = try Self.endpoints()
         let subjects = try Self.subjects()
-        var (handedOut, failures, fetches) = (0, 0, 0)
+        var (handedOut, failures, fetches, ensured) = (0, 0, 0, 0)
         for index in 0..<Self.worldsPerBatch {
             let seed = batch * Self.worldsPerBatch + index
             var world = TokenCacheWorld(seed: seed, endpoint: endpoints[Int(seed % 2)], subjects: subjects)
@@ -34,9 +34,11 @@ import Testing
             handedOut += world.handedOut
             failures += world.failures
             fetches += world.fetches
+            ensured += world.ensured
         }
         // A world in which little happens proves little.
         #expect(handedOut > 20_000 && failures > 500 && fetches > 2000, "\(handedOut) \(failures) \(fetches)")
+        #expect(ensured > 1000, "\(ensured)")
     }
 
     @Test func `equal seeds give equal worlds`() throws {

@@ -43,7 +43,7 @@ import Testing
     private func get(
         _ path: String, headers: HTTPFields = [:], from authenticator: any CallerAuthenticator = OpenAuthenticator(),
         policy: any TokenPolicy = RolePolicy()
-    ) async throws -> (status: Int, headers: HTTPFields, body: [String: JSONValue]) {
+    ) async throws -> (status: Int, headers: HTTPFields, body: JSONObject) {
         try await self.application(authenticator, policy).test(.router) { client in
             let response = try await client.execute(uri: path, method: .get, headers: headers)
             let body = try JSONValue(parsing: Array(response.body.readableBytesView)).object ?? [:]

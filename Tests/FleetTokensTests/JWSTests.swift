@@ -22,6 +22,22 @@ import Testing
         #expect(error?.code == .invalidJSON)
     }
 
+    @Test(arguments: [1, 2, 15, 16, 17, 18, 40], [0, 0.5, 1])
+    func `a key that stands twice is found in objects of any length`(count: Int, place: Double) throws {
+        let keys = (0..<count).map { "k\($0)" }
+        func text(_ keys: [String]) -> String { "{" + keys.map { "\"\($0)\":0" }.joined(separator: ",") + "}" }
+        #expect(try JSONValue(parsing: text(keys).utf8).object?.count == count)
+        let repeated = keys + [keys[Int(Double(count - 1) * place)]]
+        #expect(throws: TokenError.self) { try JSONValue(parsing: text(repeated).utf8) }
+    }
+
+    @Test func `objects are equal whatever the order of their members`() throws {
+        let value = try JSONValue(parsing: #"{"a":1,"b":{"c":2,"d":3}}"#.utf8)
+        #expect(try value == JSONValue(parsing: #"{"b":{"d":3,"c":2},"a":1}"#.utf8))
+        #expect(try value != JSONValue(parsing: #"{"b":{"d":3},"a":1}"#.utf8))
+        #expect(Set([value, try JSONValue(parsing: #"{"b":{"d":3,"c":2},"a":1}"#.utf8)]).count == 1)
+    }
+
     @Test func `bytes that are not UTF-8 are an error`() {
         let overlongSlash: [UInt8] = [0x5B, 0x22, 0xC0, 0xAF, 0x22, 0x5D]
         #expect(throws: TokenError.self) { try JSONValue(parsing: overlongSlash) }

@@ -30,9 +30,9 @@ struct FakeKeys: TokenKeys {
 
     static func token(
         header: String = #"{"alg":"RS256","kid":"k1","typ":"JWT"}"#, signedBy byte: UInt8 = 1,
-        _ change: (inout [String: JSONValue]) -> Void = { _ in }
+        _ change: (inout JSONObject) -> Void = { _ in }
     ) -> String {
-        var payload: [String: JSONValue] = [
+        var payload: JSONObject = [
             "iss": .string(driver.email), "sub": .string(driver.email), "aud": .string(TokenClaims.audience),
             "iat": .integer(1_767_225_300), "exp": .integer(1_767_228_900),
             "authorization": .object(["vehicleid": .string("veh-3")]),
@@ -62,7 +62,7 @@ struct FakeKeys: TokenKeys {
         #expect(examined.claims.authorization?.vehicle == VehicleID("veh-3").map { .only($0) })
     }
 
-    static let changes: [(String, TokenRefusal.Reason, @Sendable (inout [String: JSONValue]) -> Void)] = [
+    static let changes: [(String, TokenRefusal.Reason, @Sendable (inout JSONObject) -> Void)] = [
         ("no iss", .tokenMalformed, { $0["iss"] = nil }),
         ("iss not text", .tokenMalformed, { $0["iss"] = .integer(1) }),
         ("other sub", .issuerMismatch, { $0["sub"] = .string("other@acme") }),

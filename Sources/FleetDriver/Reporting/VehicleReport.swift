@@ -22,7 +22,7 @@ struct VehicleReport: Sendable {
     /// The report as a request.
     func request(provider: ProviderID, vehicle: VehicleID, sensor: LocationSensor) -> EngineRequest {
         var mask = ["vehicle_state"]
-        var body: [String: JSONValue] = ["vehicleState": .string(self.state.rawValue)]
+        var body: JSONObject = ["vehicleState": .string(self.state.rawValue)]
         if let last {
             mask.append("last_location")
             body["lastLocation"] = last.json(sensor)
@@ -43,7 +43,7 @@ struct VehicleReport: Sendable {
 extension LocationFix {
     /// The engine's `VehicleLocation` message.
     fileprivate func json(_ sensor: LocationSensor) -> JSONValue {
-        var object: [String: JSONValue] = [
+        var object: JSONObject = [
             "location": .object(["latitude": .double(self.latitude), "longitude": .double(self.longitude)]),
             "locationSensor": .string(sensor.rawValue),
             "updateTime": .string(RFC3339.text(self.time)),

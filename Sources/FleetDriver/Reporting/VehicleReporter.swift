@@ -27,7 +27,7 @@ public actor VehicleReporter {
     /// What became of each report, for one reader; a slow one misses the oldest events.
     public nonisolated let updates: AsyncStream<VehicleUpdateEvent>
 
-    private let configuration: VehicleReporterConfiguration
+    private var configuration: VehicleReporterConfiguration
     private let call: AuthorizedCall
     private let time: MonotonicTime
     private let events: AsyncStream<VehicleUpdateEvent>.Continuation
@@ -109,6 +109,14 @@ public actor VehicleReporter {
     public func setState(_ state: VehicleState) async throws(DriverError) {
         try self.plan.set(state)
         await self.reportNow()
+    }
+
+    /// The time between two reports, always within ``VehicleReporterConfiguration/reportingIntervals``.
+    public var reportingInterval: Duration { self.configuration.reportingInterval }
+
+    /// Changes the time between two reports, from the next report on.
+    public func setReportingInterval(_ interval: Duration) {
+        self.configuration.reportingInterval = interval
     }
 
     // MARK: - Locations

@@ -7,7 +7,7 @@ import FleetTokens
 /// The query of a request, bound to the fields of its message.
 struct HTTPQuery {
     /// The fields as a JSON object.
-    private(set) var fields: [String: JSONValue] = [:]
+    private(set) var fields: JSONObject = [:]
     /// Whether the answer is to hold the numbers of enumerations rather than their names.
     private(set) var wantsEnumNumbers = false
 
@@ -33,7 +33,7 @@ struct HTTPQuery {
     }
 
     private static func bind(
-        _ path: ArraySlice<String>, named name: String, to value: String, in fields: inout [String: JSONValue],
+        _ path: ArraySlice<String>, named name: String, to value: String, in fields: inout JSONObject,
         allowed: [String: QueryField]
     ) throws(EngineError) {
         guard let head = path.first, let field = allowed[head] else { throw self.unknown(name) }
@@ -47,8 +47,11 @@ struct HTTPQuery {
         let scalar = try self.scalar(value, of: field.kind, named: name)
         if field.isRepeated {
             fields[head] = .array((fields[head]?.array ?? []) + [scalar])
-        } else if fields.updateValue(scalar, forKey: head) != nil {
-            throw .invalidArgument("The query parameter \(name) is given more than once.", field: name)
+        } else {
+            guard fields[head] == nil else {
+                throw .invalidArgument("The query parameter \(name) is given more than once.", field: name)
+            }
+            fields[head] = scalar
         }
     }
 

@@ -23,11 +23,11 @@ enum RESTAnswer {
     /// - Returns: The response.
     static func error(_ error: EngineError, status: HTTPResponse.Status? = nil) -> Response {
         let status = status ?? HTTPResponse.Status(code: error.code.status.http)
-        let info: [String: JSONValue] = [
+        let info: JSONObject = [
             "@type": .string("type.googleapis.com/google.rpc.ErrorInfo"),
             "reason": .string(error.reason),
             "domain": .string(EngineError.domain),
-            "metadata": .object(error.metadata.mapValues(JSONValue.string)),
+            "metadata": .object(JSONObject(error.metadata.mapValues(JSONValue.string))),
         ]
         let envelope = JSONValue.object([
             "error": .object([

@@ -38,7 +38,7 @@ public enum JWKS {
     }
 
     private static func key(
-        _ members: [String: JSONValue], account: TrustedAccount?
+        _ members: JSONObject, account: TrustedAccount?
     ) throws(SigningError) -> RSAPublicKey? {
         guard members["kty"]?.string == "RSA", members["use"].map({ $0.string == "sig" }) ?? true,
             members["alg"].map({ $0.string == "RS256" }) ?? true,

@@ -52,7 +52,7 @@ public struct ServiceAccountKey: Sendable {
     /// - Parameter json: The file's bytes.
     /// - Throws: ``SigningError`` with ``SigningError/Code/invalidKey``, naming the field that is wrong.
     public init(json: some Collection<UInt8>) throws(SigningError) {
-        let object: [String: JSONValue]
+        let object: JSONObject
         do throws(TokenError) {
             object = try JSONValue(parsing: json).object ?? [:]
         } catch {
@@ -98,7 +98,7 @@ public struct ServiceAccountKey: Sendable {
 
     /// The key file in Google's JSON format, which holds the private key: write it with mode 0600 only.
     public var keyFile: Data {
-        let object: [String: JSONValue] = [
+        let object: JSONObject = [
             "type": .string("service_account"),
             "project_id": .string(self.projectID ?? ""),
             "private_key_id": .string(self.keyID),

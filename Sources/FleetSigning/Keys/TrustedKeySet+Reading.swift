@@ -25,7 +25,7 @@ extension TrustedKeySet {
         if text.hasPrefix("-----BEGIN") {
             return [try RSAPublicKey(pem: text, id: name)]
         }
-        let object: [String: JSONValue]
+        let object: JSONObject
         do throws(TokenError) {
             object = try JSONValue(parsing: bytes).object ?? [:]
         } catch {

@@ -36,7 +36,7 @@ public struct TokenMinter: Sendable {
         self.signer = signer
         self.window = window
         self.checksBeforeRelease = checksBeforeRelease
-        var header: [String: JSONValue] = ["alg": .string("RS256"), "typ": .string("JWT")]
+        var header: JSONObject = ["alg": .string("RS256"), "typ": .string("JWT")]
         if let keyID = signer.keyID { header["kid"] = .string(keyID) }
         self.header = Base64URL.encode(JSONValue.object(header).serialized)
     }

@@ -65,7 +65,7 @@ public final class TokenVerifier: Sendable {
         let key = VerificationCache.Key(Self.digest(of: token))
         if let known = self.state.withLock({ $0.verified.token(for: key) }) {
             do throws(TokenRefusal) {
-                try self.examiner.checkTimes(of: known.claims, now: now)
+                try self.examiner.checkTimes(of: known, now: now)
                 return known
             } catch {
                 self.state.withLock { $0.verified.remove(key) }

@@ -28,8 +28,12 @@ extension TokenCacheMachine {
     package enum Event: Sendable {
         /// A caller wants a token.
         case requested(TokenSubject, CallerID)
+        /// A caller wants the token in hand to live so long.
+        case ensured(TokenSubject, CallerID, life: Duration)
         /// A caller no longer wants one.
         case cancelled(TokenSubject, CallerID)
+        /// A fetch found a token from an earlier run before it asked the server; its life counts from the fetch's start.
+        case restored(FlightID, TokenGrant)
         /// A fetch brought a token.
         case fetched(FlightID, TokenGrant)
         /// A fetch brought none.
@@ -42,7 +46,8 @@ extension TokenCacheMachine {
 
     /// How a call ends.
     package enum Outcome: Sendable {
-        case token(FleetToken)
+        /// There is a token, which lives so much longer.
+        case token(FleetToken, life: Duration)
         case failure(TokenClientError)
         case cancelled
     }
@@ -55,6 +60,10 @@ extension TokenCacheMachine {
         case stopFetch(FlightID)
         /// End these calls.
         case resume(Set<CallerID>, Outcome)
+        /// Keep a subject's token, which lives so much longer, for the next run.
+        case save(TokenSubject, FleetToken, life: Duration)
+        /// Keep none of the subject's.
+        case discard(TokenSubject)
         /// Tell who listens.
         case notify(TokenEvent)
     }

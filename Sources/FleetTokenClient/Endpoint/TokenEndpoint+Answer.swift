@@ -51,7 +51,7 @@ extension TokenEndpoint {
         return TokenGrant(token: FleetToken(text), life: life.duration, refreshAfter: refreshAfter)
     }
 
-    private static func object(in body: Data) throws(TokenClientError) -> [String: JSONValue] {
+    private static func object(in body: Data) throws(TokenClientError) -> JSONObject {
         guard body.count <= Self.maximumAnswerBytes else {
             throw Self.invalid("The token server's answer has \(body.count) bytes; at most 64 KiB are read.")
         }

@@ -15,48 +15,28 @@ public import FleetTokens
 /// }
 /// let token = try await tokens.token(for: .driver(vehicle))
 /// ```
+///
+/// ## Suspend and resume
+///
+/// While the system suspends the app nothing runs, and nothing needs to be told to the provider: the clock counts the
+/// sleep. At the first call afterwards
+/// - a token that ended meanwhile is not handed out, and one whose last five minutes have begun is replaced first;
+/// - a fetch that was under way beyond its time limit is given up, and begun again for those who still wait;
+/// - an answer that comes late is used for what is left of its token, counted from the start of its request.
+///
+/// An app that wants the token ready before the first report calls ``ensure(valid:for:)`` when it goes to the background
+/// and when it comes back.
 public final class FleetTokenProvider: TokenProvider {
     /// What the app sends along to say who its user is, as header fields; asked for before each fetch.
     public typealias Credentials = @Sendable () async throws -> [(name: String, value: String)]
+    /// What the app sends along to prove that it is itself, as header fields; asked for after the credentials.
+    public typealias Proof = @Sendable (TokenRequestChallenge) async throws -> [(name: String, value: String)]
 
-    private struct State: Sendable {
-        var machine: TokenCacheMachine
-        var callers: [TokenCacheMachine.CallerID: CheckedContinuation<FleetToken, any Error>] = [:]
-        var tasks: [TokenCacheMachine.FlightID: [Task<Void, Never>]] = [:]
-        var listeners: [UInt64: AsyncStream<TokenEvent>.Continuation] = [:]
-        var lastNumber: UInt64 = 0
-
-        mutating func nextNumber() -> UInt64 {
-            self.lastNumber += 1
-            return self.lastNumber
-        }
-    }
-
-    /// What is left to do once the lock is free, because it calls out.
-    private struct Effects: Sendable {
-        var ended: [(CheckedContinuation<FleetToken, any Error>, TokenCacheMachine.Outcome)] = []
-        var stopped: [Task<Void, Never>] = []
-        var notices: [TokenEvent] = []
-        var listeners: [AsyncStream<TokenEvent>.Continuation] = []
-
-        func perform() {
-            for (continuation, outcome) in self.ended {
-                switch outcome {
-                case .token(let token): continuation.resume(returning: token)
-                case .failure(let error): continuation.resume(throwing: error)
-                case .cancelled: continuation.resume(throwing: CancellationError())
-                }
-            }
-            for task in self.stopped { task.cancel() }
-            for listener in self.listeners {
-                for notice in self.notices { listener.yield(notice) }
-            }
-        }
-    }
-
-    private let state: Locked<State>
-    private let time: MonotonicTime
-    private let fetcher: TokenFetcher
+    let state: Locked<State>
+    let time: MonotonicTime
+    let fetcher: TokenFetcher
+    let archive: TokenArchive?
+    let broadcast = TokenEventBroadcast()
 
     /// Makes a provider with nothing cached; nothing is fetched yet.
     ///
@@ -64,28 +44,46 @@ public final class FleetTokenProvider: TokenProvider {
     ///   - endpoint: Where tokens come from.
     ///   - transport: What sends the requests; by default, a `URLSession` without cache, cookies and redirects.
     ///   - configuration: How tokens are kept and refreshed.
-    ///   - clock: What expiry is counted on; it must count sleep and never go back.
+    ///   - clock: What expiry is counted on; it must count sleep, as `SuspendingClock` does not, and never go back.
+    ///   - store: Where tokens outlive the process, if anywhere; they are kept in memory only by default.
+    ///   - deviceClock: The phone's date, which is compared with the server's and never decides about expiry in memory.
     ///   - credentials: The app's own session as header fields, asked for before each fetch.
+    ///   - proof: A proof of the app's integrity as header fields, such as an App Attest assertion; see
+    ///     ``TokenRequestChallenge``.
     /// - Throws: ``TokenClientError`` with `invalidConfiguration`.
     public init<C: Clock>(
         endpoint: TokenEndpoint,
         transport: any HTTPTransport = URLSessionTransport(maximumBodyBytes: TokenEndpoint.maximumAnswerBytes),
         configuration: TokenCacheConfiguration = TokenCacheConfiguration(),
         clock: C = ContinuousClock(),
-        credentials: @escaping Credentials = { [] }
+        store: (any TokenStore)? = nil,
+        deviceClock: DeviceClock = DeviceClock(),
+        credentials: @escaping Credentials = { [] },
+        proof: Proof? = nil
     ) throws(TokenClientError) where C.Duration == Duration {
         try configuration.validate()
+        guard !(clock is SuspendingClock) else {
+            throw TokenClientError(
+                code: .invalidConfiguration,
+                message: "SuspendingClock stands still while the device sleeps, so ended tokens would be handed out; "
+                    + "use ContinuousClock."
+            )
+        }
         // Seeded by the system, so that phones do not refresh in step.
         var generator = SystemRandomNumberGenerator()
         let machine = TokenCacheMachine(configuration: configuration, seed: generator.next())
         self.state = Locked(State(machine: machine))
         self.time = MonotonicTime(clock)
         self.fetcher = TokenFetcher(
-            endpoint: endpoint, transport: transport, credentials: credentials, timeout: configuration.fetchTimeout)
+            endpoint: endpoint, transport: transport, credentials: credentials, proof: proof,
+            timeout: configuration.fetchTimeout, time: self.time, deviceClock: deviceClock)
+        self.archive = store.map { [broadcast] in
+            TokenArchive(store: $0, deviceClock: deviceClock, broadcast: broadcast)
+        }
     }
 
     deinit {
-        self.state.withLock { Array($0.listeners.values) }.forEach { $0.finish() }
+        self.broadcast.finish()
     }
 
     /// A token for the subject, with at least the configured minimum life while the server answers.
@@ -96,9 +94,38 @@ public final class FleetTokenProvider: TokenProvider {
     /// - Returns: The token, from the cache or newly fetched.
     /// - Throws: ``TokenClientError``, or `CancellationError` when the calling task was cancelled.
     public func token(for subject: TokenSubject) async throws -> FleetToken {
-        let fresh = self.state.withLock { $0.machine.freshToken(for: subject, at: self.time.now) }
+        let fresh = self.state.withLock { state in
+            let token = state.machine.freshToken(for: subject, at: self.time.now)
+            if token != nil { state.metrics.hits += 1 }
+            return token
+        }
         if let fresh { return fresh }
-        return try await self.decidedToken(for: subject)
+        return try await self.call(for: subject, measured: true) { .requested(subject, $0) }.token
+    }
+
+    /// Makes sure that the token in hand lives so long, before a tunnel or a time in the background.
+    ///
+    /// Nothing is fetched when it does; otherwise a new one is fetched now, or the fetch under way is awaited. Other
+    /// callers are not disturbed: they get the token in hand meanwhile, and nothing that goes wrong here takes it away. A
+    /// pause after a failure, or one that the server asked for, holds here too.
+    ///
+    /// In its last minutes (``TokenCacheConfiguration/minimumLife``) callers try to have a token replaced before they get
+    /// it. For answers at once during the whole gap, add those minutes: 45 for a gap of 40.
+    ///
+    /// ```swift
+    /// try await tokens.ensure(valid: .seconds(45 * 60), for: .driver(vehicle))
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - life: How long the token must live from now. The engine takes no token that ends more than an hour ahead, and
+    ///     servers mint somewhat shorter ones.
+    ///   - subject: Whose token it is.
+    /// - Returns: How long the token in hand lives from now, which is no less than asked for.
+    /// - Throws: ``TokenClientError``, with `lifeUnavailable` when tokens do not live that long; or `CancellationError`
+    ///   when the calling task was cancelled.
+    @discardableResult
+    public func ensure(valid life: Duration, for subject: TokenSubject) async throws -> Duration {
+        try await self.call(for: subject, measured: false) { .ensured(subject, $0, life: life) }.life
     }
 
     /// Says that the service refused a token; it is dropped if it is still the current one.
@@ -115,81 +142,12 @@ public final class FleetTokenProvider: TokenProvider {
     /// - Parameter newest: How many events wait for a slow reader; older ones are dropped.
     /// - Returns: A stream of its own, which ends with the provider.
     public func events(bufferingNewest newest: Int = 64) -> AsyncStream<TokenEvent> {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: TokenEvent.self, bufferingPolicy: .bufferingNewest(max(newest, 1)))
-        let number = self.state.withLock { state in
-            let number = state.nextNumber()
-            state.listeners[number] = continuation
-            return number
-        }
-        continuation.onTermination = { [weak self] _ in
-            _ = self?.state.withLock { $0.listeners.removeValue(forKey: number) }
-        }
-        return stream
-    }
-}
-
-// MARK: - The machine's surroundings
-
-extension FleetTokenProvider {
-    private func decidedToken(for subject: TokenSubject) async throws -> FleetToken {
-        let caller = self.state.withLock { TokenCacheMachine.CallerID($0.nextNumber()) }
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                self.state.withLock { $0.callers[caller] = continuation }
-                self.apply(.requested(subject, caller))
-                // A cancellation that came before the request found nobody to cancel.
-                if Task.isCancelled { self.apply(.cancelled(subject, caller)) }
-            }
-        } onCancel: {
-            self.apply(.cancelled(subject, caller))
-        }
+        self.broadcast.stream(bufferingNewest: newest)
     }
 
-    private func apply(_ event: TokenCacheMachine.Event) {
-        let effects = self.state.withLock { state in
-            var effects = Effects()
-            switch event {
-            case .fetched(let flight, _), .failed(let flight, _):
-                effects.stopped += state.tasks.removeValue(forKey: flight) ?? []
-            default: break
-            }
-            for action in state.machine.handle(event, at: self.time.now) {
-                self.perform(action, on: &state, into: &effects)
-            }
-            effects.listeners = effects.notices.isEmpty ? [] : Array(state.listeners.values)
-            return effects
-        }
-        effects.perform()
-    }
+    /// What was done so far.
+    public var metrics: TokenMetrics { self.state.withLock(\.metrics) }
 
-    private func perform(_ action: TokenCacheMachine.Action, on state: inout State, into effects: inout Effects) {
-        switch action {
-        case .startFetch(let flight, let deadline): state.tasks[flight] = self.start(flight, deadline: deadline)
-        case .stopFetch(let flight): effects.stopped += state.tasks.removeValue(forKey: flight) ?? []
-        case .resume(let callers, let outcome):
-            for caller in callers {
-                guard let continuation = state.callers.removeValue(forKey: caller) else { continue }
-                effects.ended.append((continuation, outcome))
-            }
-        case .notify(let event): effects.notices.append(event)
-        }
-    }
-
-    // Unstructured on purpose: no caller's cancellation may reach the fetch. The wake-up ends what a transport that
-    // ignores its timeout would leave hanging.
-    private func start(_ flight: TokenCacheMachine.FlightID, deadline: MonotonicInstant) -> [Task<Void, Never>] {
-        let fetch = Task {
-            do throws(TokenClientError) {
-                self.apply(.fetched(flight, try await self.fetcher.grant(for: flight.subject)))
-            } catch {
-                self.apply(.failed(flight, error))
-            }
-        }
-        let wakeUp = Task {
-            guard (try? await self.time.sleep(until: deadline)) != nil else { return }
-            self.apply(.deadlinePassed(flight))
-        }
-        return [fetch, wakeUp]
-    }
+    /// How far the phone's date is off, as the last answer of the token server showed it; `nil` before the first.
+    public var deviceClockError: DeviceClockError? { self.state.withLock(\.clockWatch.latest) }
 }

@@ -3,15 +3,41 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTokens
+import Foundation
 
 /// One request to the token server and the reading of its answer.
 struct TokenFetcher: Sendable {
+    /// What came of a fetch.
+    struct Outcome: Sendable {
+        let grant: Result<TokenGrant, TokenClientError>
+        /// What the answer told about the phone's clock, also when it brought no token.
+        let clockError: DeviceClockError?
+    }
+
     let endpoint: TokenEndpoint
     let transport: any HTTPTransport
     let credentials: FleetTokenProvider.Credentials
+    let proof: FleetTokenProvider.Proof?
     let timeout: Duration
+    let time: MonotonicTime
+    let deviceClock: DeviceClock
 
-    func grant(for subject: TokenSubject) async throws(TokenClientError) -> TokenGrant {
+    func fetch(_ subject: TokenSubject) async -> Outcome {
+        var clockError: DeviceClockError?
+        do throws(TokenClientError) {
+            let request = try await self.request(for: subject)
+            let start = self.time.now
+            let response = try await self.send(request)
+            clockError = DeviceClockError(
+                comparing: response, receivedAt: self.deviceClock.date, roundTrip: start.duration(to: self.time.now))
+            return Outcome(
+                grant: .success(try self.endpoint.grant(from: response, for: subject)), clockError: clockError)
+        } catch {
+            return Outcome(grant: .failure(error), clockError: clockError)
+        }
+    }
+
+    private func request(for subject: TokenSubject) async throws(TokenClientError) -> HTTPTransportRequest {
         var request = HTTPTransportRequest(url: try self.endpoint.url(for: subject), timeout: self.timeout)
         request.headers = [("Accept", "application/json"), ("Cache-Control", "no-store")]
         do {
@@ -25,15 +51,30 @@ struct TokenFetcher: Sendable {
                 cause: error
             )
         }
-        let response: HTTPTransportResponse
+        guard let proof else { return request }
+        let challenge = TokenRequestChallenge(method: request.method, url: request.url)
+        request.headers.append((TokenRequestChallenge.nonceHeader, challenge.nonce))
         do {
-            response = try await self.transport.send(request)
+            request.headers += try await proof(challenge)
+        } catch {
+            throw TokenClientError(
+                code: .refused,
+                message: "The app's proof closure (App Attest, DeviceCheck or the like) failed, so the token server "
+                    + "was not asked; see its error for the cause.",
+                cause: error
+            )
+        }
+        return request
+    }
+
+    private func send(_ request: HTTPTransportRequest) async throws(TokenClientError) -> HTTPTransportResponse {
+        do {
+            return try await self.transport.send(request)
         } catch let error as TokenClientError {
             throw error
         } catch {
             throw TokenClientError(
                 code: .unreachable, message: "The token server could not be reached.", cause: error)
         }
-        return try self.endpoint.grant(from: response, for: subject)
     }
 }

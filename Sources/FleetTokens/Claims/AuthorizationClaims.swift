@@ -81,7 +81,7 @@ public struct AuthorizationClaims: Hashable, Sendable {
 extension AuthorizationClaims {
     /// The `authorization` object.
     package var json: JSONValue {
-        var object: [String: JSONValue] = self.additional.mapValues { .string($0) }
+        var object = JSONObject(self.additional.mapValues { .string($0) })
         func put<Kind>(_ scope: Scope<FleetID<Kind>>?, _ key: Key) {
             switch scope {
             case .only(let id): object[key.rawValue] = .string(id.value)
@@ -107,7 +107,7 @@ extension AuthorizationClaims {
     /// Unknown claims with a string value are kept in ``additional``; others are ignored, as nothing depends on them.
     ///
     /// - Throws: ``TokenError`` with ``TokenError/Code/invalidClaims`` or ``TokenError/Code/invalidIdentifier``.
-    package init(json object: [String: JSONValue]) throws(TokenError) {
+    package init(json object: JSONObject) throws(TokenError) {
         func wrongType(_ key: String, _ wanted: String) -> TokenError {
             TokenError(code: .invalidClaims, message: "The claim \(key) is not \(wanted).")
         }

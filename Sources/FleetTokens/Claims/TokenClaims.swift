@@ -37,7 +37,7 @@ public struct TokenClaims: Hashable, Sendable {
 
     /// The payload as JSON with sorted keys and integer times, the same bytes for the same claims.
     package var payload: [UInt8] {
-        var object: [String: JSONValue] = [
+        var object: JSONObject = [
             "iss": .string(self.issuer),
             "sub": .string(self.subject),
             "aud": .string(self.audience),

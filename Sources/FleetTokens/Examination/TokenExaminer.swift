@@ -79,7 +79,8 @@ public struct TokenExaminer: Hashable, Sendable {
                 fix: "Set aud to \(TokenClaims.audience), with the final slash, as one string."
             )
         )
-        try self.checkTimes(of: claims, now: now, recording: &recorder)
+        try self.checkTimes(
+            issuedAt: claims.issuedAt, expiresAt: claims.expiresAt, now: now, recording: &recorder)
         let account = key.map { $0.account ?? TrustedAccount(email: claims.issuer) }
         return Examination(claims: claims, key: key, account: account)
     }
@@ -132,49 +133,49 @@ public struct TokenExaminer: Hashable, Sendable {
     }
 
     /// Checks only the times of a token that was examined before.
-    package func checkTimes(of claims: TokenClaims, now: Date) throws(TokenRefusal) {
+    package func checkTimes(of token: ExaminedToken, now: Date) throws(TokenRefusal) {
         var recorder = CheckRecorder(mode: .stopAtRefusal)
-        try self.checkTimes(of: claims, now: now, recording: &recorder)
+        try self.checkTimes(issuedAt: token.issuedAt, expiresAt: token.expiresAt, now: now, recording: &recorder)
     }
 
     private func checkTimes(
-        of claims: TokenClaims, now: Date, recording recorder: inout CheckRecorder
+        issuedAt: Int64, expiresAt: Int64, now: Date, recording recorder: inout CheckRecorder
     ) throws(TokenRefusal) {
         let now = Int64(now.timeIntervalSince1970.rounded(.down))
         let (tolerance, lifetime, leeway) = (self.tolerance, self.lifetime, self.leeway)
         try recorder.require(
             .issuedAt,
-            claims.issuedAt <= now + tolerance && claims.issuedAt >= now - lifetime - tolerance,
-            found: "\(now - claims.issuedAt) s ago",
-            claims.issuedAt > now
+            issuedAt <= now + tolerance && issuedAt >= now - lifetime - tolerance,
+            found: "\(now - issuedAt) s ago",
+            issuedAt > now
                 ? .unauthenticated(
                     .tokenNotYetValid,
-                    "The token's iat lies \(claims.issuedAt - now) s ahead; at most \(tolerance) s are tolerated.",
+                    "The token's iat lies \(issuedAt - now) s ahead; at most \(tolerance) s are tolerated.",
                     fix: "Set the clock of the signing server, or backdate iat by a few minutes."
                 )
                 : .unauthenticated(
                     .tokenTooOld,
-                    "The token's iat lies \(now - claims.issuedAt) s back; no token lives that long.",
+                    "The token's iat lies \(now - issuedAt) s back; no token lives that long.",
                     fix: "Mint a new token with iat near the present."
                 )
         )
         try recorder.require(
             .expiry,
-            claims.expiresAt + leeway > now,
-            found: "\(claims.expiresAt - now) s left",
+            expiresAt + leeway > now,
+            found: "\(expiresAt - now) s left",
             .unauthenticated(
                 .tokenExpired,
-                "The token expired \(now - claims.expiresAt) s ago.",
+                "The token expired \(now - expiresAt) s ago.",
                 fix: "Fetch a new token, and refresh while 5 minutes are left."
             )
         )
         try recorder.require(
             .expiryCeiling,
-            claims.expiresAt <= now + lifetime + leeway && claims.expiresAt - claims.issuedAt <= lifetime + tolerance,
-            found: "lifetime \(claims.expiresAt - claims.issuedAt) s",
+            expiresAt <= now + lifetime + leeway && expiresAt - issuedAt <= lifetime + tolerance,
+            found: "lifetime \(expiresAt - issuedAt) s",
             .unauthenticated(
                 .tokenExpiresTooLate,
-                "The token's exp lies \(claims.expiresAt - now) s ahead; at most \(lifetime) s are allowed.",
+                "The token's exp lies \(expiresAt - now) s ahead; at most \(lifetime) s are allowed.",
                 fix: "Set exp to iat + 3600 s, and backdate iat so that a slow verifier's clock does not refuse it."
             )
         )
@@ -188,7 +189,7 @@ extension TokenClaims {
     private static let timeRange: ClosedRange<Int64> = 0...253_402_300_799
 
     static func read(_ payload: [UInt8], recording recorder: inout CheckRecorder) throws(TokenRefusal) -> TokenClaims {
-        let object: [String: JSONValue]
+        let object: JSONObject
         do throws(TokenError) {
             guard let members = try JSONValue(parsing: payload).object else {
                 throw TokenError(code: .invalidJSON, message: "It is not an object.")

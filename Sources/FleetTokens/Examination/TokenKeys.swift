@@ -83,6 +83,10 @@ public struct ExaminedToken: Hashable, Sendable {
     /// The id of the key that signed.
     public var keyID: String { self.parts.keyID }
 
+    // Read at every call, where a copy of all claims would cost more than the check.
+    var issuedAt: Int64 { self.parts.claims.issuedAt }
+    var expiresAt: Int64 { self.parts.claims.expiresAt }
+
     init(claims: TokenClaims, account: TrustedAccount, keyID: String) {
         self.parts = Parts(claims: claims, account: account, keyID: keyID)
     }

@@ -45,26 +45,26 @@ public struct CompactJWS: Hashable, Sendable {
 
         let bytes = Array(token.utf8)
         let dot = UInt8(ascii: ".")
-        guard let first = bytes.firstIndex(of: dot), let second = bytes[(first + 1)...].firstIndex(of: dot),
-            !bytes[(second + 1)...].contains(dot)
-        else {
-            throw recorder.refuse(.form, .malformed("The token is not three parts with dots between them."))
+        guard let first = bytes.firstIndex(of: dot), let second = bytes[(first + 1)...].firstIndex(of: dot) else {
+            throw recorder.refuse(.form, Self.notThreeParts)
         }
-        recorder.pass(.form, found: "three parts")
-
         guard let headerBytes = Base64URL.decode(bytes[..<first]),
             let payload = Base64URL.decode(bytes[(first + 1)..<second]),
             let signature = Base64URL.decode(bytes[(second + 1)...])
         else {
+            // A third dot is no base64url, so only what cannot be decoded is searched for one.
+            guard !bytes[(second + 1)...].contains(dot) else { throw recorder.refuse(.form, Self.notThreeParts) }
+            recorder.pass(.form, found: "three parts")
             throw recorder.refuse(
                 .encoding,
                 .malformed(
                     "A part of the token is not base64url as RFC 7515 writes it (no padding, no other characters).")
             )
         }
+        recorder.pass(.form, found: "three parts")
         recorder.pass(.encoding, found: "strict base64url")
 
-        let header: [String: JSONValue]
+        let header: JSONObject
         do throws(TokenError) {
             guard let object = try JSONValue(parsing: headerBytes).object else {
                 throw TokenError(code: .invalidJSON, message: "It is not an object.")
@@ -84,9 +84,12 @@ public struct CompactJWS: Hashable, Sendable {
         )
     }
 
+    private static let notThreeParts = TokenRefusal.malformed(
+        "The token is not three parts with dots between them.")
+
     /// Checks the header's parameters, and gives the key id where there is one.
     private static func keyID(
-        checking header: [String: JSONValue], recording recorder: inout CheckRecorder
+        checking header: JSONObject, recording recorder: inout CheckRecorder
     ) throws(TokenRefusal) -> String? {
         let algorithm = header["alg"]?.string
         try recorder.require(

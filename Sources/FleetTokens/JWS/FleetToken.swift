@@ -17,9 +17,7 @@ public struct FleetToken: Hashable, Sendable {
 
     /// The first 8 bytes of the text's SHA-256 in hexadecimal, which is safe to log.
     public var fingerprint: String {
-        SHA256.hash(self.compactSerialization.utf8).prefix(8).map { byte in
-            (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }.joined()
+        String(self.compactSerialization.utf8.sha256Hex.prefix(16))
     }
 
     /// The value of the `Authorization` header, `Bearer` and the token.

@@ -4,6 +4,9 @@
 
 /// Reads one JSON text (RFC 8259) under the strict rules of ``JSONValue``.
 struct JSONReader {
+    /// The number of members from which on repeated keys are looked for in a set.
+    private static let longObject = 16
+
     private let bytes: [UInt8]
     private var position = 0
     private var depth = 0
@@ -48,11 +51,13 @@ struct JSONReader {
     }
 
     private mutating func object() throws(TokenError) -> JSONValue {
-        var members: [String: JSONValue] = [:]
-        // A payload has six members, which is what a table of eight places holds.
+        var members: [JSONObject.Member] = []
+        // A payload has six members.
         members.reserveCapacity(6)
+        // What is compared in a list takes the square of its length, so longer ones get a set.
+        var keys: Set<String> = []
         self.skipSpace()
-        if self.take(UInt8(ascii: "}")) { return .object(members) }
+        if self.take(UInt8(ascii: "}")) { return .object(JSONObject()) }
         repeat {
             self.skipSpace()
             guard self.peek == UInt8(ascii: "\"") else { throw self.error("a key should be here") }
@@ -60,13 +65,16 @@ struct JSONReader {
             self.skipSpace()
             guard self.take(UInt8(ascii: ":")) else { throw self.error("a colon should be here") }
             let value = try self.value()
-            guard members.updateValue(value, forKey: key) == nil else {
-                throw self.error("the key \"\(key.prefix(64))\" stands twice")
-            }
+            if members.count == Self.longObject { keys = Set(members.map(\.key)) }
+            let isNew =
+                members.count < Self.longObject
+                ? !members.contains { $0.key == key } : keys.insert(key).inserted
+            guard isNew else { throw self.error("the key \"\(key.prefix(64))\" stands twice") }
+            members.append((key, value))
             self.skipSpace()
         } while self.take(UInt8(ascii: ","))
         guard self.take(UInt8(ascii: "}")) else { throw self.error("the object is not closed") }
-        return .object(members)
+        return .object(JSONObject(distinct: members))
     }
 
     private mutating func array() throws(TokenError) -> JSONValue {
@@ -85,14 +93,7 @@ struct JSONReader {
         self.position += 1
         let start = self.position
         // Most strings hold no escape and are read in one piece; plain ASCII needs no validation either.
-        var end = start
-        var bits: UInt8 = 0
-        while end < self.bytes.count, self.bytes[end] >= 0x20, self.bytes[end] != UInt8(ascii: "\""),
-            self.bytes[end] != UInt8(ascii: "\\")
-        {
-            bits |= self.bytes[end]
-            end += 1
-        }
+        let (end, bits) = Self.plainText(in: self.bytes, from: start)
         self.position = end
         if self.take(UInt8(ascii: "\"")) {
             if bits < 0x80 { return String(decoding: self.bytes[start..<end], as: UTF8.self) }
@@ -114,6 +115,21 @@ struct JSONReader {
             }
         }
         throw self.error("a string is not closed")
+    }
+
+    /// Where the text without escapes ends, and the bits that any of its bytes has.
+    private static func plainText(in bytes: [UInt8], from start: Int) -> (end: Int, bits: UInt8) {
+        bytes.withUnsafeBufferPointer { bytes in
+            var end = start
+            var bits: UInt8 = 0
+            while end < bytes.count {
+                let byte = bytes[end]
+                guard byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") else { break }
+                bits |= byte
+                end += 1
+            }
+            return (end, bits)
+        }
     }
 
     private mutating func escape(into text: inout [UInt8]) throws(TokenError) {

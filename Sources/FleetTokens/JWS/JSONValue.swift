@@ -16,7 +16,7 @@ package enum JSONValue: Hashable, Sendable {
     case double(Double)
     case string(String)
     case array([JSONValue])
-    case object([String: JSONValue])
+    case object(JSONObject)
 
     /// Arrays and objects nested deeper than this are refused.
     package static let maximumDepth = 16
@@ -40,7 +40,7 @@ package enum JSONValue: Hashable, Sendable {
     }
 
     /// The object's members, or `nil` for another kind of value.
-    package var object: [String: JSONValue]? {
+    package var object: JSONObject? {
         if case .object(let members) = self { members } else { nil }
     }
 
@@ -64,7 +64,8 @@ extension JSONValue: Encodable {
         case .double(let number): try number.encode(to: encoder)
         case .string(let text): try text.encode(to: encoder)
         case .array(let elements): try elements.encode(to: encoder)
-        case .object(let members): try members.encode(to: encoder)
+        case .object(let members):
+            try Dictionary(uniqueKeysWithValues: members.map { ($0.key, $0.value) }).encode(to: encoder)
         }
     }
 }
@@ -94,11 +95,11 @@ extension JSONValue {
             bytes.append(UInt8(ascii: "]"))
         case .object(let members):
             bytes.append(UInt8(ascii: "{"))
-            for (index, key) in members.keys.sorted().enumerated() {
+            for (index, member) in members.sorted(by: { $0.key < $1.key }).enumerated() {
                 if index > 0 { bytes.append(UInt8(ascii: ",")) }
-                Self.write(key, to: &bytes)
+                Self.write(member.key, to: &bytes)
                 bytes.append(UInt8(ascii: ":"))
-                members[key, default: .null].write(to: &bytes)
+                member.value.write(to: &bytes)
             }
             bytes.append(UInt8(ascii: "}"))
         }

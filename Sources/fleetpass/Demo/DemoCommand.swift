@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import FleetDriver
 import Foundation
 
 /// `fleetpass demo`: `up`, with drivers, trips and a page to watch them on.
@@ -14,8 +13,9 @@ struct DemoCommand: AsyncParsableCommand {
         discussion: """
             Example:  fleetpass demo
 
-            Drivers replay real drives with the driver library, customers watch their trips with the consumer library, \
-            and now and then somebody sends a wrong token. Everything goes over the same HTTP as real apps'.
+            Drivers replay real drives and customers watch their trips, each in a process of its own (fleetpass drive, \
+            fleetpass watch), and now and then somebody sends a wrong token. The drives are in the data folder's \
+            routes/ for your own drivers.
             """
     )
 
@@ -32,35 +32,21 @@ struct DemoCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let routes = try self.readRoutes()
+        // Unreadable routes are told before anything starts.
+        let ownRoutes = try self.routes.map(DemoRoute.all)
         let service = try LocalService(self.options, logger: LocalLogging.logger())
         let (issuer, speed) = (service.issuer, self.speed)
         try await service.run { addresses in
             Console.say("watch it at \(addresses.http.absoluteString)/   (Ctrl-C ends it)")
-            let fleet = try DemoFleet(addresses: addresses, issuer: issuer, routes: routes, speed: speed)
+            let fleet = try DemoFleet(
+                addresses: addresses, issuer: issuer, routes: ownRoutes ?? Self.bundledRoutes(addresses), speed: speed)
             await fleet.run()
         }
     }
 
-    /// The drives of the folder, or those that come with the program.
-    private func readRoutes() throws -> [Route] {
-        do throws(DriverError) {
-            guard let folder = self.routes else {
-                return try [
-                    PackageResources.bay_area_trip_1_gpx, PackageResources.bay_area_trip_2_gpx,
-                    PackageResources.delivery_day_gpx,
-                ].map { bytes throws(DriverError) in try GPXRoute.read(Data(bytes)) }
-            }
-            let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-            let routes = try files.filter { $0.hasSuffix(".gpx") }.sorted().map { name throws(DriverError) in
-                try Route.read(contentsOf: URL(filePath: folder).appending(path: name))
-            }
-            guard !routes.isEmpty else {
-                throw DriverError(code: .unreadableFile, message: "there are no GPX files in the folder \(folder).")
-            }
-            return routes
-        } catch {
-            throw CommandFailure(status: .configuration, message: error.message)
-        }
+    private static func bundledRoutes(_ addresses: LocalService.Addresses) throws -> [DemoRoute] {
+        let folder = "\(addresses.data)/routes"
+        try DemoRoute.unpack(into: folder)
+        return try DemoRoute.all(in: folder)
     }
 }

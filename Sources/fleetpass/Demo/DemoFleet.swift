@@ -2,30 +2,28 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetConsumer
 import FleetDriver
 import FleetTokenClient
 import FleetTokenServer
 import FleetTokens
 import Foundation
 
-/// A small fleet on real routes: drivers, customers, a backend, and somebody who tries wrong tokens.
+/// A small fleet on real routes: drivers and customers in processes of their own, a backend, and somebody who tries
+/// wrong tokens.
 struct DemoFleet {
-    private let addresses: LocalService.Addresses
-    private let drives: [(vehicle: VehicleID, route: Route)]
+    private let drives: [(vehicle: VehicleID, route: DemoRoute)]
     private let speed: Double
+    private let app: FleetApp
     private let backend: FleetBackend
-    private let tokens: FleetTokenProvider
     private let intruder: DemoIntruder
 
-    init(addresses: LocalService.Addresses, issuer: TokenIssuer, routes: [Route], speed: Double) throws {
-        self.addresses = addresses
+    init(addresses: LocalService.Addresses, issuer: TokenIssuer, routes: [DemoRoute], speed: Double) throws {
         self.speed = speed
+        self.app = try FleetApp(addresses: addresses)
         self.drives = try routes.enumerated().map { index, route in
             (try VehicleID(checking: "vehicle-\(index + 1)"), route)
         }
         let transport = URLSessionTransport()
-        self.tokens = try FleetTokenProvider(endpoint: .fleetpass(addresses.http), transport: transport)
         let engine = try EngineEndpoint(addresses.http)
         self.backend = FleetBackend(
             provider: addresses.provider,
@@ -34,7 +32,10 @@ struct DemoFleet {
             transport: transport
         )
         self.intruder = DemoIntruder(
-            provider: addresses.provider, engine: engine, tokens: self.tokens, transport: transport,
+            provider: addresses.provider,
+            engine: engine,
+            tokens: try FleetTokenProvider(endpoint: .fleetpass(addresses.http), transport: transport),
+            transport: transport,
             vehicles: self.drives.map(\.vehicle)
         )
     }
@@ -69,33 +70,14 @@ struct DemoFleet {
     }
 
     /// One drive along a route, with one trip on it and a customer who watches.
-    private func drive(_ vehicle: VehicleID, _ route: Route) async throws {
+    private func drive(_ vehicle: VehicleID, _ route: DemoRoute) async throws {
         try await self.backend.createVehicle(vehicle)
-        let reporter = try VehicleReporter(
-            provider: self.addresses.provider,
-            vehicle: vehicle,
-            engine: self.addresses.http,
-            tokens: self.tokens,
-            configuration: .init(reportingInterval: .seconds(5))
-        )
-        await reporter.startTracking()
-        try await reporter.setState(.online)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask {
-                try await reporter.run(reporting: RouteLocationSource(route: route, speed: self.speed))
-            }
-            group.addTask { try await self.carry(on: route, by: vehicle) }
-            group.addTask {
-                for await update in reporter.updates {
-                    if let failure = update.failure { Console.say("\(vehicle): \(failure)") }
-                }
-            }
-            // The drive and the trip end by themselves; the stream of updates does not.
-            try await group.next()
-            try await group.next()
-            group.cancelAll()
+        async let trip: Void = self.carry(on: route.route, by: vehicle)
+        let command = ["drive", "--vehicle", vehicle.value, "--route", route.file, "--speed", "\(self.speed)"]
+        try await self.app.run(command + ["--interval", "5"]) { line in
+            if line.hasPrefix("failed") { Console.say("\(vehicle): \(line)") }
         }
-        await reporter.stopTracking()
+        try await trip
     }
 
     /// One trip along the route: asked for, driven to, picked up, dropped off.
@@ -106,8 +88,9 @@ struct DemoFleet {
             return [fix.latitude, fix.longitude]
         }
         try await self.backend.createTrip(trip, from: place(0.3), to: place(0.9))
-        let watching = Task { await self.watch(trip) }
-        defer { watching.cancel() }
+        async let watching: Void = self.app.run(["watch", "--trip", trip.value]) { line in
+            if line.hasPrefix("status") { Console.say("\(trip): \(line)") }
+        }
         let steps: [(status: String, until: Double)] = [
             ("ENROUTE_TO_PICKUP", 0.3), ("ARRIVED_AT_PICKUP", 0.05), ("ENROUTE_TO_DROPOFF", 0.6), ("COMPLETE", 0),
         ]
@@ -115,21 +98,6 @@ struct DemoFleet {
             try await self.backend.updateTrip(trip, status: step.status, vehicle: index == 0 ? vehicle : nil)
             try await Task.sleep(for: route.duration * step.until / self.speed)
         }
-    }
-
-    /// A customer's app: watches one trip with a token for that trip alone.
-    private func watch(_ trip: TripID) async {
-        guard
-            let model = try? TripModel(
-                provider: self.addresses.provider, trip: trip, engine: self.addresses.http, tokens: self.tokens)
-        else { return }
-        let polling = Task { try await model.run() }
-        defer { polling.cancel() }
-        for await change in model.changes {
-            switch change {
-            case .status, .ended, .failure: Console.say("\(trip): \(ChangeLine(change).text)")
-            default: break
-            }
-        }
+        try await watching
     }
 }

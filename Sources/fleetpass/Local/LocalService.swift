@@ -29,6 +29,8 @@ struct LocalService {
         let http: URL
         let grpc: String
         let provider: ProviderID
+        /// The data folder.
+        let data: String
     }
 
     /// Opens the data folder and puts the parts together.
@@ -99,10 +101,11 @@ struct LocalService {
             var iterator = ports.makeAsyncIterator()
             guard let httpPort = await iterator.next() else { return }
             let addresses = try Addresses(
-                host: self.options.host, httpPort: httpPort, grpcPort: await grpc.port, provider: self.provider)
+                host: self.options.host, httpPort: httpPort, grpcPort: await grpc.port, provider: self.provider,
+                data: self.folder.path)
             Console.give(
                 "ready http=\(addresses.http.absoluteString) grpc=\(addresses.grpc) provider=\(self.provider) "
-                    + "data=\(self.folder.path)"
+                    + "data=\(addresses.data)"
             )
             try await whenReady(addresses)
         }
@@ -138,12 +141,12 @@ struct LocalService {
 }
 
 extension LocalService.Addresses {
-    init(host: String, httpPort: Int, grpcPort: Int, provider: ProviderID) throws {
+    init(host: String, httpPort: Int, grpcPort: Int, provider: ProviderID, data: String) throws {
         let host = host.contains(":") ? "[\(host)]" : host
         guard let http = URL(string: "http://\(host):\(httpPort)") else {
             throw CommandFailure(status: .configuration, message: "\(host) makes no URL.")
         }
-        self.init(http: http, grpc: "\(host):\(grpcPort)", provider: provider)
+        self.init(http: http, grpc: "\(host):\(grpcPort)", provider: provider, data: data)
     }
 }
 

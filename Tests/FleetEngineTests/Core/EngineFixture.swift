@@ -51,7 +51,7 @@ struct TextVerifier: TokenVerifying {
         if parts.count > 1 {
             let pairs = parts.dropFirst().map { $0.split(separator: "=", maxSplits: 1).map(String.init) }
             let object = Dictionary(pairs.map { ($0[0], JSONValue.string($0[1])) }) { first, _ in first }
-            claims = try? AuthorizationClaims(json: object)
+            claims = try? AuthorizationClaims(json: JSONObject(object))
         }
         let start = Int64(now.timeIntervalSince1970)
         return ExaminedToken(

@@ -1,0 +1,1 @@
+../AdoptionTests/AdoptionTests.swift

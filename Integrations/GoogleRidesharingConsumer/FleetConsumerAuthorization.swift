@@ -1,0 +1,41 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+// Compile this file into the app, next to Google's Consumer SDK. Where the SDK is absent, such as on Linux, the same code
+// works with the types of the same names in FleetConsumer.
+
+import FleetTokenClient
+import Foundation
+
+#if canImport(GoogleRidesharingConsumer)
+    import GoogleRidesharingConsumer
+#else
+    import FleetConsumer
+#endif
+
+/// Hands a provider's tokens to the Consumer SDK.
+///
+/// ```swift
+/// GMTCServices.setAccessTokenProvider(FleetConsumerAuthorization(tokens), providerID: provider)
+/// ```
+final class FleetConsumerAuthorization: NSObject, GMTCAuthorization {
+    private let authorization: SDKAuthorization
+
+    /// Makes an authorization; share one provider among all of them.
+    ///
+    /// - Parameters:
+    ///   - tokens: Where tokens come from.
+    ///   - limit: The longest wait for one token.
+    init(_ tokens: any TokenProvider, within limit: Duration = .seconds(9)) {
+        self.authorization = SDKAuthorization(tokens, within: limit)
+    }
+
+    /// Called by the SDK before each question about the trip.
+    func fetchToken(
+        with authorizationContext: GMTCAuthorizationContext?,
+        completion: @escaping GMTCAuthTokenFetchCompletionHandler
+    ) {
+        self.authorization.fetchConsumerToken(tripID: authorizationContext?.tripID, completion: completion)
+    }
+}

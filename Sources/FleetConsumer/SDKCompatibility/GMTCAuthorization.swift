@@ -1,0 +1,50 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokenClient
+import FleetTokens
+
+/// Gets a token or an error, and never both; to be called once, on any queue, and not on the stack of the question.
+public typealias GMTCAuthTokenFetchCompletionHandler = @Sendable (_ authToken: String?, _ error: (any Error)?) -> Void
+
+/// Fetches tokens for a consumer app, in the shape of Google's Consumer SDK.
+///
+/// A fetcher written for the SDK runs here when its import line names this module instead. It is asked on the main
+/// actor, before each question to the engine.
+public protocol GMTCAuthorization: NSObjectProtocol {
+    /// Fetches a token, or takes one that is kept.
+    ///
+    /// - Parameters:
+    ///   - authorizationContext: Whose token is needed.
+    ///   - completion: Gets the token.
+    func fetchToken(
+        with authorizationContext: GMTCAuthorizationContext?,
+        completion: @escaping GMTCAuthTokenFetchCompletionHandler
+    )
+}
+
+extension GMTCAuthorization {
+    /// Fetches a token, or takes one that is kept.
+    ///
+    /// - Parameter authorizationContext: Whose token is needed.
+    /// - Returns: The token.
+    /// - Throws: The fetcher's own error, `TokenClientError` when it breaks its contract, or `CancellationError`.
+    public func fetchToken(with authorizationContext: GMTCAuthorizationContext?) async throws -> String {
+        let token = try await AuthorizationAnswer.token { completion in
+            self.fetchToken(with: authorizationContext, completion: completion)
+        }
+        return token.compactSerialization
+    }
+}
+
+/// Whose token a consumer app needs.
+public final class GMTCAuthorizationContext: NSObject, Sendable {
+    /// The trip.
+    public let tripID: String
+
+    /// Makes a context, so that an app can test its fetcher alone; the SDK has no such initializer.
+    public init(tripID: String) {
+        self.tripID = tripID
+    }
+}

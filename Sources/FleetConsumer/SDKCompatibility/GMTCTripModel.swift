@@ -1,0 +1,134 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokenClient
+import FleetTokens
+
+/// Watches one trip while somebody subscribes, in the shape of Google's Consumer SDK; for the main thread only.
+///
+/// Underneath is a ``TripModel``, a new one each time that watching begins.
+@preconcurrency @MainActor public final class GMTCTripModel: NSObject {
+    private struct WeakSubscriber {
+        weak var subscriber: (any GMTCTripModelSubscriber)?
+    }
+
+    /// The trip's name, `providers/{provider}/trips/{trip}`.
+    public let tripName: String
+    /// What is known of the trip; `nil` before the first answer.
+    public private(set) var currentTrip: GMTSTrip?
+    /// How the trip is watched; a change takes effect when watching begins the next time.
+    public var options = GMTCTripModelOptions()
+
+    private let provider: ProviderID
+    private let trip: TripID
+    private let tokens: ConsumerAuthorizationTokens
+    private let engine: EngineConnection
+    private var subscribers: [WeakSubscriber] = []
+    private var watching: Task<Void, Never>?
+
+    /// Whether the engine is being asked.
+    public var state: GMTCTripModelState { self.watching == nil ? .inactive : .active }
+
+    init(
+        provider: ProviderID, trip: TripID, tripName: String, tokens: ConsumerAuthorizationTokens,
+        engine: EngineConnection
+    ) {
+        self.provider = provider
+        self.trip = trip
+        self.tripName = tripName
+        self.tokens = tokens
+        self.engine = engine
+    }
+
+    // MARK: - Subscribers
+
+    /// Adds a subscriber, which is not kept alive; the first one begins the watching.
+    public func register(_ subscriber: any GMTCTripModelSubscriber) {
+        self.forget(subscriber)
+        self.subscribers.append(WeakSubscriber(subscriber: subscriber))
+        guard self.watching == nil else { return }
+        self.watch()
+    }
+
+    /// Removes a subscriber; watching ends without any.
+    public func unregisterSubscriber(_ subscriber: any GMTCTripModelSubscriber) {
+        self.forget(subscriber)
+        self.stopWithoutSubscribers()
+    }
+
+    private func forget(_ subscriber: any GMTCTripModelSubscriber) {
+        self.subscribers.removeAll { $0.subscriber == nil || $0.subscriber === subscriber }
+    }
+
+    private func stopWithoutSubscribers() {
+        guard self.subscribers.allSatisfy({ $0.subscriber == nil }) else { return }
+        self.watching?.cancel()
+        self.watching = nil
+    }
+
+    private func tell(_ message: (any GMTCTripModelSubscriber) -> Void) {
+        for subscriber in self.subscribers.compactMap(\.subscriber) { message(subscriber) }
+    }
+
+    // MARK: - Watching
+
+    private func watch() {
+        // The task holds the model, as long as somebody subscribes.
+        self.watching = Task {
+            do {
+                let model = try TripModel(
+                    provider: self.provider,
+                    trip: self.trip,
+                    engine: self.engine.engine,
+                    tokens: self.tokens,
+                    transport: self.engine.transport,
+                    clock: self.engine.clock,
+                    configuration: self.options.configuration
+                )
+                self.tell { $0.tripModel(self, didUpdate: .active) }
+                let run = Task { try await model.run() }
+                await withTaskCancellationHandler {
+                    for await change in model.changes {
+                        guard !Task.isCancelled else { break }
+                        self.take(change, await model.snapshot)
+                        self.stopWithoutSubscribers()
+                    }
+                } onCancel: {
+                    run.cancel()
+                }
+            } catch {
+                self.tell {
+                    $0.tripModel(self, didFailUpdateTripWithError: EngineFailure(stage: .token, error).grpcError)
+                }
+            }
+            // When cancelled, another watch may have begun.
+            guard !Task.isCancelled else { return }
+            self.watching = nil
+            self.tell { $0.tripModel(self, didUpdate: .inactive) }
+        }
+    }
+
+    private func take(_ change: TripChange, _ trip: TripSnapshot?) {
+        self.currentTrip = trip
+        switch change {
+        case .failure(let failure):
+            self.tell { $0.tripModel(self, didFailUpdateTripWithError: failure.grpcError) }
+            return
+        case .status(let status): self.tell { $0.tripModel(self, didUpdate: status) }
+        case .vehiclePosition(let position): self.tell { $0.tripModel(self, didUpdateVehicleLocation: position) }
+        case .etaToNextWaypoint(let eta):
+            self.tell { $0.tripModel(self, didUpdateETAToNextWaypoint: eta?.timeIntervalSince1970 ?? 0) }
+        case .remainingWaypoints(let stops):
+            self.tell { $0.tripModel(self, didUpdateRemaining: stops) }
+            if let distance = stops.first?.distanceMeters {
+                self.tell {
+                    $0.tripModel(self, didUpdateActiveRouteRemainingDistance: Int32(clamping: distance))
+                }
+            }
+        case .route(let points, _): self.tell { $0.tripModel(self, didUpdateActiveRoute: points) }
+        case .vehicle, .ended: break
+        }
+        self.tell { $0.tripModel(self, didUpdate: trip) }
+    }
+}

@@ -1,0 +1,70 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+/// A trip, as far as this module knows it.
+public typealias GMTSTrip = TripSnapshot
+/// How far a trip is.
+public typealias GMTSTripStatus = TripStatus
+/// A point on Earth.
+public typealias GMTSLatLng = GeoPoint
+/// Where a vehicle was seen.
+public typealias GMTSVehicleLocation = VehiclePosition
+/// A stop that is left.
+public typealias GMTSTripWaypoint = TripWaypoint
+
+/// Whether a trip is being watched, in the shape of Google's Consumer SDK.
+public enum GMTCTripModelState: Int, Sendable {
+    /// Nobody asks the engine: there is no subscriber, or the trip is over.
+    case inactive
+    /// The engine is asked again and again.
+    case active
+}
+
+/// Hears what becomes different about a trip, on the main actor, in the shape of Google's Consumer SDK.
+///
+/// Every callback may be left out. Those of Objective-C are optional; here they do nothing.
+@preconcurrency @MainActor public protocol GMTCTripModelSubscriber: NSObjectProtocol {
+    /// Watching began or ended.
+    func tripModel(_ tripModel: GMTCTripModel, didUpdate sessionState: GMTCTripModelState)
+    /// Something about the trip is different.
+    func tripModel(_ tripModel: GMTCTripModel, didUpdate trip: GMTSTrip?)
+    /// The trip went on.
+    func tripModel(_ tripModel: GMTCTripModel, didUpdate tripStatus: GMTSTripStatus)
+    /// The vehicle was seen somewhere, or is no longer shown.
+    func tripModel(_ tripModel: GMTCTripModel, didUpdateVehicleLocation vehicleLocation: GMTSVehicleLocation?)
+    /// The arrival at the next stop is expected at another time, in Unix seconds; 0 is unknown.
+    func tripModel(_ tripModel: GMTCTripModel, didUpdateETAToNextWaypoint nextWaypointETA: TimeInterval)
+    /// The way to the next stop is another.
+    func tripModel(_ tripModel: GMTCTripModel, didUpdateActiveRoute activeRoute: [GMTSLatLng]?)
+    /// The next stop is so many metres away.
+    func tripModel(
+        _ tripModel: GMTCTripModel, didUpdateActiveRouteRemainingDistance activeRouteRemainingDistance: Int32)
+    /// Other stops are left.
+    func tripModel(_ tripModel: GMTCTripModel, didUpdateRemaining remainingWaypoints: [GMTSTripWaypoint]?)
+    /// An answer is missing: an `NSError` of the domain `io.grpc` with gRPC's code; the model goes on asking.
+    func tripModel(_ tripModel: GMTCTripModel, didFailUpdateTripWithError error: (any Error)?)
+}
+
+extension GMTCTripModelSubscriber {
+    /// Does nothing.
+    public func tripModel(_ tripModel: GMTCTripModel, didUpdate sessionState: GMTCTripModelState) {}
+    /// Does nothing.
+    public func tripModel(_ tripModel: GMTCTripModel, didUpdate trip: GMTSTrip?) {}
+    /// Does nothing.
+    public func tripModel(_ tripModel: GMTCTripModel, didUpdate tripStatus: GMTSTripStatus) {}
+    /// Does nothing.
+    public func tripModel(_ tripModel: GMTCTripModel, didUpdateVehicleLocation vehicleLocation: GMTSVehicleLocation?) {}
+    /// Does nothing.
+    public func tripModel(_ tripModel: GMTCTripModel, didUpdateETAToNextWaypoint nextWaypointETA: TimeInterval) {}
+    /// Does nothing.
+    public func tripModel(_ tripModel: GMTCTripModel, didUpdateActiveRoute activeRoute: [GMTSLatLng]?) {}
+    /// Does nothing.
+    public func tripModel(
+        _ tripModel: GMTCTripModel, didUpdateActiveRouteRemainingDistance activeRouteRemainingDistance: Int32
+    ) {}
+    /// Does nothing.
+    public func tripModel(_ tripModel: GMTCTripModel, didUpdateRemaining remainingWaypoints: [GMTSTripWaypoint]?) {}
+    /// Does nothing.
+    public func tripModel(_ tripModel: GMTCTripModel, didFailUpdateTripWithError error: (any Error)?) {}
+}

@@ -1,0 +1,198 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokenClient
+import FleetTokens
+
+/// Reports one vehicle's location and state, in the shape of Google's Driver SDK; for the main thread only.
+///
+/// Underneath is a ``VehicleReporter``. Settings take effect in the order in which they were made. When the last
+/// reference goes, reporting stops without a last report; turn tracking off before.
+@preconcurrency @MainActor public final class GMTDVehicleReporter: NSObject {
+    private enum Command: Sendable {
+        case track(AsyncStream<LocationFix>)
+        case stop
+        case update(GMTDVehicleState)
+        case interval(Duration)
+    }
+
+    private struct WeakListener {
+        weak var listener: (any GMTDVehicleReporterListener)?
+    }
+
+    private static let intervals: ClosedRange<TimeInterval> = 5...60
+
+    private let commands: AsyncStream<Command>.Continuation
+    private let locations: (any LocationSource)?
+    private var listeners: [WeakListener] = []
+    private var fixes: AsyncStream<LocationFix>.Continuation?
+    private var forwarding: Task<Void, Never>?
+
+    /// Whether locations are reported; off at first.
+    ///
+    /// Turning it off sends one report that sets the vehicle offline, and it stays offline until ``update(_:)``.
+    public var locationTrackingEnabled = false {
+        didSet {
+            guard self.locationTrackingEnabled != oldValue else { return }
+            if self.locationTrackingEnabled { self.startTracking() } else { self.stopTracking() }
+        }
+    }
+
+    /// The seconds between two reports; values outside 5 to 60 become the nearest bound.
+    public var locationReportingInterval: TimeInterval = 10 {
+        didSet {
+            let wanted = self.locationReportingInterval
+            let bounds = Self.intervals
+            self.locationReportingInterval =
+                wanted.isNaN ? oldValue : min(max(wanted, bounds.lowerBound), bounds.upperBound)
+            self.commands.yield(.interval(.seconds(self.locationReportingInterval)))
+        }
+    }
+
+    init(_ context: GMTDDriverContext) throws {
+        let reporter = try VehicleReporter(
+            provider: ProviderID(checking: context.providerID),
+            vehicle: VehicleID(checking: context.vehicleID),
+            engine: context.engine.engine,
+            tokens: DriverAuthorizationTokens(context.accessTokenProvider),
+            transport: context.engine.transport,
+            clock: context.engine.clock
+        )
+        let commands: AsyncStream<Command>
+        (commands, self.commands) = AsyncStream.makeStream()
+        self.locations = context.locations
+        super.init()
+
+        let updates = reporter.updates
+        Task { [weak self] in
+            for await event in updates { self?.tell(event) }
+        }
+        Task { [weak self] in
+            await Self.carryOut(commands, with: reporter) { state, error in
+                let cause = GMTDVehicleReporterErrorCode.locationTrackingNotEnabled.error(error.message)
+                self?.tell(GMTDVehicleUpdate(vehicleState: state, location: nil), failure: cause)
+            }
+        }
+    }
+
+    deinit {
+        self.commands.finish()
+        self.forwarding?.cancel()
+    }
+
+    // MARK: - What the driver does
+
+    /// Sets the vehicle's state; listeners hear whether the engine took it.
+    ///
+    /// A report that fails is repeated at each interval while tracking is on.
+    public func update(_ state: GMTDVehicleState) {
+        self.commands.yield(.update(state))
+    }
+
+    /// Keeps a location for the next report; ignored while tracking is off.
+    ///
+    /// The SDK takes locations from the navigator; an app without one hands them over here, or gives the context a
+    /// ``LocationSource``.
+    public func record(_ fix: LocationFix) {
+        self.fixes?.yield(fix)
+    }
+
+    // MARK: - Listeners
+
+    /// Adds a listener, which is not kept alive.
+    public func add(_ listener: any GMTDVehicleReporterListener) {
+        self.remove(listener)
+        self.listeners.append(WeakListener(listener: listener))
+    }
+
+    /// Removes a listener.
+    public func remove(_ listener: any GMTDVehicleReporterListener) {
+        self.listeners.removeAll { $0.listener == nil || $0.listener === listener }
+    }
+
+    private func tell(_ event: VehicleUpdateEvent) {
+        self.tell(
+            GMTDVehicleUpdate(vehicleState: GMTDVehicleState(event.state), location: event.location),
+            failure: event.failure?.grpcError
+        )
+    }
+
+    private func tell(_ update: GMTDVehicleUpdate, failure: NSError?) {
+        let error = failure.map { GMTDVehicleReporterErrorCode.updateFailed($0) }
+        for listener in self.listeners.compactMap(\.listener) {
+            if let error {
+                listener.vehicleReporter(self, didFail: update, withError: error)
+            } else {
+                listener.vehicleReporter(self, didSucceed: update)
+            }
+        }
+    }
+
+    // MARK: - Tracking
+
+    private static func carryOut(
+        _ commands: AsyncStream<Command>,
+        with reporter: VehicleReporter,
+        onRefusal: (GMTDVehicleState, DriverError) -> Void
+    ) async {
+        var tracking: Task<Void, Never>?
+        for await command in commands {
+            switch command {
+            case .track(let fixes):
+                await reporter.startTracking()
+                tracking = Task { try? await reporter.run(reporting: fixes) }
+            case .stop:
+                await reporter.stopTracking()
+                tracking?.cancel()
+            case .update(let state):
+                do throws(DriverError) {
+                    try await reporter.setState(state.state)
+                } catch {
+                    onRefusal(state, error)
+                }
+            case .interval(let interval):
+                await reporter.setReportingInterval(interval)
+            }
+        }
+        tracking?.cancel()
+    }
+
+    private func startTracking() {
+        let (stream, fixes) = AsyncStream.makeStream(of: LocationFix.self, bufferingPolicy: .bufferingNewest(360))
+        self.fixes = fixes
+        self.commands.yield(.track(stream))
+        guard let locations = self.locations else { return }
+        self.forwarding = Task { [weak self] in
+            do {
+                try await Self.forward(locations, to: fixes)
+            } catch is CancellationError {
+            } catch {
+                let cause = GMTDVehicleReporterErrorCode.noLastKnownLocation.error(
+                    "The source of locations failed; turn tracking off and on to try again.", cause: error)
+                self?.tell(GMTDVehicleUpdate(vehicleState: .offline, location: nil), failure: cause)
+            }
+        }
+    }
+
+    private func stopTracking() {
+        self.forwarding?.cancel()
+        self.forwarding = nil
+        self.fixes = nil
+        self.commands.yield(.stop)
+    }
+
+    private static func forward(
+        _ locations: some LocationSource, to fixes: AsyncStream<LocationFix>.Continuation
+    ) async throws {
+        for try await fix in locations { fixes.yield(fix) }
+    }
+}
+
+extension GMTDVehicleState {
+    fileprivate init(_ state: VehicleState) {
+        self = state == .online ? .online : .offline
+    }
+
+    fileprivate var state: VehicleState { self == .online ? .online : .offline }
+}

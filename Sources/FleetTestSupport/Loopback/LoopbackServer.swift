@@ -1,0 +1,86 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import FleetTokenClient
+public import Foundation
+
+/// An HTTP server on a free port of this machine that does what a closure says, well or badly.
+///
+/// For tests of network code only: one request per connection, no TLS, and nobody but this machine can reach it. It
+/// stops when it is released.
+public final class LoopbackServer: Sendable {
+    /// One request.
+    public struct Request: Sendable {
+        /// The verb.
+        public let method: String
+        /// Path and query as they came.
+        public let target: String
+        /// The header fields.
+        public let headers: [(name: String, value: String)]
+        /// The body.
+        public let body: Data
+
+        /// The first header field of this name, or `nil`.
+        public func header(_ name: String) -> String? {
+            self.headers.first { $0.name.lowercased() == name.lowercased() }?.value
+        }
+    }
+
+    /// What happens to one request.
+    public enum Answer: Sendable {
+        /// A well-formed response.
+        case response(HTTPTransportResponse)
+        /// A response that ends in the middle of its body.
+        case torn(HTTPTransportResponse)
+        /// A response whose body comes a byte at a time and does not end.
+        case drip
+        /// The connection ends without an answer.
+        case hangUp
+        /// Nothing comes, until the client or the server gives up.
+        case silence
+    }
+
+    /// The address.
+    public let url: URL
+    private let listener: LoopbackListener
+    private let log = ArrivalLog<Request>()
+
+    /// Starts to listen.
+    ///
+    /// - Parameter answer: What to do with each request; may wait to be slow.
+    /// - Throws: `POSIXError` when there is no port.
+    public init(answer: @escaping @Sendable (Request) async -> Answer) throws {
+        self.listener = try LoopbackListener()
+        self.url = URL(string: "http://127.0.0.1:\(self.listener.port)") ?? URL(fileURLWithPath: "/")
+        self.listener.start { [log] connection in
+            // A client that only opens a connection has not asked for anything.
+            guard let request = connection.readRequest() else { return }
+            log.append(request)
+            Task {
+                let answer = await answer(request)
+                // Writing may block, which the threads of tasks must not.
+                Thread { connection.perform(answer) }.start()
+            }
+        }
+    }
+
+    deinit {
+        self.listener.stop()
+    }
+
+    /// The requests so far, in the order in which they came.
+    public var requests: [Request] { self.log.entries }
+
+    /// Waits until so many requests have come.
+    ///
+    /// - Parameter count: How many, counted from the start.
+    public func waitForRequests(_ count: Int) async {
+        await self.log.waitForEntries(count)
+    }
+
+    /// Ends every connection and frees the port; later requests find nobody.
+    public func stop() {
+        self.listener.stop()
+    }
+}

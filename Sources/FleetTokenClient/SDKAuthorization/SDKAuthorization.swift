@@ -1,0 +1,137 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+
+/// Answers the questions for tokens that Google's Driver and Consumer SDKs ask.
+///
+/// The SDKs ask with ids as text, and want text or an `NSError` back, later and exactly once. The sources in
+/// `Integrations/`, which an app compiles next to the SDKs, make this an object of their protocols.
+public struct SDKAuthorization: Sendable {
+    /// The service that a driver app works for; the SDK's question does not tell.
+    public enum DriverService: Sendable {
+        /// On-demand trips: the vehicle's own driver token.
+        case onDemandTrips
+        /// Scheduled tasks: a delivery driver's token, for the task that the SDK names, if it names one.
+        case scheduledTasks
+    }
+
+    /// Gets the token or the error, and never both.
+    public typealias Completion = (String?, (any Error)?) -> Void
+
+    private let tokens: any TokenProvider
+    private let limit: Duration
+    private let clock: any Clock<Duration>
+
+    /// Makes answers from a provider's tokens.
+    ///
+    /// - Parameters:
+    ///   - tokens: Where tokens come from.
+    ///   - limit: The longest wait for one; the default lies below the drivers' reporting interval of 10 s.
+    ///   - clock: What the limit is measured with.
+    public init(
+        _ tokens: any TokenProvider,
+        within limit: Duration = .seconds(9),
+        clock: any Clock<Duration> = ContinuousClock()
+    ) {
+        self.tokens = tokens
+        self.limit = limit
+        self.clock = clock
+    }
+
+    /// Answers the Driver SDK.
+    ///
+    /// - Parameters:
+    ///   - vehicleID: The context's vehicle; `nil` when there was no context.
+    ///   - taskID: The context's task, if any.
+    ///   - service: What the driver works for.
+    ///   - completion: Called once, on any thread, and never on this call's own stack.
+    public func fetchDriverToken(
+        vehicleID: String?,
+        taskID: String?,
+        service: DriverService = .onDemandTrips,
+        completion: @escaping Completion
+    ) {
+        self.fetch(completion) { () throws(SDKAuthorizationError) in
+            let vehicle = try Self.given(vehicleID, of: "vehicle")
+            let task = taskID.flatMap { $0.isEmpty ? nil : $0 }
+            switch (service, task) {
+            case (.onDemandTrips, nil):
+                return .driver(try Self.checked(vehicle))
+            case (.onDemandTrips, _?):
+                throw SDKAuthorizationError(
+                    code: .unexpectedTask,
+                    message: "The SDK asked for a task's token, but on-demand trips have no tasks; "
+                        + "make the authorization with the service for scheduled tasks."
+                )
+            case (.scheduledTasks, nil):
+                return .deliveryDriver(try Self.checked(vehicle))
+            case (.scheduledTasks, let task?):
+                return .deliveryDriver(try Self.checked(vehicle), task: try Self.checked(task))
+            }
+        }
+    }
+
+    /// Answers the Consumer SDK.
+    ///
+    /// - Parameters:
+    ///   - tripID: The context's trip; `nil` when there was no context.
+    ///   - completion: Called once, on any thread, and never on this call's own stack.
+    public func fetchConsumerToken(tripID: String?, completion: @escaping Completion) {
+        self.fetch(completion) { () throws(SDKAuthorizationError) in
+            .consumer(try Self.checked(try Self.given(tripID, of: "trip")))
+        }
+    }
+
+    private func fetch(
+        _ completion: @escaping Completion,
+        for subject: () throws(SDKAuthorizationError) -> TokenSubject
+    ) {
+        // The SDKs' contract allows any queue for their blocks, which Objective-C cannot say in a type; each is called
+        // once, by one task.
+        nonisolated(unsafe) let completion = completion
+        do throws(SDKAuthorizationError) {
+            self.tokens.fetchToken(for: try subject(), within: self.limit, clock: self.clock) { result in
+                switch result {
+                case .success(let token): completion(token.compactSerialization, nil)
+                case .failure(let error): completion(nil, SDKAuthorizationError(error).nsError)
+                }
+            }
+        } catch {
+            let error = error.nsError
+            Task { completion(nil, error) }
+        }
+    }
+
+    // MARK: - Ids
+
+    private static func given(_ id: String?, of noun: String) throws(SDKAuthorizationError) -> String {
+        guard let id else {
+            throw SDKAuthorizationError(
+                code: .missingContext,
+                message: "No authorization context came with the question, so the \(noun) is unknown; "
+                    + "pass the context that the SDK hands out."
+            )
+        }
+        guard !id.isEmpty else {
+            throw SDKAuthorizationError(
+                code: .missingID,
+                message: "The authorization context names no \(noun); give the SDK the \(noun)'s id when it is set up."
+            )
+        }
+        return id
+    }
+
+    private static func checked<Kind>(_ id: String) throws(SDKAuthorizationError) -> FleetID<Kind> {
+        do {
+            return try FleetID(checking: id)
+        } catch {
+            throw SDKAuthorizationError(
+                code: .invalidID,
+                message: "\(error.message) Give the SDK an id that Fleet Engine accepts.",
+                cause: error
+            )
+        }
+    }
+}

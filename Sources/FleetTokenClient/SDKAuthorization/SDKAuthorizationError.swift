@@ -1,0 +1,102 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import Foundation
+
+/// Why an SDK got no token, with a domain and numbers that stay the same from release to release.
+public struct SDKAuthorizationError: Error, Sendable, CustomStringConvertible {
+    /// The domain of the errors as `NSError`; domain and numbers are those of the C interface too.
+    public static let domain = "FPTokenErrorDomain"
+
+    /// What went wrong; the raw value is the `NSError` code.
+    public enum Code: Int, CaseIterable, Sendable {
+        /// See ``TokenClientError/Code/invalidConfiguration``.
+        case invalidConfiguration = 1
+        /// See ``TokenClientError/Code/insecureURL``.
+        case insecureURL = 2
+        /// See ``TokenClientError/Code/unreachable``.
+        case unreachable = 3
+        /// See ``TokenClientError/Code/timedOut``.
+        case timedOut = 4
+        /// See ``TokenClientError/Code/refused``.
+        case refused = 5
+        /// See ``TokenClientError/Code/rateLimited``.
+        case rateLimited = 6
+        /// See ``TokenClientError/Code/invalidAnswer``.
+        case invalidAnswer = 7
+        /// See ``TokenClientError/Code/wrongToken``.
+        case wrongToken = 8
+        /// See ``TokenClientError/Code/expired``.
+        case expired = 9
+        /// See ``TokenClientError/Code/excessiveRefresh``.
+        case excessiveRefresh = 10
+        /// The wait was cancelled.
+        case cancelled = 100
+        /// The token provider failed in a way of its own; see the underlying error.
+        case providerFailed = 199
+        /// The question came without a context.
+        case missingContext = 201
+        /// The context's id is empty.
+        case missingID = 202
+        /// The context's id breaks Fleet Engine's rules.
+        case invalidID = 203
+        /// A task's token was asked for where there are no tasks.
+        case unexpectedTask = 204
+    }
+
+    /// The kind of failure.
+    public var code: Code
+    /// What failed and how to fix it, without secrets.
+    public var message: String
+    /// The error underneath, if any.
+    public var cause: (any Error)?
+    /// Code and message on one line.
+    public var description: String { "\(self.code): \(self.message)" }
+
+    /// Makes an error.
+    public init(code: Code, message: String, cause: (any Error)? = nil) {
+        self.code = code
+        self.message = message
+        self.cause = cause
+    }
+
+    /// The same error for code that knows `NSError` only.
+    public var nsError: NSError {
+        var info: [String: Any] = [NSLocalizedDescriptionKey: self.message]
+        info[NSUnderlyingErrorKey] = self.cause
+        return NSError(domain: Self.domain, code: self.code.rawValue, userInfo: info)
+    }
+}
+
+extension SDKAuthorizationError {
+    private static let codes: [TokenClientError.Code: Code] = [
+        .invalidConfiguration: .invalidConfiguration,
+        .insecureURL: .insecureURL,
+        .unreachable: .unreachable,
+        .timedOut: .timedOut,
+        .refused: .refused,
+        .rateLimited: .rateLimited,
+        .invalidAnswer: .invalidAnswer,
+        .wrongToken: .wrongToken,
+        .expired: .expired,
+        .excessiveRefresh: .excessiveRefresh,
+    ]
+
+    /// Wraps what a token provider threw.
+    public init(_ error: any Error) {
+        switch error {
+        case let error as SDKAuthorizationError: self = error
+        case let error as TokenClientError:
+            self.init(code: Self.codes[error.code] ?? .providerFailed, message: error.message, cause: error)
+        case is CancellationError:
+            self.init(code: .cancelled, message: "The wait for a token was cancelled; ask again.", cause: error)
+        default:
+            self.init(
+                code: .providerFailed,
+                message: "The token provider failed; the underlying error says why.",
+                cause: error
+            )
+        }
+    }
+}

@@ -1,0 +1,54 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetDriver
+import Foundation
+
+/// A drive for the demo, as a file that `fleetpass drive` can be given too.
+struct DemoRoute {
+    let file: String
+    let route: Route
+
+    /// Reads every GPX file of a folder, in the order of their names.
+    ///
+    /// - Throws: ``CommandFailure`` with `configuration`.
+    static func all(in folder: String) throws -> [DemoRoute] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        do throws(DriverError) {
+            let routes = try names.filter { $0.hasSuffix(".gpx") }.sorted().map { name throws(DriverError) in
+                let file = URL(filePath: folder).appending(path: name)
+                return DemoRoute(
+                    file: file.path(percentEncoded: false), route: try Route.read(contentsOf: file))
+            }
+            guard !routes.isEmpty else {
+                throw DriverError(code: .unreadableFile, message: "there are no GPX files in the folder \(folder).")
+            }
+            return routes
+        } catch {
+            throw CommandFailure(status: .configuration, message: error.message)
+        }
+    }
+
+    /// Puts the drives that come with the program into a folder.
+    ///
+    /// - Throws: ``CommandFailure`` with `configuration` when the folder cannot be written.
+    static func unpack(into folder: String) throws {
+        let drives = [
+            "bay-area-trip-1.gpx": PackageResources.bay_area_trip_1_gpx,
+            "bay-area-trip-2.gpx": PackageResources.bay_area_trip_2_gpx,
+            "delivery-day.gpx": PackageResources.delivery_day_gpx,
+        ]
+        do {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            for (name, bytes) in drives {
+                try Data(bytes).write(to: URL(filePath: folder).appending(path: name), options: .atomic)
+            }
+        } catch {
+            throw CommandFailure(
+                status: .configuration,
+                message: "the drives cannot be put into \(folder): \(error.localizedDescription); pass another --data."
+            )
+        }
+    }
+}

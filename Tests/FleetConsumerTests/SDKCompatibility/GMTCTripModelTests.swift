@@ -1,0 +1,259 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetConsumer
+import FleetTestSupport
+import FleetTokenClient
+import FleetTokens
+import Foundation
+import Testing
+
+/// A fetcher that does what a closure says.
+private final class ScriptedConsumerFetcher: NSObject, GMTCAuthorization {
+    private let answer: @Sendable (GMTCAuthorizationContext?, @escaping GMTCAuthTokenFetchCompletionHandler) -> Void
+
+    init(answer: @escaping @Sendable (GMTCAuthorizationContext?, @escaping GMTCAuthTokenFetchCompletionHandler) -> Void)
+    {
+        self.answer = answer
+    }
+
+    /// Hands out the token of the trip that it is asked for.
+    override convenience init() {
+        self.init { context, completion in
+            let trip = context.flatMap { TripID($0.tripID) }
+            completion(trip.map { TestTokens.token(for: .consumer($0)).compactSerialization }, nil)
+        }
+    }
+
+    func fetchToken(
+        with authorizationContext: GMTCAuthorizationContext?,
+        completion: @escaping GMTCAuthTokenFetchCompletionHandler
+    ) {
+        self.answer(authorizationContext, completion)
+    }
+}
+
+/// Keeps what a model says.
+private final class RecordingSubscriber: NSObject, GMTCTripModelSubscriber {
+    let words: AsyncStream<String>
+    private let sink: AsyncStream<String>.Continuation
+    private(set) var errors: [NSError] = []
+
+    override init() {
+        (self.words, self.sink) = AsyncStream.makeStream()
+    }
+
+    /// What is said, up to and with some word.
+    func words(until last: String) async -> [String] {
+        var words: [String] = []
+        for await word in self.words {
+            words.append(word)
+            if word == last { break }
+        }
+        return words
+    }
+
+    func tripModel(_ tripModel: GMTCTripModel, didUpdate sessionState: GMTCTripModelState) {
+        self.sink.yield("\(sessionState)")
+    }
+    func tripModel(_ tripModel: GMTCTripModel, didUpdate tripStatus: GMTSTripStatus) {
+        self.sink.yield("status \(tripStatus.rawValue)")
+    }
+    func tripModel(_ tripModel: GMTCTripModel, didUpdateVehicleLocation vehicleLocation: GMTSVehicleLocation?) {
+        self.sink.yield("position \(vehicleLocation?.point.latitude ?? 0)")
+    }
+    func tripModel(_ tripModel: GMTCTripModel, didUpdateETAToNextWaypoint nextWaypointETA: TimeInterval) {
+        self.sink.yield("eta \(nextWaypointETA)")
+    }
+    func tripModel(
+        _ tripModel: GMTCTripModel, didUpdateActiveRouteRemainingDistance activeRouteRemainingDistance: Int32
+    ) {
+        self.sink.yield("distance \(activeRouteRemainingDistance)")
+    }
+    func tripModel(_ tripModel: GMTCTripModel, didUpdateRemaining remainingWaypoints: [GMTSTripWaypoint]?) {
+        self.sink.yield("stops \(remainingWaypoints?.count ?? 0)")
+    }
+    func tripModel(_ tripModel: GMTCTripModel, didUpdateActiveRoute activeRoute: [GMTSLatLng]?) {
+        self.sink.yield("route \(activeRoute?.count ?? 0)")
+    }
+    func tripModel(_ tripModel: GMTCTripModel, didFailUpdateTripWithError error: (any Error)?) {
+        guard let error else { return }
+        self.errors.append(error as NSError)
+        self.sink.yield("failure")
+    }
+}
+
+// Serialised, because the SDK's shape has one setting for the whole app.
+@MainActor @Suite(.timeLimit(.minutes(1)), .serialized) struct GMTCTripModelTests {
+    private let clock = ManualClock()
+    private let name = "providers/acme/trips/trip-7"
+
+    private func setUp(
+        _ engine: StubTransport, fetcher: any GMTCAuthorization = ScriptedConsumerFetcher(),
+        url: String = "https://engine.example"
+    ) {
+        GMTCServices.setAccessTokenProvider(
+            fetcher, providerID: "acme",
+            engine: EngineConnection(url: URL(string: url), transport: engine, clock: self.clock))
+    }
+
+    private var model: GMTCTripModel {
+        get throws { try #require(GMTCServices.shared().tripService.tripModel(forTripName: self.name)) }
+    }
+
+    @Test func `a subscriber hears the trip to its end`() async throws {
+        let engine = StubTransport(
+            trips: #"""
+                {"tripStatus":"ENROUTE_TO_PICKUP","vehicleId":"veh-3","lastLocation":{"location":{"latitude":1.5}},
+                "etaToFirstWaypoint":"2025-02-05T17:02:32Z","route":[{"latitude":1},{"latitude":2}],
+                "remainingWaypoints":[{"location":{"point":{"latitude":9}},"distanceMeters":420}]}
+                """#)
+        self.setUp(engine)
+        let model = try self.model
+        let subscriber = RecordingSubscriber()
+        #expect(model.state == .inactive)
+        model.register(subscriber)
+        #expect(model.state == .active)
+
+        #expect(
+            await subscriber.words(until: "route 2") == [
+                "active", "status ENROUTE_TO_PICKUP", "position 1.5", "eta 1738774952.0", "stops 1", "distance 420",
+                "route 2",
+            ])
+        #expect(model.currentTrip?.vehicle?.value == "veh-3")
+        await self.clock.waitForSleepers(1)
+        self.clock.advance(by: .seconds(5))
+        #expect(await subscriber.words(until: "inactive").contains("status COMPLETE"))
+        #expect(model.state == .inactive)
+
+        let request = try #require(engine.requests.first)
+        #expect(request.url.path == "/v1/providers/acme/trips/trip-7")
+        let expected = TestTokens.token(for: .consumer(try TripID(checking: "trip-7"))).authorizationHeader
+        #expect(request.headers.contains { $0.name == "Authorization" && $0.value == expected })
+    }
+
+    @Test func `a failure has gRPC's domain and number`() async throws {
+        self.setUp(StubTransport([.status(403), .complete]))
+        let model = try self.model
+        let subscriber = RecordingSubscriber()
+        model.register(subscriber)
+        _ = await subscriber.words(until: "failure")
+        #expect(subscriber.errors.first?.domain == "io.grpc")
+        #expect(subscriber.errors.first?.code == 7)
+        model.unregisterSubscriber(subscriber)
+    }
+
+    @Test func `a fetcher's own error reaches the subscriber`() async throws {
+        self.setUp(
+            StubTransport([.complete]),
+            fetcher: ScriptedConsumerFetcher { _, completion in completion(nil, URLError(.timedOut)) })
+        let model = try self.model
+        let subscriber = RecordingSubscriber()
+        model.register(subscriber)
+        _ = await subscriber.words(until: "failure")
+        #expect((subscriber.errors.first?.userInfo[NSUnderlyingErrorKey] as? URLError)?.code == .timedOut)
+        model.unregisterSubscriber(subscriber)
+    }
+
+    @Test func `a provider's tokens watch a trip through the adoption source`() async throws {
+        let tokens = StubTokenProvider()
+        self.setUp(StubTransport([.complete]), fetcher: FleetConsumerAuthorization(tokens))
+        let model = try self.model
+        let subscriber = RecordingSubscriber()
+        model.register(subscriber)
+        #expect(await subscriber.words(until: "inactive").contains("status COMPLETE"))
+        #expect(tokens.subjects == [.consumer(try TripID(checking: "trip-7"))])
+    }
+
+    @Test func `an engine that will not do is told, and watching ends`() async throws {
+        self.setUp(StubTransport([.complete]), url: "http://engine.example")
+        let model = try self.model
+        let subscriber = RecordingSubscriber()
+        model.register(subscriber)
+        #expect(await subscriber.words(until: "inactive") == ["failure", "inactive"])
+    }
+
+    @Test func `watching ends with the last subscriber and can begin again`() async throws {
+        let engine = StubTransport([.json(#"{"tripStatus":"NEW"}"#)])
+        self.setUp(engine)
+        let model = try self.model
+        let (first, second) = (RecordingSubscriber(), RecordingSubscriber())
+        model.register(first)
+        model.register(second)
+        _ = await first.words(until: "status NEW")
+        model.unregisterSubscriber(first)
+        #expect(model.state == .active)
+        model.unregisterSubscriber(second)
+        #expect(model.state == .inactive)
+
+        model.register(first)
+        #expect(await first.words(until: "status NEW") == ["active", "status NEW"])
+        #expect(engine.requests.count == 2)
+        #expect(model.state == .active)
+        model.unregisterSubscriber(first)
+    }
+
+    @Test func `a question on its way is given up with the last subscriber`() async throws {
+        let (asked, question) = AsyncStream.makeStream(of: Void.self)
+        let (ended, end) = AsyncStream.makeStream(of: Void.self)
+        self.setUp(
+            StubTransport { _, _ in
+                question.finish()
+                // Nothing comes, until the task is cancelled.
+                let (silence, sink) = AsyncStream.makeStream(of: Void.self)
+                for await _ in silence {}
+                sink.finish()
+                end.finish()
+                return .complete
+            })
+        let model = try self.model
+        let subscriber = RecordingSubscriber()
+        model.register(subscriber)
+        for await _ in asked {}
+        model.unregisterSubscriber(subscriber)
+        for await _ in ended {}
+        #expect(model.currentTrip == nil)
+    }
+
+    @Test func `one name is one model, and other names are none`() throws {
+        self.setUp(StubTransport([.complete]))
+        let service = GMTCServices.shared().tripService
+        let model = try #require(service.tripModel(forTripName: self.name))
+        #expect(service.tripModel(forTripName: self.name) === model)
+        #expect(model.tripName == self.name)
+        for other in ["trip-7", "providers/other/trips/trip-7", "providers/acme/trips/", "providers/acme/vehicles/v"] {
+            #expect(service.tripModel(forTripName: other) == nil)
+        }
+    }
+
+    @Test(arguments: [(0.0, Duration.seconds(5)), (-3, .seconds(5)), (2, .seconds(2)), (.infinity, .seconds(60))])
+    func `the options set the pace`(interval: TimeInterval, pause: Duration) async throws {
+        let engine = StubTransport([.json(#"{"tripStatus":"NEW"}"#)])
+        self.setUp(engine)
+        let model = try self.model
+        let options = GMTCMutableTripModelOptions()
+        #expect(options.autoRefreshTimeInterval == 0)
+        options.autoRefreshTimeInterval = interval
+        model.options = options
+        let subscriber = RecordingSubscriber()
+        model.register(subscriber)
+        _ = await subscriber.words(until: "status NEW")
+        await self.clock.waitForSleepers(1)
+        self.clock.advance(by: pause - .milliseconds(1))
+        #expect(engine.requests.count == 1)
+        self.clock.advance(by: .milliseconds(1))
+        await engine.waitForRequests(2)
+        model.unregisterSubscriber(subscriber)
+    }
+
+    @Test func `a model that nobody watches or holds goes`() async throws {
+        self.setUp(StubTransport([.json(#"{"tripStatus":"NEW"}"#)]))
+        weak var forgotten: GMTCTripModel?
+        do {
+            let model = try self.model
+            forgotten = model
+        }
+        #expect(forgotten == nil)
+    }
+}

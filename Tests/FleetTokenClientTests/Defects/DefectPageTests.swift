@@ -1,0 +1,30 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// Keeps the page of defects and the tests in step.
+@Suite struct DefectPageTests {
+    private static let package = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOf: self.package.appendingPathComponent(path), encoding: .utf8)
+    }
+
+    @Test func `the page names every test and no other`() throws {
+        let sources = [
+            "Tests/FleetTokenClientTests/Defects/DocumentationDefectTests.swift",
+            "Tests/FleetTokenClientTests/Defects/SampleAppDefectTests.swift",
+            "Tests/FleetDriverTests/Defects/ReportingIntervalDefectTests.swift",
+        ]
+        let tests = try sources.flatMap { try Self.text($0).matches(of: /func `(.+?)`/).map { String($0.1) } }
+        let page = try Self.text("docs/fetcher-defects.md")
+        let named = page.matches(of: /`((?:row|sample app) [0-9]+: .+?)`/).map { String($0.1) }
+        #expect(tests.count == 36)
+        #expect(tests.sorted() == named.sorted())
+    }
+}

@@ -1,0 +1,137 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTestSupport
+import FleetTokenClient
+import FleetTokens
+import Foundation
+import Testing
+
+@Suite final class FileTokenStoreTests {
+    private let parent: URL
+    private let folder: URL
+
+    init() throws {
+        self.parent = FileManager.default.temporaryDirectory.appendingPathComponent("fleetpass-\(UUID().uuidString)")
+        self.folder = self.parent.appendingPathComponent("tokens")
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: self.parent)
+    }
+
+    private func subject(_ id: String) throws -> TokenSubject { .driver(try VehicleID(checking: id)) }
+
+    private func stored(_ subject: TokenSubject, serial: Int = 0) -> StoredToken {
+        StoredToken(
+            token: TestTokens.token(for: subject, serial: serial), life: .seconds(3300),
+            savedAt: Date(timeIntervalSince1970: 1_767_225_900), sinceBoot: .seconds(1000))
+    }
+
+    private func mode(of url: URL) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: url.path)
+        return try #require(attributes[.posixPermissions] as? NSNumber).intValue
+    }
+
+    private var files: [URL] {
+        get throws {
+            try FileManager.default.contentsOfDirectory(atPath: self.folder.path).map {
+                self.folder.appendingPathComponent($0)
+            }
+        }
+    }
+
+    @Test func `what is saved is loaded, replaced and removed, each subject by itself`() throws {
+        let store = FileTokenStore(folder: self.folder)
+        let task = try TaskID(checking: "t")
+        let vehicle = try DeliveryVehicleID(checking: "veh-1")
+        let subjects: [TokenSubject] = [
+            try self.subject("veh-1"), try self.subject("VEH-1"), .consumer(try TripID(checking: "veh-1")),
+            .deliveryDriver(vehicle), .deliveryDriver(vehicle, task: task), .fleetReader,
+        ]
+        for subject in subjects { #expect(try store.load(subject) == nil) }
+        for subject in subjects { try store.save(self.stored(subject), for: subject) }
+        for subject in subjects { #expect(try store.load(subject) == self.stored(subject)) }
+        try store.save(self.stored(subjects[0], serial: 1), for: subjects[0])
+        #expect(try store.load(subjects[0]) == self.stored(subjects[0], serial: 1))
+        #expect(try self.files.count == subjects.count)
+        try store.remove(subjects[0])
+        try store.remove(subjects[0])
+        #expect(try store.load(subjects[0]) == nil)
+        #expect(try store.load(subjects[1]) == self.stored(subjects[1]))
+        try store.removeAll()
+        #expect(try self.files.isEmpty)
+    }
+
+    @Test func `only the owner may read, and names tell nothing`() throws {
+        let subject = try self.subject("veh-1")
+        try FileTokenStore(folder: self.folder).save(self.stored(subject), for: subject)
+        #expect(try self.mode(of: self.folder) == 0o700)
+        let files = try self.files
+        #expect(files.count == 1)
+        for file in files {
+            #expect(try self.mode(of: file) == 0o600)
+            #expect(!file.lastPathComponent.contains("veh"))
+        }
+    }
+
+    @Test func `a folder that is open to others is refused`() throws {
+        let subject = try self.subject("veh-1")
+        let store = FileTokenStore(folder: self.folder)
+        try store.save(self.stored(subject), for: subject)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: self.folder.path)
+        let loading = #expect(throws: TokenClientError.self) { try store.load(subject) }
+        let saving = #expect(throws: TokenClientError.self) { try store.save(self.stored(subject), for: subject) }
+        #expect(loading?.code == .storeFailed && saving?.code == .storeFailed)
+        #expect(loading?.message.contains("755") == true)
+    }
+
+    @Test func `a damaged file is an error, and the next save mends it`() throws {
+        let subject = try self.subject("veh-1")
+        let store = FileTokenStore(folder: self.folder)
+        try store.save(self.stored(subject), for: subject)
+        for file in try self.files { try Data("torn".utf8).write(to: file) }
+        let error = #expect(throws: TokenClientError.self) { try store.load(subject) }
+        #expect(error?.code == .storeFailed)
+        try store.save(self.stored(subject), for: subject)
+        #expect(try store.load(subject) == self.stored(subject))
+    }
+
+    @Test func `a link in place of a file is not followed`() throws {
+        let subject = try self.subject("veh-1")
+        let store = FileTokenStore(folder: self.folder)
+        try store.save(self.stored(subject), for: subject)
+        let file = try #require(try self.files.first)
+        let other = self.parent.appendingPathComponent("other")
+        try FileManager.default.moveItem(at: file, to: other)
+        try FileManager.default.createSymbolicLink(at: file, withDestinationURL: other)
+        #expect(throws: TokenClientError.self) { try store.load(subject) }
+    }
+
+    @Test func `the tokens saved longest ago go first`() throws {
+        let store = FileTokenStore(folder: self.folder, capacity: 3)
+        for number in 0..<6 {
+            let subject = try self.subject("veh-\(number)")
+            try store.save(self.stored(subject), for: subject)
+            for file in try self.files {
+                let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
+                let date = try #require(attributes[.modificationDate] as? Date)
+                try FileManager.default.setAttributes(
+                    [.modificationDate: date.addingTimeInterval(-100)], ofItemAtPath: file.path)
+            }
+        }
+        #expect(try self.files.count == 3)
+        #expect(try store.load(self.subject("veh-2")) == nil)
+        for number in 3..<6 { #expect(try store.load(self.subject("veh-\(number)")) != nil) }
+    }
+
+    @Test func `a folder that cannot be made is an error`() throws {
+        try FileManager.default.createDirectory(at: self.parent, withIntermediateDirectories: true)
+        try Data().write(to: self.folder)
+        let subject = try self.subject("veh-1")
+        #expect(throws: TokenClientError.self) {
+            try FileTokenStore(folder: self.folder).save(self.stored(subject), for: subject)
+        }
+    }
+}

@@ -1,0 +1,173 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTestSupport
+import FleetTokenClient
+import FleetTokens
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct SDKAuthorizationTests {
+    private struct Answer: Sendable {
+        var token: String?
+        var error: NSError?
+    }
+
+    private func answer(_ ask: (@escaping SDKAuthorization.Completion) -> Void) async throws -> Answer {
+        let (answers, sink) = AsyncStream.makeStream(of: Answer.self)
+        ask { sink.yield(Answer(token: $0, error: $1 as NSError?)) }
+        let answer = await answers.first { _ in true }
+        return try #require(answer)
+    }
+
+    private func driverAnswer(
+        _ vehicle: String?, task: String? = nil, service: SDKAuthorization.DriverService = .onDemandTrips,
+        tokens: any TokenProvider = StubTokenProvider()
+    ) async throws -> Answer {
+        try await self.answer { completion in
+            SDKAuthorization(tokens).fetchDriverToken(
+                vehicleID: vehicle, taskID: task, service: service, completion: completion)
+        }
+    }
+
+    @Test func `the context decides whose token is asked for`() async throws {
+        let tokens = StubTokenProvider()
+        let onDemand = try await self.driverAnswer("veh-3", tokens: tokens)
+        _ = try await self.driverAnswer("veh-3", task: "", tokens: tokens)
+        _ = try await self.driverAnswer("van-1", service: .scheduledTasks, tokens: tokens)
+        _ = try await self.driverAnswer("van-1", task: "task-9", service: .scheduledTasks, tokens: tokens)
+        _ = try await self.answer { SDKAuthorization(tokens).fetchConsumerToken(tripID: "trip-7", completion: $0) }
+
+        let vehicle = TokenSubject.driver(try VehicleID(checking: "veh-3"))
+        let van = try DeliveryVehicleID(checking: "van-1")
+        #expect(
+            tokens.subjects == [
+                vehicle, vehicle, .deliveryDriver(van), .deliveryDriver(van, task: try TaskID(checking: "task-9")),
+                .consumer(try TripID(checking: "trip-7")),
+            ])
+        #expect(onDemand.token == TestTokens.token(for: vehicle).compactSerialization)
+        #expect(onDemand.error == nil)
+    }
+
+    @Test func `a question that cannot be answered gets a stable error with the fix`() async throws {
+        let tokens = StubTokenProvider()
+        let noTrip = try await self.answer {
+            SDKAuthorization(tokens).fetchConsumerToken(tripID: nil, completion: $0)
+        }
+        let answers = [
+            (try await self.driverAnswer(nil, tokens: tokens), 201, "pass the context"),
+            (noTrip, 201, "pass the context"),
+            (try await self.driverAnswer("", tokens: tokens), 202, "give the SDK the vehicle's id"),
+            (try await self.driverAnswer("veh/3", tokens: tokens), 203, "Give the SDK an id"),
+            (try await self.driverAnswer("*", tokens: tokens), 203, "Give the SDK an id"),
+            (
+                try await self.driverAnswer("van-1", task: "a:b", service: .scheduledTasks, tokens: tokens), 203,
+                "Give the SDK an id"
+            ),
+            (try await self.driverAnswer("veh-3", task: "task-9", tokens: tokens), 204, "scheduled tasks"),
+        ]
+        for (answer, code, fix) in answers {
+            #expect(answer.token == nil)
+            #expect(answer.error?.domain == "FPTokenErrorDomain")
+            #expect(answer.error?.code == code)
+            #expect(answer.error?.localizedDescription.contains(fix) == true, "\(String(describing: answer.error))")
+        }
+        #expect(tokens.subjects.isEmpty)
+    }
+
+    @Test func `a provider's failure keeps its kind and its cause`() async throws {
+        let refusing = StubTokenProvider { _, _ in throw TokenClientError(code: .refused, message: "Sign in again.") }
+        let refused = try #require(try await self.driverAnswer("veh-3", tokens: refusing).error)
+        #expect(refused.code == SDKAuthorizationError.Code.refused.rawValue)
+        #expect(refused.localizedDescription == "Sign in again.")
+        #expect((refused.userInfo[NSUnderlyingErrorKey] as? TokenClientError)?.code == .refused)
+
+        let odd = StubTokenProvider { _, _ in throw URLError(.badURL) }
+        let failed = try #require(try await self.driverAnswer("veh-3", tokens: odd).error)
+        #expect(failed.code == SDKAuthorizationError.Code.providerFailed.rawValue)
+        #expect(failed.userInfo[NSUnderlyingErrorKey] is URLError)
+
+        let gone = StubTokenProvider { _, _ in throw CancellationError() }
+        let cancelled = try #require(try await self.driverAnswer("veh-3", tokens: gone).error)
+        #expect(cancelled.code == SDKAuthorizationError.Code.cancelled.rawValue)
+    }
+
+    @Test func `every failure of the token client has a number of its own`() {
+        let codes: [TokenClientError.Code] = [
+            .invalidConfiguration, .insecureURL, .unreachable, .timedOut, .refused, .rateLimited, .invalidAnswer,
+            .wrongToken, .expired, .excessiveRefresh,
+        ]
+        let numbers = codes.map { SDKAuthorizationError(TokenClientError(code: $0, message: "")).code.rawValue }
+        #expect(numbers == Array(1...10))
+    }
+
+    @Test func `the limit ends a wait without a token`() async throws {
+        let clock = ManualClock()
+        let (gate, opener) = AsyncStream.makeStream(of: Void.self)
+        let hanging = StubTokenProvider { subject, _ in
+            await Task { for await _ in gate {} }.value
+            return TestTokens.token(for: subject)
+        }
+        async let answer = self.answer { completion in
+            SDKAuthorization(hanging, within: .seconds(4), clock: clock).fetchConsumerToken(
+                tripID: "trip-7", completion: completion)
+        }
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(4))
+        #expect(try await answer.error?.code == SDKAuthorizationError.Code.timedOut.rawValue)
+        opener.finish()
+    }
+
+    @Test func `even a bad question is not answered on its own stack`() async throws {
+        let key = "in the question"
+        let answer = try await self.answer { completion in
+            Thread.current.threadDictionary[key] = true
+            defer { Thread.current.threadDictionary.removeObject(forKey: key) }
+            SDKAuthorization(StubTokenProvider()).fetchConsumerToken(tripID: nil) { token, error in
+                let isOnStack = Thread.current.threadDictionary[key] != nil
+                completion(isOnStack ? "on the stack" : token, error)
+            }
+        }
+        #expect(answer.token == nil)
+        #expect(answer.error != nil)
+    }
+
+    // MARK: - Fetchers of an app's own
+
+    @Test func `the first call of a fetcher's completion counts`() async throws {
+        let token = try await AuthorizationAnswer.token { completion in
+            completion("first", nil)
+            completion(nil, URLError(.badURL))
+        }
+        #expect(token == FleetToken("first"))
+    }
+
+    @Test func `a completion that is given up ends the wait`() async throws {
+        let error = await #expect(throws: TokenClientError.self) { try await AuthorizationAnswer.token { _ in } }
+        #expect(error?.code == .invalidAnswer)
+        #expect(error?.message.contains("gave up") == true)
+    }
+
+    @Test(arguments: [nil, ""])
+    func `neither token nor error is an error`(token: String?) async throws {
+        let error = await #expect(throws: TokenClientError.self) {
+            try await AuthorizationAnswer.token { $0(token, nil) }
+        }
+        #expect(error?.code == .invalidAnswer)
+    }
+
+    @Test func `cancelling ends the wait for a fetcher that keeps its completion`() async throws {
+        let kept = Locked<(@Sendable (String?, (any Error)?) -> Void)?>(nil)
+        let (asked, sink) = AsyncStream.makeStream(of: Void.self)
+        let wait = Task {
+            try await AuthorizationAnswer.token { completion in
+                kept.withLock { $0 = completion }
+                sink.finish()
+            }
+        }
+        for await _ in asked {}
+        wait.cancel()
+        await #expect(throws: CancellationError.self) { try await wait.value }
+    }
+}

@@ -1,0 +1,234 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTestSupport
+import FleetTokenClient
+import FleetTokens
+import Foundation
+import Testing
+
+/// What the provider does with gaps, sleep, proofs and its own figures.
+@Suite(.timeLimit(.minutes(2))) struct TokenProviderLifeTests {
+    private let phone = TestPhone()
+    private let endpoint: TokenEndpoint
+    private let subject: TokenSubject
+
+    init() throws {
+        self.endpoint = try .fleetpass(try #require(URL(string: "https://tokens.example.com")))
+        self.subject = .driver(try VehicleID(checking: "veh-3"))
+    }
+
+    private func response(_ serial: Int, for subject: TokenSubject? = nil) -> HTTPTransportResponse {
+        let serverTime = TestTokens.issuedAt + 300 + self.phone.clock.now.sinceStart.components.seconds
+        let subject = subject ?? self.subject
+        let token = TestTokens.token(for: subject, issuedAt: serverTime - 300, serial: serial)
+        return TestTokens.response(
+            with: token, from: self.endpoint, for: subject, life: .seconds(3300), at: serverTime)
+    }
+
+    private func server() -> StubTransport {
+        StubTransport { [self] _, index in .response(self.response(index)) }
+    }
+
+    private func provider(
+        _ transport: StubTransport, credentials: @escaping FleetTokenProvider.Credentials = { [] },
+        proof: FleetTokenProvider.Proof? = nil
+    ) throws -> FleetTokenProvider {
+        try FleetTokenProvider(
+            endpoint: self.endpoint, transport: transport, clock: self.phone.clock,
+            deviceClock: self.phone.deviceClock, credentials: credentials, proof: proof)
+    }
+
+    // MARK: Gaps
+
+    @Test func `a token is made to last through a gap`() async throws {
+        let server = self.server()
+        let provider = try self.provider(server)
+        let first = try await provider.token(for: self.subject)
+        self.phone.advance(by: .seconds(1000))
+        #expect(try await provider.ensure(valid: .seconds(2300), for: self.subject) == .seconds(2300))
+        #expect(server.requests.count == 1)
+        #expect(try await provider.ensure(valid: .seconds(2400), for: self.subject) == .seconds(3300))
+        #expect(try await provider.token(for: self.subject) != first)
+        #expect(server.requests.count == 2)
+        self.phone.advance(by: .seconds(2400))
+        _ = try await provider.token(for: self.subject)
+        #expect(server.requests.count == 2)
+    }
+
+    @Test func `many at once who want a life cause one fetch, and a cancelled one leaves`() async throws {
+        let gate = AsyncStream.makeStream(of: Void.self)
+        let server = StubTransport { [self] _, index in
+            for await _ in gate.stream {}
+            return .response(self.response(index))
+        }
+        let provider = try self.provider(server)
+        let subject = self.subject
+        let callers = (0..<1000).map { _ in Task { try await provider.ensure(valid: .seconds(3000), for: subject) } }
+        await server.waitForRequests(1)
+        callers[0].cancel()
+        await #expect(throws: CancellationError.self) { try await callers[0].value }
+        gate.continuation.finish()
+        for caller in callers.dropFirst() { #expect(try await caller.value == .seconds(3300)) }
+        #expect(server.requests.count == 1)
+        #expect(provider.metrics.waits == 0, "nobody waited for a token to send")
+    }
+
+    @Test func `a life that cannot be had is a clear error`() async throws {
+        let provider = try self.provider(self.server())
+        for life in [Duration.seconds(3400), .seconds(4000)] {
+            let error = await #expect(throws: TokenClientError.self) {
+                try await provider.ensure(valid: life, for: self.subject)
+            }
+            #expect(error?.code == .lifeUnavailable)
+            #expect(error?.message.contains("3300.0 seconds left") == true)
+        }
+        #expect(provider.metrics.fetches == 1)
+    }
+
+    // MARK: Suspend and resume
+
+    @Test func `after a sleep nothing that ended is handed out`() async throws {
+        let server = self.server()
+        let provider = try self.provider(server)
+        let first = try await provider.token(for: self.subject)
+        self.phone.advance(by: .seconds(8 * 3600))
+        #expect(try await provider.token(for: self.subject) != first)
+        #expect(server.requests.count == 2)
+    }
+
+    @Test func `a fetch that slept past its limit is begun again, and its late answer hurts nobody`() async throws {
+        let gate = AsyncStream.makeStream(of: Void.self)
+        let server = StubTransport { [self] _, index in
+            if index == 0 { for await _ in gate.stream {} }
+            return .response(self.response(index))
+        }
+        let provider = try self.provider(server)
+        let subject = self.subject
+        let before = Task { try await provider.token(for: subject) }
+        await server.waitForRequests(1)
+        self.phone.advance(by: .seconds(5000))
+        // Whether the wake-up or this call comes first, this call gets a token of a new fetch.
+        let after = try await self.retrying { try await provider.token(for: subject) }
+        gate.continuation.finish()
+        _ = try? await before.value
+        #expect(try await provider.token(for: subject) == after)
+    }
+
+    /// Tries again while the back-off after the first failure lasts.
+    private func retrying(_ work: () async throws -> FleetToken) async throws -> FleetToken {
+        for _ in 0..<100 {
+            if let token = try? await work() { return token }
+            self.phone.advance(by: .seconds(1))
+        }
+        return try await work()
+    }
+
+    @Test func `an answer that slept on its way is used for what is left of its token`() async throws {
+        let server = StubTransport { [self] _, index in
+            let response = self.response(index)
+            if index == 0 { self.phone.advance(by: .seconds(7)) }
+            return .response(response)
+        }
+        let provider = try self.provider(server)
+        _ = try await provider.token(for: self.subject)
+        #expect(try await provider.ensure(valid: .zero, for: self.subject) == .seconds(3293))
+    }
+
+    @Test func `a clock that stands still in sleep is refused`() throws {
+        let error = #expect(throws: TokenClientError.self) {
+            try FleetTokenProvider(endpoint: self.endpoint, transport: self.server(), clock: SuspendingClock())
+        }
+        #expect(error?.code == .invalidConfiguration)
+    }
+
+    // MARK: Figures
+
+    @Test func `hits, waits, fetches and failures are counted`() async throws {
+        let server = StubTransport { [self] _, index in
+            self.phone.advance(by: .seconds(index + 2))
+            return index == 1 ? .failure(URLError(.timedOut)) : .response(self.response(index))
+        }
+        let provider = try self.provider(server)
+        #expect(provider.metrics == TokenMetrics())
+        let token = try await provider.token(for: self.subject)
+        for _ in 0..<9 { _ = try await provider.token(for: self.subject) }
+        provider.invalidate(token, for: self.subject)
+        await #expect(throws: TokenClientError.self) { try await provider.token(for: self.subject) }
+        self.phone.advance(by: .seconds(2))
+        _ = try await provider.token(for: self.subject)
+        var expected = TokenMetrics()
+        (expected.hits, expected.waits, expected.fetches) = (9, 3, 2)
+        (expected.failures, expected.refusals) = (1, 1)
+        (expected.waited, expected.longestWait) = (.seconds(2 + 3 + 4), .seconds(4))
+        #expect(provider.metrics == expected)
+    }
+
+    @Test(arguments: 0..<UInt64(20))
+    func `a day of reports costs at most a fetch per half hour, and only the first waits`(
+        seed: UInt64
+    ) throws {
+        var bench = try MachineBench(seed: seed)
+        var landed = 0
+        var waits = 0
+        for _ in 0..<(24 * 360) {
+            let caller = bench.request()
+            if bench.isWaiting(caller) { waits += 1 }
+            bench.advance(.seconds(2))
+            if bench.started.count > landed {
+                bench.land(.seconds(3300))
+                landed += 1
+            }
+            bench.advance(.seconds(8))
+        }
+        #expect((24...48).contains(bench.started.count), "\(bench.started.count)")
+        #expect(waits == 1)
+    }
+
+    // MARK: Proofs
+
+    @Test func `a proof covers the request and a nonce of its own, after the credentials`() async throws {
+        let challenges = Locked<[TokenRequestChallenge]>([])
+        let order = Locked<[String]>([])
+        let server = self.server()
+        let provider = try self.provider(server) {
+            order.withLock { $0.append("credentials") }
+            return [(name: "Authorization", value: "Bearer session")]
+        } proof: { challenge in
+            order.withLock { $0.append("proof") }
+            challenges.withLock { $0.append(challenge) }
+            return [(name: "App-Attest-Assertion", value: challenge.clientData.base64EncodedString())]
+        }
+        for _ in 0..<2 {
+            provider.invalidate(try await provider.token(for: self.subject), for: self.subject)
+        }
+        #expect(order.withLock { $0 } == ["credentials", "proof", "credentials", "proof"])
+        let seen = challenges.withLock { $0 }
+        #expect(Set(seen.map(\.nonce)).count == 2 && seen.allSatisfy { $0.nonce.utf8.count == 22 })
+        for (request, challenge) in zip(server.requests, seen) {
+            #expect(challenge.url == request.url && challenge.method == request.method)
+            #expect(request.headers.contains { $0 == ("Fleetpass-Nonce", challenge.nonce) })
+            let signed = "GET\nhttps://tokens.example.com/token/driver/veh-3\n\(challenge.nonce)"
+            #expect(challenge.clientData == Data(signed.utf8))
+            let assertion = challenge.clientData.base64EncodedString()
+            #expect(request.headers.contains { $0 == ("App-Attest-Assertion", assertion) })
+        }
+    }
+
+    @Test func `a proof that fails is a refusal that names it, and nothing is sent`() async throws {
+        struct NoSecureElement: Error {}
+        let server = self.server()
+        let provider = try self.provider(server, proof: { _ in throw NoSecureElement() })
+        let error = await #expect(throws: TokenClientError.self) { try await provider.token(for: self.subject) }
+        #expect(error?.code == .refused && error?.cause is NoSecureElement)
+        #expect(error?.message.contains("proof") == true)
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test func `without a proof no nonce is sent`() async throws {
+        let server = self.server()
+        _ = try await self.provider(server).token(for: self.subject)
+        #expect(server.requests.first?.headers.contains { $0.name == "Fleetpass-Nonce" } == false)
+    }
+}

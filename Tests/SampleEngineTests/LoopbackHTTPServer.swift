@@ -1,0 +1,1 @@
+../DocumentationSampleTests/LoopbackHTTPServer.swift

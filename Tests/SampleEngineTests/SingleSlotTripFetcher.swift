@@ -1,0 +1,1 @@
+../DocumentationSampleTests/Fetchers/SingleSlotTripFetcher.swift
