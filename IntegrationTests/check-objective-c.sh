@@ -51,11 +51,12 @@ program() {
   ((code == 0)) || { echo "FAILED  $name ended with $code"; failed=1; }
 }
 
-# Starts a server in the background and prints the address in its ready line.
+# Starts a server in the background and puts the address of its ready line into $address.
 start() {
   local log=$1
   shift
-  "$@" >"$log" 2>"$log.errors" </dev/null &
+  : >"$log"
+  "$@" >>"$log" 2>"$log.errors" </dev/null &
   servers+=($!)
   for _ in {1..600}; do
     address=$(sed -nE 's/^ready http=([^ ]+).*/\1/p' "$log")

@@ -208,7 +208,8 @@ static void check_arguments(fp_provider *provider) {
     CHECK("a negative kind", code_for(provider, INT32_MIN, "v", NULL) == wrong);
     CHECK("nothing can be refused of nobody",
           !fp_provider_invalidate(NULL, &driver, "x") && !fp_provider_invalidate(provider, NULL, "x")
-              && !fp_provider_invalidate(provider, &driver, NULL) && !fp_provider_invalidate(provider, &driver, "\xff"));
+              && !fp_provider_invalidate(provider, &driver, NULL)
+              && !fp_provider_invalidate(provider, &driver, "\xff"));
     fp_provider_destroy(NULL);
     fp_fetch_cancel(NULL);
     fp_fetch_release(NULL);
@@ -247,7 +248,8 @@ static void check_real_server(const char *server, const char *up, const char *se
     char fingerprint[FP_FINGERPRINT_SIZE] = "";
     CHECK("a token comes", first.token && !first.error && first.calls == 1);
     CHECK("its length and fingerprint fit",
-          first.token && strlen(first.token->text) == first.token->length && fp_fingerprint(first.token->text, fingerprint)
+          first.token && strlen(first.token->text) == first.token->length
+              && fp_fingerprint(first.token->text, fingerprint)
               && strcmp(fingerprint, first.token->fingerprint) == 0 && strlen(fingerprint) == 16);
     CHECK("the second call gets the same one, without a request",
           second.token && first.token && strcmp(first.token->text, second.token->text) == 0 && witness.credentials == 1
@@ -268,7 +270,8 @@ static void check_real_server(const char *server, const char *up, const char *se
     struct outcome refused;
     fetch(provider, &consumer, FP_DEFAULT_TIMEOUT_MS, &refused);
     CHECK("a token that the caller may not have is refused",
-          refused.error && !refused.token && refused.error->code == FP_ERROR_REFUSED && refused.error->http_status == 403
+          refused.error && !refused.token && refused.error->code == FP_ERROR_REFUSED
+              && refused.error->http_status == 403
               && refused.error->retry_after_ms == -1 && !strstr(refused.error->message, secret));
     outcome_free(&refused);
 

@@ -21,8 +21,8 @@ static void check(const char *name, bool holds) {
 
 #define CHECK(name, ...) check(name, (__VA_ARGS__))
 
-/// Asks a server on this machine (`http://127.0.0.1:PORT`) for a path, and writes the answer's body; a server that gives no
-/// answer gives an empty one.
+/// Asks a server on this machine (`http://127.0.0.1:PORT`) for a path, and writes the answer's body; a server that
+/// gives no answer gives an empty one.
 static void get(const char *server, const char *path, char *body, size_t size) {
     body[0] = 0;
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

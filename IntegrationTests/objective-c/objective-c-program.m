@@ -2,9 +2,9 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-// What an app in Objective-C does with the provider, from the first token to the last error, against a real token server
-// and one that misbehaves. Counted by hand, as the gcc runtime has no automatic reference counting; blocks capture only
-// what lives on anyway, as that runtime does not keep what they capture. Prints one line per check.
+// What an app in Objective-C does with the provider, from the first token to the last error, against a real token
+// server and one that misbehaves. Counted by hand, as the gcc runtime has no automatic reference counting; blocks
+// capture only what lives on anyway, as that runtime does not keep what they capture. Prints one line per check.
 
 #import "FPConsumerAuthorization.h"
 #import "FPDriverAuthorization.h"
@@ -137,7 +137,8 @@ static Outcome *fetch(FPTokenProvider *provider, FPTokenSubject *subject) {
 
 static BOOL failedWith(Outcome *outcome, FPTokenErrorCode code) {
     NSError *error = [outcome error];
-    return [outcome calls] == 1 && ![outcome token] && [[error domain] isEqual:FPTokenErrorDomain] && [error code] == code
+    return [outcome calls] == 1 && ![outcome token] && [[error domain] isEqual:FPTokenErrorDomain]
+        && [error code] == code
         && [[error localizedDescription] length] > 0;
 }
 
@@ -276,10 +277,12 @@ static void checkErrors(void) {
     FPTokenProviderOptions *unfit = options(@"/up", FPTokenEndpointKindFleetpass);
     [unfit setMinimumLife:-5];
     CHECK("a limit out of range makes no provider",
-          ![[FPTokenProvider alloc] initWithOptions:unfit error:&error] && [error code] == FPTokenErrorInvalidConfiguration);
+          ![[FPTokenProvider alloc] initWithOptions:unfit error:&error]
+              && [error code] == FPTokenErrorInvalidConfiguration);
     FPTokenProviderOptions *nothing = nil;
     CHECK("no options make no provider",
-          ![[FPTokenProvider alloc] initWithOptions:nothing error:&error] && [error code] == FPTokenErrorInvalidArgument);
+          ![[FPTokenProvider alloc] initWithOptions:nothing error:&error]
+              && [error code] == FPTokenErrorInvalidArgument);
     CHECK("the reason may be ignored", ![[FPTokenProvider alloc] initWithOptions:nothing error:NULL]);
 }
 
@@ -309,7 +312,8 @@ static void checkRefresh(void) {
     [quick setBackOffBase:0.01];
     [quick setBackOffCap:0.01];
     [quick setEventHandler:^(FPTokenEvent *event) {
-        if ([event kind] == FPTokenEventKindFetched && [event fingerprint] && [[event life] doubleValue] > 0) eventsFetched++;
+        BOOL told = [event fingerprint] && [[event life] doubleValue] > 0;
+        if ([event kind] == FPTokenEventKindFetched && told) eventsFetched++;
         if ([event kind] == FPTokenEventKindServedStale) eventsStale++;
         if ([event kind] == FPTokenEventKindFailed && [[event error] code] == FPTokenErrorRefused) eventsFailed++;
     }];
@@ -369,7 +373,8 @@ static void checkOwnClient(void) {
         BOOL asked = [path hasSuffix:@"/auth/driver/mine"] && [[request method] isEqual:@"GET"] && ![request body]
             && [request timeout] == 8 && [[[request headerFields] objectForKey:@"X-Session"] isEqual:@"the-session"];
         char text[4096];
-        get([server UTF8String], [[@"chaos/token/driver/" stringByAppendingString:vehicle] UTF8String], text, sizeof text);
+        NSString *real = [@"chaos/token/driver/" stringByAppendingString:vehicle];
+        get([server UTF8String], [real UTF8String], text, sizeof text);
         NSString *answer = [NSString stringWithUTF8String:text];
         answer = [answer stringByReplacingOccurrencesOfString:@"\"jwt\"" withString:@"\"access\""];
         answer = [answer stringByReplacingOccurrencesOfString:@"\"expires_in\": 3600" withString:@"\"ttl\": 3600000"];
@@ -380,7 +385,8 @@ static void checkOwnClient(void) {
     FPTokenProvider *tokens = provider(own);
     CHECK("an app's own HTTP client and server are used", [[fetchBadly(tokens, @"mine") token] length] > 0);
     CHECK("it may fail", failedWith(fetchBadly(tokens, @"late"), FPTokenErrorTimedOut));
-    CHECK("a request that it lets go of has failed", failedWith(fetchBadly(tokens, @"let-go"), FPTokenErrorUnreachable));
+    CHECK("a request that it lets go of has failed",
+          failedWith(fetchBadly(tokens, @"let-go"), FPTokenErrorUnreachable));
 
     FPTokenProviderOptions *signedOut = options(@"/chaos", FPTokenEndpointKindFleetpass);
     [signedOut setCredentialsHandler:^(FPCredentialsRequest *request) { (void)request; }];
@@ -465,14 +471,16 @@ static void checkLifetimes(void) {
               && [subject hash] == [[FPTokenSubject deliveryDriverWithVehicleID:@"v" taskID:@"t"] hash]
               && ![subject isEqual:[FPTokenSubject deliveryDriverWithVehicleID:@"v" taskID:nil]]
               && ![subject isEqual:[FPTokenSubject driverWithVehicleID:@"v"]]
-              && [[FPTokenSubject fleetReader] isEqual:[FPTokenSubject fleetReader]] && [[subject copy] autorelease] == subject
+              && [[FPTokenSubject fleetReader] isEqual:[FPTokenSubject fleetReader]]
+              && [[subject copy] autorelease] == subject
               && [[subject description] isEqual:@"delivery_driver v task t"]);
 }
 
 /// Whether every object of ours is gone again.
 static void checkNothingIsLeft(void) {
     NSArray *names = [NSArray arrayWithObjects:@"FPTokenProvider", @"FPTokenProviderOptions", @"FPTokenSubject",
-                                               @"FPTokenFetch", @"FPTokenEvent", @"FPCredentialsRequest", @"FPHTTPRequest",
+                                               @"FPTokenFetch", @"FPTokenEvent", @"FPCredentialsRequest",
+                                               @"FPHTTPRequest",
                                                @"FPOutcomeDelivery", @"FPHandlerDelivery", @"FPDeliveryOperation",
                                                @"FPDriverAuthorization", @"FPConsumerAuthorization", nil];
     int left = 0, made = 0;

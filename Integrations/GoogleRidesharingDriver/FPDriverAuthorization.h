@@ -18,8 +18,8 @@ NS_ASSUME_NONNULL_BEGIN
 
 /// Hands a provider's tokens to the Driver SDK: pass it as `accessTokenProvider` of the driver context.
 ///
-/// It answers each question exactly once, asynchronously and within 9 s, also when the SDK gives no context. A task in the
-/// context gives a token for that task.
+/// It answers each question exactly once, asynchronously and within 9 s, also when the SDK gives no context. A task in
+/// the context gives a token for that task.
 @interface FPDriverAuthorization : NSObject <GMTDAuthorization> {
   @private
     FPTokenProvider *_provider;

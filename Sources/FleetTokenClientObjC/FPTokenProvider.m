@@ -107,7 +107,8 @@ static void FPTellOutcome(void *context, fp_token *token, fp_error *error) {
         if (subject) value = [subject value];
         void *context = NULL;
         if (completion) {
-            FPOutcomeDelivery *delivery = [[FPOutcomeDelivery alloc] initWithCompletion:completion queue:_callbackQueue];
+            FPOutcomeDelivery *delivery = [[FPOutcomeDelivery alloc] initWithCompletion:completion
+                                                                                     queue:_callbackQueue];
             context = FP_GIVEN(delivery);
             FP_RELEASE(delivery);
         }

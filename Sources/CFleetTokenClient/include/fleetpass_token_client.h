@@ -28,7 +28,8 @@
 ///   library's, several at once, and never on the stack of a call of yours. A callback should return soon: keep what it
 ///   was handed, and do longer work elsewhere. Nothing handed to a callback dies when the callback returns, so that
 ///   languages which run callbacks later, on their own loop, are safe.
-/// - **Once**: a completion is called exactly once for each call, whatever happens, also after the provider is destroyed.
+/// - **Once**: a completion is called exactly once for each call, whatever happens, also after the provider is
+///   destroyed.
 /// - **NULL** where something is needed, empty or unknown ids, and text that is not UTF-8 give an error with
 ///   `FP_ERROR_INVALID_ARGUMENT`; they never crash. Functions that release something take NULL and do nothing.
 /// - **Secrets**: no message, event or description holds a token or a credential. The memory of an `fp_token` is
@@ -201,7 +202,8 @@ typedef void (*fp_credentials_callback)(void *FP_NULLABLE context, fp_credential
 
 /// Answers with header fields, and ends the question.
 ///
-/// A name or value that HTTP does not allow, a line break for example, fails the fetch with `FP_ERROR_INVALID_ARGUMENT`.
+/// A name or value that HTTP does not allow, a line break for example, fails the fetch with
+/// `FP_ERROR_INVALID_ARGUMENT`.
 ///
 /// \param reply The question.
 /// \param headers The fields; NULL when there are none.
@@ -357,8 +359,9 @@ typedef struct fp_options {
     const char *FP_NULLABLE server_url;
     /// The server's contract. Default: `FP_ENDPOINT_FLEETPASS`.
     fp_endpoint_kind endpoint;
-    /// With `FP_ENDPOINT_CUSTOM`: the path under the address, such as `auth/{kind}/{id}`; `{kind}` is `driver`, `consumer`,
-    /// `delivery_driver`, `delivery_consumer` or `fleet_reader`, `{id}` the subject's id, and `{task}` its task.
+    /// With `FP_ENDPOINT_CUSTOM`: the path under the address, such as `auth/{kind}/{id}`; `{kind}` is `driver`,
+    /// `consumer`, `delivery_driver`, `delivery_consumer` or `fleet_reader`, `{id}` the subject's id, and `{task}` its
+    /// task.
     const char *FP_NULLABLE path;
     /// With `FP_ENDPOINT_CUSTOM`: the keys of the answer.
     fp_answer_format answer;
@@ -408,8 +411,8 @@ typedef struct fp_provider fp_provider;
 /// Makes a provider with nothing cached; nothing is fetched yet.
 ///
 /// \param options How to make it; everything in it is copied, but for `context`.
-/// \param error Gets the reason when there is no provider: `FP_ERROR_INVALID_ARGUMENT`, `FP_ERROR_INVALID_CONFIGURATION`
-///     or `FP_ERROR_INSECURE_URL`. It is yours. May be NULL.
+/// \param error Gets the reason when there is no provider: `FP_ERROR_INVALID_ARGUMENT`,
+///     `FP_ERROR_INVALID_CONFIGURATION` or `FP_ERROR_INSECURE_URL`. It is yours. May be NULL.
 /// \returns The provider, or NULL.
 fp_provider *FP_NULLABLE fp_provider_create(
     const fp_options *FP_NULLABLE options, fp_error *FP_NULLABLE *FP_NULLABLE error);
@@ -432,8 +435,8 @@ typedef struct fp_fetch fp_fetch;
 ///
 /// \param provider The provider.
 /// \param subject Whose token.
-/// \param timeout_ms The longest wait, 1 to `FP_MAXIMUM_TIMEOUT_MS`; after it the outcome is `FP_ERROR_TIMED_OUT`, and the
-///     fetch goes on for the cache.
+/// \param timeout_ms The longest wait, 1 to `FP_MAXIMUM_TIMEOUT_MS`; after it the outcome is `FP_ERROR_TIMED_OUT`, and
+///     the fetch goes on for the cache.
 /// \param completion Called exactly once and never on this call's stack; perhaps before this function returns, on
 ///     another thread. NULL: only the cache is filled.
 /// \param context Passed to `completion`; it must stay valid until then.

@@ -2,9 +2,9 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-// One source for automatic reference counting, as on Apple, and for counting by hand, as on GNUstep with the gcc runtime.
-// There, blocks are no objects of the runtime: they are copied and released by functions, and this library itself uses
-// none, because the runtime would not keep what they capture.
+// One source for automatic reference counting, as on Apple, and for counting by hand, as on GNUstep with the gcc
+// runtime. There, blocks are no objects of the runtime: they are copied and released by functions, and this library
+// itself uses none, because the runtime would not keep what they capture.
 
 #import <Foundation/Foundation.h>
 

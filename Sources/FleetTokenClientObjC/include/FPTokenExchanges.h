@@ -29,8 +29,8 @@ NS_ASSUME_NONNULL_BEGIN
 
 /// One HTTP request that the app sends in place of the library, to be answered now or later, on any thread.
 ///
-/// Follow no redirects (they would carry credentials elsewhere), use no cache and no cookies, check TLS, and log no header
-/// fields. The first answer counts. A request that is let go of without one counts as failed.
+/// Follow no redirects (they would carry credentials elsewhere), use no cache and no cookies, check TLS, and log no
+/// header fields. The first answer counts. A request that is let go of without one counts as failed.
 @interface FPHTTPRequest : NSObject {
   @private
     void *_exchange;

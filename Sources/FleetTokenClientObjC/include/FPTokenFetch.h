@@ -17,7 +17,8 @@ NS_ASSUME_NONNULL_BEGIN
 - (instancetype)init FP_UNAVAILABLE;
 + (instancetype)new FP_UNAVAILABLE;
 
-/// Ends the wait with `FPTokenErrorCancelled`, unless it has ended. Others who wait for the same token are not disturbed.
+/// Ends the wait with `FPTokenErrorCancelled`, unless it has ended. Others who wait for the same token are not
+/// disturbed.
 - (void)cancel;
 
 @end

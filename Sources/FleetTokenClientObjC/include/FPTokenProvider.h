@@ -17,8 +17,8 @@ typedef void (^FPTokenCompletion)(NSString *_Nullable token, NSError *_Nullable 
 
 /// Fetches tokens from a token server, keeps them, and hands out one that is good for a call made now.
 ///
-/// Make one for each app session and share it: callers for the same subject share one request, tokens are refreshed in the
-/// background before they end, and no change of the phone's date can make an expired one look good.
+/// Make one for each app session and share it: callers for the same subject share one request, tokens are refreshed in
+/// the background before they end, and no change of the phone's date can make an expired one look good.
 ///
 ///     FPTokenProviderOptions *options =
 ///         [[FPTokenProviderOptions alloc] initWithServerURL:serverURL endpointKind:FPTokenEndpointKindFleetpass];
@@ -57,7 +57,8 @@ typedef void (^FPTokenCompletion)(NSString *_Nullable token, NSError *_Nullable 
 /// Asks for a token.
 ///
 /// \param subject Whose token; `nil` gives `FPTokenErrorInvalidArgument`.
-/// \param timeout The longest wait in seconds, up to 3600; then `FPTokenErrorTimedOut`, and the fetch goes on for the cache.
+/// \param timeout The longest wait in seconds, up to 3600; then `FPTokenErrorTimedOut`, and the fetch goes on for the
+///     cache.
 /// \param completion Takes the outcome; `nil` only fills the cache.
 /// \returns The call, to be cancelled by who no longer wants the token.
 - (FPTokenFetch *)fetchTokenForSubject:(nullable FPTokenSubject *)subject

@@ -118,8 +118,8 @@ typedef NS_ENUM(NSInteger, FPTokenExpiryFormat) {
 
 // Callbacks
 
-/// The queue that completions and the handlers below run on. Default: `nil`, which means threads of the library's, several
-/// at once; handlers must then return soon.
+/// The queue that completions and the handlers below run on. Default: `nil`, which means threads of the library's,
+/// several at once; handlers must then return soon.
 @property (nonatomic, strong, nullable) NSOperationQueue *callbackQueue;
 
 /// Gives the app's credentials before each request to the token server. Default: `nil`, requests carry none.

@@ -33,8 +33,8 @@ typedef NS_ENUM(NSInteger, FPTokenVehicleKind) {
 /// Whose token is asked for: the kind of token and the id it is for. A value: it never changes, and equals its like.
 ///
 /// Tokens are kept and fetched per subject; a token of one subject is never handed out for another. Ids have 1 to 64
-/// characters without `/ : ? , #`; a malformed or missing one is answered with `FPTokenErrorInvalidArgument` when a token
-/// is asked for, not here.
+/// characters without `/ : ? , #`; a malformed or missing one is answered with `FPTokenErrorInvalidArgument` when a
+/// token is asked for, not here.
 @interface FPTokenSubject : NSObject <NSCopying> {
   @private
     FPTokenSubjectKind _kind;
