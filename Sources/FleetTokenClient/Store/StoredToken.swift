@@ -65,7 +65,7 @@ extension StoredToken {
 
     /// The record as bytes, for a store; they hold the token in the clear.
     public var serialized: Data {
-        var record: [String: JSONValue] = [
+        var record: JSONObject = [
             "version": .integer(Self.version),
             "token": .string(self.token.compactSerialization),
             "life_ms": .integer(self.life.milliseconds),
