@@ -59,11 +59,11 @@ extension Google_Protobuf_Duration {
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
     func check(_ field: String) throws(EngineError) {
         guard (0...Self.maximumSeconds).contains(self.seconds), (0...999_999_999).contains(self.nanos) else {
-            throw .invalidArgument("\(field) is negative or longer than 1000 years.", field: field)
+            throw .invalidArgument("\(field) is negative or longer than a year.", field: field)
         }
     }
 
-    private static var maximumSeconds: Int64 { 1000 * 365 * 86_400 }
+    private static var maximumSeconds: Int64 { 366 * 86_400 }
 }
 
 extension Duration {
