@@ -19,7 +19,9 @@ public struct RetentionSweep: Service {
     ///   - policy: How long it keeps what.
     ///   - interval: How long to rest between sweeps.
     ///   - logger: Where deletions and failures are told.
-    public init(engine: Engine, policy: RetentionPolicy, interval: Duration = .seconds(3600), logger: Logger) {
+    public init(
+        engine: Engine, policy: RetentionPolicy = RetentionPolicy(), interval: Duration = .seconds(3600), logger: Logger
+    ) {
         self.engine = engine
         self.policy = policy
         self.interval = interval

@@ -10,7 +10,7 @@ import Testing
 @testable import FleetEngine
 
 /// What any adapter over any store must answer a scheduled-tasks backend.
-@Suite(.timeLimit(.minutes(2))) struct DeliveryConformanceTests {
+@Suite(.timeLimit(.minutes(10))) struct DeliveryConformanceTests {
     private static let parent = "providers/acme"
     private static let vehicle = "providers/acme/deliveryVehicles/dv-1"
 

@@ -15,17 +15,17 @@ import Testing
         private static let statesOfThreeSubjects = 3_000_000
     #endif
 
-    @Test func `every promise holds in every state of one subject, however many events come`() {
+    @Test func `every promise holds in every state of one subject, however many events come`() async {
         var explorer = StateExplorer(ExploredSettings(subjects: 1, capacity: 1, waiters: 2))
-        let report = explorer.run()
+        let report = await explorer.run()
         #expect(report.failure == nil)
         #expect(report.isClosed)
         #expect(report.states > 200_000)
     }
 
-    @Test func `every promise holds while three subjects compete for two places, up to a depth`() {
+    @Test func `every promise holds while three subjects compete for two places, up to a depth`() async {
         var explorer = StateExplorer(ExploredSettings(subjects: 3, capacity: 2, waiters: 1))
-        let report = explorer.run(states: Self.statesOfThreeSubjects)
+        let report = await explorer.run(states: Self.statesOfThreeSubjects)
         #expect(report.failure == nil)
         #expect(report.states >= Self.statesOfThreeSubjects)
         #expect(report.depth >= 7)
