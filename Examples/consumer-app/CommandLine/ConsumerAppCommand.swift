@@ -2,8 +2,6 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetConsumer
-import FleetTokenClient
 import Foundation
 
 /// The consumer app without a screen: the same session, tokens and follower, until the trip is over.
@@ -25,14 +23,12 @@ import Foundation
     @MainActor private static func run(_ options: ConsumerOptions) async throws {
         let session = options.session
         let tokens = try ConsumerTokens(session: session)
-        GMTCServices.setAccessTokenProvider(
-            tokens.authorization, providerID: session.provider, engine: EngineConnection(url: session.engine))
+        tokens.adopt(for: session)
         let name = "providers/\(session.provider)/trips/\(options.trip)"
-        guard let model = GMTCServices.shared().tripService.tripModel(forTripName: name) else {
+        guard let follower = TripFollower(tripName: name, tokens: tokens) else {
             Self.write("consumer-app-cli: \(name) is no trip's name.", to: .standardError)
             exit(2)
         }
-        let follower = TripFollower(model: model, tokens: tokens)
         let (states, sink) = AsyncStream.makeStream(of: TripState.self)
         follower.onChange = { sink.yield($0) }
         follower.start()

@@ -22,7 +22,9 @@ import Foundation
     private let model: GMTCTripModel
     private var watching: Task<Void, Never>?
 
-    init(model: GMTCTripModel, tokens: ConsumerTokens) {
+    /// A follower of the trip `providers/{provider}/trips/{trip}`, or `nil` when that is not its name.
+    init?(tripName: String, tokens: ConsumerTokens) {
+        guard let model = GMTCServices.shared().tripService.tripModel(forTripName: tripName) else { return nil }
         self.model = model
         super.init()
         let events = tokens.provider.events()
