@@ -12,7 +12,7 @@ import Foundation
 #endif
 
 /// Follows one trip, and says what is new about it and its tokens.
-@MainActor final class TripFollower: NSObject, GMTCTripModelSubscriber {
+@MainActor final class TripFollower: NSObject {
     private(set) var state = TripState() {
         didSet { if self.state != oldValue { self.onChange?(self.state) } }
     }
@@ -88,3 +88,10 @@ import Foundation
         }
     }
 }
+
+#if canImport(GoogleRidesharingConsumer)
+    // The SDK calls on the main thread, which its header does not tell the compiler.
+    extension TripFollower: @preconcurrency GMTCTripModelSubscriber {}
+#else
+    extension TripFollower: GMTCTripModelSubscriber {}
+#endif

@@ -12,7 +12,7 @@ import Foundation
 #endif
 
 /// A driver's shift: starts and stops tracking, and says what became of updates and tokens.
-@MainActor final class Shift: NSObject, GMTDVehicleReporterListener {
+@MainActor final class Shift: NSObject {
     private(set) var state = ShiftState() {
         didSet { if self.state != oldValue { self.onChange?(self.state) } }
     }
@@ -72,3 +72,10 @@ import Foundation
         self.state = state
     }
 }
+
+#if canImport(GoogleRidesharingDriver)
+    // The SDK calls on the main thread, which its header does not tell the compiler.
+    extension Shift: @preconcurrency GMTDVehicleReporterListener {}
+#else
+    extension Shift: GMTDVehicleReporterListener {}
+#endif
