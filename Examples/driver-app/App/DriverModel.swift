@@ -36,8 +36,10 @@
             self.isSignedIn = false
         }
 
-        func setTracking(_ isWanted: Bool) {
-            if isWanted { self.shift?.start() } else { self.shift?.stop() }
+        /// Whether the vehicle is reported; setting it starts or stops that.
+        var isTracking: Bool {
+            get { self.state.isTracking }
+            set { if newValue { self.shift?.start() } else { self.shift?.stop() } }
         }
 
         private func show(_ state: ShiftState) {

@@ -11,7 +11,7 @@
 
         var body: some View {
             List {
-                Toggle("On shift", isOn: self.isTracking)
+                Toggle("On shift", isOn: self.$model.isTracking)
                 Section("Last update") {
                     Text(self.lastUpdate)
                     if let time = self.model.state.lastUpdateAt {
@@ -28,14 +28,6 @@
             .navigationTitle("Shift")
             .toolbar {
                 Button("Sign out", action: self.model.signOut)
-            }
-        }
-
-        private var isTracking: Binding<Bool> {
-            Binding {
-                self.model.state.isTracking
-            } set: {
-                self.model.setTracking($0)
             }
         }
 
