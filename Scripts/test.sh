@@ -78,8 +78,7 @@ swift_tests() {
 python_clients() {
   echo "== clients in Python against a real server" >&2
   local code=0
-  FLEETPASS=$(swift build -c release --show-bin-path)/fleetpass \
-    IntegrationTests/python/run.sh --junitxml="$work/python.xml" </dev/null >&2 &
+  FLEETPASS=$program IntegrationTests/python/run.sh --junitxml="$work/python.xml" </dev/null >&2 &
   clients=$!
   wait "$clients" || code=$?
   clients=
@@ -119,9 +118,12 @@ if gate "build" build_everything; then
   swift_tests
 fi
 gate "apps resolve no third-party package" IntegrationTests/check-zero-dependencies.sh || true
+gate "adoption sources beside the SDKs' names" IntegrationTests/check-sdk-adoption.sh || true
 if ((full)); then
   gate "generated code fits protos/" generated_code_is_unchanged || true
 fi
 if gate "release build" swift build -c release --product fleetpass; then
+  program=$(swift build -c release --show-bin-path)/fleetpass
+  gate "C, Python and Objective-C by the C interface" env FLEETPASS="$program" IntegrationTests/check-objective-c.sh || true
   python_clients
 fi

@@ -158,7 +158,8 @@ static NSString *claims(NSString *token) {
     return [[[NSString alloc] initWithData:data encoding:NSUTF8StringEncoding] autorelease];
 }
 
-static atomic_int credentialQuestions, eventsFetched, eventsStale, eventsFailed;
+static atomic_int credentialQuestions, eventsFetched, eventsRefreshed, eventsStale, eventsFailed, eventsRefused,
+    eventsOfClock;
 
 static FPTokenProviderOptions *signedInOptions(NSString *secret) {
     FPTokenProviderOptions *signedIn = options(@"/up", FPTokenEndpointKindFleetpass);
@@ -314,7 +315,11 @@ static void checkRefresh(void) {
     [quick setEventHandler:^(FPTokenEvent *event) {
         BOOL told = [event fingerprint] && [[event life] doubleValue] > 0;
         if ([event kind] == FPTokenEventKindFetched && told) eventsFetched++;
+        if ([event kind] == FPTokenEventKindRefreshed && told) eventsRefreshed++;
         if ([event kind] == FPTokenEventKindServedStale) eventsStale++;
+        if ([event kind] == FPTokenEventKindRefused && [event subject] && ![event life]) eventsRefused++;
+        BOOL behind = [[event clockOffset] doubleValue] > -1210 && [[event clockOffset] doubleValue] < -1190;
+        if ([event kind] == FPTokenEventKindClockError && behind && ![event subject]) eventsOfClock++;
         if ([event kind] == FPTokenEventKindFailed && [[event error] code] == FPTokenErrorRefused) eventsFailed++;
     }];
     FPTokenProvider *tokens = provider(quick);
@@ -333,7 +338,7 @@ static void checkRefresh(void) {
     }
     CHECK("a token is refreshed before it ends, and every report has one", always && ![latest isEqual:first]);
     CHECK("one request brought it", count("chaos/token/driver/short-o") == 2);
-    CHECK("events tell of it", eventsFetched == 2 && eventsStale >= 1);
+    CHECK("events tell of it", eventsFetched == 1 && eventsRefreshed == 1 && eventsStale >= 1);
     fetchBadly(tokens, @"refused-event");
     for (int tries = 0; tries < 300 && eventsFailed == 0; tries++) [NSThread sleepForTimeInterval:0.01];
     CHECK("events tell of failures", eventsFailed == 1);
@@ -346,6 +351,10 @@ static void checkRefresh(void) {
     [tokens invalidateToken:refused forSubject:other];
     CHECK("an old refusal does not reach the new token",
           [[fetch(tokens, other) token] isEqual:replaced] && count("chaos/token/driver/fine-o") == 2);
+    fetchBadly(tokens, @"ahead-o");
+    for (int tries = 0; tries < 300 && eventsOfClock == 0; tries++) [NSThread sleepForTimeInterval:0.01];
+    CHECK("events tell of refused tokens", eventsRefused == 1);
+    CHECK("events tell of a clock that is wrong", eventsOfClock == 1);
     NSString *none = nil;
     FPTokenSubject *nobody = nil;
     CHECK("nothing cannot be refused",

@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A token server for tests: counts what it is asked, passes /up/ on to a real one, and misbehaves under /chaos/.
 
-What /chaos/token/KIND/ID does is told by the first word of ID: short-, slow-, refused-, forbidden-, busy-, broken-, other-,
-text-, hang- or session-; any other gets a good token at once. GET /counts/PATH tells how often PATH was asked for.
+What /chaos/token/KIND/ID does is told by the first word of ID: short-, slow-, refused-, forbidden-, busy-, broken-,
+other-, text-, hang-, session- or ahead- (by 20 minutes); any other gets a good token at once. GET /counts/PATH tells
+how often PATH was asked for.
 """
 
 import base64
@@ -53,8 +54,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *arguments):
         pass
 
-    def answer(self, status, body=b"", headers=()):
-        self.send_response(status)
+    def answer(self, status, body=b"", headers=(), ahead=0):
+        self.send_response_only(status)
+        self.send_header("Date", self.date_time_string(time.time() + ahead))
         for name, value in headers:
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
@@ -108,7 +110,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                     return self.answer(401, b"{}")
         body = {"jwt": token(kind, identifier, life), "expires_in": life}
         body["token"] = body["jwt"]
-        self.answer(200, json.dumps(body).encode())
+        self.answer(200, json.dumps(body).encode(), ahead=1200 if word == "ahead" else 0)
 
 
 class Server(http.server.ThreadingHTTPServer):

@@ -20,6 +20,8 @@ FP_SAME(FPTokenErrorInvalidAnswer, FP_ERROR_INVALID_ANSWER);
 FP_SAME(FPTokenErrorWrongToken, FP_ERROR_WRONG_TOKEN);
 FP_SAME(FPTokenErrorExpired, FP_ERROR_EXPIRED);
 FP_SAME(FPTokenErrorExcessiveRefresh, FP_ERROR_EXCESSIVE_REFRESH);
+FP_SAME(FPTokenErrorLifeUnavailable, FP_ERROR_LIFE_UNAVAILABLE);
+FP_SAME(FPTokenErrorStoreFailed, FP_ERROR_STORE_FAILED);
 FP_SAME(FPTokenErrorCancelled, FP_ERROR_CANCELLED);
 FP_SAME(FPTokenErrorInvalidArgument, FP_ERROR_INVALID_ARGUMENT);
 FP_SAME(FPTokenErrorUnknown, FP_ERROR_UNKNOWN);
@@ -31,7 +33,11 @@ FP_SAME(FPTokenSubjectKindFleetReader, FP_SUBJECT_FLEET_READER);
 FP_SAME(FPTokenEventKindFetched, FP_EVENT_FETCHED);
 FP_SAME(FPTokenEventKindServedStale, FP_EVENT_SERVED_STALE);
 FP_SAME(FPTokenEventKindFailed, FP_EVENT_FAILED);
-FP_SAME(FPTokenEventKindInvalidated, FP_EVENT_INVALIDATED);
+FP_SAME(FPTokenEventKindRefused, FP_EVENT_REFUSED);
+FP_SAME(FPTokenEventKindRefreshed, FP_EVENT_REFRESHED);
+FP_SAME(FPTokenEventKindRestored, FP_EVENT_RESTORED);
+FP_SAME(FPTokenEventKindClockError, FP_EVENT_CLOCK_ERROR);
+FP_SAME(FPTokenEventKindStoreFailed, FP_EVENT_STORE_FAILED);
 
 const char *FPBytesOfText(NSString *text) {
     text = [text stringByReplacingOccurrencesOfString:@"\0" withString:@"\1"];

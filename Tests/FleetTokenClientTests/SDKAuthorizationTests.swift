@@ -96,10 +96,10 @@ import Testing
     @Test func `every failure of the token client has a number of its own`() {
         let codes: [TokenClientError.Code] = [
             .invalidConfiguration, .insecureURL, .unreachable, .timedOut, .refused, .rateLimited, .invalidAnswer,
-            .wrongToken, .expired, .excessiveRefresh,
+            .wrongToken, .expired, .excessiveRefresh, .lifeUnavailable, .storeFailed,
         ]
         let numbers = codes.map { SDKAuthorizationError(TokenClientError(code: $0, message: "")).code.rawValue }
-        #expect(numbers == Array(1...10))
+        #expect(numbers == Array(1...12))
     }
 
     @Test func `the limit ends a wait without a token`() async throws {

@@ -66,27 +66,32 @@ import Testing
         let service = try LocalService(options, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let vehicle = try VehicleID(checking: "veh-3")
         let trip = try TripID(checking: "trip-7")
-        try await service.run { addresses in
-            let backend = FleetBackend(
-                provider: addresses.provider, engine: try EngineEndpoint(addresses.http),
-                token: { try await service.issuer.issue(.server).token }, transport: URLSessionTransport())
-            try await backend.createVehicle(vehicle)
-            try await backend.createTrip(trip, from: [37.4, -122.1], to: [37.5, -122.2])
+        let (ready, announce) = AsyncStream.makeStream(of: LocalService.Addresses.self)
+        // The service serves until it is told to end.
+        let serving = Task { try await service.run { announce.yield($0) } }
+        defer { serving.cancel() }
+        let addresses = try #require(await ready.first { @Sendable _ in true })
+        let backend = FleetBackend(
+            provider: addresses.provider, engine: try EngineEndpoint(addresses.http),
+            token: { try await service.issuer.issue(.server).token }, transport: URLSessionTransport())
+        try await backend.createVehicle(vehicle)
+        try await backend.createTrip(trip, from: [37.4, -122.1], to: [37.5, -122.2])
 
-            let vehicleToken = try await service.issuer.issue(.driver(vehicle))
-            let tripToken = try await service.issuer.issue(.consumer(trip))
-            let expiry = Int(vehicleToken.expiresAt.timeIntervalSince1970)
-            let guides = try LoopbackHTTPServer { request in
-                let (key, token) =
-                    request.path == "/trip-token"
-                    ? ("TRIP_TOKEN_KEY", tripToken.token) : ("VEHICLE_TOKEN_KEY", vehicleToken.token)
-                return (200, #"{"\#(key)":"\#(token.compactSerialization)","TOKEN_EXPIRATION":\#(expiry)}"#)
-            }
-            try await body(
-                Scene(
-                    service: addresses.http, guides: guides, backend: backend, provider: addresses.provider, trip: trip)
-            )
+        let vehicleToken = try await service.issuer.issue(.driver(vehicle))
+        let tripToken = try await service.issuer.issue(.consumer(trip))
+        let expiry = Int(vehicleToken.expiresAt.timeIntervalSince1970)
+        let guides = try LoopbackHTTPServer { request in
+            let (key, token) =
+                request.path == "/trip-token"
+                ? ("TRIP_TOKEN_KEY", tripToken.token) : ("VEHICLE_TOKEN_KEY", vehicleToken.token)
+            return (200, #"{"\#(key)":"\#(token.compactSerialization)","TOKEN_EXPIRATION":\#(expiry)}"#)
         }
+        try await body(
+            Scene(
+                service: addresses.http, guides: guides, backend: backend, provider: addresses.provider, trip: trip)
+        )
+        serving.cancel()
+        _ = await serving.result
     }
 
     /// Goes online, reports a place, goes off, and says what the listener heard.

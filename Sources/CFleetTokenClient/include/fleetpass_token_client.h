@@ -103,6 +103,10 @@ enum {
     FP_ERROR_EXPIRED = 9,
     /// Fleet Engine refused several new tokens within a minute; no further one is fetched until the minute is over.
     FP_ERROR_EXCESSIVE_REFRESH = 10,
+    /// No token lives as long as was asked for; ask for less.
+    FP_ERROR_LIFE_UNAVAILABLE = 11,
+    /// A store of tokens could not read or write; tokens are fetched as if there were none.
+    FP_ERROR_STORE_FAILED = 12,
     /// The call was cancelled with `fp_fetch_cancel`.
     FP_ERROR_CANCELLED = 100,
     /// A pointer is NULL, an id is empty or malformed, text is not UTF-8, or a number is out of range.
@@ -268,21 +272,29 @@ void fp_http_exchange_fail(fp_http_exchange *FP_NULLABLE exchange, fp_error_code
 /// What happened to a token.
 typedef int32_t fp_event_kind;
 enum {
-    /// A new token arrived; `fingerprint` and `life_ms` are set.
+    /// A subject's first token arrived, or the first after a refusal; `fingerprint` and `life_ms` are set.
     FP_EVENT_FETCHED = 1,
     /// A token that is still good was handed out while a newer one was due; `fingerprint` and `life_ms` are set.
     FP_EVENT_SERVED_STALE = 2,
     /// A fetch failed; `error` is set.
     FP_EVENT_FAILED = 3,
     /// Fleet Engine refused a token, and it was dropped; `fingerprint` is set.
-    FP_EVENT_INVALIDATED = 4
+    FP_EVENT_REFUSED = 4,
+    /// A token arrived that replaces an older one; `fingerprint` and `life_ms` are set.
+    FP_EVENT_REFRESHED = 5,
+    /// A token was found in a store; `fingerprint` and `life_ms` are set.
+    FP_EVENT_RESTORED = 6,
+    /// The device's clock is wrong, differently wrong than last reported, or right again; `clock_offset_ms` is set.
+    FP_EVENT_CLOCK_ERROR = 7,
+    /// A store failed; `error` is set.
+    FP_EVENT_STORE_FAILED = 8
 };
 
 /// Something that happened to a token, for logs and metrics. Yours; give it back with `fp_event_release`.
 typedef struct fp_event {
     /// What happened. Ignore a number you do not know.
     fp_event_kind kind;
-    /// Whose token it is.
+    /// Whose token it is; `kind` is 0 and the texts are NULL for what concerns no token, such as the clock.
     fp_subject subject;
     /// The token's fingerprint, or NULL.
     const char *FP_NULLABLE fingerprint;
@@ -290,6 +302,8 @@ typedef struct fp_event {
     int64_t life_ms;
     /// The failure, or NULL. It belongs to the event: do not release it on its own.
     const fp_error *FP_NULLABLE error;
+    /// The device's date less the token server's, in milliseconds: positive when the device is ahead. 0 but for the clock.
+    int64_t clock_offset_ms;
 } fp_event;
 
 /// Hears what happens to tokens. Events come one after the other and in order; when the callback is slow, the newest 64

@@ -31,6 +31,10 @@ public struct SDKAuthorizationError: Error, Sendable, CustomStringConvertible {
         case expired = 9
         /// See ``TokenClientError/Code/excessiveRefresh``.
         case excessiveRefresh = 10
+        /// See ``TokenClientError/Code/lifeUnavailable``.
+        case lifeUnavailable = 11
+        /// See ``TokenClientError/Code/storeFailed``.
+        case storeFailed = 12
         /// The wait was cancelled.
         case cancelled = 100
         /// The token provider failed in a way of its own; see the underlying error.
@@ -81,6 +85,8 @@ extension SDKAuthorizationError {
         .wrongToken: .wrongToken,
         .expired: .expired,
         .excessiveRefresh: .excessiveRefresh,
+        .lifeUnavailable: .lifeUnavailable,
+        .storeFailed: .storeFailed,
     ]
 
     /// Wraps what a token provider threw.

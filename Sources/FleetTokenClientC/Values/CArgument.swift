@@ -55,9 +55,10 @@ enum CArgument {
 }
 
 extension Duration {
-    /// The duration cut off to whole milliseconds.
+    /// The duration cut off to whole milliseconds, and to a million years either way.
     var wholeMilliseconds: Int64 {
         let (seconds, attoseconds) = self.components
-        return Int64(clamping: Int128(seconds) * 1000 + Int128(attoseconds / 1_000_000_000_000_000))
+        let limit: Int64 = 31_600_000_000_000
+        return min(max(seconds, -limit), limit) * 1000 + attoseconds / 1_000_000_000_000_000
     }
 }

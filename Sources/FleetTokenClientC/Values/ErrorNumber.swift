@@ -38,6 +38,8 @@ struct ErrorNumber {
         Self(FP_ERROR_WRONG_TOKEN, .wrongToken, "wrongToken"),
         Self(FP_ERROR_EXPIRED, .expired, "expired"),
         Self(FP_ERROR_EXCESSIVE_REFRESH, .excessiveRefresh, "excessiveRefresh"),
+        Self(FP_ERROR_LIFE_UNAVAILABLE, .lifeUnavailable, "lifeUnavailable"),
+        Self(FP_ERROR_STORE_FAILED, .storeFailed, "storeFailed"),
         Self(FP_ERROR_CANCELLED, nil, "cancelled"),
         Self(FP_ERROR_INVALID_ARGUMENT, nil, "invalidArgument"),
         Self(FP_ERROR_UNKNOWN, nil, "unknown"),

@@ -9,22 +9,45 @@ extension TokenEvent {
     /// The event for C to own.
     func given() -> UnsafeMutablePointer<fp_event> {
         COwned.make { memory in
-            let (kind, subject, fingerprint, life, failure) = self.parts
-            return fp_event(
-                kind: fp_event_kind(kind), subject: subject.value(in: memory),
-                fingerprint: fingerprint.flatMap { memory.text($0) }, life_ms: life?.wholeMilliseconds ?? -1,
-                error: failure.flatMap { UnsafePointer(memory.array(CollectionOfOne($0.value(in: memory)))) })
+            switch self {
+            case .fetched(let subject, let fingerprint, let life):
+                fp_event(FP_EVENT_FETCHED, subject, token: (fingerprint, life), in: memory)
+            case .refreshed(let subject, let fingerprint, let life):
+                fp_event(FP_EVENT_REFRESHED, subject, token: (fingerprint, life), in: memory)
+            case .restored(let subject, let fingerprint, let life):
+                fp_event(FP_EVENT_RESTORED, subject, token: (fingerprint, life), in: memory)
+            case .servedStale(let subject, let fingerprint, let life):
+                fp_event(FP_EVENT_SERVED_STALE, subject, token: (fingerprint, life), in: memory)
+            case .failed(let subject, let error): fp_event(FP_EVENT_FAILED, subject, error, in: memory)
+            case .storeFailed(let subject, let error): fp_event(FP_EVENT_STORE_FAILED, subject, error, in: memory)
+            case .refused(let subject, let fingerprint):
+                fp_event(FP_EVENT_REFUSED, subject, token: (fingerprint, nil), in: memory)
+            case .clockError(let error): fp_event(clockOffset: error.offset)
+            }
         }
     }
+}
 
-    private var parts: (kind: Int, TokenSubject, fingerprint: String?, life: Duration?, CFailure?) {
-        switch self {
-        case .fetched(let subject, let fingerprint, let life): (FP_EVENT_FETCHED, subject, fingerprint, life, nil)
-        case .servedStale(let subject, let fingerprint, let life):
-            (FP_EVENT_SERVED_STALE, subject, fingerprint, life, nil)
-        case .failed(let subject, let error): (FP_EVENT_FAILED, subject, nil, nil, CFailure(error))
-        case .invalidated(let subject, let fingerprint): (FP_EVENT_INVALIDATED, subject, fingerprint, nil, nil)
-        }
+extension fp_event {
+    fileprivate init(
+        _ kind: Int, _ subject: TokenSubject, token: (fingerprint: String, life: Duration?), in memory: CMemory
+    ) {
+        self.init(
+            kind: fp_event_kind(kind), subject: subject.value(in: memory), fingerprint: memory.text(token.fingerprint),
+            life_ms: token.life?.wholeMilliseconds ?? -1, error: nil, clock_offset_ms: 0)
+    }
+
+    fileprivate init(_ kind: Int, _ subject: TokenSubject, _ error: TokenClientError, in memory: CMemory) {
+        let failure = memory.array(CollectionOfOne(CFailure(error).value(in: memory)))
+        self.init(
+            kind: fp_event_kind(kind), subject: subject.value(in: memory), fingerprint: nil, life_ms: -1,
+            error: UnsafePointer(failure), clock_offset_ms: 0)
+    }
+
+    fileprivate init(clockOffset: Duration) {
+        self.init(
+            kind: fp_event_kind(FP_EVENT_CLOCK_ERROR), subject: fp_subject(), fingerprint: nil, life_ms: -1, error: nil,
+            clock_offset_ms: clockOffset.wholeMilliseconds)
     }
 }
 

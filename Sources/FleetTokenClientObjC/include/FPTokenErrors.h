@@ -44,6 +44,10 @@ typedef FP_ERROR_ENUM(FPTokenErrorDomain, FPTokenErrorCode) {
     FPTokenErrorExpired = 9,
     /// Fleet Engine refused several new tokens within a minute; no further one is fetched until the minute is over.
     FPTokenErrorExcessiveRefresh = 10,
+    /// No token lives as long as was asked for; ask for less.
+    FPTokenErrorLifeUnavailable = 11,
+    /// A store of tokens could not read or write; tokens are fetched as if there were none.
+    FPTokenErrorStoreFailed = 12,
     /// The call was cancelled with `-[FPTokenFetch cancel]`.
     FPTokenErrorCancelled = 100,
     /// An argument is `nil`, an id is empty or malformed, or a number is out of range.

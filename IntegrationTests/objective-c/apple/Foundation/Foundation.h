@@ -99,6 +99,7 @@ __attribute__((objc_root_class)) @interface NSObject <NSObject>
 @interface NSNumber : NSObject <NSCopying>
 + (NSNumber *)numberWithInt:(int)value;
 + (NSNumber *)numberWithDouble:(double)value;
+- (instancetype)initWithDouble:(double)value;
 @end
 
 @interface NSDictionary<__covariant Key, __covariant Object> : NSObject <NSCopying, NSFastEnumeration>
