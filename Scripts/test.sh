@@ -130,5 +130,6 @@ fi
 if gate "release build" swift build -c release --product fleetpass; then
   program=$(swift build -c release --show-bin-path)/fleetpass
   gate "C, Python and Objective-C by the C interface" env FLEETPASS="$program" IntegrationTests/check-objective-c.sh || true
+  gate "example apps" env FLEETPASS="$program" IntegrationTests/check-examples.sh || true
   python_clients
 fi
