@@ -19,6 +19,8 @@ public final class AsyncHTTPClientTransport: CredentialsTransport {
         var configuration = HTTPClient.Configuration()
         configuration.redirectConfiguration = .disallow
         configuration.timeout.connect = .seconds(5)
+        // A refused connection is an answer; whoever sends decides whether to try again.
+        configuration.connectionPool.retryConnectionEstablishment = false
         self.client = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
     }
 
