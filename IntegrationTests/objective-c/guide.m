@@ -16,6 +16,7 @@ NS_ASSUME_NONNULL_BEGIN
                                      error:(NSError *_Nullable *_Nullable)error;
 - (id<GMTDAuthorization>)authorization;
 - (void)fetchTokenForVehicle:(NSString *)vehicleID;
+- (void)prepareVehicleForGap:(NSString *)vehicleID;
 - (void)dropToken:(NSString *)token ofVehicle:(NSString *)vehicleID;
 - (void)showToken:(NSString *)token;
 - (void)showProblem:(NSString *)problem;
@@ -59,6 +60,14 @@ NS_ASSUME_NONNULL_BEGIN
         } else {
             [self showProblem:error.localizedDescription];
         }
+    }];
+}
+
+- (void)prepareVehicleForGap:(NSString *)vehicleID {
+    [self.provider ensureTokenValidForInterval:45 * 60
+                                       subject:[FPTokenSubject driverWithVehicleID:vehicleID]
+                                    completion:^(NSTimeInterval life, NSError *error) {
+        if (error) [self showProblem:error.localizedDescription];
     }];
 }
 
