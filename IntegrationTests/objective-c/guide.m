@@ -20,6 +20,7 @@ NS_ASSUME_NONNULL_BEGIN
 - (void)dropToken:(NSString *)token ofVehicle:(NSString *)vehicleID;
 - (void)showToken:(NSString *)token;
 - (void)showProblem:(NSString *)problem;
+- (void)beginGapOfAtMost:(NSTimeInterval)life;
 - (void)signInAgain;
 @end
 
@@ -67,7 +68,11 @@ NS_ASSUME_NONNULL_BEGIN
     [self.provider ensureTokenValidForInterval:45 * 60
                                        subject:[FPTokenSubject driverWithVehicleID:vehicleID]
                                     completion:^(NSTimeInterval life, NSError *error) {
-        if (error) [self showProblem:error.localizedDescription];
+        if (error) {
+            [self showProblem:error.localizedDescription];
+        } else {
+            [self beginGapOfAtMost:life];
+        }
     }];
 }
 
@@ -79,6 +84,10 @@ NS_ASSUME_NONNULL_BEGIN
 }
 
 - (void)showProblem:(NSString *)problem {
+}
+
+- (void)beginGapOfAtMost:(NSTimeInterval)life {
+    (void)life;
 }
 
 - (void)signInAgain {
