@@ -33,6 +33,9 @@ public enum FleetMethod: String, CaseIterable, Sendable {
     /// The method's short name, such as `UpdateVehicle`.
     public var name: String { self.rawValue.split(separator: "/").last.map(String.init) ?? self.rawValue }
 
+    /// Whether it belongs to the scheduled-tasks service, whose accounts have roles of their own.
+    public var isDelivery: Bool { self.rawValue.hasPrefix("maps.fleetengine.delivery.") }
+
     /// Finds a method by its short name or its gRPC path, with or without a leading slash.
     public init?(named name: some StringProtocol) {
         let name = name.hasPrefix("/") ? String(name.dropFirst()) : String(name)
