@@ -54,7 +54,7 @@ public struct StaticBearerAuthenticator: CallerAuthenticator {
                         + "\(TokenRoute.roles.map(\.rawValue).sorted().joined(separator: ", "))."
                 )
             }
-            callers.append((digest, Caller(name: entry.name, roles: roles)))
+            callers.append((digest, Caller(name: entry.name, issuer: "static", roles: roles)))
         }
         self.callers = callers
     }
