@@ -19,6 +19,7 @@ public struct TokenRoutes: Sendable {
     private let issuer: TokenIssuer
     private let authenticator: any CallerAuthenticator
     private let policy: any TokenPolicy
+    private let limiter: RequestLimiter?
     private let now: @Sendable () -> Date
     private let published: [UInt8]
     private let logger: Logger
@@ -29,6 +30,7 @@ public struct TokenRoutes: Sendable {
     ///   - issuer: Issues the tokens.
     ///   - authenticator: Finds out who asks.
     ///   - policy: Decides what they may have.
+    ///   - limiter: Admits requests within limits; `nil` for none.
     ///   - now: The clock that decisions are made by.
     ///   - publishedKeys: The keys that verify the issued tokens.
     ///   - logger: Hears of failures and, at `debug`, of each token's fingerprint.
@@ -36,6 +38,7 @@ public struct TokenRoutes: Sendable {
         issuer: TokenIssuer,
         authenticator: any CallerAuthenticator,
         policy: any TokenPolicy = RolePolicy(),
+        limiter: RequestLimiter? = nil,
         now: @escaping @Sendable () -> Date = { Date() },
         publishedKeys: [RSAPublicKey],
         logger: Logger
@@ -43,6 +46,7 @@ public struct TokenRoutes: Sendable {
         self.issuer = issuer
         self.authenticator = authenticator
         self.policy = policy
+        self.limiter = limiter
         self.now = now
         self.published = JWKS.write(publishedKeys)
         self.logger = logger
@@ -68,6 +72,7 @@ public struct TokenRoutes: Sendable {
             try await self.authenticator.caller(of: CallerRequest(request, context))
         }
         guard let caller else { throw RouteError.unauthenticated }
+        try self.admitting { () throws(RateLimitExceeded) in try self.limiter?.admit(caller.id) }
         let decision = try await self.answering("policy not asked") {
             try await self.policy.decide(type, for: caller, at: self.now())
         }
@@ -84,6 +89,7 @@ public struct TokenRoutes: Sendable {
             )
             throw RouteError.forbidden("The caller may not have this token of the role \(type.role).")
         }
+        try self.admitting { () throws(RateLimitExceeded) in try self.limiter?.admit(type) }
         let issued = try await self.answering("token not issued") { try await self.issuer.issue(type) }
         self.logger.debug(
             "token issued",
@@ -93,6 +99,15 @@ public struct TokenRoutes: Sendable {
             ]
         )
         return try .uncachedJSON(TokenAnswer(issued: issued, shape: route.answerShape))
+    }
+
+    /// Answers what comes too soon with 429.
+    private func admitting(_ step: () throws(RateLimitExceeded) -> Void) throws(RouteError) {
+        do throws(RateLimitExceeded) {
+            try step()
+        } catch {
+            throw .tooManyRequests(error)
+        }
     }
 
     /// Runs a step; its failure is logged in full and answered as a passing one.
