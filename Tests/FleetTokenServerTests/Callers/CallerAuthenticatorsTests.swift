@@ -6,6 +6,7 @@ import Crypto
 import FleetTokens
 import Foundation
 import HTTPTypes
+import Synchronization
 import Testing
 
 @testable import FleetTokenServer
