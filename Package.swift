@@ -59,6 +59,7 @@ let package = Package(
         .library(name: "FleetEngineAPI", targets: ["FleetEngineAPI"]),
         .library(name: "FleetTokenServer", targets: ["FleetTokenServer"]),
         .library(name: "FleetEngine", targets: ["FleetEngine"]),
+        .library(name: "GoogleCredentials", targets: ["GoogleCredentials"]),
         .library(name: "FleetTestSupport", targets: ["FleetTestSupport"]),
         .executable(name: "fleetpass", targets: ["fleetpass"]),
     ] + foreignProducts,
@@ -85,6 +86,7 @@ let package = Package(
         .package(url: "https://github.com/grpc/grpc-swift-protobuf", from: "2.4.1"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
     ],
@@ -108,6 +110,18 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "GoogleCredentials",
+            dependencies: [
+                "FleetSigning",
+                "FleetTokens",
+                server("AsyncHTTPClient", "async-http-client"),
+                server("Crypto", "swift-crypto"),
+                server("NIOCore", "swift-nio"),
+                server("NIOHTTP1", "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "FleetEngineAPI",
             dependencies: [
                 "FleetSigning",
@@ -123,12 +137,15 @@ let package = Package(
             dependencies: [
                 "FleetSigning",
                 "FleetTokens",
+                "GoogleCredentials",
                 server("Crypto", "swift-crypto"),
                 server("CryptoExtras", "swift-crypto"),
                 server("HTTPTypes", "swift-http-types"),
                 server("Hummingbird", "hummingbird"),
                 server("Logging", "swift-log"),
                 server("NIOCore", "swift-nio"),
+                server("SwiftASN1", "swift-asn1"),
+                server("X509", "swift-certificates"),
                 server("Yams", "Yams"),
             ],
             swiftSettings: settings
@@ -195,7 +212,20 @@ let package = Package(
         .testTarget(name: "FleetTokensTests", dependencies: ["FleetTokens"], swiftSettings: settings),
         .testTarget(
             name: "FleetSigningTests",
-            dependencies: ["FleetSigning", "FleetTokens", server("Crypto", "swift-crypto")],
+            dependencies: ["FleetSigning", "FleetTestSupport", "FleetTokens", server("Crypto", "swift-crypto")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "GoogleCredentialsTests",
+            dependencies: [
+                "FleetSigning",
+                "FleetTestSupport",
+                "FleetTokens",
+                "GoogleCredentials",
+                server("NIOCore", "swift-nio"),
+                server("NIOHTTP1", "swift-nio"),
+                server("NIOPosix", "swift-nio"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -233,6 +263,7 @@ let package = Package(
                 "FleetSigning",
                 "FleetTokenServer",
                 "FleetTokens",
+                "GoogleCredentials",
                 server("Crypto", "swift-crypto"),
                 server("CryptoExtras", "swift-crypto"),
                 server("HTTPTypes", "swift-http-types"),
@@ -240,6 +271,8 @@ let package = Package(
                 server("HummingbirdTesting", "hummingbird"),
                 server("Logging", "swift-log"),
                 server("NIOCore", "swift-nio"),
+                server("SwiftASN1", "swift-asn1"),
+                server("X509", "swift-certificates"),
             ],
             swiftSettings: settings
         ),

@@ -116,7 +116,7 @@ step "the Objective-C program compiles without a warning" "$clang" "${posix[@]}"
 
 echo "== Apple"
 for target in arm64-apple-ios16.0 arm64-apple-macos15.0; do
-  for file in "${objective_c[@]}" "${integrations[@]}"; do
+  for file in "${objective_c[@]}" "${integrations[@]}" "$here/objective-c/guide.m"; do
     step "${file##*/} compiles for $target with automatic reference counting" "$clang" -target "$target" -ffreestanding \
       -fobjc-arc -fblocks "${strict[@]}" -Wdocumentation -I"$here/objective-c/apple" "${includes[@]}" \
       -I"$sources/FleetTokenClientObjC/Private" -c "$file" -o "$work/apple.o" || true

@@ -3,7 +3,7 @@
 # Licence: see LICENSE in the project root.
 # SPDX-License-Identifier: Apache-2.0
 #
-# The checks that need no build, in seconds: format and lint, licence headers, the README's examples and
+# The checks that need no build, in seconds: format and lint, licence headers, the examples of README and guides,
 # links, and that the app-side targets parse for iOS. Every check runs, whatever came of the others.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -38,6 +38,6 @@ parse_for_ios() {
 check "format and lint" lint
 check "licence headers" Scripts/check-headers.sh
 check "the headers' check can fail" Scripts/check-headers.sh --self-test
-check "README examples and links" python3 Scripts/check-readme.py
+check "examples of README and guides, and links" python3 Scripts/check-readme.py
 check "app side parses for iOS 16" parse_for_ios
 exit "$failed"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import google.auth.jwt
 import grpc
+from google.maps import fleetengine_delivery_v1 as delivery
 from google.maps import fleetengine_v1 as fleet
 from google.oauth2 import service_account
 
@@ -20,6 +21,7 @@ PICKUP = {"latitude": 37.419646, "longitude": -122.073885}
 class Clients:
     vehicles: fleet.VehicleServiceClient
     trips: fleet.TripServiceClient
+    deliveries: delivery.DeliveryServiceClient
 
 
 class _Call(
@@ -52,6 +54,9 @@ def with_token(service, token):
     return Clients(
         fleet.VehicleServiceClient(transport=fleet.VehicleServiceClient.get_transport_class("grpc")(channel=channel)),
         fleet.TripServiceClient(transport=fleet.TripServiceClient.get_transport_class("grpc")(channel=channel)),
+        delivery.DeliveryServiceClient(
+            transport=delivery.DeliveryServiceClient.get_transport_class("grpc")(channel=channel)
+        ),
     )
 
 
@@ -68,6 +73,24 @@ def with_credentials(service, credentials):
     return Clients(
         fleet.VehicleServiceClient(transport=transport(fleet.VehicleServiceClient)),
         fleet.TripServiceClient(transport=transport(fleet.TripServiceClient)),
+        delivery.DeliveryServiceClient(transport=transport(delivery.DeliveryServiceClient)),
+    )
+
+
+def delivery_over_rest(service, credentials):
+    """The delivery client over REST; there is none for trips and vehicles."""
+    transport = delivery.DeliveryServiceClient.get_transport_class("rest")
+    return delivery.DeliveryServiceClient(
+        transport=transport(
+            host=service.http.removeprefix("http://"), url_scheme="http", credentials=credentials
+        )
+    )
+
+
+def jwt_credentials(service, role, authorization):
+    """Credentials of google-auth that mint tokens with claims."""
+    return google.auth.jwt.Credentials.from_service_account_file(
+        str(service.key_file(role)), audience=AUDIENCE, additional_claims={"authorization": authorization}
     )
 
 
@@ -76,12 +99,7 @@ def by_mint(service, role, **ids):
 
 
 def by_google_jwt(service, role, authorization):
-    return with_credentials(
-        service,
-        google.auth.jwt.Credentials.from_service_account_file(
-            str(service.key_file(role)), audience=AUDIENCE, additional_claims={"authorization": authorization}
-        ),
-    )
+    return with_credentials(service, jwt_credentials(service, role, authorization))
 
 
 def by_service_account(service, role):
@@ -136,6 +154,18 @@ def search_request(service, trip=""):
         vehicle_types=[fleet.Vehicle.VehicleType(category=fleet.Vehicle.VehicleType.Category.AUTO)],
         order_by=fleet.SearchVehiclesRequest.VehicleMatchOrder.PICKUP_POINT_DISTANCE,
         trip_id=trip,
+    )
+
+
+def task_message(service, task, tracking):
+    """The task of the published role scripts."""
+    return delivery.Task(
+        name=f"providers/{service.provider}/tasks/{task}",
+        type_=delivery.Task.Type.DELIVERY,
+        state=delivery.Task.State.OPEN,
+        tracking_id=tracking,
+        planned_location=delivery.LocationInfo(point=PICKUP),
+        task_duration={"seconds": 3600},
     )
 
 

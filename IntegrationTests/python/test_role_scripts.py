@@ -1,13 +1,14 @@
 # Fleetpass
 # Licence: see LICENSE in the project root.
 # SPDX-License-Identifier: Apache-2.0
-"""The on-demand steps of the vendor's role scripts, with their inputs; a step that must be denied must be denied."""
+"""The steps of the vendor's role scripts, with their inputs; a step that must be denied must be denied."""
 
 import uuid
 from dataclasses import dataclass
 
 import pytest
 from google.api_core import exceptions
+from google.maps import fleetengine_delivery_v1 as delivery
 from google.maps import fleetengine_v1 as fleet
 from google.protobuf import field_mask_pb2
 
@@ -23,6 +24,10 @@ class World:
     service: object
     vehicle: str
     trip: str
+    delivery_vehicle: str
+    own_vehicle: str
+    task: str
+    tracking: str
 
     @property
     def parent(self):
@@ -77,13 +82,53 @@ def search(client, world, trip):
     return client.vehicles.search_vehicles(clients.search_request(world.service, trip))
 
 
+def create_delivery_vehicle(client, world, vehicle):
+    return client.deliveries.create_delivery_vehicle(
+        delivery.CreateDeliveryVehicleRequest(
+            parent=world.parent,
+            delivery_vehicle_id=vehicle,
+            delivery_vehicle=delivery.DeliveryVehicle(name=f"{world.parent}/deliveryVehicles/{vehicle}"),
+        )
+    )
+
+
+def get_delivery_vehicle(client, world, vehicle):
+    return client.deliveries.get_delivery_vehicle(
+        delivery.GetDeliveryVehicleRequest(name=f"{world.parent}/deliveryVehicles/{vehicle}")
+    )
+
+
+def create_task(client, world, task):
+    return client.deliveries.create_task(
+        delivery.CreateTaskRequest(
+            parent=world.parent, task_id=task, task=clients.task_message(world.service, task, world.tracking)
+        )
+    )
+
+
+def set_outcome(client, world, task):
+    return client.deliveries.update_task(
+        delivery.UpdateTaskRequest(
+            task=delivery.Task(name=f"{world.parent}/tasks/{task}", task_outcome=delivery.Task.TaskOutcome.SUCCEEDED),
+            update_mask=field_mask_pb2.FieldMask(paths=["task_outcome"]),
+        )
+    )
+
+
+def track(client, world, tracking):
+    return client.deliveries.get_task_tracking_info(
+        delivery.GetTaskTrackingInfoRequest(name=f"{world.parent}/taskTrackingInfo/{tracking}")
+    )
+
+
 def random_id(kind):
     return f"{kind}-{uuid.uuid4()}"
 
 
 @pytest.fixture(scope="module")
 def world(service):
-    return World(service, random_id("vehicle"), random_id("trip"))
+    kinds = ("vehicle", "trip", "delivery-vehicle", "delivery-vehicle", "task", "tracking")
+    return World(service, *map(random_id, kinds))
 
 
 # Token, step, what must come of it. The server's steps come first, since they make what the others look at.
@@ -105,12 +150,38 @@ STEPS = [
     ("driver", "UpdateVehicle OFFLINE", lambda c, w: set_offline(c, w, w.vehicle), ALLOWED),
     ("fleet_reader", "GetTrip", lambda c, w: get_trip(c, w, w.trip), ALLOWED),
     ("fleet_reader", "SearchVehicles", lambda c, w: search(c, w, w.trip), ALLOWED),
+    ("delivery_server", "CreateDeliveryVehicle", lambda c, w: create_delivery_vehicle(c, w, w.delivery_vehicle), ALLOWED),
+    ("delivery_server", "GetDeliveryVehicle", lambda c, w: get_delivery_vehicle(c, w, w.delivery_vehicle), ALLOWED),
+    ("delivery_server", "CreateTask", lambda c, w: create_task(c, w, w.task), ALLOWED),
+    ("delivery_server", "UpdateTask SUCCEEDED", lambda c, w: set_outcome(c, w, w.task), ALLOWED),
+    ("delivery_consumer", "GetTaskTrackingInfo own", lambda c, w: track(c, w, w.tracking), ALLOWED),
+    ("delivery_consumer", "GetTaskTrackingInfo other", lambda c, w: track(c, w, random_id("tracking")), DENIED),
+    ("delivery_untrusted_driver", "GetDeliveryVehicle own",
+     lambda c, w: get_delivery_vehicle(c, w, w.delivery_vehicle), ALLOWED),
+    ("delivery_untrusted_driver", "GetDeliveryVehicle other",
+     lambda c, w: get_delivery_vehicle(c, w, random_id("delivery-vehicle")), DENIED),
+    ("delivery_untrusted_driver", "CreateDeliveryVehicle",
+     lambda c, w: create_delivery_vehicle(c, w, random_id("delivery-vehicle")), DENIED),
+    ("delivery_trusted_driver", "CreateDeliveryVehicle own",
+     lambda c, w: create_delivery_vehicle(c, w, w.own_vehicle), ALLOWED),
+    ("delivery_trusted_driver", "GetDeliveryVehicle own", lambda c, w: get_delivery_vehicle(c, w, w.own_vehicle), ALLOWED),
+    ("delivery_trusted_driver", "GetDeliveryVehicle other",
+     lambda c, w: get_delivery_vehicle(c, w, random_id("delivery-vehicle")), DENIED),
+    ("delivery_fleet_reader", "GetTaskTrackingInfo", lambda c, w: track(c, w, w.tracking), ALLOWED),
+    ("fleet_reader", "GetTaskTrackingInfo", lambda c, w: track(c, w, w.tracking), ALLOWED),
+    ("fleet_reader", "GetDeliveryVehicle", lambda c, w: get_delivery_vehicle(c, w, w.delivery_vehicle), ALLOWED),
 ]
 
 
 @pytest.mark.parametrize(("role", "step", "call", "expected"), STEPS, ids=[f"{r} {s}" for r, s, _, _ in STEPS])
 def test_role(service, world, role, step, call, expected):
-    ids = {"consumer": {"trip": world.trip}, "driver": {"vehicle": world.vehicle}}.get(role, {})
+    ids = {
+        "consumer": {"trip": world.trip},
+        "driver": {"vehicle": world.vehicle},
+        "delivery_consumer": {"tracking": world.tracking},
+        "delivery_untrusted_driver": {"delivery_vehicle": world.delivery_vehicle},
+        "delivery_trusted_driver": {"delivery_vehicle": world.own_vehicle},
+    }.get(role, {})
     client = clients.by_mint(service, role, **ids)
     if expected == DENIED:
         with pytest.raises(exceptions.PermissionDenied):

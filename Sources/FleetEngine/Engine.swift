@@ -14,10 +14,10 @@ public struct Engine: Sendable {
     /// What the engine remembers of its callers.
     public let activity: EngineActivity
 
-    private let store: any EngineStore
+    let store: any EngineStore
+    let routes: any RouteEstimator
+    let now: @Sendable () -> Date
     private let verifier: any TokenVerifying
-    private let routes: any RouteEstimator
-    private let now: @Sendable () -> Date
     private let logger: Logger?
 
     init(

@@ -59,6 +59,9 @@ public final class ManualClock: Clock, Sendable {
     /// The moment at which the clock stands.
     public var now: Instant { self.state.withLock(\.now) }
 
+    /// How many tasks sleep on the clock.
+    public var sleeperCount: Int { self.state.withLock(\.sleepers.count) }
+
     /// The smallest step, which is arbitrary here.
     public var minimumResolution: Duration { .nanoseconds(1) }
 

@@ -56,6 +56,9 @@ public struct SeededWorld<Event: Sendable>: Sendable {
         }
     }
 
+    /// When the next event falls due, or `nil` when nothing more will ever happen.
+    public var nextDue: Duration? { self.heap.first?.due }
+
     /// Lets time pass up to the next event.
     ///
     /// - Returns: The event, or `nil` when nothing more will ever happen.

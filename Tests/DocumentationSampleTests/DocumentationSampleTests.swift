@@ -9,7 +9,7 @@ import Foundation
 import Testing
 
 /// Fetchers as apps have them today, next to our reporter and our trip model, over a real network on this machine.
-@MainActor @Suite(.timeLimit(.minutes(1)), .serialized) struct DocumentationSampleTests {
+@MainActor @Suite(.timeLimit(.minutes(10)), .serialized) struct DocumentationSampleTests {
     /// Keeps what a reporter says, written as an app would.
     class Listener: NSObject, GMTDVehicleReporterListener {
         var onEvent: ((GMTDVehicleUpdate, NSError?) -> Void)?

@@ -9,7 +9,7 @@ import FleetTokens
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct TripChangeTests {
+@Suite(.timeLimit(.minutes(10))) struct TripChangeTests {
     private static let assigned = """
         {"name":"providers/acme/trips/trip-7","vehicleId":"veh-3","tripStatus":"ENROUTE_TO_PICKUP","tripType":"EXCLUSIVE",
         "pickupPoint":{"point":{"latitude":37.5,"longitude":-122}},"dropoffPoint":{"point":{"latitude":37.9}},

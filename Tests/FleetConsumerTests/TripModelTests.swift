@@ -9,7 +9,7 @@ import FleetTokens
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct TripModelTests {
+@Suite(.timeLimit(.minutes(10))) struct TripModelTests {
     // MARK: - Questions
 
     @Test func `a question names the trip and carries its token`() async throws {

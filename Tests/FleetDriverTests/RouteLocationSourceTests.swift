@@ -7,7 +7,7 @@ import FleetTestSupport
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct RouteLocationSourceTests {
+@Suite(.timeLimit(.minutes(10))) struct RouteLocationSourceTests {
     private static func route() throws -> Route {
         try Route(
             fixes: [0, 10, 30].map { second in

@@ -9,7 +9,7 @@ import FleetTokens
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct VehicleReporterTests {
+@Suite(.timeLimit(.minutes(10))) struct VehicleReporterTests {
     // MARK: - What is sent
 
     @Test func `a report puts state and location to the vehicle`() async throws {

@@ -9,7 +9,7 @@ import FleetTokens
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct VehicleTrackingTests {
+@Suite(.timeLimit(.minutes(10))) struct VehicleTrackingTests {
     // MARK: - State
 
     @Test func `a vehicle is offline until it is set online`() async throws {

@@ -39,7 +39,7 @@ final class TestPhone: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct DeviceClockTests {
+@Suite(.timeLimit(.minutes(10))) struct DeviceClockTests {
     private let phone = TestPhone()
     private let endpoint: TokenEndpoint
     private let subject: TokenSubject

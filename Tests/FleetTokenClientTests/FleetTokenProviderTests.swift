@@ -8,7 +8,7 @@ import FleetTokens
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct FleetTokenProviderTests {
+@Suite(.timeLimit(.minutes(10))) struct FleetTokenProviderTests {
     private let clock = ManualClock()
     private let endpoint: TokenEndpoint
     private let subject: TokenSubject

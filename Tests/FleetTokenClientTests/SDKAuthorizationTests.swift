@@ -8,7 +8,7 @@ import FleetTokens
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct SDKAuthorizationTests {
+@Suite(.timeLimit(.minutes(10))) struct SDKAuthorizationTests {
     private struct Answer: Sendable {
         var token: String?
         var error: NSError?

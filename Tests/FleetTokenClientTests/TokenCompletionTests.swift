@@ -8,7 +8,7 @@ import FleetTokens
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct TokenCompletionTests {
+@Suite(.timeLimit(.minutes(10))) struct TokenCompletionTests {
     private typealias Outcome = Result<FleetToken, any Error>
 
     private let subject: TokenSubject

@@ -9,7 +9,7 @@ import Foundation
 import Testing
 
 /// What the provider does with gaps, sleep, proofs and its own figures.
-@Suite(.timeLimit(.minutes(2))) struct TokenProviderLifeTests {
+@Suite(.timeLimit(.minutes(10))) struct TokenProviderLifeTests {
     private let phone = TestPhone()
     private let endpoint: TokenEndpoint
     private let subject: TokenSubject

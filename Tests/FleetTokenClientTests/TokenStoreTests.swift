@@ -9,7 +9,7 @@ import Foundation
 import Testing
 
 /// Tokens that outlive the process.
-@Suite(.timeLimit(.minutes(2))) struct TokenStoreTests {
+@Suite(.timeLimit(.minutes(10))) struct TokenStoreTests {
     /// A store in memory that tells what is done to it.
     private final class MemoryStore: TokenStore {
         enum Change: Equatable { case saved, removed, cleared }

@@ -7,7 +7,7 @@ import FleetTokenClient
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct URLSessionTransportTests {
+@Suite(.timeLimit(.minutes(10))) struct URLSessionTransportTests {
     private let server: LoopbackServer
     private let transport = URLSessionTransport(maximumBodyBytes: 64 * 1024)
 

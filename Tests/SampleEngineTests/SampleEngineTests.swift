@@ -15,7 +15,7 @@ import Testing
 
 /// Fetchers as apps have them today, next to our reporter and our trip model, at the whole local service: tokens that are
 /// really signed, and an engine that really checks them.
-@MainActor @Suite(.timeLimit(.minutes(2))) struct SampleEngineTests {
+@MainActor @Suite(.timeLimit(.minutes(10))) struct SampleEngineTests {
     class Listener: NSObject, GMTDVehicleReporterListener {
         var onEvent: ((String) -> Void)?
 

@@ -6,7 +6,8 @@ import SwiftProtobuf
 
 /// Which resources of a collection are looked through.
 ///
-/// Each restriction is served by an index; what only the resource itself can tell is for the one who looks.
+/// Each restriction but that of age is served by an index; an index of age would have to move with every report of a
+/// location. What only the resource itself can tell is for the one who looks.
 struct StoreScan: Hashable, Sendable {
     /// Only resources with a greater id, in the order of the bytes of their UTF-8.
     var after = ""

@@ -15,13 +15,12 @@ public struct MintedToken: Hashable, Sendable {
 
 /// Mints Fleet Engine tokens for one signing account.
 ///
-/// The token is a function of claims, key and time alone: integer times, sorted keys, no white space. Each token is
-/// verified with the public key before it is released, so that a broken signer never hands out garbage.
+/// What is signed is a function of claims and time alone: integer times, sorted keys, no white space. Each token is
+/// checked before it is released, so that a broken signer never hands out garbage.
 public struct TokenMinter: Sendable {
-    private let signer: any TokenSigner
+    private let signer: any PayloadSigner
     private let window: MintingWindow
     private let checksBeforeRelease: Bool
-    private let header: [UInt8]
 
     /// The account whose tokens are minted.
     public var account: String { self.signer.account }
@@ -31,14 +30,12 @@ public struct TokenMinter: Sendable {
     /// - Parameters:
     ///   - signer: Signs for the account.
     ///   - window: The times of each token.
-    ///   - checksBeforeRelease: Whether each token is verified with the signer's public key, where that is known.
-    public init(signer: any TokenSigner, window: MintingWindow = .standard, checksBeforeRelease: Bool = true) {
+    ///   - checksBeforeRelease: Whether each token is compared with what was to be signed, and verified with the
+    ///     signer's public key where that is known.
+    public init(signer: any PayloadSigner, window: MintingWindow = .standard, checksBeforeRelease: Bool = true) {
         self.signer = signer
         self.window = window
         self.checksBeforeRelease = checksBeforeRelease
-        var header: JSONObject = ["alg": .string("RS256"), "typ": .string("JWT")]
-        if let keyID = signer.keyID { header["kid"] = .string(keyID) }
-        self.header = Base64URL.encode(JSONValue.object(header).serialized)
     }
 
     /// Mints a token.
@@ -57,17 +54,9 @@ public struct TokenMinter: Sendable {
             expiresAt: times.expiresAt,
             authorization: authorization
         )
-        let input = self.header + [UInt8(ascii: ".")] + Base64URL.encode(claims.payload)
-        let signature = try await self.signer.sign(input)
-        if self.checksBeforeRelease, let key = self.signer.publicKey {
-            guard key.isValidSignature(signature.bytes, for: input) else {
-                throw SigningError(
-                    code: .releaseCheckFailed,
-                    message: "A token of \(self.account) did not verify with its public key and was not released."
-                )
-            }
-        }
-        let compact = input + [UInt8(ascii: ".")] + Base64URL.encode(signature.bytes)
-        return MintedToken(token: FleetToken(String(decoding: compact, as: UTF8.self)), claims: claims)
+        let payload = claims.payload
+        let signed = try await self.signer.sign(payload: payload)
+        if self.checksBeforeRelease { try signed.check(against: payload) }
+        return MintedToken(token: signed.token, claims: claims)
     }
 }

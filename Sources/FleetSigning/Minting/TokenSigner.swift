@@ -16,10 +16,8 @@ public struct TokenSignature: Sendable {
     }
 }
 
-/// Signs tokens for one service account, with a key at hand or far away.
-public protocol TokenSigner: Sendable {
-    /// The account's e-mail, which tokens name as issuer and subject.
-    var account: String { get }
+/// Signs bytes for one service account, with a key at hand or far away.
+public protocol TokenSigner: PayloadSigner {
     /// The id for the header (`kid`), or `nil` where it is not known before signing, as with IAM's `signBlob`.
     var keyID: String? { get }
     /// The public half of the key, for the check before release; `nil` where it is not known.

@@ -78,7 +78,7 @@ extension TokenCacheMachine {
         case fresh
         /// Handed out at once, while a newer one is fetched in the background.
         case stale
-        /// Too short for comfort: callers wait for a newer one, and get this one only if the server fails.
+        /// Too short for comfort: callers wait for a newer one, and get this one only if the server fails or has failed.
         case expiring
     }
 }

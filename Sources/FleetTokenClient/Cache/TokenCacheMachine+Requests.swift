@@ -30,7 +30,7 @@ extension TokenCacheMachine {
         let askedForToken = !waiting.callers.isEmpty
         actions += Self.serve(&waiting, from: entry, of: subject, at: now)
         actions += Self.refuseImpossibleLives(of: &waiting, from: entry, at: now)
-        let isRefreshDue = askedForToken && entry.phase(at: now) == .stale
+        let isRefreshDue = askedForToken && [.stale, .expiring].contains(entry.phase(at: now))
 
         if entry.flight != nil {
             entry.flight?.waiters.formUnion(waiting)
@@ -73,7 +73,9 @@ extension TokenCacheMachine {
         let life = now.duration(to: held.expiresAt)
         let outcome = Outcome.token(held.grant.token, life: life)
         var actions: [Action] = []
-        if now < held.floorAt {
+        // Below the minimum life, callers wait only while the server can be believed to answer: once a fetch has failed, a
+        // wait would delay each call for nothing, by as much as a fetch may take.
+        if now < held.floorAt || entry.backOff != nil {
             let callers = waiting.takeCallers()
             if !callers.isEmpty {
                 actions.append(.resume(callers, outcome))

@@ -111,7 +111,10 @@ struct LocalService {
         }
         let group = ServiceGroup(
             configuration: .init(
-                services: [.init(service: http), .init(service: grpc), .init(service: ready)],
+                services: [
+                    .init(service: http), .init(service: grpc), .init(service: ready),
+                    .init(service: RetentionSweep(engine: self.engine, logger: self.logger)),
+                ],
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: self.logger
             )

@@ -85,7 +85,7 @@ private final class RecordingSubscriber: NSObject, GMTCTripModelSubscriber {
 }
 
 // Serialised, because the SDK's shape has one setting for the whole app.
-@MainActor @Suite(.timeLimit(.minutes(1)), .serialized) struct GMTCTripModelTests {
+@MainActor @Suite(.timeLimit(.minutes(10)), .serialized) struct GMTCTripModelTests {
     private let clock = ManualClock()
     private let name = "providers/acme/trips/trip-7"
 

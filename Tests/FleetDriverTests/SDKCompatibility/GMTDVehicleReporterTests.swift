@@ -9,7 +9,7 @@ import FleetTokens
 import Foundation
 import Testing
 
-@MainActor @Suite(.timeLimit(.minutes(1))) struct GMTDVehicleReporterTests {
+@MainActor @Suite(.timeLimit(.minutes(10))) struct GMTDVehicleReporterTests {
     @Test func `a vehicle goes online with the fetcher's token`() async throws {
         let world = try DriverSDKWorld()
         let event = try await world.goOnline()

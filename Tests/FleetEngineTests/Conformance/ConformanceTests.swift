@@ -10,7 +10,7 @@ import Testing
 @testable import FleetEngine
 
 /// What any adapter over any store must answer.
-@Suite(.timeLimit(.minutes(2))) struct ConformanceTests {
+@Suite(.timeLimit(.minutes(10))) struct ConformanceTests {
     private static let vehicleName = "providers/acme/vehicles/veh-1"
     private static let tripName = "providers/acme/trips/trip-1"
 

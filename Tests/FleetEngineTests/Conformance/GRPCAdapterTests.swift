@@ -10,7 +10,7 @@ import Testing
 
 @testable import FleetEngine
 
-@Suite(.timeLimit(.minutes(1))) struct GRPCAdapterTests {
+@Suite(.timeLimit(.minutes(10))) struct GRPCAdapterTests {
     private static let call = WireCall.getVehicle(.with { $0.name = "providers/acme/vehicles/veh-1" })
 
     private func failure(_ metadata: Metadata) async throws -> WireFailure? {

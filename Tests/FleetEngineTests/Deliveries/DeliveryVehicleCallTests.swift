@@ -188,6 +188,12 @@ import Testing
         let led = try await report(.at(37.4301, -122.07))
         #expect(led.drivingDistanceMeters.value == 700)
         #expect(led.drivingDuration.seconds == 90)
+        // A driver that has gone silent is believed no more.
+        world.clock.advance(by: 301)
+        let silent = try await world.vehicle("dv-1").remainingVehicleJourneySegments[0]
+        #expect(silent.drivingDistanceMeters.value > 1000)
+        try await world.updateVehicle("dv-1", ["last_location"]) { $0.lastLocation = .deliveryAt(37.42, -122.07) }
+        #expect(try await report(.at(37.43, -122.07)).drivingDistanceMeters.value == 700)
         let misled = try await report(.at(37.44, -122.07))
         #expect(misled.drivingDistanceMeters.value > 1000)
         #expect(misled.drivingDuration.seconds > 100)

@@ -157,6 +157,17 @@ import Testing
         }
     }
 
+    @Test func `a way that takes longer than time can be told is still told`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        let ids = (0..<9000).map { "task-\($0)" }
+        try await world.createTask("last") { $0.taskTrackingViewConfig.estimatedArrivalTimeVisibility.always = true }
+        for id in ids { try await world.createTask(id, tracking: "other") { $0.taskDuration.seconds = 366 * 86_400 } }
+        try await world.plan("dv-1", [ids, ["last"]])
+        let info = try await world.tracking("shp-1")
+        #expect(try info.jsonString().contains("9999-12-31"))
+    }
+
     @Test func `the outcome is told with its time, and its place is not`() async throws {
         let world = try await Self.world(stops: 1)
         try await world.updateTask("task-1", ["task_outcome", "task_outcome_location"]) {

@@ -13,7 +13,7 @@ import Testing
 
 @testable import FleetEngine
 
-@Suite(.timeLimit(.minutes(1))) struct RESTAdapterTests {
+@Suite(.timeLimit(.minutes(10))) struct RESTAdapterTests {
     private static let path = "/v1/providers/acme/vehicles"
     private static let body = """
         {"vehicleState":"ONLINE","supportedTripTypes":["EXCLUSIVE"],"maximumCapacity":4,\

@@ -13,7 +13,7 @@ import Testing
 @testable import FleetEngine
 
 /// One after another, as some hold a thread of the store while they look on.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct SQLiteStoreTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct SQLiteStoreTests {
     private struct Refused: Error {}
 
     @Test func `what was acknowledged is there after reopening`() async throws {

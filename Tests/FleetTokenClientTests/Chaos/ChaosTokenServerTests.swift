@@ -9,7 +9,7 @@ import Foundation
 import Testing
 
 /// What the provider makes of each misbehaviour, with and without a network.
-@Suite(.timeLimit(.minutes(2))) struct ChaosTokenServerTests {
+@Suite(.timeLimit(.minutes(10))) struct ChaosTokenServerTests {
     /// What a first call ends with.
     private enum Expected: Hashable {
         case token
@@ -130,7 +130,9 @@ import Testing
             await clock.waitForSleepers(2)
             clock.advance(by: time)
         }
-        #expect((try await second.value != first) == (Self.expected(of: step) == .token))
+        // A new token that ends sooner than the one in hand is no gain.
+        let isLonger = if case .shortLived = step { false } else { Self.expected(of: step) == .token }
+        #expect(try await (second.value != first) == isLonger)
         #expect(server.requests.count == 2)
     }
 

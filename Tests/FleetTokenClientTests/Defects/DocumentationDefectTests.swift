@@ -8,7 +8,7 @@ import Testing
 ///
 /// Each test runs one check three times: on our provider and on a right fetcher, where it finds nothing, and on that
 /// fetcher with the defect switched on, where it must.
-@Suite(.timeLimit(.minutes(5))) struct DocumentationDefectTests {
+@Suite(.timeLimit(.minutes(10))) struct DocumentationDefectTests {
     @Test func `row 1: an expiry counts from where its contract says`() async throws {
         try await Defect.expiryReference.prove()
     }

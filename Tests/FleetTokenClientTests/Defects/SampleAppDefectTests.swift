@@ -5,7 +5,7 @@
 import Testing
 
 /// The defects of the published sample apps' token code, in the order of the page `docs/fetcher-defects.md`.
-@Suite(.timeLimit(.minutes(5))) struct SampleAppDefectTests {
+@Suite(.timeLimit(.minutes(10))) struct SampleAppDefectTests {
     @Test func `sample app 1: a date is not added to now`() async throws {
         try await Defect.dateAddedToNow.prove()
     }

@@ -74,6 +74,7 @@ __attribute__((objc_root_class)) @interface NSObject <NSObject>
 @interface NSString : NSObject <NSCopying>
 + (nullable instancetype)stringWithUTF8String:(const char *)bytes;
 + (instancetype)stringWithFormat:(NSString *)format, ... __attribute__((format(__NSString__, 1, 2)));
+- (NSString *)stringByAppendingString:(NSString *)string;
 - (NSString *)stringByReplacingOccurrencesOfString:(NSString *)target withString:(NSString *)replacement;
 - (nullable NSData *)dataUsingEncoding:(NSStringEncoding)encoding allowLossyConversion:(BOOL)lossy;
 @end
@@ -102,6 +103,9 @@ __attribute__((objc_root_class)) @interface NSObject <NSObject>
 @end
 
 @interface NSDictionary<__covariant Key, __covariant Object> : NSObject <NSCopying, NSFastEnumeration>
++ (instancetype)dictionaryWithObjects:(const Object _Nonnull [_Nullable])objects
+                              forKeys:(const Key _Nonnull [_Nullable])keys
+                                count:(NSUInteger)count;
 @property (readonly) NSUInteger count;
 - (nullable Object)objectForKey:(Key)key;
 @end
@@ -121,7 +125,9 @@ extern NSString *const NSLocalizedDescriptionKey;
 
 @interface NSError : NSObject <NSCopying>
 + (instancetype)errorWithDomain:(NSString *)domain code:(NSInteger)code userInfo:(nullable NSDictionary *)userInfo;
+@property (readonly) NSInteger code;
 @property (readonly, copy) NSDictionary *userInfo;
+@property (readonly, copy) NSString *localizedDescription;
 @end
 
 @interface NSOperation : NSObject

@@ -9,6 +9,8 @@ import SwiftProtobuf
 struct DeliveryWay {
     /// How near the end of a driver's route must be to the first stop to lead there.
     private static let reachMeters = 100.0
+    /// How old the last location may be for the driver's route to hold.
+    private static let freshness = Duration.seconds(300)
 
     /// The way to one stop.
     struct Leg {
@@ -36,7 +38,7 @@ struct DeliveryWay {
             var estimate = place.map { context.routes.estimate(from: $0, to: goal, by: vehicle.type.category) }
             if hasArrived {
                 estimate = RouteEstimate(meters: 0, duration: .zero)
-            } else if index == 0, Self.isLed(vehicle, to: goal) {
+            } else if index == 0, Self.isLed(vehicle, to: goal, at: now) {
                 estimate = Self.reported(by: vehicle, otherwise: estimate, at: now)
             }
             legs.append(
@@ -70,8 +72,11 @@ struct DeliveryWay {
         return self.now.advanced(by: total)
     }
 
-    private static func isLed(_ vehicle: DeliveryVehicle, to goal: LatLng) -> Bool {
-        !vehicle.currentRouteSegment.isEmpty && vehicle.hasCurrentRouteSegmentEndPoint
+    private static func isLed(
+        _ vehicle: DeliveryVehicle, to goal: LatLng, at now: Google_Protobuf_Timestamp
+    ) -> Bool {
+        !vehicle.currentRouteSegment.isEmpty && vehicle.hasCurrentRouteSegmentEndPoint && vehicle.hasLastLocation
+            && vehicle.lastLocation.serverTime.duration(to: now) <= Self.freshness
             && vehicle.currentRouteSegmentEndPoint.meters(to: goal) <= Self.reachMeters
     }
 

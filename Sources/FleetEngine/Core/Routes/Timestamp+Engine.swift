@@ -18,13 +18,19 @@ extension Google_Protobuf_Timestamp {
         self.init(seconds: seconds, nanos: Int32(total - seconds * 1_000_000) * 1000)
     }
 
-    /// The time so much later.
+    /// The seconds of the times that can be told, which are those of the years 1 to 9999.
+    private static var tellable: ClosedRange<Int64> { -62_135_596_800...253_402_300_799 }
+
+    /// The time so much later, or the last or first that can be told.
     func advanced(by duration: Duration) -> Self {
         let (seconds, attoseconds) = duration.components
         let nanos = Int64(self.nanos) + attoseconds / 1_000_000_000
         let carry = nanos >= 0 ? nanos / 1_000_000_000 : (nanos - 999_999_999) / 1_000_000_000
+        let (sum, isTooFar) = self.seconds.addingReportingOverflow(seconds)
+        let later = isTooFar ? (seconds > 0 ? Int64.max - 1 : Int64.min + 1) : sum
         return Self(
-            seconds: self.seconds &+ seconds &+ carry, nanos: Int32(truncatingIfNeeded: nanos - carry * 1_000_000_000)
+            seconds: min(max(later &+ carry, Self.tellable.lowerBound), Self.tellable.upperBound),
+            nanos: Int32(truncatingIfNeeded: nanos - carry * 1_000_000_000)
         )
     }
 
@@ -37,7 +43,7 @@ extension Google_Protobuf_Timestamp {
     ///
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
     func check(_ field: String) throws(EngineError) {
-        guard (-62_135_596_800...253_402_300_799).contains(self.seconds), (0...999_999_999).contains(self.nanos) else {
+        guard Self.tellable.contains(self.seconds), (0...999_999_999).contains(self.nanos) else {
             throw .invalidArgument("\(field) is not a time between the years 1 and 9999.", field: field)
         }
     }
@@ -59,11 +65,11 @@ extension Google_Protobuf_Duration {
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
     func check(_ field: String) throws(EngineError) {
         guard (0...Self.maximumSeconds).contains(self.seconds), (0...999_999_999).contains(self.nanos) else {
-            throw .invalidArgument("\(field) is negative or longer than 1000 years.", field: field)
+            throw .invalidArgument("\(field) is negative or longer than a year.", field: field)
         }
     }
 
-    private static var maximumSeconds: Int64 { 1000 * 365 * 86_400 }
+    private static var maximumSeconds: Int64 { 366 * 86_400 }
 }
 
 extension Duration {

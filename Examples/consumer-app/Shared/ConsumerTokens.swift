@@ -1,0 +1,19 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokenClient
+
+/// The tokens of a signed-in customer: one provider for as long as the session lasts.
+struct ConsumerTokens: Sendable {
+    let provider: FleetTokenProvider
+
+    init(session: ConsumerSession) throws {
+        self.provider = try FleetTokenProvider(endpoint: .fleetpass(session.tokenServer)) {
+            [(name: "Authorization", value: "Bearer \(try await session.idToken())")]
+        }
+    }
+
+    /// What the Consumer SDK asks before each question about a trip.
+    var authorization: FleetConsumerAuthorization { FleetConsumerAuthorization(self.provider) }
+}

@@ -1,0 +1,1 @@
+../../../Integrations/GoogleRidesharingConsumer/FleetConsumerAuthorization.swift

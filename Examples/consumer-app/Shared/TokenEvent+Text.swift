@@ -1,0 +1,1 @@
+../../driver-app/Shared/TokenEvent+Text.swift

@@ -1,0 +1,57 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(CoreLocation) && !canImport(GoogleRidesharingDriver)
+    import CoreLocation
+    import FleetDriver
+
+    /// The phone's places; each iteration starts the location service, and stops it at its end.
+    struct PhoneLocations: LocationSource {
+        typealias Element = LocationFix
+
+        func makeAsyncIterator() -> AsyncStream<LocationFix>.Iterator {
+            let (stream, fixes) = AsyncStream.makeStream(of: LocationFix.self, bufferingPolicy: .bufferingNewest(1))
+            Task { @MainActor in
+                let receiver = Receiver { fixes.yield($0) }
+                fixes.onTermination = { _ in
+                    Task { @MainActor in receiver.stop() }
+                }
+                receiver.start()
+            }
+            return stream.makeAsyncIterator()
+        }
+    }
+
+    extension PhoneLocations {
+        /// Hears from the location service.
+        @MainActor private final class Receiver: NSObject, CLLocationManagerDelegate {
+            private let service = CLLocationManager()
+            private let receive: @Sendable (LocationFix) -> Void
+
+            init(receive: @escaping @Sendable (LocationFix) -> Void) {
+                self.receive = receive
+            }
+
+            func start() {
+                self.service.delegate = self
+                self.service.requestWhenInUseAuthorization()
+                self.service.startUpdatingLocation()
+            }
+
+            func stop() {
+                self.service.stopUpdatingLocation()
+            }
+
+            nonisolated func locationManager(_ manager: CLLocationManager, didUpdateLocations locations: [CLLocation]) {
+                for place in locations {
+                    let fix = try? LocationFix(
+                        latitude: place.coordinate.latitude, longitude: place.coordinate.longitude,
+                        heading: place.course, speed: place.speed, altitude: place.altitude,
+                        accuracy: place.horizontalAccuracy, time: place.timestamp)
+                    if let fix { self.receive(fix) }
+                }
+            }
+        }
+    }
+#endif

@@ -1,0 +1,1 @@
+../../../Integrations/GoogleRidesharingDriver/FleetDriverAuthorization.swift

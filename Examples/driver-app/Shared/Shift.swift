@@ -1,0 +1,81 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokenClient
+import Foundation
+
+#if canImport(GoogleRidesharingDriver)
+    import GoogleRidesharingDriver
+#else
+    import FleetDriver
+#endif
+
+/// A driver's shift: starts and stops tracking, and says what became of updates and tokens.
+@MainActor final class Shift: NSObject {
+    private(set) var state = ShiftState() {
+        didSet { if self.state != oldValue { self.onChange?(self.state) } }
+    }
+    /// Hears of each new state.
+    var onChange: (@MainActor (ShiftState) -> Void)?
+
+    // Tracking goes on for as long as somebody holds this.
+    private let api: GMTDRidesharingDriverAPI
+    private var watching: Task<Void, Never>?
+
+    init(api: GMTDRidesharingDriverAPI, tokens: DriverTokens) {
+        self.api = api
+        super.init()
+        api.vehicleReporter.add(self)
+        let events = tokens.provider.events()
+        self.watching = Task { [weak self] in
+            for await event in events { self?.state.lastTokenEvent = event.text }
+        }
+    }
+
+    deinit {
+        self.watching?.cancel()
+    }
+
+    /// Goes online and reports the vehicle's place from now on.
+    func start(reportingEvery interval: TimeInterval = 10) {
+        self.api.vehicleReporter.locationReportingInterval = interval
+        self.api.vehicleReporter.locationTrackingEnabled = true
+        self.api.vehicleReporter.update(.online)
+        self.state.isTracking = true
+    }
+
+    /// Ends with one more update, which sets the vehicle offline.
+    func stop() {
+        self.api.vehicleReporter.locationTrackingEnabled = false
+        self.state.isTracking = false
+    }
+
+    // MARK: - What the reporter says
+
+    func vehicleReporter(_ vehicleReporter: GMTDVehicleReporter, didSucceed vehicleUpdate: GMTDVehicleUpdate) {
+        var state = self.state
+        state.succeeded += 1
+        state.lastUpdate = .succeeded(state: vehicleUpdate.vehicleState == .online ? "online" : "offline")
+        state.lastUpdateAt = Date()
+        self.state = state
+    }
+
+    func vehicleReporter(
+        _ vehicleReporter: GMTDVehicleReporter, didFail vehicleUpdate: GMTDVehicleUpdate, withError error: any Error
+    ) {
+        // The outer error is always the same one; the cause tells more.
+        let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError ?? error as NSError
+        var state = self.state
+        state.lastUpdate = .failed(reason: cause.localizedDescription)
+        state.lastUpdateAt = Date()
+        self.state = state
+    }
+}
+
+#if canImport(GoogleRidesharingDriver)
+    // The SDK calls on the main thread, which its header does not tell the compiler.
+    extension Shift: @preconcurrency GMTDVehicleReporterListener {}
+#else
+    extension Shift: GMTDVehicleReporterListener {}
+#endif

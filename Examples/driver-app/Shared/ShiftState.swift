@@ -1,0 +1,21 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// What a driver sees of a shift.
+struct ShiftState: Equatable, Sendable {
+    /// What became of one update.
+    enum Update: Equatable, Sendable {
+        case succeeded(state: String)
+        case failed(reason: String)
+    }
+
+    var isTracking = false
+    /// How many updates the engine took.
+    var succeeded = 0
+    var lastUpdate: Update?
+    var lastUpdateAt: Date?
+    var lastTokenEvent: String?
+}

@@ -1,0 +1,80 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+// The code of the guide "Objective-C", with automatic reference counting, as an app has it.
+
+#import "FPDriverAuthorization.h"
+#import "FleetTokenClientObjC.h"
+
+NS_ASSUME_NONNULL_BEGIN
+
+@interface DriverTokens : NSObject
+@property (nonatomic, readonly, strong) FPTokenProvider *provider;
+- (nullable instancetype)initWithServerURL:(NSURL *)serverURL
+                                   idToken:(NSString *_Nullable (^)(void))idToken
+                                     error:(NSError *_Nullable *_Nullable)error;
+- (id<GMTDAuthorization>)authorization;
+- (void)fetchTokenForVehicle:(NSString *)vehicleID;
+- (void)dropToken:(NSString *)token ofVehicle:(NSString *)vehicleID;
+- (void)showToken:(NSString *)token;
+- (void)showProblem:(NSString *)problem;
+- (void)signInAgain;
+@end
+
+@implementation DriverTokens
+
+- (nullable instancetype)initWithServerURL:(NSURL *)serverURL
+                                   idToken:(NSString *_Nullable (^)(void))idToken
+                                     error:(NSError *_Nullable *_Nullable)error {
+    if ((self = [super init])) {
+        FPTokenProviderOptions *options =
+            [[FPTokenProviderOptions alloc] initWithServerURL:serverURL endpointKind:FPTokenEndpointKindFleetpass];
+        options.credentialsHandler = ^(FPCredentialsRequest *request) {
+            NSString *token = idToken();
+            if (token) {
+                [request sendHeaderFields:@{ @"Authorization" : [@"Bearer " stringByAppendingString:token] }];
+            } else {
+                [request fail];
+            }
+        };
+        FPTokenProvider *provider = [[FPTokenProvider alloc] initWithOptions:options error:error];
+        if (!provider) return nil;
+        _provider = provider;
+    }
+    return self;
+}
+
+- (id<GMTDAuthorization>)authorization {
+    return [[FPDriverAuthorization alloc] initWithProvider:self.provider vehicleKind:FPTokenVehicleKindOnDemand];
+}
+
+- (void)fetchTokenForVehicle:(NSString *)vehicleID {
+    [self.provider fetchTokenForSubject:[FPTokenSubject driverWithVehicleID:vehicleID]
+                             completion:^(NSString *token, NSError *error) {
+        if (token) {
+            [self showToken:token];
+        } else if (error.code == FPTokenErrorRefused) {
+            [self signInAgain];
+        } else {
+            [self showProblem:error.localizedDescription];
+        }
+    }];
+}
+
+- (void)dropToken:(NSString *)token ofVehicle:(NSString *)vehicleID {
+    [self.provider invalidateToken:token forSubject:[FPTokenSubject driverWithVehicleID:vehicleID]];
+}
+
+- (void)showToken:(NSString *)token {
+}
+
+- (void)showProblem:(NSString *)problem {
+}
+
+- (void)signInAgain {
+}
+
+@end
+
+NS_ASSUME_NONNULL_END

@@ -1,0 +1,92 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+import SwiftProtobuf
+
+extension Engine {
+    /// Deletes what a policy no longer keeps.
+    ///
+    /// - Parameter policy: How long what is kept.
+    /// - Returns: How many resources were deleted.
+    /// - Throws: What the store throws; what was deleted before stays deleted.
+    @discardableResult
+    public func sweep(_ policy: RetentionPolicy) async throws -> Int {
+        var count = 0
+        for provider in try await self.store.read({ try $0.providers() }) {
+            // Trips first: a vehicle may go once it has none.
+            count += try await self.sweep(provider, after: policy.trips, Self.removeTrip)
+            count += try await self.sweep(provider, after: policy.vehicles) { (store, id, vehicle: Vehicle, _) in
+                guard vehicle.currentTrips.isEmpty else { return false }
+                try store.remove(id, of: provider, as: Vehicle.self)
+                return true
+            }
+            count += try await self.sweep(provider, after: policy.deliveryVehicles) {
+                (store, id, vehicle: DeliveryVehicle, _) in
+                guard Journey(of: vehicle).tasks.isEmpty else { return false }
+                try store.remove(id, of: provider, as: DeliveryVehicle.self)
+                return true
+            }
+            count += try await self.sweep(provider, after: policy.tasks) { (store, id, task: DeliveryTask, _) in
+                guard task.state == .closed || task.deliveryVehicleID.isEmpty else { return false }
+                try store.remove(id, of: provider, as: DeliveryTask.self)
+                return true
+            }
+        }
+        return count
+    }
+
+    /// Removes a resource within a transaction, or says that it must stay.
+    private typealias Removal<Resource: StoredResource> =
+        @Sendable (any EngineTransaction, FleetID<Resource.Kind>, Resource, CallContext) throws -> Bool
+
+    /// Looks through one collection in portions, so that neither a reader nor the writer is held for long.
+    private func sweep<Resource: StoredResource>(
+        _ provider: ProviderID, after age: Duration?, _ remove: @escaping Removal<Resource>
+    ) async throws -> Int {
+        guard let age else { return 0 }
+        let context = CallContext(now: self.now(), routes: self.routes, seesEveryVehicle: true)
+        let since = Google_Protobuf_Timestamp(stamping: context.now).advanced(by: .zero - age)
+        var scan = StoreScan(unchangedSince: since)
+        var count = 0
+        while true {
+            let portion = try await self.store.read { [scan] store in
+                var portion: [(id: String, resource: Resource)] = []
+                try store.scan(scan, of: provider) { (id, resource: Resource) in
+                    portion.append((id, resource))
+                    return portion.count < 200
+                }
+                return portion
+            }
+            guard let last = portion.last else { return count }
+            count += try await self.store.write { store in
+                try portion.count { text, resource in
+                    // What was changed since it was read is kept for that.
+                    guard let id = FleetID<Resource.Kind>(text),
+                        try store.find(id, of: provider, as: Resource.self) == resource
+                    else { return false }
+                    return try remove(store, id, resource, context)
+                }
+            }
+            scan.after = last.id
+        }
+    }
+
+    /// Removes a trip, and from its vehicle's way if it still is on one.
+    @Sendable
+    private static func removeTrip(
+        _ store: any EngineTransaction, _ id: TripID, _ trip: Trip, _ context: CallContext
+    ) throws -> Bool {
+        guard case .trip(let provider, _) = try ResourceName(checking: trip.name) else { return false }
+        let now = Google_Protobuf_Timestamp(stamping: context.now)
+        var canceled = trip
+        if trip.isUnderway { canceled.tripStatus = .canceled }
+        let scene = try store.scene(of: canceled, id, before: trip, provider: provider)
+        let changed = try TripEffects.apply(to: scene, from: trip, at: now)
+        try store.putSurroundings(of: changed, from: scene, provider: provider, at: now)
+        try store.remove(id, of: provider, as: Trip.self)
+        return true
+    }
+}

@@ -1,0 +1,90 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+/// One value that is renewed before it ends: events in, decisions out.
+struct RefreshMachine<Value: Sendable>: Sendable {
+    /// What becomes of a caller.
+    enum Decision: Sendable {
+        /// The caller has the value at once.
+        case serve(Value, startsRefresh: Bool)
+        /// The caller waits for the refresh that is under way, or that it starts.
+        case wait(startsRefresh: Bool)
+        /// The last refresh failed a moment ago and there is nothing to serve.
+        case fail(any Error)
+    }
+
+    private struct Entry: Sendable {
+        let value: Value
+        let refreshAt: Duration
+        let waitAt: Duration
+        let endsAt: Duration
+    }
+
+    private let windows: RefreshWindows
+    private var entry: Entry?
+    private var failures = 0
+    private var lastError: any Error = CancellationError()
+    /// No refresh starts before this moment.
+    private var pausedUntil: Duration = .zero
+    private(set) var isRefreshing = false
+
+    init(windows: RefreshWindows) {
+        self.windows = windows
+    }
+
+    /// Whether nothing would be lost by forgetting the value.
+    func isIdle(at now: Duration) -> Bool {
+        !self.isRefreshing && self.value(at: now) == nil && now >= self.pausedUntil
+    }
+
+    /// The value, while it has not ended.
+    func value(at now: Duration) -> Value? {
+        self.entry.flatMap { now < $0.endsAt ? $0.value : nil }
+    }
+
+    /// A caller asks for the value.
+    mutating func ask(at now: Duration) -> Decision {
+        let mayStart = !self.isRefreshing && now >= self.pausedUntil
+        if let entry, now < entry.waitAt {
+            let starts = mayStart && now >= entry.refreshAt
+            if starts { self.isRefreshing = true }
+            return .serve(entry.value, startsRefresh: starts)
+        }
+        if mayStart { self.isRefreshing = true }
+        if self.isRefreshing { return .wait(startsRefresh: mayStart) }
+        if let value = self.value(at: now) { return .serve(value, startsRefresh: false) }
+        return .fail(self.lastError)
+    }
+
+    /// A refresh brought a value.
+    ///
+    /// - Parameters:
+    ///   - value: The new value.
+    ///   - endsAt: When it ends.
+    ///   - now: The present.
+    ///   - random: Between 0 and 1, for the jitter.
+    mutating func succeed(_ value: Value, endingAt endsAt: Duration, at now: Duration, random: Double) {
+        self.isRefreshing = false
+        self.failures = 0
+        let entry = Entry(
+            value: value,
+            refreshAt: endsAt - self.windows.advisory + self.windows.jitter * random,
+            waitAt: endsAt - self.windows.mandatory,
+            endsAt: endsAt
+        )
+        self.entry = entry
+        // A source that hands out values near their end is not asked again at once.
+        self.pausedUntil = now >= entry.refreshAt ? now + self.windows.longestPause : now
+    }
+
+    /// A refresh failed; a value that has not ended stays.
+    mutating func fail(_ error: any Error, at now: Duration, random: Double) {
+        self.isRefreshing = false
+        self.lastError = error
+        let doubled = self.windows.firstPause * (1 << min(self.failures, 16))
+        let pause = min(doubled, self.windows.longestPause)
+        self.failures += 1
+        self.pausedUntil = now + pause * (0.5 + random / 2)
+    }
+}

@@ -1,0 +1,83 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSigning
+import FleetTokens
+
+extension CredentialContext {
+    /// Sends a request, reads the answer, and tries again what may succeed later.
+    ///
+    /// - Parameters:
+    ///   - service: What errors call the other side.
+    ///   - policy: How often; the context's unless told otherwise.
+    ///   - statuses: Further statuses that are answers and not errors.
+    ///   - make: Makes each attempt's request, with a fresh credential where it has one.
+    ///   - read: Reads an answer with a status of 200 to 299, or an accepted one.
+    /// - Returns: What was read.
+    /// - Throws: ``CredentialError``; `CancellationError`.
+    func exchange<Answer: Sendable>(
+        with service: String, policy: RetryPolicy? = nil, accepting statuses: Set<Int> = [],
+        _ make: @escaping @Sendable () async throws -> CredentialsRequest,
+        read: @escaping @Sendable (CredentialsResponse) throws -> Answer
+    ) async throws -> Answer {
+        let policy = policy ?? self.retries
+        let timeout = CredentialError(code: .timedOut, message: "\(service) did not answer within \(policy.limit).")
+        return try await self.time.withLimit(policy.limit, orThrow: timeout) {
+            let start = self.time.uptime
+            var failures = 0
+            while true {
+                do {
+                    return try read(try await self.attempt(service, make(), accepting: statuses))
+                } catch let error as CredentialError where error.isTransient && error.code != .quotaExhausted {
+                    failures += 1
+                    let pause = policy.pause(
+                        afterFailures: failures, retryAfter: error.retryAfter, random: self.random())
+                    let passed = self.time.uptime - start
+                    guard failures < policy.attempts, passed + pause < policy.limit else { throw error }
+                    try await self.time.sleep(for: pause)
+                }
+            }
+        }
+    }
+
+    private func attempt(
+        _ service: String, _ request: CredentialsRequest, accepting statuses: Set<Int>
+    ) async throws -> CredentialsResponse {
+        let response: CredentialsResponse
+        do {
+            response = try await self.transport.send(self.redirected(request))
+        } catch {
+            if Task.isCancelled || error is CancellationError { throw CancellationError() }
+            let code = (error as? CredentialError)?.code ?? .unavailable
+            throw CredentialError(code: code, message: "\(service) could not be reached.", cause: error)
+        }
+        guard !(200...299).contains(response.status), !statuses.contains(response.status) else { return response }
+        let isTransient = [408, 429].contains(response.status) || response.status >= 500
+        throw CredentialError(
+            code: isTransient ? .unavailable : .refused,
+            message: "\(service) answered \(response.status)\(Self.reason(in: response.body)).",
+            retryAfter: response.header("Retry-After").flatMap { Int64($0) }.map { .seconds(min(max($0, 0), 86_400)) }
+        )
+    }
+
+    /// The request, sent elsewhere where its host has an override.
+    private func redirected(_ request: CredentialsRequest) -> CredentialsRequest {
+        guard let host = HostRules.host(of: request.url), let origin = self.hostOverrides[host],
+            let end = request.url.firstRange(of: "://")?.upperBound
+        else { return request }
+        var request = request
+        let path = request.url[end...].drop { $0 != "/" && $0 != "?" }
+        request.url = origin + path
+        return request
+    }
+
+    /// The bounded word with which OAuth and Google's services name an error; other text may hold anything.
+    private static func reason(in body: [UInt8]) -> String {
+        guard let error = (try? JSONValue(parsing: body))?.object?["error"],
+            let word = error.string ?? error.object?["status"]?.string, word.utf8.count <= 64,
+            word.utf8.allSatisfy({ $0 == UInt8(ascii: "_") || Unicode.Scalar($0).properties.isAlphabetic && $0 < 0x80 })
+        else { return "" }
+        return " (\(word))"
+    }
+}

@@ -1,0 +1,48 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import FleetSigning
+
+extension GoogleCredential {
+    /// A signer for the account that the process runs as.
+    ///
+    /// With a key at hand it signs here; otherwise IAM's `signJwt` signs, for the machine's account or for the one that
+    /// the credentials impersonate.
+    ///
+    /// - Parameter settings: How the service is called where it is needed.
+    /// - Returns: The signer.
+    /// - Throws: ``CredentialError``, with ``CredentialError/Code/invalidConfiguration`` for credentials of a person or
+    ///   another cloud, which are no account; `SigningError` for an unsound key; `CancellationError`.
+    public func signer(settings: IAMSigning = IAMSigning()) async throws -> any PayloadSigner {
+        if let local = self.source as? ServiceAccountSource { return try LocalSigner(local.key) }
+        if let impersonated = self.source as? ImpersonatedSource {
+            return try IAMSignJwtSigner(
+                account: impersonated.account, delegates: impersonated.delegates, credential: impersonated.source,
+                universe: impersonated.universe, settings: settings)
+        }
+        guard let account = try await self.account() else {
+            throw CredentialError(
+                code: .invalidConfiguration,
+                message: "Credentials of type \(self.kind.rawValue) are no service account; name one to impersonate."
+            )
+        }
+        return try await self.signer(impersonating: account, settings: settings)
+    }
+
+    /// A signer for an account that this identity may act as.
+    ///
+    /// - Parameters:
+    ///   - account: The e-mail of the account that signs.
+    ///   - delegates: The accounts between this identity and that one, in order.
+    ///   - settings: How the service is called.
+    /// - Returns: A signer that uses IAM's `signJwt`.
+    /// - Throws: ``CredentialError``; `CancellationError`.
+    public func signer(
+        impersonating account: String, delegates: [String] = [], settings: IAMSigning = IAMSigning()
+    ) async throws -> any PayloadSigner {
+        try IAMSignJwtSigner(
+            account: account, delegates: delegates, credential: self, universe: await self.universeDomain(),
+            settings: settings)
+    }
+}

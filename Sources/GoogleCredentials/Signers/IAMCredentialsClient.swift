@@ -1,0 +1,112 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSigning
+import FleetTokens
+import Foundation
+
+/// Calls of the IAM credentials service in the name of one identity.
+struct IAMCredentialsClient: Sendable {
+    private static let service = "The IAM credentials service"
+
+    let credential: GoogleCredential
+    let universe: String
+    let context: CredentialContext
+    var retries: RetryPolicy?
+    var budget: SigningBudget?
+
+    /// The name that the service gives an account: the e-mail, without a resource name's prefix.
+    static func accountName(_ text: String) -> String {
+        let prefix = "projects/-/serviceAccounts/"
+        return text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text
+    }
+
+    /// Whether a text can be the e-mail or the number of a service account, and nothing that changes a URL's meaning.
+    static func isAccount(_ text: String) -> Bool {
+        (1...320).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "@"),
+                    UInt8(ascii: "."):
+                    true
+                default: false
+                }
+            } && text.contains { $0 != "." }
+    }
+
+    func generateAccessToken(
+        for account: String, delegates: [String], scopes: [String], lifetime: Duration
+    ) async throws -> FetchedToken {
+        let body: JSONObject = [
+            "scope": .array(scopes.map { .string($0) }), "lifetime": .string("\(lifetime.components.seconds)s"),
+        ]
+        return try await self.call("generateAccessToken", account, delegates, body) { response in
+            let members = try FetchedToken.object(response, from: Self.service)
+            guard let expiry = members["expireTime"]?.string.flatMap(Self.date) else {
+                throw CredentialError(code: .invalidAnswer, message: "\(Self.service) did not say when the token ends.")
+            }
+            // Where this machine's clock is slow, the token does not last longer than was asked for.
+            let life = Int64(expiry.timeIntervalSince(self.context.time.date).rounded(.down))
+            return try FetchedToken(
+                members["accessToken"]?.string, life: min(.seconds(min(life, 86_400)), lifetime), from: Self.service)
+        }
+    }
+
+    /// Signs a JSON payload; the service chooses key and header.
+    func signJwt(
+        _ payload: [UInt8], as account: String, delegates: [String]
+    ) async throws -> (token: String, keyID: String?) {
+        let body: JSONObject = ["payload": .string(String(decoding: payload, as: UTF8.self))]
+        return try await self.call("signJwt", account, delegates, body) { response in
+            let members = try FetchedToken.object(response, from: Self.service)
+            guard let token = members["signedJwt"]?.string, !token.isEmpty else {
+                throw CredentialError(code: .invalidAnswer, message: "\(Self.service) sent no signed token.")
+            }
+            return (token, members["keyId"]?.string)
+        }
+    }
+
+    /// Signs bytes; the service chooses the key.
+    func signBlob(
+        _ message: [UInt8], as account: String, delegates: [String]
+    ) async throws -> (signature: [UInt8], keyID: String?) {
+        let body: JSONObject = ["payload": .string(Data(message).base64EncodedString())]
+        return try await self.call("signBlob", account, delegates, body) { response in
+            let members = try FetchedToken.object(response, from: Self.service)
+            guard let text = members["signedBlob"]?.string, let signature = Data(base64Encoded: text),
+                !signature.isEmpty
+            else { throw CredentialError(code: .invalidAnswer, message: "\(Self.service) sent no signature.") }
+            return (Array(signature), members["keyId"]?.string)
+        }
+    }
+
+    private func call<Answer: Sendable>(
+        _ method: String, _ account: String, _ delegates: [String], _ body: JSONObject,
+        read: @escaping @Sendable (CredentialsResponse) throws -> Answer
+    ) async throws -> Answer {
+        guard Self.isAccount(account) else {
+            throw CredentialError(
+                code: .invalidConfiguration, message: "\"\(account.prefix(64))\" is not a service account's e-mail.")
+        }
+        var body = body
+        body["delegates"] = .array(delegates.map { .string("projects/-/serviceAccounts/\($0)") })
+        let bytes = JSONValue.object(body).serialized
+        let url = "https://iamcredentials.\(self.universe)/v1/projects/-/serviceAccounts/\(account):\(method)"
+        return try await self.context.exchange(with: Self.service, policy: self.retries) {
+            let headers = try await self.credential.headers(scopes: self.credential.iamScopes)
+            try self.budget?.spend()
+            return CredentialsRequest(
+                method: "POST", url: url, headers: headers + [("content-type", "application/json")], body: bytes)
+        } read: {
+            try read($0)
+        }
+    }
+
+    /// A time as protobuf's JSON writes it, with up to nine digits after the second.
+    private static func date(_ text: String) -> Date? {
+        guard text.hasSuffix("Z") else { return nil }
+        return try? Date("\(text.dropLast().prefix { $0 != "." })Z", strategy: .iso8601)
+    }
+}

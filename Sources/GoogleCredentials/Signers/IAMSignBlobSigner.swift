@@ -1,0 +1,68 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import FleetSigning
+import FleetTokens
+import Synchronization
+
+/// Signs with IAM's `signBlob`, with no key on any disk of ours.
+///
+/// The header is signed too, and the service says only afterwards which key it took. So the signer remembers the key of
+/// the last answer and names that one; when the service took another, it signs once more under the new name. Where the
+/// key changes with every call, the token goes out without a `kid`, as the vendor's own signers make it.
+public final class IAMSignBlobSigner: PayloadSigner {
+    private let calls: IAMSigningCalls
+    private let lastKeyID = Mutex<String?>(nil)
+
+    /// The e-mail of the account that signs.
+    public var account: String { self.calls.account }
+
+    /// Makes a signer.
+    ///
+    /// - Parameters:
+    ///   - account: The e-mail of the account that signs.
+    ///   - delegates: The accounts between the credential's identity and the one that signs, in order.
+    ///   - credential: The identity that asks.
+    ///   - universe: The universe that the account belongs to.
+    ///   - settings: How the service is called.
+    /// - Throws: ``CredentialError`` with ``CredentialError/Code/invalidConfiguration`` for what is not an account.
+    public init(
+        account: String, delegates: [String] = [], credential: GoogleCredential,
+        universe: String = "googleapis.com", settings: IAMSigning = IAMSigning()
+    ) throws(CredentialError) {
+        self.calls = try IAMSigningCalls(
+            account: account, delegates: delegates, credential: credential, universe: universe, settings: settings)
+    }
+
+    /// Signs a payload.
+    ///
+    /// - Parameter payload: The claims, as JSON.
+    /// - Returns: The finished token, with the published key where it could be had.
+    /// - Throws: `SigningError` with `signingFailed`; `CancellationError`.
+    public func sign(payload: [UInt8]) async throws -> SignedToken {
+        do {
+            var named = self.lastKeyID.withLock { $0 }
+            for _ in 0..<2 {
+                let (token, keyID) = try await self.sign(payload, naming: named)
+                self.lastKeyID.withLock { $0 = keyID }
+                if named == keyID {
+                    return SignedToken(token: token, publicKey: await self.calls.publicKey(keyID))
+                }
+                named = keyID
+            }
+            let (token, keyID) = try await self.sign(payload, naming: nil)
+            return SignedToken(token: token, publicKey: await self.calls.publicKey(keyID))
+        } catch {
+            throw self.calls.failure(error)
+        }
+    }
+
+    private func sign(_ payload: [UInt8], naming keyID: String?) async throws -> (FleetToken, String?) {
+        let input = Self.signingInput(keyID: keyID, payload: payload)
+        let signed = try await self.calls.run { [calls] in
+            try await $0.signBlob(input, as: calls.account, delegates: calls.delegates)
+        }
+        return (Self.token(input, signed.signature), signed.keyID)
+    }
+}

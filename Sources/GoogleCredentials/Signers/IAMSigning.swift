@@ -1,0 +1,88 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSigning
+
+/// How signers far away call the service.
+public struct IAMSigning: Sendable {
+    /// The budget of the project, which all its signers should share.
+    public var budget: SigningBudget
+    /// How calls are tried again; the limit covers everything that one token needs.
+    public var retries: RetryPolicy
+    /// Whether a call that takes longer than 95 of 100 before it is made a second time.
+    public var hedges: Bool
+    /// Whether each token's signature is verified with the key that Google publishes for the account.
+    public var verifiesWithPublishedKeys: Bool
+
+    /// Sets how signers call.
+    ///
+    /// - Parameters:
+    ///   - budget: The budget of the project.
+    ///   - retries: How calls are tried again.
+    ///   - hedges: Whether slow calls are made a second time.
+    ///   - verifiesWithPublishedKeys: Whether signatures are verified with the published keys.
+    public init(
+        budget: SigningBudget = SigningBudget(),
+        retries: RetryPolicy = RetryPolicy(attempts: 4, limit: .seconds(15), firstPause: .milliseconds(100)),
+        hedges: Bool = true, verifiesWithPublishedKeys: Bool = true
+    ) {
+        self.budget = budget
+        self.retries = retries
+        self.hedges = hedges
+        self.verifiesWithPublishedKeys = verifiesWithPublishedKeys
+    }
+}
+
+/// What the signers far away share.
+struct IAMSigningCalls: Sendable {
+    let account: String
+    let delegates: [String]
+    private let client: IAMCredentialsClient
+    private let settings: IAMSigning
+    private let hedged: HedgedCalls
+    private let keys: AccountKeys?
+
+    init(
+        account: String, delegates: [String], credential: GoogleCredential, universe: String, settings: IAMSigning
+    ) throws(CredentialError) {
+        let delegates = delegates.map(IAMCredentialsClient.accountName)
+        guard ([account] + delegates).allSatisfy(IAMCredentialsClient.isAccount) else {
+            throw CredentialError(
+                code: .invalidConfiguration,
+                message:
+                    "An account to sign for is not a service account's e-mail; write NAME@PROJECT.iam.gserviceaccount.com."
+            )
+        }
+        let context = credential.context
+        self.account = account
+        self.delegates = delegates
+        self.settings = settings
+        self.client = IAMCredentialsClient(
+            credential: credential, universe: universe, context: context, retries: settings.retries,
+            budget: settings.budget)
+        self.hedged = HedgedCalls(time: context.time)
+        self.keys = settings.verifiesWithPublishedKeys ? AccountKeys(account: account, context: context) : nil
+    }
+
+    /// Makes one call, hedged where that is wanted and affordable.
+    func run<Answer: Sendable>(
+        _ call: @escaping @Sendable (IAMCredentialsClient) async throws -> Answer
+    ) async throws -> Answer {
+        let settings = self.settings
+        return try await self.hedged.run(mayHedge: { settings.hedges && !settings.budget.isLow }) { [client] in
+            try await call(client)
+        }
+    }
+
+    func publicKey(_ id: String?) async -> RSAPublicKey? {
+        guard let id else { return nil }
+        return await self.keys?.key(id)
+    }
+
+    func failure(_ error: any Error) -> any Error {
+        if Task.isCancelled || error is CancellationError { return CancellationError() }
+        return SigningError(
+            code: .signingFailed, message: "The account \(self.account) could not sign: \(error)", cause: error)
+    }
+}

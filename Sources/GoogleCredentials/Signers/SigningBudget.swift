@@ -1,0 +1,103 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSigning
+import Synchronization
+
+/// The signing calls that a project may make in a minute, shared by all signers of the process.
+///
+/// The service counts `signJwt` and `signBlob` together, 60,000 a minute for each project. Every attempt counts here,
+/// retries and hedges included. When little is left, the budget says so, and a token server can spread the times at
+/// which its clients come back.
+public final class SigningBudget: Sendable {
+    /// The calls that Google allows a project in a minute.
+    public static let defaultCallsPerMinute = 60_000
+    private static let seconds = 60
+
+    private struct State: Sendable {
+        /// The calls of each of the last 60 seconds; the second decides the place.
+        var counts = [Int](repeating: 0, count: seconds)
+        var total = 0
+        var second: Int64 = 0
+        var isLow = false
+
+        mutating func advance(to second: Int64) {
+            let passed = min(second - self.second, Int64(SigningBudget.seconds))
+            guard passed > 0 else { return }
+            for step in 0..<passed {
+                let place = Int((second - step) % Int64(SigningBudget.seconds))
+                self.total -= self.counts[place]
+                self.counts[place] = 0
+            }
+            self.second = second
+        }
+    }
+
+    /// The calls allowed in any minute.
+    public let callsPerMinute: Int
+
+    private let lowMark: Int
+    private let state = Mutex(State())
+    private let time: TimeSource
+    private let onChange: @Sendable (Bool) -> Void
+
+    /// Makes a budget.
+    ///
+    /// - Parameters:
+    ///   - callsPerMinute: The calls allowed in any minute; this process's share where several sign for one project.
+    ///   - lowShare: The share of the calls, between 0 and 1, below which the rest is low.
+    ///   - clock: Measures the minute.
+    ///   - onChange: Hears when the rest becomes low, and when it no longer is; it must be quick.
+    public init(
+        callsPerMinute: Int = SigningBudget.defaultCallsPerMinute, lowShare: Double = 0.2,
+        clock: some Clock<Duration> = ContinuousClock(), onChange: @escaping @Sendable (Bool) -> Void = { _ in }
+    ) {
+        self.callsPerMinute = max(callsPerMinute, 1)
+        self.lowMark = Int(Double(self.callsPerMinute) * min(max(lowShare, 0), 1))
+        self.time = TimeSource(clock: clock)
+        self.onChange = onChange
+    }
+
+    /// The calls left in the present minute.
+    public var remaining: Int { self.update { _ in }.remaining }
+
+    /// Whether few calls are left, so that refreshes should be spread wider.
+    public var isLow: Bool { self.remaining < self.lowMark }
+
+    /// Takes one call, or refuses.
+    ///
+    /// - Throws: ``CredentialError`` with ``CredentialError/Code/quotaExhausted``.
+    func spend() throws(CredentialError) {
+        let isAllowed = self.update { state in
+            guard state.total < self.callsPerMinute else { return false }
+            state.counts[Int(state.second % Int64(Self.seconds))] += 1
+            state.total += 1
+            return true
+        }.result
+        guard isAllowed else {
+            throw CredentialError(
+                code: .quotaExhausted,
+                message: "The \(self.callsPerMinute) signing calls of this minute are used up; spread the refreshes, or"
+                    + " sign with a local key.",
+                retryAfter: .seconds(1)
+            )
+        }
+    }
+
+    /// Changes the state, and tells who listens when the rest became low or no longer is.
+    private func update<Result: Sendable>(_ change: (inout State) -> Result) -> (result: Result, remaining: Int) {
+        let second = self.time.uptime.components.seconds
+        let (result, remaining, turned) = self.state.withLock { state in
+            state.advance(to: second)
+            let result = change(&state)
+            let remaining = self.callsPerMinute - state.total
+            let isLow = remaining < self.lowMark
+            let turned = isLow == state.isLow ? nil : isLow
+            state.isLow = isLow
+            return (result, remaining, turned)
+        }
+        if let turned { self.onChange(turned) }
+        return (result, remaining)
+    }
+}

@@ -1,0 +1,25 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Tokens for a service account that another identity may act as (`generateAccessToken`).
+struct ImpersonatedSource: TokenSource {
+    let source: GoogleCredential
+    let account: String
+    let delegates: [String]
+    let lifetime: Duration
+    let universe: String
+    let context: CredentialContext
+
+    func fetch(scopes: [String]) async throws -> FetchedToken {
+        guard !scopes.isEmpty else {
+            throw CredentialError(
+                code: .invalidConfiguration,
+                message: "An impersonated account's access token needs a scope; ask for one."
+            )
+        }
+        let client = IAMCredentialsClient(credential: self.source, universe: self.universe, context: self.context)
+        return try await client.generateAccessToken(
+            for: self.account, delegates: self.delegates, scopes: scopes, lifetime: self.lifetime)
+    }
+}

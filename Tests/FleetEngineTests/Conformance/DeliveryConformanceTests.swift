@@ -1,0 +1,104 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import Foundation
+import SwiftProtobuf
+import Testing
+
+@testable import FleetEngine
+
+/// What any adapter over any store must answer a scheduled-tasks backend.
+@Suite(.timeLimit(.minutes(10))) struct DeliveryConformanceTests {
+    private static let parent = "providers/acme"
+    private static let vehicle = "providers/acme/deliveryVehicles/dv-1"
+
+    private static func update(_ mask: [String], _ change: (inout DeliveryVehicle) -> Void) -> WireCall {
+        .updateDeliveryVehicle(
+            .with {
+                change(&$0.deliveryVehicle)
+                $0.deliveryVehicle.name = Self.vehicle
+                $0.updateMask.paths = mask
+            })
+    }
+
+    @Test(arguments: WireSetup.all)
+    func `a delivery goes from creation to its end`(setup: WireSetup) async throws {
+        try await setup.withClient { client in
+            let created: DeliveryVehicle = try await client.call(
+                .createDeliveryVehicle(
+                    .with {
+                        $0.parent = Self.parent
+                        $0.deliveryVehicleID = "dv-1"
+                    }), token: deliveryToken)
+            #expect(created.name == Self.vehicle)
+            #expect(created.type == .auto)
+            let _: DeliveryTask = try await client.call(
+                .createTask(DeliveryWorld.creation(of: "task-1")), token: deliveryToken)
+            let located: DeliveryVehicle = try await client.call(
+                Self.update(["lastLocation", "currentRouteSegment", "remainingDuration"]) {
+                    $0.lastLocation.rawLocation = .at(37.42, -122.07)
+                    $0.currentRouteSegment = Data([0, 255])
+                    $0.remainingDuration.seconds = 90
+                }, token: "delivery_untrusted_driver|deliveryvehicleid=dv-1")
+            #expect(located.currentRouteSegment == Data([0, 255]))
+            #expect(located.remainingDuration.seconds == 90)
+            let planned: DeliveryVehicle = try await client.call(
+                Self.update(["remainingVehicleJourneySegments"]) {
+                    $0.remainingVehicleJourneySegments = [.stop(37.43, -122.07, ["task-1"])]
+                }, token: deliveryToken)
+            #expect(planned.remainingVehicleJourneySegments[0].stop.tasks[0].taskDuration.seconds == 3600)
+            let info: TaskTrackingInfo = try await client.call(
+                .getTaskTrackingInfo(.with { $0.name = "\(Self.parent)/taskTrackingInfo/shp-1" }),
+                token: "delivery_consumer|trackingid=shp-1")
+            #expect(info.remainingStopCount.value == 1)
+            #expect(info.hasEstimatedArrivalTime)
+            let done: DeliveryTask = try await client.call(
+                .updateTask(
+                    .with {
+                        $0.task.name = "\(Self.parent)/tasks/task-1"
+                        $0.task.taskOutcome = .succeeded
+                        $0.updateMask.paths = ["taskOutcome"]
+                    }), token: deliveryToken)
+            #expect(done.taskOutcomeLocation.point == .at(37.42, -122.07))
+            let deletion = WireCall.deleteDeliveryVehicle(.with { $0.name = Self.vehicle })
+            let failure = try await client.failure(of: deletion, authorization: "Bearer \(deliveryToken)")
+            #expect(failure?.reason == "DELIVERY_VEHICLE_HAS_TASKS")
+            let _: DeliveryVehicle = try await client.call(
+                Self.update(["remainingVehicleJourneySegments"]) { _ in }, token: deliveryToken)
+            let _: Google_Protobuf_Empty = try await client.call(deletion, token: deliveryToken)
+        }
+    }
+
+    @Test(arguments: WireSetup.all)
+    func `a batch is listed page by page`(setup: WireSetup) async throws {
+        try await setup.withClient { client in
+            let batch: BatchCreateTasks.Response = try await client.call(
+                .batchCreateTasks(
+                    .with {
+                        $0.parent = Self.parent
+                        $0.requests = (1...5).map {
+                            DeliveryWorld.creation(of: "task-\($0)", tracking: "shp \($0 % 2)")
+                        }
+                    }), token: "delivery_server|taskids=*")
+            #expect(batch.tasks.count == 5)
+            var seen: [Character?] = []
+            var token = ""
+            repeat {
+                let page: ListTasks.Response = try await client.call(
+                    .listTasks(
+                        .with { [token] in
+                            $0.parent = Self.parent
+                            $0.pageSize = 2
+                            $0.pageToken = token
+                            $0.filter = "tracking_id = \"shp 1\" AND state = OPEN"
+                        }), token: deliveryToken)
+                #expect(page.totalSize == 3)
+                seen += page.tasks.map(\.name.last)
+                token = page.nextPageToken
+            } while !token.isEmpty
+            #expect(seen == ["1", "3", "5"])
+        }
+    }
+}

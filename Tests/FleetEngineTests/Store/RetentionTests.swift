@@ -1,0 +1,70 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import Foundation
+import SwiftProtobuf
+import Testing
+
+@testable import FleetEngine
+
+@Suite struct RetentionTests {
+    private static let week: TimeInterval = 7 * 86_400
+
+    @Test(arguments: StoreKind.allCases)
+    func `what nobody changed for a week goes, unless it is at work`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            let fixture = EngineFixture(store: store)
+            let engine = fixture.engine
+            for id in ["old", "fresh", "busy", "driving"] { try await fixture.createVehicle(id) }
+            try await fixture.createTrip("old")
+            try await fixture.createTrip("on-its-way", .with(.sample) { $0.vehicleID = "busy" })
+            try await fixture.createTrip("fresh", .with(.sample) { $0.vehicleID = "busy" })
+            try await fixture.createTrip("driven", .with(.sample) { $0.vehicleID = "driving" })
+            fixture.advance(by: Self.week - 1)
+            #expect(try await engine.sweep(RetentionPolicy()) == 0)
+            try await fixture.updateVehicle("fresh", ["vehicle_state"]) { $0.vehicleState = .online }
+            for id in ["fresh", "driven"] { try await fixture.updateTrip(id, ["attributes"]) }
+            fixture.advance(by: 1)
+            let count = try await engine.sweep(RetentionPolicy())
+            #expect(count == 3)
+            #expect(await code { try await fixture.vehicle("old") } == .notFound)
+            #expect(await code { try await fixture.trip("old") } == .notFound)
+            #expect(await code { try await fixture.trip("on-its-way") } == .notFound)
+            #expect(await code { try await fixture.trip("fresh") } == nil)
+            #expect(await code { try await fixture.vehicle("driving") } == nil)
+            // The vehicle has lost the old trip's stops and kept the other's.
+            let busy = try await fixture.vehicle("busy")
+            #expect(busy.currentTrips == ["fresh"])
+            #expect(busy.waypoints.map(\.tripID) == ["fresh", "fresh"])
+        }
+    }
+
+    @Test func `delivery vehicles with stops stay, and tasks as long as the policy says`() async throws {
+        let world = DeliveryWorld()
+        for id in ["idle", "busy"] { try await world.createVehicle(id) }
+        for id in ["free", "taken"] { try await world.createTask(id) }
+        try await world.plan("busy", [["taken"]])
+        world.clock.advance(by: Self.week)
+        #expect(try await world.engine.sweep(RetentionPolicy()) == 1)
+        #expect(await code { try await world.vehicle("idle") } == .notFound)
+        #expect(try await world.engine.sweep(RetentionPolicy(tasks: .seconds(Self.week))) == 1)
+        #expect(await code { try await world.task("free") } == .notFound)
+        #expect(await code { try await world.task("taken") } == nil)
+        #expect(await code { try await world.vehicle("busy") } == nil)
+    }
+
+    @Test func `more than a portion is swept, of every provider`() async throws {
+        let store = MemoryStore()
+        try await store.write { transaction in
+            for number in 0..<450 {
+                try transaction.put(Vehicle.sample, TestID.id("v\(number)"), of: TestID.acme)
+                try transaction.put(Vehicle.sample, TestID.id("v\(number)"), of: TestID.other)
+            }
+        }
+        let fixture = EngineFixture(store: store)
+        #expect(try await fixture.engine.sweep(RetentionPolicy(vehicles: nil)) == 0)
+        #expect(try await fixture.engine.sweep(RetentionPolicy()) == 900)
+    }
+}

@@ -1,0 +1,100 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSigning
+import FleetTestSupport
+import FleetTokens
+import Foundation
+import Synchronization
+import Testing
+
+@Suite struct SignerLadderTests {
+    typealias CountingSigner = RoleSignersTests.CountingSigner
+    typealias Broken = RoleSignersTests.Broken
+
+    private let clock = ManualClock()
+
+    private func mint(_ ladder: SignerLadder) async throws -> MintedToken {
+        let claims = try TokenType.driver(VehicleID(checking: "veh-3")).claims
+        return try await TokenMinter(signer: ladder).mint(claims, at: RoleSignersTests.now)
+    }
+
+    @Test func `the first rung signs while it can`() async throws {
+        let key = try TestKeys.driver.get()
+        let (first, second) = (try CountingSigner(key), try CountingSigner(key))
+        let ladder = try SignerLadder([first, second], clock: self.clock)
+        for _ in 0..<5 { _ = try await self.mint(ladder) }
+        #expect((first.calls, second.calls) == (5, 0))
+    }
+
+    @Test func `a failing rung is passed over, looked at from time to time, and taken back`() async throws {
+        let key = try TestKeys.driver.get()
+        let works = Mutex(false)
+        let first = try CountingSigner(key) { _ in if !works.withLock({ $0 }) { throw Broken() } }
+        let second = try CountingSigner(key)
+        let ladder = try SignerLadder([first, second], clock: self.clock)
+        for _ in 0..<10 { _ = try await self.mint(ladder) }
+        #expect((first.calls, second.calls) == (3, 10))
+        #expect(ladder.passedOver == [true, false])
+        for _ in 0..<300 {
+            self.clock.advance(by: .seconds(1))
+            _ = try await self.mint(ladder)
+        }
+        #expect((14...18).contains(first.calls))
+        works.withLock { $0 = true }
+        self.clock.advance(by: .seconds(30))
+        let before = second.calls
+        for _ in 0..<5 { _ = try await self.mint(ladder) }
+        #expect(second.calls == before)
+        #expect(ladder.passedOver == [false, false])
+    }
+
+    @Test func `a rung that signs something else has failed`() async throws {
+        struct Liar: PayloadSigner {
+            let local: LocalSigner
+            var account: String { self.local.account }
+            func sign(payload: [UInt8]) async throws -> SignedToken {
+                try await self.local.sign(
+                    payload: Array(String(decoding: payload, as: UTF8.self).replacing("veh-3", with: "veh-4").utf8))
+            }
+        }
+        let local = try LocalSigner(TestKeys.driver.get())
+        let ladder = try SignerLadder([Liar(local: local), local], clock: self.clock)
+        let minted = try await self.mint(ladder)
+        let payload = try CompactJWS(minted.token.compactSerialization).payload
+        #expect(String(decoding: payload, as: UTF8.self).contains("veh-3"))
+    }
+
+    @Test func `when every rung rests the error says so, and it ends`() async throws {
+        let works = Mutex(false)
+        let signer = try CountingSigner(TestKeys.driver.get()) { _ in if !works.withLock({ $0 }) { throw Broken() } }
+        let ladder = try SignerLadder([signer], clock: self.clock)
+        for _ in 0..<3 { await #expect(throws: SigningError.self) { try await self.mint(ladder) } }
+        let error = await #expect(throws: SigningError.self) { try await self.mint(ladder) }
+        #expect(error?.message.contains("passed over") == true)
+        #expect(signer.calls == 3)
+        works.withLock { $0 = true }
+        self.clock.advance(by: .seconds(1))
+        await #expect(throws: Never.self) { try await self.mint(ladder) }
+    }
+
+    @Test func `a cancelled caller is no failure of the rung`() async throws {
+        let signer = try CountingSigner(TestKeys.driver.get()) { _ in try await Task.sleep(for: .seconds(3600)) }
+        let ladder = try SignerLadder([signer, signer], clock: self.clock)
+        for calls in 1...4 {
+            let task = Task { try await self.mint(ladder) }
+            while signer.calls < calls { await Task.yield() }
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+        #expect(ladder.passedOver == [false, false])
+    }
+
+    @Test func `rungs of several accounts, or none, make no ladder`() throws {
+        let driver = try LocalSigner(TestKeys.driver.get())
+        let server = try LocalSigner(TestKeys.server.get())
+        #expect(throws: SigningError.self) { try SignerLadder([]) }
+        #expect(throws: SigningError.self) { try SignerLadder([driver, server]) }
+    }
+}

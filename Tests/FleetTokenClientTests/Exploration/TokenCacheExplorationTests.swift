@@ -1,0 +1,33 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+/// Tries every order of events on the cache's state machine: more than a million states.
+///
+/// In release builds the exploration of three subjects goes further:
+/// `swift test -c release -Xswiftc -enable-testing --filter TokenCacheExplorationTests`.
+@Suite(.timeLimit(.minutes(10))) struct TokenCacheExplorationTests {
+    #if DEBUG
+        private static let statesOfThreeSubjects = 800_000
+    #else
+        private static let statesOfThreeSubjects = 3_000_000
+    #endif
+
+    @Test func `every promise holds in every state of one subject, however many events come`() async {
+        var explorer = StateExplorer(ExploredSettings(subjects: 1, capacity: 1, waiters: 2))
+        let report = await explorer.run()
+        #expect(report.failure == nil)
+        #expect(report.isClosed)
+        #expect(report.states > 200_000)
+    }
+
+    @Test func `every promise holds while three subjects compete for two places, up to a depth`() async {
+        var explorer = StateExplorer(ExploredSettings(subjects: 3, capacity: 2, waiters: 1))
+        let report = await explorer.run(states: Self.statesOfThreeSubjects)
+        #expect(report.failure == nil)
+        #expect(report.states >= Self.statesOfThreeSubjects)
+        #expect(report.depth >= 7)
+    }
+}

@@ -1,0 +1,233 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSigning
+import FleetTestSupport
+import FleetTokens
+import Foundation
+import Testing
+
+@testable import GoogleCredentials
+
+@Suite struct IAMSignerTests {
+    private func claims() throws -> AuthorizationClaims { try TokenType.driver(VehicleID(checking: "veh-3")).claims }
+
+    private func mint(_ signer: any PayloadSigner) async throws -> MintedToken {
+        try await TokenMinter(signer: signer).mint(self.claims(), at: Google.now)
+    }
+
+    private func verify(_ minted: MintedToken) throws -> ExaminedToken {
+        let account = TrustedAccount(email: Google.account, role: .driver, provider: nil)
+        let keys = try JWKS.read(JWKS.write([Google.key.get().publicKey()]), account: account)
+        return try TokenVerifier(keys: TrustedKeySet(keys)).verify(minted.token.compactSerialization, at: Google.now)
+    }
+
+    @Test func `from metadata server over impersonation to signJwt, no key is on any disk`() async throws {
+        let world = World()
+        let credential = try await world.metadata()
+        #expect(try await credential.account() == Google.machine)
+        let signer = try await credential.signer(
+            impersonating: Google.account, delegates: ["between@acme-fleet.iam.gserviceaccount.com"])
+        let minted = try await self.mint(signer)
+        let examined = try self.verify(minted)
+        #expect(examined.account.role == .driver)
+        #expect(examined.claims == minted.claims)
+        #expect(try CompactJWS(minted.token.compactSerialization).keyID == (try Google.key.get().keyID))
+        let call = try #require(world.network.requests(to: ":signJwt").first)
+        #expect(call.header("authorization") == "Bearer MARKED-access")
+        #expect(
+            call.json["delegates"]
+                == .array(["projects/-/serviceAccounts/between@acme-fleet.iam.gserviceaccount.com"]))
+        #expect(world.network.requests(to: "/jwk/").count == 1)
+    }
+
+    @Test func `credentials that impersonate sign for that account through the source`() async throws {
+        let world = World()
+        let signer = try await world.load(Files.impersonated).signer()
+        #expect(signer.account == Google.account)
+        _ = try self.verify(try await self.mint(signer))
+        #expect(world.network.requests(to: ":generateAccessToken").isEmpty)
+    }
+
+    @Test func `the machine signs as itself, and a key at hand signs here`() async throws {
+        let world = World()
+        #expect(try await world.metadata().signer().account == Google.machine)
+        let local = try await world.load(Files.serviceAccount()).signer()
+        #expect(local is LocalSigner)
+        let error = await #expect(throws: CredentialError.self) { try await world.load(Files.user).signer() }
+        #expect(error?.message.contains("authorized_user") == true)
+    }
+
+    @Test func `signBlob learns the key's id and names it from the first token on`() async throws {
+        let world = World()
+        let credential = try await world.metadata()
+        let signer = try IAMSignBlobSigner(account: Google.account, credential: credential)
+        for calls in [2, 3] {
+            let minted = try await self.mint(signer)
+            #expect(try CompactJWS(minted.token.compactSerialization).keyID == (try Google.key.get().keyID))
+            _ = try self.verify(minted)
+            #expect(world.network.requests(to: ":signBlob").count == calls)
+        }
+    }
+
+    @Test func `signBlob leaves the key's id out where the service changes keys at each call`() async throws {
+        let world = World()
+        let credential = try await world.metadata()
+        world.network.answer { request, index in
+            var response = try await Google.answer(request, index)
+            if request.url.hasSuffix(":signBlob"), var body = try JSONValue(parsing: response.body).object {
+                body["keyId"] = .string("key-\(index)")
+                response.body = JSONValue.object(body).serialized
+            }
+            return response
+        }
+        let minted = try await self.mint(IAMSignBlobSigner(account: Google.account, credential: credential))
+        #expect(try CompactJWS(minted.token.compactSerialization).keyID == nil)
+        #expect(world.network.requests(to: ":signBlob").count == 3)
+    }
+
+    /// Ways in which a signer far away answers with something else than was asked.
+    enum Forgery: CaseIterable, Sendable {
+        case otherVehicle, wildcard, longerLife, otherKey, brokenSignature, notAToken
+    }
+
+    @Test(arguments: Forgery.allCases)
+    func `a signed token that is not what was asked for is never released`(forgery: Forgery) async throws {
+        let world = World()
+        let credential = try await world.metadata()
+        world.network.answer { request, index in
+            guard request.url.hasSuffix(":signJwt") else { return try await Google.answer(request, index) }
+            var payload = request.json["payload"]?.string ?? ""
+            var key = try Google.key.get()
+            switch forgery {
+            case .otherVehicle: payload = payload.replacing("veh-3", with: "veh-4")
+            case .wildcard: payload = payload.replacing("veh-3", with: "*")
+            case .longerLife: payload = payload.replacing("\"exp\":17672", with: "\"exp\":17673")
+            case .otherKey: key = try ServiceAccountKey(generatingFor: Google.account, projectID: nil)
+            case .brokenSignature, .notAToken: break
+            }
+            var token = try await LocalSigner(key).sign(payload: Array(payload.utf8)).token.compactSerialization
+            if forgery == .brokenSignature { token = String(token.dropLast(4)) + "AAAA" }
+            if forgery == .notAToken { token = "soon" }
+            return .json(["keyId": .string(try Google.key.get().keyID), "signedJwt": .string(token)])
+        }
+        let signer = try await credential.signer(impersonating: Google.account)
+        let error = await #expect(throws: SigningError.self) { try await self.mint(signer) }
+        #expect(error?.code == .releaseCheckFailed)
+    }
+
+    @Test func `a token is released unverified where the published keys cannot be had`() async throws {
+        let world = World()
+        let credential = try await world.metadata()
+        world.network.answer { request, index in
+            guard !request.url.contains("/jwk/") else { return CredentialsResponse(status: 404) }
+            return try await Google.answer(request, index)
+        }
+        let signer = try await credential.signer(impersonating: Google.account)
+        for _ in 0..<5 { _ = try self.verify(try await self.mint(signer)) }
+        #expect(world.network.requests(to: "/jwk/").count == 1, "an absent key is not asked for again at once")
+    }
+
+    @Test func `calls are tried again on transient errors only, within the budget`() async throws {
+        var world = World()
+        world.retries = RetryPolicy(attempts: 3)
+        let credential = try await world.metadata()
+        let signings = Counter()
+        world.network.answer { request, index in
+            let fails = request.url.hasSuffix(":signJwt") && signings.next() <= 2
+            return fails ? CredentialsResponse(status: 503) : try await Google.answer(request, index)
+        }
+        let settings = IAMSigning(budget: SigningBudget(callsPerMinute: 10, clock: world.clock))
+        let signer = try await credential.signer(impersonating: Google.account, settings: settings)
+        _ = try await self.mint(signer)
+        #expect(settings.budget.remaining == 7, "each attempt counts")
+
+        world.network.answer { request, index in
+            guard request.url.hasSuffix(":signJwt") else { return try await Google.answer(request, index) }
+            return .json(["error": ["status": "PERMISSION_DENIED"]], status: 403)
+        }
+        let error = await #expect(throws: SigningError.self) { try await self.mint(signer) }
+        #expect(error?.message.contains("403 (PERMISSION_DENIED)") == true)
+        #expect(settings.budget.remaining == 6)
+    }
+
+    @Test func `the budget refuses in any minute what the quota would refuse, and says when it is low`() async throws {
+        let clock = ManualClock()
+        let (changes, change) = AsyncStream.makeStream(of: Bool.self)
+        let budget = SigningBudget(callsPerMinute: 100, clock: clock) { change.yield($0) }
+        for second in 0..<10 {
+            for _ in 0..<10 { try budget.spend() }
+            #expect(budget.isLow == (second >= 8))
+            clock.advance(by: .seconds(1))
+        }
+        let error = #expect(throws: CredentialError.self) { try budget.spend() }
+        #expect(error?.code == .quotaExhausted)
+        clock.advance(by: .seconds(49))
+        #expect(throws: CredentialError.self) { try budget.spend() }
+        clock.advance(by: .seconds(1))
+        #expect(budget.remaining == 10)
+        clock.advance(by: .seconds(3600))
+        #expect(budget.remaining == 100)
+        #expect(!budget.isLow)
+        change.finish()
+        #expect(await changes.reduce(into: []) { $0.append($1) } == [true, false])
+    }
+
+    @Test func `a call slower than nearly all before it is made a second time, and the first answer counts`()
+        async throws
+    {
+        let clock = ManualClock()
+        let calls = HedgedCalls(time: TimeSource(clock: clock))
+        for _ in 0..<20 {
+            try await calls.run(mayHedge: { true }) { clock.advance(by: .milliseconds(100)) }
+        }
+        let slowFirst: @Sendable (Counter) async throws -> Int = { made in
+            let number = made.next()
+            if number == 1 { try await clock.sleep(for: .seconds(100)) }
+            return number
+        }
+        async let answer = calls.run(mayHedge: { true }) { [made = Counter()] in try await slowFirst(made) }
+        await clock.waitForSleepers(2)
+        clock.advance(by: .milliseconds(100))
+        #expect(try await answer == 2)
+
+        async let unaffordable = calls.run(mayHedge: { false }) { [made = Counter()] in try await slowFirst(made) }
+        await clock.waitForSleepers(2)
+        clock.advance(by: .seconds(1))
+        // Time for a second call to be made and to answer, if there were one.
+        for _ in 0..<200 { await Task.yield() }
+        clock.advance(by: .seconds(100))
+        #expect(try await unaffordable == 1)
+    }
+
+    @Test func `a failing call is not made a second time, and a failing second call does not hide the first`()
+        async throws
+    {
+        struct Broken: Error {}
+        let clock = ManualClock()
+        let calls = HedgedCalls(time: TimeSource(clock: clock))
+        for _ in 0..<20 { try await calls.run(mayHedge: { true }) {} }
+        await #expect(throws: Broken.self) { try await calls.run(mayHedge: { true }) { throw Broken() } }
+        let made = Counter()
+        let (started, start) = AsyncStream.makeStream(of: Void.self)
+        async let answer = calls.run(mayHedge: { true }) { () -> String in
+            guard made.next() == 1 else {
+                start.yield()
+                throw Broken()
+            }
+            for await _ in started { break }
+            return "first"
+        }
+        #expect(try await answer == "first")
+    }
+
+    @Test(arguments: ["", "a b@c", "a@b/../../x", "a@b:signBlob", "a?b", "..", "ä@b"])
+    func `what is not an account's e-mail never reaches a URL`(account: String) async throws {
+        let credential = try await World().metadata()
+        #expect(throws: CredentialError.self) { try IAMSignJwtSigner(account: account, credential: credential) }
+        #expect(throws: CredentialError.self) {
+            try IAMSignJwtSigner(account: Google.account, delegates: [account], credential: credential)
+        }
+    }
+}

@@ -1,0 +1,82 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSigning
+import FleetTokens
+import Foundation
+import Testing
+
+@testable import GoogleCredentials
+
+@Suite(.timeLimit(.minutes(1))) struct LoopbackTests {
+    /// Runs a body with servers in place of Google's hosts.
+    private func withServers(
+        _ standIn: StandIn, _ body: (CredentialContext) async throws -> Void
+    ) async throws {
+        let origins = [
+            "metadata.google.internal": "http://metadata.google.internal", "169.254.169.254": "http://169.254.169.254",
+            "iamcredentials.googleapis.com": "https://iamcredentials.googleapis.com",
+            "www.googleapis.com": "https://www.googleapis.com",
+        ]
+        var servers: [LoopbackServer] = []
+        var overrides: [String: String] = [:]
+        for (host, origin) in origins {
+            let server = try await LoopbackServer.start(standIn, pretendingToBe: origin)
+            servers.append(server)
+            overrides[host] = server.origin
+        }
+        let context = CredentialContext(
+            variables: [:], hostOverrides: overrides, retries: RetryPolicy(attempts: 2, limit: .seconds(20)),
+            now: { Google.now })
+        let result = await Result { try await body(context) }
+        for server in servers { try await server.stop() }
+        try result.get()
+    }
+
+    @Test func `over real connections, a token is minted without a key on disk`() async throws {
+        let standIn = StandIn()
+        try await self.withServers(standIn) { context in
+            let credential = try await ApplicationDefaultCredentials(context: context).load()
+            let signers = RoleSigners(
+                [.driver: try await credential.signer(impersonating: Google.account)], now: { Google.now })
+            let minted = try await signers.mint(.driver(VehicleID(checking: "veh-3")))
+            let account = TrustedAccount(email: Google.account, role: .driver, provider: nil)
+            let keys = try JWKS.read(JWKS.write([Google.key.get().publicKey()]), account: account)
+            let examined = try TokenVerifier(keys: TrustedKeySet(keys))
+                .verify(minted.token.compactSerialization, at: Google.now)
+            #expect(examined.claims == minted.claims)
+        }
+        #expect(standIn.requests(to: ":signJwt").count == 1)
+    }
+
+    @Test func `a redirect is an error and is not followed`() async throws {
+        let target = StandIn()
+        let server = try await LoopbackServer.start(target, pretendingToBe: "http://target")
+        let standIn = StandIn { _, _ in
+            CredentialsResponse(status: 307, headers: [("Location", "\(server.origin)/stolen")])
+        }
+        try await self.withServers(standIn) { context in
+            let credential = GoogleCredential(
+                kind: .metadataServer, source: MetadataServer(context: context), context: context)
+            let error = await #expect(throws: CredentialError.self) { try await credential.accessToken(scopes: []) }
+            #expect(error?.code == .refused)
+        }
+        #expect(target.requests.isEmpty)
+        try await server.stop()
+    }
+
+    @Test func `an answer without end and a server that is not there are errors`() async throws {
+        let standIn = StandIn { _, _ in CredentialsResponse(status: 200, body: Array(repeating: 0x20, count: 2 << 20)) }
+        try await self.withServers(standIn) { context in
+            let metadata = MetadataServer(context: context)
+            let error = await #expect(throws: CredentialError.self) { try await metadata.email() }
+            #expect(error?.code == .unavailable)
+        }
+        let gone = CredentialContext(
+            variables: [:], hostOverrides: ["metadata.google.internal": "http://127.0.0.1:1"],
+            retries: RetryPolicy(attempts: 2))
+        let error = await #expect(throws: CredentialError.self) { try await MetadataServer(context: gone).email() }
+        #expect(error?.code == .unavailable)
+    }
+}

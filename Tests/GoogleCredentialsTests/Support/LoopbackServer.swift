@@ -1,0 +1,75 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+@testable import GoogleCredentials
+
+/// A real HTTP server on this machine's loopback address, which answers as a stand-in does.
+struct LoopbackServer: Sendable {
+    let port: Int
+    private let channel: any Channel
+
+    var origin: String { "http://127.0.0.1:\(self.port)" }
+
+    static func start(_ standIn: StandIn, pretendingToBe origin: String) async throws -> Self {
+        let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+                    try channel.pipeline.syncOperations.addHandler(Handler(standIn: standIn, origin: origin))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        return Self(port: channel.localAddress?.port ?? 0, channel: channel)
+    }
+
+    func stop() async throws { try await self.channel.close() }
+
+    private final class Handler: ChannelInboundHandler {
+        typealias InboundIn = HTTPServerRequestPart
+        typealias OutboundOut = HTTPServerResponsePart
+
+        private let standIn: StandIn
+        private let origin: String
+        private var request = CredentialsRequest(url: "")
+
+        init(standIn: StandIn, origin: String) {
+            self.standIn = standIn
+            self.origin = origin
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            switch self.unwrapInboundIn(data) {
+            case .head(let head):
+                self.request = CredentialsRequest(
+                    method: head.method.rawValue, url: self.origin + head.uri,
+                    headers: head.headers.map { ($0.name, $0.value) }, body: [])
+            case .body(let bytes): self.request.body? += Array(bytes.readableBytesView)
+            case .end:
+                let answer = context.eventLoop.makeFutureWithTask { [standIn, request] in
+                    try await standIn.send(request)
+                }
+                let context = NIOLoopBound(context, eventLoop: context.eventLoop)
+                let handler = NIOLoopBound(self, eventLoop: context.value.eventLoop)
+                answer.whenComplete { result in
+                    guard case .success(let response) = result else { return context.value.close(promise: nil) }
+                    handler.value.write(response, to: context.value)
+                }
+            }
+        }
+
+        private func write(_ response: CredentialsResponse, to context: ChannelHandlerContext) {
+            var headers = HTTPHeaders(response.headers.map { ($0.name, $0.value) })
+            headers.replaceOrAdd(name: "content-length", value: String(response.body.count))
+            let head = HTTPResponseHead(
+                version: .http1_1, status: HTTPResponseStatus(statusCode: response.status), headers: headers)
+            context.write(self.wrapOutboundOut(.head(head)), promise: nil)
+            context.write(self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: response.body)))), promise: nil)
+            context.writeAndFlush(self.wrapOutboundOut(.end(nil)), promise: nil)
+        }
+    }
+}
