@@ -54,7 +54,7 @@ public struct TrustedProxyAuthenticator: CallerAuthenticator {
         guard let peer = request.peerAddress, self.peers.contains(where: { $0.contains(peer) }) else {
             throw CallerRefusal(.unknown, "A header of the proxy \(self.label) came from another address.")
         }
-        guard subjects.count == 1, (1...255).contains(subjects[0].utf8.count) else {
+        guard subjects.count == 1, CallerID.isUsable(subject: subjects[0]) else {
             throw CallerRefusal(.malformed, "The proxy \(self.label) named no user, or several.")
         }
         var claims = ["sub": subjects]

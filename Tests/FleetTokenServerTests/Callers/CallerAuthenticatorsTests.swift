@@ -5,9 +5,12 @@
 import Crypto
 import FleetTokens
 import Foundation
+import GoogleCredentials
 import HTTPTypes
+import SwiftASN1
 import Synchronization
 import Testing
+import X509
 
 @testable import FleetTokenServer
 
@@ -123,6 +126,51 @@ import Testing
                 .init(identity: .uri("a"), name: "a"), .init(identity: .uri("a"), name: "b"),
             ])
         }
+    }
+
+    @Test func `a certificate's names are its alternative names, and never its common name`() async throws {
+        let key = Certificate.PrivateKey(P256.Signing.PrivateKey())
+        let name = try DistinguishedName { CommonName("spiffe://acme/billing") }
+        let certificate = try Certificate(
+            version: .v3, serialNumber: .init(), publicKey: key.publicKey, notValidBefore: .now - 60,
+            notValidAfter: .now + 60, issuer: name, subject: name, signatureAlgorithm: .ecdsaWithSHA256,
+            extensions: try Certificate.Extensions {
+                SubjectAlternativeNames([
+                    .uniformResourceIdentifier("spiffe://acme/dispatch"), .dnsName("dispatch.acme"),
+                    .rfc822Name("a@acme"),
+                ])
+            }, issuerPrivateKey: key)
+        var serializer = DER.Serializer()
+        try serializer.serialize(certificate)
+        let der = serializer.serializedBytes
+        let digest = SHA256.hash(data: der).map { String(format: "%02x", $0) }.joined()
+        let expected = ClientCertificate(
+            uris: ["spiffe://acme/dispatch"], dnsNames: ["dispatch.acme"], fingerprint: digest)
+        #expect(try ClientCertificate(der: der) == expected)
+        for cut in [0, 1, der.count / 2, der.count - 1] {
+            #expect(throws: CallerRefusal.self) { try ClientCertificate(der: Array(der.prefix(cut))) }
+        }
+    }
+
+    // MARK: - The way to providers
+
+    struct Transport: CredentialsTransport {
+        func send(_ request: CredentialsRequest) async throws -> CredentialsResponse {
+            CredentialsResponse(
+                status: 200, headers: [("cache-control", "max-age=7")],
+                body: Array("\(request.method) \(request.url) \(request.headers.count)".utf8))
+        }
+    }
+
+    @Test func `requests go out as they are, and long answers are not read`() async throws {
+        var request = UpstreamRequest(
+            method: "POST", url: "https://x.example/?q", headers: [("A", "b")], body: [1], maximumBytes: 29)
+        let answer = try await CredentialsUpstream(Transport()).send(request)
+        #expect(answer.status == 200 && answer.cacheControl == "max-age=7")
+        #expect(String(decoding: answer.body, as: UTF8.self) == "POST https://x.example/?q 1")
+        #expect("\(request)" == "POST https://x.example/")
+        request.maximumBytes = 10
+        await #expect(throws: UpstreamAnswerTooLong.self) { try await CredentialsUpstream(Transport()).send(request) }
     }
 
     // MARK: - Static secrets

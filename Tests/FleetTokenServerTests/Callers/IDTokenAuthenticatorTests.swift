@@ -56,6 +56,7 @@ import Testing
             ("nbf in the future", ["nbf": .integer(1_767_225_661)], .notYetValid),
             ("no subject", ["sub": .null], .incomplete),
             ("an empty subject", ["sub": .string("")], .incomplete),
+            ("a subject with an accent", ["sub": .string("andré")], .incomplete),
             ("a subject with a line break", ["sub": .string("a\nb")], .incomplete),
             ("a subject that is long", ["sub": .string(String(repeating: "x", count: 256))], .incomplete),
             ("an authorization claim", ["authorization": .object([:])], .wrongKind),
@@ -257,6 +258,14 @@ import Testing
         #expect(caller.claims["realm_access.roles"] == ["driver"])
         #expect(caller.claims["sub"] == ["user-1"])
         for name in ["mixed", "admin", "long", "many", "a.b"] { #expect(caller.claims[name] == nil, "\(name)") }
+    }
+
+    @Test(arguments: ["a\nlevel=critical", "a\u{202E}b", "\u{2028}", "", "a\u{7F}"])
+    func `a name that would disturb the log is replaced by the subject`(name: String) async throws {
+        let key = Key.p256(.init())
+        let authenticator = try Self.authenticator(IdentityProvider([("k1", key)]), nameClaim: "email")
+        let token = try IdentityProvider.token(["email": .string(name)], key: key)
+        #expect(try await authenticator.caller(of: IdentityProvider.request(token))?.name == "user-1")
     }
 
     @Test func `a Fleet Engine token is never a user's, and a user's never a Fleet Engine token`() async throws {

@@ -80,12 +80,13 @@ struct UserTokenRules: Sendable {
     func caller(of token: UserToken, at time: Date) throws(CallerRefusal) -> Caller {
         try self.checkAudience(of: token)
         try self.checkTimes(of: token, now: time.timeIntervalSince1970)
-        guard let subject = token.claims["sub"]?.string, (1...255).contains(subject.utf8.count),
-            subject.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
-        else { throw CallerRefusal(.incomplete, "The user's token has no usable sub.") }
+        guard let subject = token.claims["sub"]?.string, CallerID.isUsable(subject: subject) else {
+            throw CallerRefusal(.incomplete, "The user's token has no sub of 1 to 255 printable ASCII characters.")
+        }
         let claims = UserTokenClaims.lists(in: token.claims)
-        let name = claims[self.nameClaim]?.first ?? subject
-        return Caller(name: name, subject: subject, issuer: self.label, claims: claims)
+        // A name goes to the log, where a line break would be another line.
+        let name = claims[self.nameClaim]?.first { !$0.isEmpty && $0.unicodeScalars.allSatisfy(Self.isVisible) }
+        return Caller(name: name ?? subject, subject: subject, issuer: self.label, claims: claims)
     }
 
     private func checkAudience(of token: UserToken) throws(CallerRefusal) {
@@ -128,6 +129,14 @@ struct UserTokenRules: Sendable {
         case .integer(let seconds): return TimeInterval(seconds)
         case .double(let seconds) where seconds.isFinite: return seconds
         default: throw CallerRefusal(.malformed, "The user's token has a \(name) that is no time.")
+        }
+    }
+
+    /// Whether a character leaves the line and the order of characters as they are.
+    private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
+        default: true
         }
     }
 }
