@@ -6,8 +6,8 @@ import Foundation
 
 /// A range of IP addresses, such as `10.0.0.0/8`, `::1` or `2001:db8::/32`.
 public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
-    private let prefix: [UInt8]
-    private let length: Int
+    private let network: [UInt8]
+    private let mask: [UInt8]
     /// The range as it was written.
     public let description: String
 
@@ -19,22 +19,31 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let bytes = Self.bytes(ofAddress: parts[0]),
             let length = parts.count == 1 ? bytes.count * 8 : Int(parts[1]),
-            (0...bytes.count * 8).contains(length), Self.isZero(bytes, from: length)
+            (0...bytes.count * 8).contains(length)
         else {
-            throw TokenServerError(
-                code: .invalidConfiguration,
-                message: "\"\(text.prefix(64))\" is no range of addresses; write it like 10.0.0.0/8 or 2001:db8::1."
-            )
+            throw Self.invalid(text)
         }
-        self.prefix = bytes
-        self.length = length
+        let mask = bytes.indices.map { index in
+            // The bits of this byte that belong to the network's prefix.
+            ~(UInt8.max >> UInt8(min(8, max(0, length - index * 8))))
+        }
+        guard zip(bytes, mask).allSatisfy({ $0 & ~$1 == 0 }) else { throw Self.invalid(text) }
+        self.network = bytes
+        self.mask = mask
         self.description = text
     }
 
     /// Whether an address is in the range; text that is no address is in none.
     public func contains(_ address: String) -> Bool {
-        guard let bytes = Self.bytes(ofAddress: address), bytes.count == self.prefix.count else { return false }
-        return Self.isZero(zip(bytes, self.prefix).map { $0 ^ $1 }, upTo: self.length)
+        guard let bytes = Self.bytes(ofAddress: address), bytes.count == self.network.count else { return false }
+        return zip(zip(bytes, self.mask), self.network).allSatisfy { $0.0 & $0.1 == $1 }
+    }
+
+    private static func invalid(_ text: String) -> TokenServerError {
+        TokenServerError(
+            code: .invalidConfiguration,
+            message: "\"\(text.prefix(64))\" is no range of addresses; write it like 10.0.0.0/8 or 2001:db8::1."
+        )
     }
 
     /// An address's bytes; an IPv4 address inside an IPv6 one is itself.
@@ -47,14 +56,5 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
         guard let bytes = read(AF_INET6, count: 16) else { return nil }
         let mapped = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF]
         return bytes.starts(with: mapped) ? Array(bytes.suffix(4)) : bytes
-    }
-
-    private static func isZero(_ bytes: [UInt8], from start: Int = 0, upTo end: Int = .max) -> Bool {
-        bytes.indices.allSatisfy { index in
-            let mask = (0..<8).reduce(UInt8(0)) { mask, bit in
-                (start..<end).contains(index * 8 + bit) ? mask | 0x80 >> UInt8(bit) : mask
-            }
-            return bytes[index] & mask == 0
-        }
     }
 }

@@ -7,13 +7,13 @@ import Synchronization
 
 /// Assignments in memory, for tests and for a server that is told them anew at each start.
 public final class InMemoryAssignmentStore: AssignmentStore {
-    private let held: Mutex<Set<Assignment>>
+    private let held: Mutex<[AssignedResource: Set<Assignment>]>
 
     /// Makes a store.
     ///
     /// - Parameter assignments: What it holds from the start.
     public init(_ assignments: some Sequence<Assignment> = []) {
-        self.held = Mutex(Set(assignments))
+        self.held = Mutex(Dictionary(grouping: assignments, by: \.resource).mapValues(Set.init))
     }
 
     /// Whether somebody holds a resource at a time.
@@ -21,28 +21,29 @@ public final class InMemoryAssignmentStore: AssignmentStore {
         _ resource: AssignedResource, to holder: CallerID, at time: Date
     ) async throws -> Bool {
         self.held.withLock { held in
-            held.contains { $0.resource == resource && $0.holder == holder && $0.holds(at: time) }
+            held[resource]?.contains { $0.holder == holder && $0.holds(at: time) } ?? false
         }
     }
 
     /// Adds an assignment.
     public func add(_ assignment: Assignment) async throws {
-        self.held.withLock { _ = $0.insert(assignment) }
+        self.held.withLock { _ = $0[assignment.resource, default: []].insert(assignment) }
     }
 
     /// Ends what a holder has of a resource from a time on.
     @discardableResult
     public func end(_ resource: AssignedResource, of holder: CallerID, at time: Date) async throws -> Int {
         self.held.withLock { held in
-            let ended = held.filter { assignment in
-                assignment.resource == resource && assignment.holder == holder
-                    && assignment.end.map { $0 > time } ?? true
+            var assignments = held[resource] ?? []
+            let ended = assignments.filter { assignment in
+                assignment.holder == holder && assignment.end.map { $0 > time } ?? true
             }
-            held.subtract(ended)
+            assignments.subtract(ended)
             for var assignment in ended where assignment.start < time {
                 assignment.end = time
-                held.insert(assignment)
+                assignments.insert(assignment)
             }
+            held[resource] = assignments.isEmpty ? nil : assignments
             return ended.count
         }
     }
@@ -52,9 +53,9 @@ public final class InMemoryAssignmentStore: AssignmentStore {
         of holder: CallerID?, to resource: AssignedResource?, at time: Date?, limit: Int
     ) async throws -> [Assignment] {
         let found = self.held.withLock { held in
-            held.filter { assignment in
+            let candidates = resource.map { Array(held[$0] ?? []) } ?? held.values.flatMap { $0 }
+            return candidates.filter { assignment in
                 (holder.map { $0 == assignment.holder } ?? true)
-                    && (resource.map { $0 == assignment.resource } ?? true)
                     && (time.map(assignment.holds(at:)) ?? true)
             }
         }

@@ -61,6 +61,9 @@ public struct RulePolicy: TokenPolicy {
         self.webhook = PolicyWebhook(settings, secret: webhook.secret, transport: webhook.transport, uptime: uptime)
     }
 
+    /// The names of the rules, in their order.
+    public var ruleNames: [String] { self.rules.map(\.name) }
+
     /// Decides by the first rule that grants; without one, names the first that came close.
     public func decide(_ type: TokenType, for caller: Caller, at time: Date) async throws -> PolicyDecision {
         guard let target = PolicyTarget(type) else {

@@ -30,7 +30,7 @@ struct RouteError: Error, HTTPResponseError {
     static let unauthenticated = Self(
         status: .unauthorized,
         name: "UNAUTHENTICATED",
-        message: "The caller is not known; send Authorization: Bearer SECRET."
+        message: "The caller is not known, or its credential is not valid now; send Authorization: Bearer CREDENTIAL."
     )
 
     static let unavailable = Self(
