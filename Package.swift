@@ -252,7 +252,7 @@ let package = Package(
         .testTarget(
             name: "SampleEngineTests",
             dependencies: [
-                "FleetConsumer", "FleetDriver", "FleetTokenClient", "FleetTokens", "fleetpass",
+                "FleetConsumer", "FleetDriver", "FleetTestSupport", "FleetTokenClient", "FleetTokens", "fleetpass",
                 server("ArgumentParser", "swift-argument-parser"), server("Logging", "swift-log"),
             ],
             swiftSettings: [.swiftLanguageMode(.v5)]

@@ -13,32 +13,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/.." && pwd)
 fleetpass=${FLEETPASS:-$(swift build --package-path "$root" --show-bin-path)/fleetpass}
-work=$(mktemp -d)
-processes=()
-finish() {
-  local code=$?
-  ((${#processes[@]} == 0)) || kill "${processes[@]}" 2>/dev/null || true
-  wait
-  rm -rf "$work"
-  exit "$code"
-}
-trap finish EXIT
-trap 'exit 130' INT TERM
-
-failed=0
-# Runs what counts as one check, and shows what it wrote only when it fails.
-step() {
-  local name=$1
-  shift
-  if "$@" >"$work/step.log" 2>&1 </dev/null; then
-    echo "ok      $name"
-  else
-    cat "$work/step.log" >&2
-    echo "FAILED  $name"
-    failed=1
-    return 1
-  fi
-}
+source "$here/steps.sh"
 
 # Waits at most 60 s until the file $1 has a line that matches $2.
 appears() {

@@ -15,32 +15,7 @@ root=$(cd "$here/.." && pwd)
 sources=$root/Sources
 scratch=${FLEETPASS_SCRATCH:-$root/.build/objective-c}
 fleetpass=${FLEETPASS:-$(swift build --package-path "$root" --show-bin-path)/fleetpass}
-work=$(mktemp -d)
-servers=()
-finish() {
-  local code=$?
-  ((${#servers[@]} == 0)) || kill "${servers[@]}" 2>/dev/null || true
-  wait
-  rm -rf "$work"
-  exit "$code"
-}
-trap finish EXIT
-trap 'exit 130' INT TERM
-
-failed=0
-# Runs what counts as one check, and shows what it wrote only when it fails.
-step() {
-  local name=$1
-  shift
-  if "$@" >"$work/step.log" 2>&1 </dev/null; then
-    echo "ok      $name"
-  else
-    cat "$work/step.log" >&2
-    echo "FAILED  $name"
-    failed=1
-    return 1
-  fi
-}
+source "$here/steps.sh"
 
 # Runs a program that prints a line for each of its checks. An end that they do not explain is one more.
 program() {
@@ -57,11 +32,11 @@ start() {
   shift
   : >"$log"
   "$@" >>"$log" 2>"$log.errors" </dev/null &
-  servers+=($!)
+  processes+=($!)
   for _ in {1..600}; do
     address=$(sed -nE 's/^ready http=([^ ]+).*/\1/p' "$log")
     [[ -z $address ]] || return 0
-    kill -0 "${servers[-1]}" 2>/dev/null || break
+    kill -0 "${processes[-1]}" 2>/dev/null || break
     sleep 0.05
   done
   cat "$log.errors" >&2

@@ -5,6 +5,7 @@
 import ArgumentParser
 import FleetConsumer
 import FleetDriver
+import FleetTestSupport
 import FleetTokenClient
 import FleetTokens
 import Foundation
@@ -51,7 +52,7 @@ import Testing
     /// A whole local service with a vehicle and a trip, and the guides' own token server in front of its keys.
     struct Scene: Sendable {
         let service: URL
-        let guides: LoopbackHTTPServer
+        let guides: LoopbackServer
         let backend: FleetBackend
         let provider: ProviderID
         let trip: TripID
@@ -80,11 +81,12 @@ import Testing
         let vehicleToken = try await service.issuer.issue(.driver(vehicle))
         let tripToken = try await service.issuer.issue(.consumer(trip))
         let expiry = Int(vehicleToken.expiresAt.timeIntervalSince1970)
-        let guides = try LoopbackHTTPServer { request in
+        let guides = try LoopbackServer { request in
             let (key, token) =
-                request.path == "/trip-token"
+                request.target.hasPrefix("/trip-token")
                 ? ("TRIP_TOKEN_KEY", tripToken.token) : ("VEHICLE_TOKEN_KEY", vehicleToken.token)
-            return (200, #"{"\#(key)":"\#(token.compactSerialization)","TOKEN_EXPIRATION":\#(expiry)}"#)
+            let json = #"{"\#(key)":"\#(token.compactSerialization)","TOKEN_EXPIRATION":\#(expiry)}"#
+            return .response(HTTPTransportResponse(status: 200, body: Data(json.utf8)))
         }
         try await body(
             Scene(

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
 public import Foundation
 
 /// Where tokens come from: the address of a token server, its paths, and the keys of its answers.

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
 package import Foundation
 
 /// Where an engine listens, checked so that a token cannot travel in the clear to another machine.

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+import FleetTokens
 import Foundation
 
 /// The keys of an AWS identity; printing them shows the id only.
@@ -46,8 +47,10 @@ struct AWSRequestSigner: Sendable {
 
         let names = signed.keys.sorted()
         let signedNames = names.joined(separator: ";")
-        let query = (parts.queryItems ?? []).map { ($0.name.formEncoded, ($0.value ?? "").formEncoded) }
-            .sorted { $0 < $1 }.map { "\($0.0)=\($0.1)" }.joined(separator: "&")
+        let query = (parts.queryItems ?? []).map {
+            ($0.name.percentEncodedForURL, ($0.value ?? "").percentEncodedForURL)
+        }
+        .sorted { $0 < $1 }.map { "\($0.0)=\($0.1)" }.joined(separator: "&")
         let canonical = [
             method, parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath, query,
             names.map { "\($0):\(signed[$0] ?? "")\n" }.joined(), signedNames, Self.hex(SHA256.hash(data: [UInt8]())),

@@ -42,7 +42,7 @@ struct MetadataServer: TokenSource {
     }
 
     func fetch(scopes: [String]) async throws -> FetchedToken {
-        let query = scopes.isEmpty ? "" : "?scopes=" + scopes.joined(separator: ",").formEncoded
+        let query = scopes.isEmpty ? "" : "?scopes=" + scopes.joined(separator: ",").percentEncodedForURL
         return try await self.ask("\(Self.account)/token\(query)") {
             try FetchedToken(oauthAnswer: $0, from: Self.service)
         }

@@ -1,1 +1,0 @@
-../DocumentationSampleTests/LoopbackHTTPServer.swift
