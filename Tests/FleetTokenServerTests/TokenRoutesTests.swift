@@ -153,10 +153,11 @@ import Testing
 
     /// Knows one driver's vehicle, and cannot say for another's.
     struct AssignedVehicle: TokenPolicy {
-        func allows(_ type: TokenType, for caller: Caller) async throws -> Bool {
+        func decide(_ type: TokenType, for caller: Caller, at time: Date) async throws -> PolicyDecision {
             struct Unreachable: Error {}
             if type == .driver(try VehicleID(checking: "unknown")) { throw Unreachable() }
             return type == .driver(try VehicleID(checking: "veh-3"))
+                ? .granted(rule: "assigned") : .refused(rule: nil, reason: "Another vehicle is assigned.")
         }
     }
 

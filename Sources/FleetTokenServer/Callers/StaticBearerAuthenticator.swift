@@ -8,65 +8,113 @@ public import Foundation
 
 /// Knows callers by secrets that they send as `Authorization: Bearer SECRET`.
 ///
-/// The file holds SHA-256 digests, never the secrets, so secrets must be long and random (at least 16 characters; 32
-/// random bytes are right). The form is
-/// `{"callers": [{"name": "driver-app", "secret_sha256": "HEX", "roles": ["driver"]}]}`.
+/// The file holds salted SHA-256 digests, never the secrets. A secret is 32 random bytes as ``makeSecret()`` gives them,
+/// which no slow hash could make any safer; one shorter than ``shortestSecret`` is refused. The form is
+/// `{"callers": [{"name": "driver-app", "salt": "HEX", "secret_sha256": "HEX", "roles": ["driver"]}]}`, where
+/// `secret_sha256` is the digest of the salt's bytes followed by the secret. Files without salts are read as well.
 public struct StaticBearerAuthenticator: CallerAuthenticator {
     private struct File: Decodable {
         struct Entry: Decodable {
             let name: String
+            let salt: String?
             let secret_sha256: String
             let roles: [String]
         }
         let callers: [Entry]
     }
 
-    private let callers: [(digest: [UInt8], caller: Caller)]
+    private struct Known: Sendable {
+        let salt: [UInt8]
+        let digest: [UInt8]
+        let caller: Caller
+    }
+
+    /// The fewest bytes that a secret has; shorter ones are never looked up.
+    public static let shortestSecret = 24
+    /// Each request is compared with every entry, so their number is bounded.
+    private static let maximumCallers = 1000
+
+    private let callers: [Known]
 
     /// Reads callers from a file's bytes.
     ///
     /// - Parameter json: The file, in the form above.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
     public init(json: Data) throws(TokenServerError) {
-        func invalid(_ message: String) -> TokenServerError {
-            TokenServerError(code: .invalidConfiguration, message: message)
-        }
         let file: File
         do {
             file = try JSONDecoder().decode(File.self, from: json)
         } catch {
-            throw invalid(
-                "The callers' file is not of the form {\"callers\": [{\"name\", \"secret_sha256\", \"roles\"}]}.")
+            throw Self.invalid(
+                "The callers' file is not of the form {\"callers\": [{\"name\", \"salt\", \"secret_sha256\", \"roles\"}]}."
+            )
         }
-        guard !file.callers.isEmpty else { throw invalid("The callers' file names no caller.") }
-        var callers: [(digest: [UInt8], caller: Caller)] = []
-        for entry in file.callers {
-            guard let digest = Self.bytes(ofHexadecimal: entry.secret_sha256), digest.count == 32 else {
-                throw invalid(
-                    "The secret_sha256 of \"\(entry.name)\" is not 64 hexadecimal digits; "
-                        + "make it with: printf %s SECRET | sha256sum"
-                )
-            }
-            let roles = Set(entry.roles.map(Role.init(rawValue:)))
-            guard !roles.isEmpty, roles.isSubset(of: TokenRoute.roles) else {
-                throw invalid(
-                    "The roles of \"\(entry.name)\" must be some of "
-                        + "\(TokenRoute.roles.map(\.rawValue).sorted().joined(separator: ", "))."
-                )
-            }
-            callers.append((digest, Caller(name: entry.name, roles: roles)))
+        guard (1...Self.maximumCallers).contains(file.callers.count) else {
+            throw Self.invalid(
+                "The callers' file names \(file.callers.count) callers; it needs 1 to \(Self.maximumCallers).")
+        }
+        var callers: [Known] = []
+        for entry in file.callers { callers.append(try Self.known(entry)) }
+        guard Set(callers.map(\.caller.name)).count == callers.count else {
+            throw Self.invalid("Two entries of the callers' file have one name.")
         }
         self.callers = callers
     }
 
     /// The caller with the bearer secret, compared in constant time.
+    ///
+    /// A compact JWS is left to the authenticators of tokens.
     public func caller(of request: CallerRequest) async throws -> Caller? {
-        guard let secret = request.bearer else { return nil }
-        let digest = SHA256.hash(data: Data(secret.utf8))
+        guard let secret = request.bearer, UserToken(secret) == nil else { return nil }
+        guard (Self.shortestSecret...1024).contains(secret.utf8.count) else {
+            throw CallerRefusal(.unknown, "The bearer secret is too short or too long to be one.")
+        }
         var found: Caller?
         // Every entry is compared, so the time says nothing about which one matched.
-        for entry in self.callers where digest == entry.digest { found = entry.caller }
+        for entry in self.callers {
+            let digest = SHA256.hash(data: entry.salt + Array(secret.utf8))
+            if digest == entry.digest { found = entry.caller }
+        }
+        guard let found else { throw CallerRefusal(.unknown, "The bearer secret is nobody's.") }
         return found
+    }
+
+    /// Makes a secret of 256 random bits, with what the callers' file holds of it.
+    ///
+    /// - Returns: The secret, to be given to the caller once, and salt and digest in hexadecimal digits.
+    public static func makeSecret() -> (secret: String, salt: String, digest: String) {
+        var generator = SystemRandomNumberGenerator()
+        func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) } }
+        let secret = String(decoding: Base64URL.encode(random(32)), as: UTF8.self)
+        let salt = random(16)
+        return (secret, self.hexadecimal(salt), self.hexadecimal(SHA256.hash(data: salt + Array(secret.utf8))))
+    }
+
+    private static func known(_ entry: File.Entry) throws(TokenServerError) -> Known {
+        guard let digest = self.bytes(ofHexadecimal: entry.secret_sha256), digest.count == 32 else {
+            throw self.invalid(
+                "The secret_sha256 of \"\(entry.name)\" is not 64 hexadecimal digits; "
+                    + "make it with: printf %s SECRET | sha256sum"
+            )
+        }
+        guard let salt = self.bytes(ofHexadecimal: entry.salt ?? ""), salt.isEmpty || (16...64).contains(salt.count)
+        else { throw self.invalid("The salt of \"\(entry.name)\" is not 32 to 128 hexadecimal digits.") }
+        let roles = Set(entry.roles.map(Role.init(rawValue:)))
+        guard !roles.isEmpty, roles.isSubset(of: TokenRoute.roles) else {
+            throw self.invalid(
+                "The roles of \"\(entry.name)\" must be some of "
+                    + "\(TokenRoute.roles.map(\.rawValue).sorted().joined(separator: ", "))."
+            )
+        }
+        return Known(salt: salt, digest: digest, caller: Caller(name: entry.name, issuer: "static", roles: roles))
+    }
+
+    private static func invalid(_ message: String) -> TokenServerError {
+        TokenServerError(code: .invalidConfiguration, message: message)
+    }
+
+    private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
     private static func bytes(ofHexadecimal text: String) -> [UInt8]? {

@@ -12,6 +12,8 @@ struct RouteError: Error, HTTPResponseError {
     let status: HTTPResponse.Status
     let name: String
     let message: String
+    /// When to come again, where the answer says.
+    var retryAfter: Duration?
 
     static func badRequest(_ message: String) -> Self {
         Self(status: .badRequest, name: "INVALID_ARGUMENT", message: message)
@@ -28,14 +30,28 @@ struct RouteError: Error, HTTPResponseError {
     static let unauthenticated = Self(
         status: .unauthorized,
         name: "UNAUTHENTICATED",
-        message: "The caller is not known; send Authorization: Bearer SECRET."
+        message: "The caller is not known, or its credential is not valid now; send Authorization: Bearer CREDENTIAL."
     )
 
     static let unavailable = Self(
         status: .serviceUnavailable,
         name: "UNAVAILABLE",
-        message: "No token can be issued now; try again."
+        message: "No token can be issued now; try again.",
+        retryAfter: .seconds(2)
     )
+
+    static func tooManyRequests(_ excess: RateLimitExceeded) -> Self {
+        let whose =
+            switch excess.scope {
+            case .caller: "This caller asks"
+            case .subject: "Tokens for this subject are asked for"
+            case .global: "All callers together ask"
+            }
+        return Self(
+            status: .tooManyRequests, name: "RESOURCE_EXHAUSTED",
+            message: "\(whose) more often than is allowed; come again after the time in Retry-After.",
+            retryAfter: excess.retryAfter)
+    }
 
     private struct Body: Encodable {
         struct Detail: Encodable {
@@ -49,10 +65,11 @@ struct RouteError: Error, HTTPResponseError {
     func response(from request: Request, context: some RequestContext) throws -> Response {
         let body = Body(error: .init(code: self.status.code, message: self.message, status: self.name))
         var response = try Response.uncachedJSON(body, status: self.status)
-        switch self.status {
-        case .unauthorized: response.headers[.wwwAuthenticate] = "Bearer"
-        case .serviceUnavailable: response.headers[.retryAfter] = "2"
-        default: break
+        if self.status == .unauthorized { response.headers[.wwwAuthenticate] = "Bearer" }
+        if let retryAfter {
+            // Whole seconds, rounded up: who keeps to them is not too early again.
+            let (seconds, rest) = retryAfter.components
+            response.headers[.retryAfter] = "\(max(1, seconds + (rest > 0 ? 1 : 0)))"
         }
         return response
     }

@@ -1,0 +1,25 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Asks several authenticators, in order; the first that recognises the credential decides.
+///
+/// A credential that one recognises and refuses is not shown to the others.
+public struct CallerAuthenticators: CallerAuthenticator {
+    private let members: [any CallerAuthenticator]
+
+    /// Makes a chain.
+    ///
+    /// - Parameter members: The authenticators, in the order in which they are asked.
+    public init(_ members: [any CallerAuthenticator]) {
+        self.members = members
+    }
+
+    /// The caller that the first authenticator which recognises the credential finds.
+    public func caller(of request: CallerRequest) async throws -> Caller? {
+        for member in self.members {
+            if let caller = try await member.caller(of: request) { return caller }
+        }
+        return nil
+    }
+}

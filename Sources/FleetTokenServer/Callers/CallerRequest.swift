@@ -1,0 +1,52 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import HTTPTypes
+
+/// What a request says of the one who sent it.
+public struct CallerRequest: Sendable {
+    /// The header fields.
+    public var headers: HTTPFields
+    /// The IP address that the connection comes from, or `nil` where it is not known; never taken from a header.
+    public var peerAddress: String?
+    /// The client's certificate, where the server asked for one and TLS verified it.
+    public var clientCertificate: ClientCertificate?
+
+    /// Describes a request.
+    ///
+    /// - Parameters:
+    ///   - headers: The header fields.
+    ///   - peerAddress: The IP address that the connection comes from.
+    ///   - clientCertificate: The client's certificate, if TLS verified one.
+    public init(headers: HTTPFields, peerAddress: String? = nil, clientCertificate: ClientCertificate? = nil) {
+        self.headers = headers
+        self.peerAddress = peerAddress
+        self.clientCertificate = clientCertificate
+    }
+
+    /// The bearer credential, a secret, or `nil` where there is none.
+    public var bearer: String? {
+        guard let value = self.headers[.authorization] else { return nil }
+        let parts = value.split(separator: " ", omittingEmptySubsequences: true)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+        return String(parts[1])
+    }
+}
+
+/// What a verified client certificate says of its holder.
+public struct ClientCertificate: Hashable, Sendable {
+    /// The URIs among its alternative names, such as a SPIFFE id.
+    public var uris: [String]
+    /// The DNS names among its alternative names.
+    public var dnsNames: [String]
+    /// SHA-256 of its DER form, in lower-case hexadecimal digits.
+    public var fingerprint: String
+
+    /// Describes a certificate.
+    public init(uris: [String] = [], dnsNames: [String] = [], fingerprint: String) {
+        self.uris = uris
+        self.dnsNames = dnsNames
+        self.fingerprint = fingerprint
+    }
+}

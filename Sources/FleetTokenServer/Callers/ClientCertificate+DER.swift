@@ -1,0 +1,37 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+import SwiftASN1
+import X509
+
+extension ClientCertificate {
+    /// Reads the names of a certificate that TLS has verified.
+    ///
+    /// The common name is not one of them: it says nothing about what kind of name it is (RFC 9525 §2).
+    ///
+    /// - Parameter der: The certificate's DER form.
+    /// - Throws: ``CallerRefusal`` when it cannot be read.
+    public init(der: [UInt8]) throws(CallerRefusal) {
+        let names: SubjectAlternativeNames?
+        do {
+            names = try Certificate(derEncoded: der).extensions.subjectAlternativeNames
+        } catch {
+            throw CallerRefusal(.malformed, "The client's certificate cannot be read.")
+        }
+        var uris: [String] = []
+        var dnsNames: [String] = []
+        for name in names ?? SubjectAlternativeNames() {
+            switch name {
+            case .uniformResourceIdentifier(let uri): uris.append(uri)
+            case .dnsName(let name): dnsNames.append(name)
+            default: break
+            }
+        }
+        let digest = SHA256.hash(data: der)
+        self.init(
+            uris: uris, dnsNames: dnsNames,
+            fingerprint: digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
+    }
+}

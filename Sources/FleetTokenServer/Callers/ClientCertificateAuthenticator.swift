@@ -1,0 +1,71 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import FleetTokens
+
+/// Knows backends by the certificates with which they open TLS connections.
+///
+/// TLS has verified the certificate's chain before; what is listed here says which of the verified ones is which caller.
+public struct ClientCertificateAuthenticator: CallerAuthenticator {
+    /// What of a certificate names the caller.
+    public enum Identity: Hashable, Sendable {
+        /// A URI among the alternative names, such as `spiffe://example/dispatch`.
+        case uri(String)
+        /// A DNS name among the alternative names.
+        case dnsName(String)
+        /// SHA-256 of the certificate's DER form, in lower-case hexadecimal digits.
+        case fingerprint(String)
+    }
+
+    /// One caller.
+    public struct Entry: Sendable {
+        /// What of the certificate names it.
+        public var identity: Identity
+        /// The caller's name.
+        public var name: String
+        /// The roles whose tokens it may have.
+        public var roles: Set<Role>
+
+        /// Describes a caller.
+        public init(identity: Identity, name: String, roles: Set<Role> = []) {
+            self.identity = identity
+            self.name = name
+            self.roles = roles
+        }
+    }
+
+    private let label: String
+    private let entries: [Identity: Entry]
+
+    /// Makes an authenticator.
+    ///
+    /// - Parameters:
+    ///   - label: Its name in logs, rules and assignments.
+    ///   - entries: The callers.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` when one identity is two callers.
+    public init(label: String = "certificate", entries: [Entry]) throws(TokenServerError) {
+        var known: [Identity: Entry] = [:]
+        for entry in entries where known.updateValue(entry, forKey: entry.identity) != nil {
+            throw TokenServerError(
+                code: .invalidConfiguration, message: "Two callers have the certificate of \"\(entry.name)\".")
+        }
+        self.label = label
+        self.entries = known
+    }
+
+    /// The caller whose certificate the connection was opened with; `nil` where it showed none.
+    public func caller(of request: CallerRequest) async throws -> Caller? {
+        guard let certificate = request.clientCertificate else { return nil }
+        let identities =
+            [.fingerprint(certificate.fingerprint)] + certificate.uris.map(Identity.uri)
+            + certificate.dnsNames.map(Identity.dnsName)
+        let names = Set(identities.compactMap { self.entries[$0]?.name })
+        guard names.count < 2 else {
+            throw CallerRefusal(.malformed, "The client's certificate names several callers.")
+        }
+        // A certificate may stand beside another credential, so an unknown one is left to the other authenticators.
+        guard let entry = identities.lazy.compactMap({ self.entries[$0] }).first else { return nil }
+        return Caller(name: entry.name, issuer: self.label, roles: entry.roles)
+    }
+}

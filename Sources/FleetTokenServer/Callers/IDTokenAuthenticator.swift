@@ -1,0 +1,99 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+public import Foundation
+
+/// Knows users by the ID tokens of one OpenID Connect provider, sent as `Authorization: Bearer TOKEN`.
+///
+/// A token must be signed with RS256, ES256 or EdDSA by a key that the provider publishes, name the provider and one of
+/// your audiences, and be within its time. One with a mark of a Fleet Engine token is refused whoever signed it.
+public struct IDTokenAuthenticator: CallerAuthenticator {
+    private let rules: UserTokenRules
+    private let keys: RemoteKeySet
+    private let now: @Sendable () -> Date
+
+    /// Where a provider is and what its tokens must say.
+    public struct Configuration: Sendable {
+        /// The provider's name in logs, rules and assignments, such as `acme-login`.
+        public var label: String
+        /// The provider's `iss`, which is also where its discovery document is found.
+        public var issuer: String
+        /// Your client ids; `aud` must be one.
+        public var audiences: Set<String>
+        /// The address of its key set; `nil` to find it in the discovery document.
+        public var keysAddress: String?
+        /// The clock difference that is forgiven, up to 300 s.
+        public var leeway: Duration
+        /// The claim that names the user in logs; `sub` unless you want another, such as `email`.
+        public var nameClaim: String
+
+        /// Describes a provider.
+        public init(
+            label: String, issuer: String, audiences: Set<String>, keysAddress: String? = nil,
+            leeway: Duration = .seconds(60), nameClaim: String = "sub"
+        ) {
+            self.label = label
+            self.issuer = issuer
+            self.audiences = audiences
+            self.keysAddress = keysAddress
+            self.leeway = leeway
+            self.nameClaim = nameClaim
+        }
+    }
+
+    /// Makes an authenticator.
+    ///
+    /// - Parameters:
+    ///   - configuration: The provider.
+    ///   - transport: Fetches its keys.
+    ///   - now: The clock that tokens are judged by.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
+    public init(
+        _ configuration: Configuration, transport: any UpstreamTransport,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) throws(TokenServerError) {
+        let start = ContinuousClock.now
+        try self.init(configuration, transport: transport, now: now) { start.duration(to: .now) }
+    }
+
+    init(
+        _ configuration: Configuration, transport: any UpstreamTransport, now: @escaping @Sendable () -> Date,
+        uptime: @escaping @Sendable () -> Duration
+    ) throws(TokenServerError) {
+        guard UpstreamAddress.isAcceptable(configuration.issuer),
+            configuration.keysAddress.map(UpstreamAddress.isAcceptable) ?? true
+        else {
+            throw TokenServerError(
+                code: .invalidConfiguration,
+                message: "The addresses of the identity provider \"\(configuration.label)\" must be https URLs."
+            )
+        }
+        self.rules = try UserTokenRules(
+            label: configuration.label, issuer: configuration.issuer, audiences: configuration.audiences,
+            leeway: configuration.leeway, nameClaim: configuration.nameClaim, algorithms: [.rs256, .es256, .edDSA])
+        self.keys = RemoteKeySet(
+            source: configuration.keysAddress.map(KeySetSource.address) ?? .discovery(issuer: configuration.issuer),
+            transport: transport, now: uptime)
+        self.now = now
+    }
+
+    /// The user whose ID token the request carries.
+    public func caller(of request: CallerRequest) async throws -> Caller? {
+        guard let (token, algorithm) = try self.rules.token(of: request) else { return nil }
+        guard let keyID = token.keyID, (1...256).contains(keyID.utf8.count) else {
+            throw CallerRefusal(.unknown, "The user's token does not name its key (kid).")
+        }
+        // What has ended needs no key to be refused, and no fetch.
+        let caller = try self.rules.caller(of: token, at: self.now())
+        let keys = try await self.keys.keys(named: keyID).filter { $0.algorithm == algorithm }
+        guard !keys.isEmpty else {
+            throw CallerRefusal(.algorithm, "The key of the user's token is for another algorithm.")
+        }
+        guard keys.contains(where: { $0.isValidSignature(token.signature, for: token.signingInput) }) else {
+            throw CallerRefusal(.signature, "The signature of the user's token does not hold.")
+        }
+        return caller
+    }
+}

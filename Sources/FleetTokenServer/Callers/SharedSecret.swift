@@ -1,0 +1,43 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+
+/// A secret of at least 256 bits that two servers share; it shows nothing of itself.
+public struct SharedSecret: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    private let key: SymmetricKey
+
+    /// Takes a secret.
+    ///
+    /// - Parameter bytes: The secret, made by a random generator.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
+    public init(_ bytes: some Sequence<UInt8>) throws(TokenServerError) {
+        let bytes = Array(bytes)
+        // A text repeated to the length that is asked for is no key; random bytes are never so uniform.
+        guard bytes.count >= 32, Set(bytes).count >= 12 else {
+            throw TokenServerError(
+                code: .invalidConfiguration,
+                message: "A shared secret needs 32 random bytes or more; make it with: openssl rand -base64 32"
+            )
+        }
+        self.key = SymmetricKey(data: bytes)
+    }
+
+    /// The HMAC-SHA-256 of a message.
+    func authenticationCode(for message: [UInt8]) -> [UInt8] {
+        Array(HMAC<SHA256>.authenticationCode(for: message, using: self.key))
+    }
+
+    /// Whether an HMAC-SHA-256 fits a message, compared in constant time.
+    func isValid(_ code: [UInt8], for message: [UInt8]) -> Bool {
+        HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: message, using: self.key)
+    }
+
+    /// Says that it is a secret.
+    public var description: String { "SharedSecret" }
+    /// Says that it is a secret.
+    public var debugDescription: String { self.description }
+    /// A mirror without the secret.
+    public var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
+}

@@ -1,0 +1,71 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import HTTPTypes
+
+/// Knows users by headers that a reverse proxy sets after it has identified them.
+///
+/// The headers count only on connections from the listed addresses. From anywhere else they are a forgery and refused;
+/// the proxy must remove them from what comes in.
+public struct TrustedProxyAuthenticator: CallerAuthenticator {
+    private let label: String
+    private let peers: [AddressRange]
+    private let subject: HTTPField.Name
+    private let claims: [(field: HTTPField.Name, claim: String)]
+
+    /// Makes an authenticator.
+    ///
+    /// - Parameters:
+    ///   - label: The proxy's name in logs, rules and assignments.
+    ///   - peers: The addresses that the proxy connects from; a range of everything is refused.
+    ///   - subjectHeader: The header that names the user, such as `X-Forwarded-User`.
+    ///   - claimHeaders: Headers that hold claims, as lists with commas, and the claims' names.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
+    public init(
+        label: String, peers: [AddressRange], subjectHeader: String, claimHeaders: [String: String] = [:]
+    ) throws(TokenServerError) {
+        func invalid(_ message: String) -> TokenServerError {
+            TokenServerError(code: .invalidConfiguration, message: "The proxy \"\(label)\" \(message)")
+        }
+        guard !label.isEmpty, !peers.isEmpty else { throw invalid("needs a name and the addresses it connects from.") }
+        guard !peers.contains(where: { $0.description.hasSuffix("/0") }) else {
+            throw invalid("lists every address there is, so anybody could name themselves; list the proxy's own.")
+        }
+        func name(_ text: String) throws(TokenServerError) -> HTTPField.Name {
+            guard let name = HTTPField.Name(text), name != .authorization else {
+                throw invalid("names \"\(text.prefix(64))\", which cannot be such a header.")
+            }
+            return name
+        }
+        self.label = label
+        self.peers = peers
+        self.subject = try name(subjectHeader)
+        var claims: [(field: HTTPField.Name, claim: String)] = []
+        for (header, claim) in claimHeaders { claims.append((try name(header), claim)) }
+        self.claims = claims
+    }
+
+    /// The user whom the proxy names.
+    public func caller(of request: CallerRequest) async throws -> Caller? {
+        let subjects = request.headers[values: self.subject]
+        guard !subjects.isEmpty else { return nil }
+        guard let peer = request.peerAddress, self.peers.contains(where: { $0.contains(peer) }) else {
+            throw CallerRefusal(.unknown, "A header of the proxy \(self.label) came from another address.")
+        }
+        guard subjects.count == 1, CallerID.isUsable(subject: subjects[0]) else {
+            throw CallerRefusal(.malformed, "The proxy \(self.label) named no user, or several.")
+        }
+        var claims = ["sub": subjects]
+        for (field, claim) in self.claims {
+            let values = request.headers[values: field].flatMap { $0.split(separator: ",") }
+                .map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+            guard values.count <= UserTokenClaims.maximumValues else {
+                throw CallerRefusal(.malformed, "The proxy \(self.label) sent too long a list.")
+            }
+            if !values.isEmpty { claims[claim] = values }
+        }
+        return Caller(name: subjects[0], subject: subjects[0], issuer: self.label, claims: claims)
+    }
+}

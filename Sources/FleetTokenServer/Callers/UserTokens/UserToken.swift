@@ -1,0 +1,56 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+
+/// A user's token taken apart, with nothing in it vouched for yet.
+///
+/// It tells who should check it (``issuer``) and with which key; the claims are believed once a signature holds.
+struct UserToken {
+    let algorithm: String?
+    let type: String?
+    let keyID: String?
+    let hasCriticalParameters: Bool
+    let signingInput: [UInt8]
+    let signature: [UInt8]
+    let claims: JSONObject
+
+    /// Who claims to have issued it.
+    var issuer: String? { self.claims["iss"]?.string }
+
+    /// Reads a bearer credential, or is `nil` when it is not a compact JWS with JSON objects inside.
+    init?(_ text: String) {
+        let bytes = Array(text.utf8)
+        let dot = UInt8(ascii: ".")
+        guard bytes.count <= CompactJWS.maximumBytes, let first = bytes.firstIndex(of: dot),
+            let second = bytes[(first + 1)...].firstIndex(of: dot),
+            let headerBytes = Base64URL.decode(bytes[..<first]),
+            let payload = Base64URL.decode(bytes[(first + 1)..<second]),
+            let signature = Base64URL.decode(bytes[(second + 1)...]),
+            let header = (try? JSONValue(parsing: headerBytes))?.object,
+            let claims = (try? JSONValue(parsing: payload))?.object
+        else { return nil }
+        self.algorithm = header["alg"]?.string
+        // What is there and is no string must not pass for absent.
+        self.type = header["typ"].map { $0.string ?? "?" }
+        self.keyID = header["kid"].map { $0.string ?? "" }
+        self.hasCriticalParameters = header["crit"] != nil || header["b64"] != nil
+        self.signingInput = Array(bytes[..<second])
+        self.signature = signature
+        self.claims = claims
+    }
+
+    /// Whether it has a mark of a Fleet Engine token, which is never a user's.
+    var isFleetEngineToken: Bool {
+        if self.claims["authorization"] != nil { return true }
+        let audiences = self.claims["aud"].map { $0.array ?? [$0] } ?? []
+        return audiences.contains { $0.string.map(Self.isFleetEngine(audience:)) ?? false }
+    }
+
+    /// Whether an audience is Fleet Engine, with or without the final slash.
+    static func isFleetEngine(audience: String) -> Bool {
+        let audience = audience.lowercased()
+        return audience == TokenClaims.audience || audience + "/" == TokenClaims.audience
+    }
+}

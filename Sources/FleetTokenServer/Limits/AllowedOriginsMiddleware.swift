@@ -1,0 +1,69 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+public import Hummingbird
+
+/// Lets web pages of listed origins read the answers (CORS); pages of any other origin get no permission.
+///
+/// Callers send bearer credentials, not cookies, so credentials mode is never permitted, and no wildcard is either.
+public struct AllowedOriginsMiddleware<Context: RequestContext>: RouterMiddleware {
+    private let origins: Set<String>
+
+    /// Makes the middleware.
+    ///
+    /// - Parameter origins: The origins, such as `https://tracking.example`; never `*` or `null`.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
+    public init(origins: Set<String>) throws(TokenServerError) {
+        for origin in origins {
+            let parts = origin.split(separator: "/", omittingEmptySubsequences: false)
+            guard parts.count == 3, UpstreamAddress.isAcceptable(origin), origin == origin.lowercased(),
+                !origin.contains(where: { "*?".contains($0) })
+            else {
+                throw TokenServerError(
+                    code: .invalidConfiguration,
+                    message: "\"\(origin.prefix(128))\" is no origin that can be allowed; write it like "
+                        + "https://tracking.example, in lower case, without path or wildcard."
+                )
+            }
+        }
+        self.origins = origins
+    }
+
+    /// Answers preflight requests, and adds the permission to answers.
+    @concurrent public func handle(
+        _ request: Request, context: Context, next: @concurrent (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        guard let origin = request.headers[.origin] else { return try await self.varying(next(request, context)) }
+        let isAllowed = self.origins.contains(origin)
+        if request.method == .options, request.headers[.accessControlRequestMethod] != nil {
+            guard isAllowed else { return self.varying(Response(status: .forbidden)) }
+            var answer = self.varying(Response(status: .noContent))
+            answer.headers[.accessControlAllowOrigin] = origin
+            answer.headers[.accessControlAllowMethods] = "GET, POST"
+            answer.headers[.accessControlAllowHeaders] = "authorization, content-type"
+            answer.headers[.accessControlMaxAge] = "600"
+            return answer
+        }
+        var answer: Response
+        do {
+            answer = try await next(request, context)
+        } catch let error as any HTTPResponseError {
+            // A refusal must be readable too, or the page cannot tell why.
+            answer = try error.response(from: request, context: context)
+        }
+        answer = self.varying(answer)
+        guard isAllowed else { return answer }
+        answer.headers[.accessControlAllowOrigin] = origin
+        answer.headers[.accessControlExposeHeaders] = "retry-after"
+        return answer
+    }
+
+    /// An answer that caches keep apart by origin.
+    private func varying(_ response: Response) -> Response {
+        var response = response
+        response.headers[values: .vary].append("Origin")
+        return response
+    }
+}

@@ -1,0 +1,115 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import FleetTokens
+import Synchronization
+
+/// The limits of a token server; what is `nil` has none.
+public struct RequestLimits: Sendable {
+    /// Of each caller.
+    public var perCaller: RateLimit?
+    /// Of tokens for one and the same subject, such as one vehicle, whoever asks.
+    public var perSubject: RateLimit?
+    /// Of all together.
+    public var global: RateLimit?
+
+    /// Describes limits.
+    public init(perCaller: RateLimit? = nil, perSubject: RateLimit? = nil, global: RateLimit? = nil) {
+        self.perCaller = perCaller
+        self.perSubject = perSubject
+        self.global = global
+    }
+}
+
+/// A request that comes too soon.
+public struct RateLimitExceeded: Error, Hashable, Sendable {
+    /// Whose limit it is.
+    public enum Scope: String, Hashable, Sendable {
+        /// The caller's own.
+        case caller
+        /// The subject's.
+        case subject
+        /// Everybody's.
+        case global
+    }
+
+    /// Whose limit it is.
+    public var scope: Scope
+    /// When the next request would be admitted.
+    public var retryAfter: Duration
+}
+
+/// Admits requests within limits; it does nothing but count, in bounded memory.
+public final class RequestLimiter: Sendable {
+    /// How many callers, and how many subjects, are remembered.
+    public static let capacity = 200_000
+
+    private struct State {
+        var callers = RecentEntries<CallerID, TokenBucket>(capacity: RequestLimiter.capacity)
+        var subjects = RecentEntries<String, TokenBucket>(capacity: RequestLimiter.capacity)
+        var all = TokenBucket()
+    }
+
+    private let limits: RequestLimits
+    private let uptime: @Sendable () -> Duration
+    private let state = Mutex(State())
+
+    /// Makes a limiter.
+    ///
+    /// - Parameter limits: The limits.
+    public convenience init(_ limits: RequestLimits) {
+        let start = ContinuousClock.now
+        self.init(limits) { start.duration(to: .now) }
+    }
+
+    init(_ limits: RequestLimits, uptime: @escaping @Sendable () -> Duration) {
+        self.limits = limits
+        self.uptime = uptime
+    }
+
+    /// Admits a request of a known caller, before it is decided on.
+    ///
+    /// A caller beyond its own limit takes nothing from the others' share.
+    ///
+    /// - Parameter caller: Who asks.
+    /// - Throws: ``RateLimitExceeded``.
+    public func admit(_ caller: CallerID) throws(RateLimitExceeded) {
+        let refusal = self.state.withLock { state -> RateLimitExceeded? in
+            let time = self.uptime()
+            var own = state.callers[caller] ?? TokenBucket()
+            if let limit = self.limits.perCaller {
+                let wait = own.wait(at: time, limit: limit)
+                guard wait == .zero else { return RateLimitExceeded(scope: .caller, retryAfter: wait) }
+                own.take(at: time, limit: limit)
+            }
+            if let limit = self.limits.global {
+                let wait = state.all.wait(at: time, limit: limit)
+                guard wait == .zero else { return RateLimitExceeded(scope: .global, retryAfter: wait) }
+                state.all.take(at: time, limit: limit)
+            }
+            if self.limits.perCaller != nil { state.callers[caller] = own }
+            return nil
+        }
+        if let refusal { throw refusal }
+    }
+
+    /// Admits a token that is about to be issued.
+    ///
+    /// - Parameter type: The token.
+    /// - Throws: ``RateLimitExceeded``.
+    public func admit(_ type: TokenType) throws(RateLimitExceeded) {
+        guard let limit = self.limits.perSubject, let claims = try? type.claims else { return }
+        let subject = "\(type.role) \(claims.summary)"
+        let refusal = self.state.withLock { state -> RateLimitExceeded? in
+            let time = self.uptime()
+            var bucket = state.subjects[subject] ?? TokenBucket()
+            let wait = bucket.wait(at: time, limit: limit)
+            guard wait == .zero else { return RateLimitExceeded(scope: .subject, retryAfter: wait) }
+            bucket.take(at: time, limit: limit)
+            state.subjects[subject] = bucket
+            return nil
+        }
+        if let refusal { throw refusal }
+    }
+}

@@ -1,0 +1,69 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import Foundation
+import Synchronization
+
+/// Assignments in memory, for tests and for a server that is told them anew at each start.
+public final class InMemoryAssignmentStore: AssignmentStore {
+    private let held: Mutex<[AssignedResource: Set<Assignment>]>
+
+    /// Makes a store.
+    ///
+    /// - Parameter assignments: What it holds from the start.
+    public init(_ assignments: some Sequence<Assignment> = []) {
+        self.held = Mutex(Dictionary(grouping: assignments, by: \.resource).mapValues(Set.init))
+    }
+
+    /// Whether somebody holds a resource at a time.
+    public func isAssigned(
+        _ resource: AssignedResource, to holder: CallerID, at time: Date
+    ) async throws -> Bool {
+        self.held.withLock { held in
+            held[resource]?.contains { $0.holder == holder && $0.holds(at: time) } ?? false
+        }
+    }
+
+    /// Adds an assignment.
+    public func add(_ assignment: Assignment) async throws {
+        self.held.withLock { _ = $0[assignment.resource, default: []].insert(assignment) }
+    }
+
+    /// Ends what a holder has of a resource from a time on.
+    @discardableResult
+    public func end(_ resource: AssignedResource, of holder: CallerID, at time: Date) async throws -> Int {
+        self.held.withLock { held in
+            var assignments = held[resource] ?? []
+            let ended = assignments.filter { assignment in
+                assignment.holder == holder && assignment.end.map { $0 > time } ?? true
+            }
+            assignments.subtract(ended)
+            for var assignment in ended where assignment.start < time {
+                assignment.end = time
+                assignments.insert(assignment)
+            }
+            held[resource] = assignments.isEmpty ? nil : assignments
+            return ended.count
+        }
+    }
+
+    /// Lists assignments.
+    public func assignments(
+        of holder: CallerID?, to resource: AssignedResource?, at time: Date?, limit: Int
+    ) async throws -> [Assignment] {
+        let found = self.held.withLock { held in
+            let candidates = resource.map { Array(held[$0] ?? []) } ?? held.values.flatMap { $0 }
+            return candidates.filter { assignment in
+                (holder.map { $0 == assignment.holder } ?? true)
+                    && (time.map(assignment.holds(at:)) ?? true)
+            }
+        }
+        func order(_ assignment: Assignment) -> (Date, String, String, String) {
+            (
+                assignment.start, assignment.holder.description, assignment.resource.kind, assignment.resource.id
+            )
+        }
+        return Array(found.sorted { order($0) < order($1) }.prefix(max(0, limit)))
+    }
+}

@@ -1,0 +1,138 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import FleetTokens
+public import Foundation
+
+/// Grants what the rules of a policy file grant, and nothing else.
+///
+/// The rules are asked in order; the first that grants decides. The file's form is described in `docs/policy.md`.
+public struct RulePolicy: TokenPolicy {
+    /// What a policy with a webhook needs besides its file.
+    public struct WebhookAccess: Sendable {
+        /// The secret that requests are signed with.
+        public var secret: SharedSecret
+        /// Sends the requests.
+        public var transport: any UpstreamTransport
+
+        /// Describes the access.
+        public init(secret: SharedSecret, transport: any UpstreamTransport) {
+            self.secret = secret
+            self.transport = transport
+        }
+    }
+
+    private let rules: [PolicyRule]
+    private let assignments: any AssignmentStore
+    private let webhook: PolicyWebhook?
+
+    /// Reads a policy file.
+    ///
+    /// - Parameters:
+    ///   - yaml: The file's text.
+    ///   - file: The file's name for messages.
+    ///   - assignments: Knows who holds what.
+    ///   - webhook: Needed where the file names a webhook.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``, line and column.
+    public init(
+        yaml: String, file: String = "policy", assignments: any AssignmentStore, webhook: WebhookAccess? = nil
+    ) throws(TokenServerError) {
+        let start = ContinuousClock.now
+        try self.init(yaml: yaml, file: file, assignments: assignments, webhook: webhook) { start.duration(to: .now) }
+    }
+
+    init(
+        yaml: String, file: String = "policy", assignments: any AssignmentStore, webhook: WebhookAccess?,
+        uptime: @escaping @Sendable () -> Duration
+    ) throws(TokenServerError) {
+        let policy = try PolicyFile(yaml: yaml, name: file)
+        self.rules = policy.rules
+        self.assignments = assignments
+        guard let settings = policy.webhook else {
+            self.webhook = nil
+            return
+        }
+        guard let webhook else {
+            throw TokenServerError(
+                code: .invalidConfiguration,
+                message: "\(file): the policy names a webhook, and there is no secret to sign its requests with.")
+        }
+        self.webhook = PolicyWebhook(settings, secret: webhook.secret, transport: webhook.transport, uptime: uptime)
+    }
+
+    /// The names of the rules, in their order.
+    public var ruleNames: [String] { self.rules.map(\.name) }
+
+    /// Decides by the first rule that grants; without one, names the first that came close.
+    public func decide(_ type: TokenType, for caller: Caller, at time: Date) async throws -> PolicyDecision {
+        guard let target = PolicyTarget(type) else {
+            return .refused(rule: nil, reason: "No rule can grant such a token of the role \(type.role).")
+        }
+        let question = Question(type: type, target: target, caller: caller, time: time)
+        var refusal: PolicyDecision?
+        var failure: (any Error)?
+        for rule in self.rules where rule.grants.contains(type.role) && rule.condition.matches(caller) {
+            do {
+                guard let reason = try await self.objection(of: rule, to: question) else {
+                    return .granted(rule: rule.name)
+                }
+                refusal = refusal ?? .refused(rule: rule.name, reason: reason)
+            } catch let error as CancellationError {
+                throw error
+            } catch {
+                // What one rule cannot find out, a later one may grant without.
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+        return refusal
+            ?? .refused(rule: nil, reason: "No rule grants this caller a token of the role \(type.role).")
+    }
+
+    private struct Question {
+        let type: TokenType
+        let target: PolicyTarget
+        let caller: Caller
+        let time: Date
+    }
+
+    /// Why a rule does not grant a token, or `nil` when it does.
+    private func objection(of rule: PolicyRule, to question: Question) async throws -> String? {
+        switch question.target {
+        case .everything:
+            return rule.reach == .everything ? nil : "The rule does not reach everything."
+        case .one(let resource, let task):
+            if let objection = try await self.objection(of: rule, reaching: rule.reach, resource, question) {
+                return objection
+            }
+            guard let task else { return nil }
+            guard let tasks = rule.tasks else { return "The rule grants no token for a task." }
+            return try await self.objection(of: rule, reaching: tasks, task, question)
+        }
+    }
+
+    private func objection(
+        of rule: PolicyRule, reaching reach: PolicyReach, _ resource: AssignedResource, _ question: Question
+    ) async throws -> String? {
+        let what = "\(resource.kind) \(resource.id)"
+        switch reach {
+        case .any: return nil
+        case .everything: return "The rule is for tokens that reach everything."
+        case .ids(let ids): return ids.contains(resource.id) ? nil : "The rule does not list the \(what)."
+        case .claim(let name):
+            let values = question.caller.claims[name] ?? []
+            let isNamed = values.contains { (try? AssignedResource(kind: resource.kind, id: $0)) == resource }
+            return isNamed ? nil : "The caller's claim \(name) does not name the \(what)."
+        case .assigned:
+            let isAssigned = try await self.assignments.isAssigned(
+                resource, to: question.caller.id, at: question.time)
+            return isAssigned ? nil : "The \(what) is not assigned to the caller now."
+        case .webhook:
+            guard let webhook = self.webhook else { return "There is no webhook." }
+            let isGranted = try await webhook.grants(
+                question.type, to: question.caller, rule: rule.name, at: question.time)
+            return isGranted ? nil : "The webhook refused the \(what)."
+        }
+    }
+}

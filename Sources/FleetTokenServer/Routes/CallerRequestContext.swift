@@ -1,0 +1,37 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import Hummingbird
+public import NIOCore
+
+/// A request's context that knows the connection's other end, as authenticators and limits need it.
+public struct CallerRequestContext: RequestContext, RemoteAddressRequestContext {
+    /// What every context holds.
+    public var coreContext: CoreRequestContextStorage
+    /// The connection's other end.
+    public let remoteAddress: SocketAddress?
+
+    /// Makes the context of a request.
+    public init(source: ApplicationRequestContextSource) {
+        self.coreContext = .init(source: source)
+        self.remoteAddress = source.channel.remoteAddress
+    }
+}
+
+/// A request's context that holds the client's certificate, which TLS verified.
+public protocol ClientCertificateRequestContext {
+    /// The certificate, or `nil` where the client showed none.
+    var clientCertificate: ClientCertificate? { get }
+}
+
+extension CallerRequest {
+    /// What a request to a server says of its sender.
+    init(_ request: Request, _ context: some RequestContext) {
+        self.init(
+            headers: request.headers,
+            peerAddress: (context as? any RemoteAddressRequestContext)?.remoteAddress?.ipAddress,
+            clientCertificate: (context as? any ClientCertificateRequestContext)?.clientCertificate
+        )
+    }
+}

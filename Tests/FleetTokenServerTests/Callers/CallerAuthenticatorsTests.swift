@@ -1,0 +1,207 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+import FleetTokens
+import Foundation
+import GoogleCredentials
+import HTTPTypes
+import SwiftASN1
+import Synchronization
+import Testing
+import X509
+
+@testable import FleetTokenServer
+
+@Suite struct CallerAuthenticatorsTests {
+    // MARK: - The chain
+
+    @Test func `the first that recognises a credential decides, and a refusal is not passed on`() async throws {
+        let key = IdentityProvider.SigningKey.p256(.init())
+        let provider = IdentityProvider([("k1", key)])
+        let chain = CallerAuthenticators([
+            try IDTokenAuthenticatorTests.authenticator(provider),
+            try Self.proxy(), OpenAuthenticator(),
+        ])
+        let good = IdentityProvider.request(try IdentityProvider.token(key: key))
+        #expect(try await chain.caller(of: good)?.issuer == "acme")
+        let expired = IdentityProvider.request(try IdentityProvider.token(["exp": .integer(1)], key: key))
+        await #expect(throws: CallerRefusal.self) { try await chain.caller(of: expired) }
+        let unknown = IdentityProvider.request(
+            try IdentityProvider.token(["iss": .string("https://x.example")], key: key))
+        #expect(try await chain.caller(of: unknown)?.issuer == "open")
+        #expect(try await CallerAuthenticators([]).caller(of: good) == nil)
+    }
+
+    @Test func `an identity provider that is down is not passed over`() async throws {
+        let key = IdentityProvider.SigningKey.p256(.init())
+        let provider = IdentityProvider([("k1", key)])
+        provider.state.withLock { $0.status = 500 }
+        let chain = CallerAuthenticators([try IDTokenAuthenticatorTests.authenticator(provider), OpenAuthenticator()])
+        let good = IdentityProvider.request(try IdentityProvider.token(key: key))
+        await #expect(throws: KeySetError.self) { try await chain.caller(of: good) }
+    }
+
+    // MARK: - Proxies
+
+    static func proxy() throws -> TrustedProxyAuthenticator {
+        try TrustedProxyAuthenticator(
+            label: "gate", peers: [AddressRange("10.1.0.0/16"), AddressRange("fd00::/8")],
+            subjectHeader: "X-Forwarded-User", claimHeaders: ["X-Forwarded-Groups": "groups"])
+    }
+
+    private static func request(_ fields: [(String, String)], from peer: String?) throws -> CallerRequest {
+        var headers = HTTPFields()
+        for (name, value) in fields {
+            headers.append(HTTPField(name: try #require(HTTPField.Name(name)), value: value))
+        }
+        return CallerRequest(headers: headers, peerAddress: peer)
+    }
+
+    @Test(arguments: ["10.1.0.0", "10.1.255.255", "::ffff:10.1.2.3", "fd12::1"])
+    func `a listed proxy names users and their claims`(peer: String) async throws {
+        let request = try Self.request(
+            [("X-Forwarded-User", "ann"), ("x-forwarded-groups", "drivers, night"), ("X-Forwarded-Groups", "b")],
+            from: peer)
+        let caller = try await Self.proxy().caller(of: request)
+        #expect(caller?.id == CallerID(issuer: "gate", subject: "ann"))
+        #expect(caller?.claims == ["sub": ["ann"], "groups": ["drivers", "night", "b"]])
+    }
+
+    @Test(arguments: ["10.2.0.0", "11.1.0.0", "127.0.0.1", "fe00::1", "::1", "", "10.1.0.0.1", nil])
+    func `from another address the headers are a forgery`(peer: String?) async throws {
+        let forged = try Self.request(
+            [("X-Forwarded-User", "ann"), ("X-Forwarded-For", "10.1.0.1")], from: peer)
+        let refusal = await #expect(throws: CallerRefusal.self) { try await Self.proxy().caller(of: forged) }
+        #expect(refusal?.reason == .unknown)
+        #expect(try await Self.proxy().caller(of: try Self.request([], from: peer)) == nil)
+    }
+
+    @Test(arguments: [[("X-Forwarded-User", "")], [("X-Forwarded-User", "a"), ("X-Forwarded-User", "b")]])
+    func `a proxy that names nobody or two is refused`(fields: [(String, String)]) async throws {
+        let request = try Self.request(fields, from: "10.1.0.1")
+        await #expect(throws: CallerRefusal.self) { try await Self.proxy().caller(of: request) }
+    }
+
+    @Test(arguments: ["", "10.0.0.0/33", "10.0.0.1/8", "10.0.0", "example.com", "::/129", "10.0.0.0/", "1.2.3.4/-1"])
+    func `a range that cannot be meant is an error`(text: String) {
+        #expect(throws: TokenServerError.self) { try AddressRange(text) }
+    }
+
+    @Test func `a proxy that could be anybody is an error`() {
+        for peers in [[], ["0.0.0.0/0"], ["10.0.0.1", "::/0"]] {
+            #expect(throws: TokenServerError.self) {
+                try TrustedProxyAuthenticator(
+                    label: "gate", peers: try peers.map { try AddressRange($0) }, subjectHeader: "X-User")
+            }
+        }
+        #expect(throws: TokenServerError.self) {
+            try TrustedProxyAuthenticator(
+                label: "gate", peers: [try AddressRange("::1")], subjectHeader: "Authorization")
+        }
+    }
+
+    // MARK: - Certificates
+
+    @Test func `a verified certificate names its caller`() async throws {
+        let authenticator = try ClientCertificateAuthenticator(entries: [
+            .init(identity: .uri("spiffe://acme/dispatch"), name: "dispatch", roles: [.driver]),
+            .init(identity: .dnsName("billing.acme"), name: "billing"),
+            .init(identity: .fingerprint("ab"), name: "pinned"),
+        ])
+        func caller(_ certificate: ClientCertificate?) async throws -> Caller? {
+            try await authenticator.caller(of: CallerRequest(headers: [:], clientCertificate: certificate))
+        }
+        let dispatch = try await caller(ClientCertificate(uris: ["spiffe://acme/dispatch"], fingerprint: "cd"))
+        #expect(dispatch == Caller(name: "dispatch", issuer: "certificate", roles: [.driver]))
+        #expect(try await caller(ClientCertificate(fingerprint: "ab"))?.name == "pinned")
+        #expect(try await caller(ClientCertificate(uris: ["billing.acme"], fingerprint: "cd")) == nil)
+        #expect(try await caller(nil) == nil)
+        let both = ClientCertificate(
+            uris: ["spiffe://acme/dispatch"], dnsNames: ["billing.acme"], fingerprint: "cd")
+        await #expect(throws: CallerRefusal.self) { try await caller(both) }
+        #expect(throws: TokenServerError.self) {
+            try ClientCertificateAuthenticator(entries: [
+                .init(identity: .uri("a"), name: "a"), .init(identity: .uri("a"), name: "b"),
+            ])
+        }
+    }
+
+    @Test func `a certificate's names are its alternative names, and never its common name`() async throws {
+        let key = Certificate.PrivateKey(P256.Signing.PrivateKey())
+        let name = try DistinguishedName { CommonName("spiffe://acme/billing") }
+        let certificate = try Certificate(
+            version: .v3, serialNumber: .init(), publicKey: key.publicKey, notValidBefore: .now - 60,
+            notValidAfter: .now + 60, issuer: name, subject: name, signatureAlgorithm: .ecdsaWithSHA256,
+            extensions: try Certificate.Extensions {
+                SubjectAlternativeNames([
+                    .uniformResourceIdentifier("spiffe://acme/dispatch"), .dnsName("dispatch.acme"),
+                    .rfc822Name("a@acme"),
+                ])
+            }, issuerPrivateKey: key)
+        var serializer = DER.Serializer()
+        try serializer.serialize(certificate)
+        let der = serializer.serializedBytes
+        let digest = SHA256.hash(data: der).map { String(format: "%02x", $0) }.joined()
+        let expected = ClientCertificate(
+            uris: ["spiffe://acme/dispatch"], dnsNames: ["dispatch.acme"], fingerprint: digest)
+        #expect(try ClientCertificate(der: der) == expected)
+        for cut in [0, 1, der.count / 2, der.count - 1] {
+            #expect(throws: CallerRefusal.self) { try ClientCertificate(der: Array(der.prefix(cut))) }
+        }
+    }
+
+    // MARK: - The way to providers
+
+    struct Transport: CredentialsTransport {
+        func send(_ request: CredentialsRequest) async throws -> CredentialsResponse {
+            CredentialsResponse(
+                status: 200, headers: [("cache-control", "max-age=7")],
+                body: Array("\(request.method) \(request.url) \(request.headers.count)".utf8))
+        }
+    }
+
+    @Test func `requests go out as they are, and long answers are not read`() async throws {
+        var request = UpstreamRequest(
+            method: "POST", url: "https://x.example/?q", headers: [("A", "b")], body: [1], maximumBytes: 29)
+        let answer = try await CredentialsUpstream(Transport()).send(request)
+        #expect(answer.status == 200 && answer.cacheControl == "max-age=7")
+        #expect(String(decoding: answer.body, as: UTF8.self) == "POST https://x.example/?q 1")
+        #expect("\(request)" == "POST https://x.example/")
+        request.maximumBytes = 10
+        await #expect(throws: UpstreamAnswerTooLong.self) { try await CredentialsUpstream(Transport()).send(request) }
+    }
+
+    // MARK: - Static secrets
+
+    @Test func `a made secret opens its entry, and only that`() async throws {
+        let made = (0..<2).map { _ in StaticBearerAuthenticator.makeSecret() }
+        #expect(made[0].secret != made[1].secret && made[0].salt != made[1].salt)
+        let entries = made.enumerated().map {
+            #"{"name":"c\#($0)","salt":"\#($1.salt)","secret_sha256":"\#($1.digest)","roles":["driver"]}"#
+        }
+        let authenticator = try StaticBearerAuthenticator(
+            json: Data(#"{"callers":[\#(entries.joined(separator: ","))]}"#.utf8))
+        for (index, entry) in made.enumerated() {
+            let caller = try await authenticator.caller(of: IdentityProvider.request(entry.secret))
+            #expect(caller == Caller(name: "c\(index)", issuer: "static", roles: [.driver]))
+        }
+        for wrong in [made[0].secret + "A", String(made[0].secret.dropLast()), made[0].digest, made[0].salt, "x"] {
+            let refusal = await #expect(throws: CallerRefusal.self) {
+                try await authenticator.caller(of: IdentityProvider.request(wrong))
+            }
+            #expect(refusal?.reason == .unknown)
+            #expect(refusal.map { "\($0)".contains(wrong) } == (wrong == "x" ? nil : false) || wrong == "x")
+        }
+        let token = try IdentityProvider.token(key: .p256(.init()))
+        #expect(try await authenticator.caller(of: IdentityProvider.request(token)) == nil)
+    }
+
+    @Test(arguments: ["zz", "ab", String(repeating: "ab", count: 65)])
+    func `a salt that is none is an error`(salt: String) {
+        let digest = String(repeating: "ab", count: 32)
+        let json = #"{"callers":[{"name":"a","salt":"\#(salt)","secret_sha256":"\#(digest)","roles":["driver"]}]}"#
+        #expect(throws: TokenServerError.self) { try StaticBearerAuthenticator(json: Data(json.utf8)) }
+    }
+}

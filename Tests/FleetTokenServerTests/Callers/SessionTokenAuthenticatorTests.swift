@@ -1,0 +1,67 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+import FleetTokens
+import Foundation
+import Testing
+
+@testable import FleetTokenServer
+
+@Suite struct SessionTokenAuthenticatorTests {
+    static let secret = Array("MARKED-0123456789-abcdefghijklmnop".utf8)
+
+    static func authenticator(_ secrets: [[UInt8]] = [secret]) throws -> SessionTokenAuthenticator {
+        try SessionTokenAuthenticator(
+            label: "backend", issuer: IdentityProvider.issuer, audiences: ["driver-app"],
+            secrets: secrets.map { try SharedSecret($0) }, now: { IdentityProvider.now })
+    }
+
+    static func token(
+        _ changes: JSONObject = [:], header: JSONObject = ["alg": .string("HS256")], secret: [UInt8] = secret
+    ) -> String {
+        var claims = IdentityProvider.claims
+        for (name, value) in changes { claims[name] = value }
+        return IdentityProvider.token(
+            header: JSONValue.object(header).serialized, payload: JSONValue.object(claims).serialized
+        ) { Array(HMAC<Crypto.SHA256>.authenticationCode(for: $0, using: SymmetricKey(data: secret))) }
+    }
+
+    @Test func `a session token is accepted, under the old secret and the new`() async throws {
+        let other = Array("another-secret-of-256-bits-or-more".utf8)
+        let authenticator = try Self.authenticator([Self.secret, other])
+        for secret in [Self.secret, other] {
+            let caller = try await authenticator.caller(of: IdentityProvider.request(Self.token(secret: secret)))
+            #expect(caller?.id == CallerID(issuer: "backend", subject: "user-1"))
+        }
+    }
+
+    @Test(
+        arguments: [
+            (token(secret: Array("another-secret-of-256-bits-or-more".utf8)), .signature),
+            (token(header: ["alg": .string("none")]), .algorithm),
+            (token(header: ["alg": .string("RS256")]), .algorithm),
+            (token(["exp": .integer(1)]), .expired), (token(["aud": .string("x")]), .audience),
+            (token(["authorization": .object([:])]), .wrongKind),
+        ] as [(String, CallerRefusal.Reason)])
+    func `a session token that does not hold is refused`(token: String, reason: CallerRefusal.Reason) async throws {
+        let refusal = await #expect(throws: CallerRefusal.self) {
+            try await Self.authenticator().caller(of: IdentityProvider.request(token))
+        }
+        #expect(refusal?.reason == reason)
+    }
+
+    @Test func `a weak secret is an error, and a secret shows nothing of itself`() throws {
+        for weak in ["short", String(repeating: "a", count: 64), String(repeating: "password", count: 8)] {
+            let error = #expect(throws: TokenServerError.self) {
+                try SharedSecret(Array(weak.utf8))
+            }
+            #expect(error.map { "\($0)".contains(weak) } == false)
+        }
+        let secret = try SharedSecret(Self.secret)
+        var dumped = "\(secret) \(String(reflecting: secret))"
+        dump(secret, to: &dumped)
+        #expect(!dumped.contains("MARKED"))
+    }
+}

@@ -1,0 +1,116 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+import FleetTokens
+import Foundation
+import Synchronization
+import Testing
+
+@testable import FleetTokenServer
+
+@Suite struct PolicyWebhookTests {
+    static let yaml = """
+        version: 1
+        webhook: {url: "https://backend.example/may", timeout: 500ms, cache: 30s}
+        rules:
+          - {name: ask, when: any_caller, grant: driver, for: webhook}
+        """
+    static let secret = Array("MARKED-0123456789-abcdefghijklmnop".utf8)
+    static let caller = Caller(name: "ann", issuer: "acme", claims: ["groups": ["drivers"]])
+
+    final class Backend: UpstreamTransport {
+        let requests = Mutex<[UpstreamRequest]>([])
+        let answer: Mutex<UpstreamResponse?>
+        init(_ answer: UpstreamResponse?) { self.answer = Mutex(answer) }
+
+        func send(_ request: UpstreamRequest) async throws -> UpstreamResponse {
+            struct TimedOut: Error {}
+            self.requests.withLock { $0.append(request) }
+            guard let answer = self.answer.withLock({ $0 }) else { throw TimedOut() }
+            return answer
+        }
+
+        static func says(_ text: String, status: Int = 200) -> UpstreamResponse {
+            UpstreamResponse(status: status, body: Array(text.utf8))
+        }
+    }
+
+    static func policy(
+        _ backend: Backend, uptime: @escaping @Sendable () -> Duration = { .zero }
+    ) throws -> RulePolicy {
+        try RulePolicy(
+            yaml: Self.yaml, assignments: InMemoryAssignmentStore(),
+            webhook: .init(secret: try SharedSecret(Self.secret), transport: backend), uptime: uptime)
+    }
+
+    static func type(_ id: String = "veh-1") throws -> TokenType { .driver(try VehicleID(checking: id)) }
+
+    @Test func `the request is signed, bounded, and says who asks for what`() async throws {
+        let backend = Backend(Backend.says(#"{"decision":"grant"}"#))
+        let decision = try await Self.policy(backend).decide(
+            try Self.type(), for: Self.caller, at: RulePolicyTests.noon)
+        #expect(decision == .granted(rule: "ask"))
+        let request = try #require(backend.requests.withLock { $0.first })
+        #expect(request.method == "POST" && request.url == "https://backend.example/may")
+        #expect(request.timeout == .milliseconds(500))
+        let body = try #require(request.body)
+        #expect(
+            String(decoding: body, as: UTF8.self)
+                == #"{"caller":{"claims":{"groups":["drivers"]},"issuer":"acme","name":"ann","roles":[],"subject":"ann"},"#
+                + #""rule":"ask","time":1767268800,"token":{"authorization":{"vehicleid":"veh-1"},"role":"driver"}}"#)
+        let code = HMAC<Crypto.SHA256>.authenticationCode(
+            for: Array("1767268800.".utf8) + body, using: SymmetricKey(data: Self.secret))
+        let header = request.headers.first { $0.name == "Fleetpass-Signature" }?.value
+        #expect(header == "t=1767268800,v1=" + code.map { String(format: "%02x", $0) }.joined())
+    }
+
+    @Test(arguments: [
+        Backend.says(#"{"decision":"grant"}"#, status: 500), Backend.says(#"{"decision":"grant"}"#, status: 201),
+        Backend.says(""), Backend.says("true"), Backend.says(#"{"decision":true}"#),
+        Backend.says(#"{"decision":"GRANT"}"#), Backend.says(#"{"decision":"grant","decision":"grant"}"#),
+        Backend.says(#"{"allow":true}"#),
+        Backend.says(String(repeating: " ", count: 17_000) + #"{"decision":"grant"}"#),
+        nil,
+    ])
+    func `anything but a clear answer grants nothing`(answer: UpstreamResponse?) async throws {
+        let backend = Backend(answer)
+        let policy = try Self.policy(backend)
+        let error = await #expect(throws: PolicyUnavailable.self) {
+            try await policy.decide(try Self.type(), for: Self.caller, at: RulePolicyTests.noon)
+        }
+        #expect(error.map { "\($0)".contains("MARKED") } == false)
+        // A failure is not kept.
+        backend.answer.withLock { $0 = Backend.says(#"{"decision":"refuse"}"#) }
+        let decision = try await policy.decide(try Self.type(), for: Self.caller, at: RulePolicyTests.noon)
+        #expect(decision == .refused(rule: "ask", reason: "The webhook refused the vehicle veh-1."))
+    }
+
+    @Test func `an answer is kept for its time, for the same question only`() async throws {
+        let backend = Backend(Backend.says(#"{"decision":"grant"}"#))
+        let time = Mutex(Duration.zero)
+        let policy = try Self.policy(backend) { time.withLock { $0 } }
+        func ask(_ id: String, _ caller: Caller = Self.caller) async throws -> Bool {
+            try await policy.decide(try Self.type(id), for: caller, at: RulePolicyTests.noon).isGranted
+        }
+        #expect(try await ask("veh-1"))
+        backend.answer.withLock { $0 = Backend.says(#"{"decision":"refuse"}"#) }
+        time.withLock { $0 = .milliseconds(29_999) }
+        #expect(try await ask("veh-1"))
+        #expect(try await !ask("veh-2"))
+        var other = Self.caller
+        other.claims = [:]
+        #expect(try await !ask("veh-1", other), "a caller with other claims is another question")
+        time.withLock { $0 = .seconds(30) }
+        #expect(try await !ask("veh-1"))
+        #expect(backend.requests.withLock { $0.count } == 4)
+    }
+
+    @Test func `a policy with a webhook and no secret is an error`() {
+        let error = #expect(throws: TokenServerError.self) {
+            try RulePolicy(yaml: Self.yaml, assignments: InMemoryAssignmentStore())
+        }
+        #expect(error?.message.contains("no secret") == true)
+    }
+}
