@@ -12,7 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "checks.h"
 
@@ -22,6 +24,7 @@ struct outcome {
     pthread_cond_t changed;
     int calls;
     fp_token *token;
+    int64_t life;
     fp_error *error;
     pthread_t thread;
 };
@@ -39,17 +42,25 @@ static void outcome_free(struct outcome *outcome) {
     pthread_mutex_destroy(&outcome->mutex);
 }
 
-static void on_token(void *context, fp_token *token, fp_error *error) {
-    struct outcome *outcome = context;
+static void take(struct outcome *outcome, fp_token *token, int64_t life, fp_error *error) {
     pthread_mutex_lock(&outcome->mutex);
     outcome->calls++;
     fp_token_release(outcome->token);
     fp_error_release(outcome->error);
     outcome->token = token;
+    outcome->life = life;
     outcome->error = error;
     outcome->thread = pthread_self();
     pthread_cond_broadcast(&outcome->changed);
     pthread_mutex_unlock(&outcome->mutex);
+}
+
+static void on_token(void *context, fp_token *token, fp_error *error) {
+    take(context, token, -1, error);
+}
+
+static void on_life(void *context, int64_t life, fp_error *error) {
+    take(context, NULL, life, error);
 }
 
 /// Waits for the outcome, or for 30 s, after which something is wrong.
@@ -76,6 +87,20 @@ static fp_error_code code_of(fp_provider *provider, const fp_subject *subject, i
     return code;
 }
 
+static void ensure(fp_provider *provider, const fp_subject *subject, int64_t life, struct outcome *outcome) {
+    outcome_init(outcome);
+    fp_provider_ensure(provider, subject, life, FP_DEFAULT_TIMEOUT_MS, on_life, outcome, NULL);
+    wait_for(outcome);
+}
+
+static fp_error_code ensure_code(fp_provider *provider, const fp_subject *subject, int64_t life) {
+    struct outcome outcome;
+    ensure(provider, subject, life, &outcome);
+    fp_error_code code = outcome.error && outcome.life == -1 && outcome.calls == 1 ? outcome.error->code : 0;
+    outcome_free(&outcome);
+    return code;
+}
+
 static fp_error_code code_for(fp_provider *provider, fp_subject_kind kind, const char *id, const char *task) {
     fp_subject subject = {.kind = kind, .id = id, .task_id = task};
     return code_of(provider, &subject, FP_DEFAULT_TIMEOUT_MS);
@@ -83,7 +108,7 @@ static fp_error_code code_for(fp_provider *provider, fp_subject_kind kind, const
 
 /// What the callbacks of a provider saw.
 struct witness {
-    atomic_int credentials, requests, events, fetched, failed, released;
+    atomic_int credentials, requests, events, fetched, failed, restored, store_failed, released;
     const char *secret;
 };
 
@@ -105,6 +130,10 @@ static void on_event(void *context, fp_event *event) {
     witness->events++;
     if (event->kind == FP_EVENT_FETCHED && event->fingerprint && event->life_ms > 0) witness->fetched++;
     if (event->kind == FP_EVENT_FAILED && event->error && event->error->code == FP_ERROR_REFUSED) witness->failed++;
+    if (event->kind == FP_EVENT_RESTORED && event->fingerprint && event->life_ms > 0) witness->restored++;
+    if (event->kind == FP_EVENT_STORE_FAILED && event->error && event->error->code == FP_ERROR_STORE_FAILED) {
+        witness->store_failed++;
+    }
     fp_event_release(event);
 }
 
@@ -172,6 +201,9 @@ static void check_creation(const char *server) {
     CHECK("an unknown placeholder is refused", creation_code(&options) == FP_ERROR_INVALID_CONFIGURATION);
     fp_options_init(&options, sizeof options);
     options.server_url = server;
+    options.store_folder = "tokens";
+    CHECK("a folder that is not absolute is refused", creation_code(&options) == FP_ERROR_INVALID_ARGUMENT);
+    options.store_folder = NULL;
     options.fetch_timeout_ms = INT64_MIN;
     CHECK("a limit out of range is refused", creation_code(&options) == FP_ERROR_INVALID_CONFIGURATION);
     options.fetch_timeout_ms = INT64_MAX;
@@ -182,6 +214,19 @@ static void check_creation(const char *server) {
     CHECK("an error may be ignored", fp_provider_create(NULL, NULL) == NULL);
     options.struct_size = 8;
     CHECK("options that were not initialised are refused", creation_code(&options) == FP_ERROR_INVALID_ARGUMENT);
+
+    // A program that was compiled with the first version passes its size, and has something else behind its options.
+    memset(&options, 0x5a, sizeof options);
+    fp_options_init(&options, offsetof(fp_options, store_folder));
+    unsigned char behind[sizeof options.store_folder];
+    memset(behind, 0x5a, sizeof behind);
+    bool untouched = memcmp(&options.store_folder, behind, sizeof behind) == 0;
+    options.server_url = server;
+    fp_provider *old = fp_provider_create(&options, NULL);
+    CHECK("a program of the first version is served, and nothing behind its options read or written",
+          old && untouched && options.capacity == 1000
+              && options.struct_size == offsetof(fp_options, store_folder));
+    fp_provider_destroy(old);
 }
 
 static void check_arguments(fp_provider *provider) {
@@ -203,6 +248,9 @@ static void check_arguments(fp_provider *provider) {
     CHECK("an id without end", code_for(provider, FP_SUBJECT_DRIVER, long_id, NULL) == wrong);
     CHECK("an empty task", code_for(provider, FP_SUBJECT_DELIVERY_DRIVER, "v", "") == wrong);
     CHECK("a task for a vehicle", code_for(provider, FP_SUBJECT_DRIVER, "v", "t") == wrong);
+    CHECK("a life below nothing", ensure_code(provider, &driver, -1) == wrong);
+    CHECK("no provider to ensure", ensure_code(NULL, &driver, 1000) == wrong);
+    CHECK("no subject to ensure", ensure_code(provider, NULL, 1000) == wrong);
     CHECK("an id for a fleet reader", code_for(provider, FP_SUBJECT_FLEET_READER, "v", NULL) == wrong);
     CHECK("an unknown kind", code_for(provider, 99, "v", NULL) == wrong);
     CHECK("a negative kind", code_for(provider, INT32_MIN, "v", NULL) == wrong);
@@ -210,6 +258,10 @@ static void check_arguments(fp_provider *provider) {
           !fp_provider_invalidate(NULL, &driver, "x") && !fp_provider_invalidate(provider, NULL, "x")
               && !fp_provider_invalidate(provider, &driver, NULL)
               && !fp_provider_invalidate(provider, &driver, "\xff"));
+    fp_metrics metrics;
+    CHECK("there are no numbers of nobody",
+          !fp_provider_metrics(NULL, &metrics, sizeof metrics) && !fp_provider_metrics(provider, NULL, sizeof metrics)
+              && !fp_provider_metrics(provider, &metrics, 8));
     fp_provider_destroy(NULL);
     fp_fetch_cancel(NULL);
     fp_fetch_release(NULL);
@@ -351,6 +403,122 @@ static void check_credentials_and_cancelling(const char *chaos) {
     fp_provider_destroy(provider);
 }
 
+static void check_life(const char *server, const char *chaos) {
+    fp_options options;
+    fp_options_init(&options, sizeof options);
+    options.server_url = chaos;
+    fp_provider *provider = fp_provider_create(&options, NULL);
+    fp_subject driver = {.kind = FP_SUBJECT_DRIVER, .id = "life-c"};
+    struct outcome first, second;
+    ensure(provider, &driver, 40 * 60000, &first);
+    ensure(provider, &driver, 40 * 60000, &second);
+    CHECK("a life is ensured and told",
+          !first.error && first.calls == 1 && first.life >= 40 * 60000 && first.life <= 60 * 60000);
+    CHECK("what lives long enough is not fetched again",
+          !second.error && second.life > 40 * 60000 && second.life <= first.life
+              && asked_for(server, "chaos/token/driver/life-c") == 1);
+    CHECK("outcomes of it come on other threads", !pthread_equal(first.thread, pthread_self()));
+    outcome_free(&first);
+    outcome_free(&second);
+    CHECK("more than an hour cannot be had", ensure_code(provider, &driver, 61 * 60000) == FP_ERROR_LIFE_UNAVAILABLE);
+    CHECK("nor can all the time in the world", ensure_code(provider, &driver, INT64_MAX) == FP_ERROR_LIFE_UNAVAILABLE);
+    CHECK("the token in hand stays", code_of(provider, &driver, 1000) == 0
+              && asked_for(server, "chaos/token/driver/life-c") == 1);
+
+    fp_subject hanging = {.kind = FP_SUBJECT_DRIVER, .id = "hang-life"};
+    struct outcome late, cancelled;
+    outcome_init(&late);
+    fp_provider_ensure(provider, &hanging, 1000, 200, on_life, &late, NULL);
+    wait_for(&late);
+    CHECK("a limit ends the wait for a life",
+          late.calls == 1 && late.life == -1 && late.error && late.error->code == FP_ERROR_TIMED_OUT);
+    outcome_free(&late);
+    outcome_init(&cancelled);
+    fp_fetch *call = NULL;
+    fp_provider_ensure(provider, &hanging, 1000, FP_DEFAULT_TIMEOUT_MS, on_life, &cancelled, &call);
+    fp_fetch_cancel(call);
+    fp_fetch_release(call);
+    wait_for(&cancelled);
+    CHECK("so does cancelling",
+          cancelled.calls == 1 && cancelled.error && cancelled.error->code == FP_ERROR_CANCELLED);
+    outcome_free(&cancelled);
+    fp_provider_ensure(provider, &driver, 1000, 1000, NULL, NULL, NULL);
+    fp_provider_destroy(provider);
+}
+
+static void check_metrics(const char *chaos) {
+    fp_options options;
+    fp_options_init(&options, sizeof options);
+    options.server_url = chaos;
+    fp_provider *provider = fp_provider_create(&options, NULL);
+    fp_subject slow = {.kind = FP_SUBJECT_DRIVER, .id = "slow-metrics"};
+    struct outcome outcome;
+    for (int call = 0; call < 4; call++) {
+        fetch(provider, &slow, FP_DEFAULT_TIMEOUT_MS, &outcome);
+        if (call == 3 && outcome.token) fp_provider_invalidate(provider, &slow, outcome.token->text);
+        outcome_free(&outcome);
+    }
+    code_for(provider, FP_SUBJECT_DRIVER, "broken-metrics", NULL);
+    // A program that is newer than the library has a longer struct.
+    struct {
+        fp_metrics known;
+        int64_t newer;
+    } metrics = {.newer = 1};
+    bool written = fp_provider_metrics(provider, &metrics.known, sizeof metrics);
+    CHECK("the numbers tell what was done",
+          written && metrics.known.hits == 3 && metrics.known.waits == 2 && metrics.known.fetches == 1
+              && metrics.known.failures == 1 && metrics.known.refusals == 1 && metrics.known.longest_wait_ms >= 500
+              && metrics.known.waited_ms >= metrics.known.longest_wait_ms && metrics.known.longest_wait_ms < 8000);
+    CHECK("what the library does not know is 0", metrics.newer == 0);
+    fp_provider_destroy(provider);
+}
+
+/// The text of the token that a provider of its own gets, with a folder to keep it in; empty when there is none.
+static void kept_token(const char *chaos, const char *folder, struct witness *witness, char *text, size_t size) {
+    fp_options options;
+    fp_options_init(&options, sizeof options);
+    options.server_url = chaos;
+    options.store_folder = folder;
+    options.context = witness;
+    options.on_event = on_event;
+    options.release_context = on_release;
+    fp_provider *provider = fp_provider_create(&options, NULL);
+    fp_subject driver = {.kind = FP_SUBJECT_DRIVER, .id = "kept-c"};
+    struct outcome outcome;
+    fetch(provider, &driver, FP_DEFAULT_TIMEOUT_MS, &outcome);
+    snprintf(text, size, "%s", outcome.token ? outcome.token->text : "");
+    outcome_free(&outcome);
+    int released = witness->released;
+    fp_provider_destroy(provider);
+    wait_until(&witness->released, released + 1);
+}
+
+static void check_store(const char *server, const char *chaos) {
+    char parent[] = "/tmp/fleetpass-c-XXXXXX", folder[60], file[300], first[2000], second[2000], third[2000];
+    if (!mkdtemp(parent)) return;
+    snprintf(folder, sizeof folder, "%s/tokens", parent);
+    struct witness witness = {0};
+    kept_token(chaos, folder, &witness, first, sizeof first);
+    struct stat status = {0};
+    for (int tries = 0; tries < 3000 && !stored_file(folder, file, sizeof file); tries++) {
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+    CHECK("a folder keeps the token, for its owner only",
+          first[0] && stat(folder, &status) == 0 && (status.st_mode & 0777) == 0700 && stat(file, &status) == 0
+              && (status.st_mode & 0777) == 0600);
+    kept_token(chaos, folder, &witness, second, sizeof second);
+    CHECK("another provider restores it, without a request",
+          strcmp(first, second) == 0 && witness.restored == 1 && asked_for(server, "chaos/token/driver/kept-c") == 1);
+    chmod(folder, 0755);
+    kept_token(chaos, folder, &witness, third, sizeof third);
+    CHECK("a folder that is open to others is told of, and the token is fetched",
+          third[0] && strcmp(first, third) != 0 && witness.store_failed >= 1
+              && asked_for(server, "chaos/token/driver/kept-c") == 2);
+    unlink(file);
+    rmdir(folder);
+    rmdir(parent);
+}
+
 int main(int count, char **arguments) {
     if (count != 3) {
         fprintf(stderr, "usage: c-program TOKEN-SERVER SECRET\n");
@@ -363,5 +531,8 @@ int main(int count, char **arguments) {
     check_real_server(arguments[1], up, arguments[2]);
     check_own_client(up);
     check_credentials_and_cancelling(chaos);
+    check_life(arguments[1], chaos);
+    check_metrics(chaos);
+    check_store(arguments[1], chaos);
     return failed_checks ? 1 : 0;
 }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,4 +51,19 @@ static int asked_for(const char *server, const char *path) {
     snprintf(counted, sizeof counted, "counts/%s", path);
     get(server, counted, number, sizeof number);
     return number[0] ? atoi(number) : -1;
+}
+
+/// Finds the file of the one token that a store keeps in a folder.
+static bool stored_file(const char *folder, char *path, size_t size) {
+    static const char end[] = ".token";
+    bool found = false;
+    DIR *files = opendir(folder);
+    for (struct dirent *file; files && (file = readdir(files));) {
+        size_t length = strlen(file->d_name);
+        if (length < sizeof end || strcmp(file->d_name + length - (sizeof end - 1), end) != 0) continue;
+        snprintf(path, size, "%s/%s", folder, file->d_name);
+        found = true;
+    }
+    if (files) closedir(files);
+    return found;
 }

@@ -16,9 +16,11 @@ NS_ASSUME_NONNULL_BEGIN
                                      error:(NSError *_Nullable *_Nullable)error;
 - (id<GMTDAuthorization>)authorization;
 - (void)fetchTokenForVehicle:(NSString *)vehicleID;
+- (void)prepareVehicleForGap:(NSString *)vehicleID;
 - (void)dropToken:(NSString *)token ofVehicle:(NSString *)vehicleID;
 - (void)showToken:(NSString *)token;
 - (void)showProblem:(NSString *)problem;
+- (void)beginGapOfAtMost:(NSTimeInterval)life;
 - (void)signInAgain;
 @end
 
@@ -62,6 +64,18 @@ NS_ASSUME_NONNULL_BEGIN
     }];
 }
 
+- (void)prepareVehicleForGap:(NSString *)vehicleID {
+    [self.provider ensureTokenValidForInterval:45 * 60
+                                       subject:[FPTokenSubject driverWithVehicleID:vehicleID]
+                                    completion:^(NSTimeInterval life, NSError *error) {
+        if (error) {
+            [self showProblem:error.localizedDescription];
+        } else {
+            [self beginGapOfAtMost:life];
+        }
+    }];
+}
+
 - (void)dropToken:(NSString *)token ofVehicle:(NSString *)vehicleID {
     [self.provider invalidateToken:token forSubject:[FPTokenSubject driverWithVehicleID:vehicleID]];
 }
@@ -70,6 +84,10 @@ NS_ASSUME_NONNULL_BEGIN
 }
 
 - (void)showProblem:(NSString *)problem {
+}
+
+- (void)beginGapOfAtMost:(NSTimeInterval)life {
+    (void)life;
 }
 
 - (void)signInAgain {

@@ -35,13 +35,17 @@
     NSString *_token;
     NSError *_error;
     NSThread *_thread;
+    NSTimeInterval _life;
     FPTokenCompletion _completion;
+    FPTokenLifeCompletion _lifeCompletion;
 }
 - (FPTokenCompletion)completion;
+- (FPTokenLifeCompletion)lifeCompletion;
 - (void)waitForCalls:(NSInteger)wanted;
 - (NSInteger)calls;
 - (NSInteger)tokens;
 - (NSString *)token;
+- (NSTimeInterval)life;
 - (NSError *)error;
 - (BOOL)cameOnThread:(NSThread *)thread;
 @end
@@ -53,7 +57,10 @@
         _condition = [[NSCondition alloc] init];
         Outcome *outcome = self;
         _completion = Block_copy(^(NSString *token, NSError *error) {
-            [outcome takeToken:token error:error];
+            [outcome takeToken:token life:0 error:error];
+        });
+        _lifeCompletion = Block_copy(^(NSTimeInterval life, NSError *error) {
+            [outcome takeToken:nil life:life error:error];
         });
     }
     return self;
@@ -61,6 +68,7 @@
 
 - (void)dealloc {
     Block_release(_completion);
+    Block_release(_lifeCompletion);
     [_condition release];
     [_token release];
     [_error release];
@@ -71,13 +79,18 @@
     return _completion;
 }
 
-- (void)takeToken:(NSString *)token error:(NSError *)error {
+- (FPTokenLifeCompletion)lifeCompletion {
+    return _lifeCompletion;
+}
+
+- (void)takeToken:(NSString *)token life:(NSTimeInterval)life error:(NSError *)error {
     [_condition lock];
     _calls++;
     if (token && !error) _tokens++;
     [_token release];
     [_error release];
     _token = [token retain];
+    _life = life;
     _error = [error retain];
     _thread = [NSThread currentThread];
     [_condition broadcast];
@@ -101,6 +114,10 @@
 
 - (NSString *)token {
     return _token;
+}
+
+- (NSTimeInterval)life {
+    return _life;
 }
 
 - (NSError *)error {
@@ -135,9 +152,16 @@ static Outcome *fetch(FPTokenProvider *provider, FPTokenSubject *subject) {
     return outcome;
 }
 
+static Outcome *ensure(FPTokenProvider *provider, FPTokenSubject *subject, NSTimeInterval life) {
+    Outcome *outcome = [[[Outcome alloc] init] autorelease];
+    [provider ensureTokenValidForInterval:life subject:subject completion:[outcome lifeCompletion]];
+    [outcome waitForCalls:1];
+    return outcome;
+}
+
 static BOOL failedWith(Outcome *outcome, FPTokenErrorCode code) {
     NSError *error = [outcome error];
-    return [outcome calls] == 1 && ![outcome token] && [[error domain] isEqual:FPTokenErrorDomain]
+    return [outcome calls] == 1 && ![outcome token] && [outcome life] == 0 && [[error domain] isEqual:FPTokenErrorDomain]
         && [error code] == code
         && [[error localizedDescription] length] > 0;
 }
@@ -159,7 +183,7 @@ static NSString *claims(NSString *token) {
 }
 
 static atomic_int credentialQuestions, eventsFetched, eventsRefreshed, eventsStale, eventsFailed, eventsRefused,
-    eventsOfClock;
+    eventsOfClock, eventsRestored, eventsOfStore;
 
 static FPTokenProviderOptions *signedInOptions(NSString *secret) {
     FPTokenProviderOptions *signedIn = options(@"/up", FPTokenEndpointKindFleetpass);
@@ -404,6 +428,89 @@ static void checkOwnClient(void) {
               && count("chaos/token/driver/vehicle") == 0);
 }
 
+// MARK: - Life, numbers, store
+
+static void checkLife(void) {
+    FPTokenProvider *tokens = provider(options(@"/chaos", FPTokenEndpointKindFleetpass));
+    FPTokenSubject *subject = [FPTokenSubject driverWithVehicleID:@"life-o"];
+    Outcome *first = ensure(tokens, subject, 2400), *second = ensure(tokens, subject, 2400);
+    CHECK("a life is ensured and told",
+          [first calls] == 1 && ![first error] && [first life] >= 2400 && [first life] <= 3600);
+    CHECK("what lives long enough is not fetched again",
+          [second life] >= 2400 && [second life] <= [first life] && count("chaos/token/driver/life-o") == 1);
+    CHECK("outcomes of it come on another thread", ![first cameOnThread:[NSThread currentThread]]);
+    CHECK("more than an hour cannot be had",
+          failedWith(ensure(tokens, subject, 3700), FPTokenErrorLifeUnavailable)
+              && count("chaos/token/driver/life-o") == 1);
+    FPTokenSubject *nobody = nil;
+    FPTokenLifeCompletion none = nil;
+    CHECK("a life that makes no sense is refused",
+          failedWith(ensure(tokens, subject, -1), FPTokenErrorInvalidArgument)
+              && failedWith(ensure(tokens, subject, 0.0 / 0.0), FPTokenErrorInvalidArgument)
+              && failedWith(ensure(tokens, nobody, 1), FPTokenErrorInvalidArgument));
+    Outcome *cancelled = [[[Outcome alloc] init] autorelease];
+    FPTokenSubject *hanging = [FPTokenSubject driverWithVehicleID:@"hang-life-o"];
+    [[tokens ensureTokenValidForInterval:60 subject:hanging completion:[cancelled lifeCompletion]] cancel];
+    [cancelled waitForCalls:1];
+    CHECK("a call for a life can be cancelled", failedWith(cancelled, FPTokenErrorCancelled));
+    [tokens ensureTokenValidForInterval:60 subject:subject completion:none];
+
+    fetch(tokens, subject);
+    FPTokenProvider *slow = provider(options(@"/chaos", FPTokenEndpointKindFleetpass));
+    FPTokenSubject *measured = [FPTokenSubject driverWithVehicleID:@"slow-metrics-o"];
+    NSString *token = [fetch(slow, measured) token];
+    fetch(slow, measured);
+    [slow invalidateToken:token forSubject:measured];
+    fetchBadly(slow, @"broken-metrics-o");
+    FPTokenMetrics *metrics = [slow metrics];
+    CHECK("the numbers tell what was done",
+          [metrics hits] == 1 && [metrics waits] == 2 && [metrics fetches] == 1 && [metrics failures] == 1
+              && [metrics refusals] == 1 && [metrics longestWait] >= 0.5 && [metrics longestWait] < 8
+              && [metrics waited] >= [metrics longestWait]);
+}
+
+static FPTokenProvider *keepingProvider(NSString *folder) {
+    FPTokenProviderOptions *keeping = options(@"/chaos", FPTokenEndpointKindFleetpass);
+    [keeping setStoreFolder:folder];
+    [keeping setEventHandler:^(FPTokenEvent *event) {
+        if ([event kind] == FPTokenEventKindRestored && [event fingerprint] && [event life]) eventsRestored++;
+        BOOL told = [[event error] code] == FPTokenErrorStoreFailed;
+        if ([event kind] == FPTokenEventKindStoreFailed && told) eventsOfStore++;
+    }];
+    return provider(keeping);
+}
+
+static void checkStore(void) {
+    NSFileManager *files = [NSFileManager defaultManager];
+    NSString *name = [@"fleetpass-" stringByAppendingString:[[NSProcessInfo processInfo] globallyUniqueString]];
+    NSString *folder = [NSTemporaryDirectory() stringByAppendingPathComponent:name];
+    FPTokenSubject *subject = [FPTokenSubject driverWithVehicleID:@"kept-o"];
+    NSString *first = [fetch(keepingProvider(folder), subject) token];
+    char file[1000];
+    for (int tries = 0; tries < 3000 && !stored_file([folder UTF8String], file, sizeof file); tries++) {
+        [NSThread sleepForTimeInterval:0.01];
+    }
+    NSString *second = [fetch(keepingProvider(folder), subject) token];
+    for (int tries = 0; tries < 300 && eventsRestored == 0; tries++) [NSThread sleepForTimeInterval:0.01];
+    CHECK("a folder keeps the token for the next provider",
+          first && [first isEqual:second] && eventsRestored == 1 && count("chaos/token/driver/kept-o") == 1);
+    [files removeItemAtPath:folder error:NULL];
+
+    // A file stands where the folder should.
+    [files createFileAtPath:folder contents:[NSData data] attributes:nil];
+    FPTokenSubject *other = [FPTokenSubject driverWithVehicleID:@"lost-o"];
+    Outcome *fetched = fetch(keepingProvider(folder), other);
+    for (int tries = 0; tries < 300 && eventsOfStore == 0; tries++) [NSThread sleepForTimeInterval:0.01];
+    CHECK("a store that fails is told of, and fails no call", [[fetched token] length] > 0 && eventsOfStore >= 1);
+    [files removeItemAtPath:folder error:NULL];
+    NSError *error = nil;
+    FPTokenProviderOptions *relative = options(@"/chaos", FPTokenEndpointKindFleetpass);
+    [relative setStoreFolder:@"tokens"];
+    CHECK("a folder that is not absolute makes no provider",
+          ![[FPTokenProvider alloc] initWithOptions:relative error:&error]
+              && [error code] == FPTokenErrorInvalidArgument);
+}
+
 // MARK: - Threads and lifetimes
 
 struct crowd {
@@ -490,7 +597,8 @@ static void checkNothingIsLeft(void) {
     NSArray *names = [NSArray arrayWithObjects:@"FPTokenProvider", @"FPTokenProviderOptions", @"FPTokenSubject",
                                                @"FPTokenFetch", @"FPTokenEvent", @"FPCredentialsRequest",
                                                @"FPHTTPRequest",
-                                               @"FPOutcomeDelivery", @"FPHandlerDelivery", @"FPDeliveryOperation",
+                                               @"FPTokenMetrics", @"FPOutcomeDelivery", @"FPLifeDelivery",
+                                               @"FPHandlerDelivery", @"FPDeliveryOperation",
                                                @"FPDriverAuthorization", @"FPConsumerAuthorization", nil];
     int left = 0, made = 0;
     // What a fetch that nobody awaits any more keeps, it keeps for as long as a fetch may take.
@@ -521,6 +629,8 @@ int main(int count, char **arguments) {
         checkTime();
         checkRefresh();
         checkOwnClient();
+        checkLife();
+        checkStore();
         checkCrowd();
         checkLifetimes();
     }

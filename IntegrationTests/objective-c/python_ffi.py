@@ -7,8 +7,12 @@ usage: python_ffi.py LIBRARY TOKEN-SERVER SECRET
 """
 
 import ctypes
+import os
+import pathlib
 import sys
+import tempfile
 import threading
+import time
 import urllib.request
 from ctypes import POINTER, byref, c_char_p, c_int32, c_int64, c_size_t, c_void_p
 
@@ -38,6 +42,7 @@ class AnswerFormat(ctypes.Structure):
 
 CREDENTIALS = ctypes.CFUNCTYPE(None, c_void_p, c_void_p)
 COMPLETION = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Token), POINTER(Error))
+LIFE_COMPLETION = ctypes.CFUNCTYPE(None, c_void_p, c_int64, POINTER(Error))
 
 
 class Options(ctypes.Structure):
@@ -47,18 +52,30 @@ class Options(ctypes.Structure):
         ("minimum_life_ms", c_int64), ("refresh_before_ms", c_int64), ("fetch_timeout_ms", c_int64),
         ("back_off_base_ms", c_int64), ("back_off_cap_ms", c_int64), ("retry_after_limit_ms", c_int64),
         ("context", c_void_p), ("release_context", c_void_p), ("credentials", CREDENTIALS), ("http", c_void_p),
-        ("on_event", c_void_p),
+        ("on_event", c_void_p), ("store_folder", c_char_p),
+    ]
+
+
+class Metrics(ctypes.Structure):
+    _fields_ = [
+        (name, c_int64)
+        for name in ("hits", "waits", "waited_ms", "longest_wait_ms", "fetches", "failures", "refusals")
     ]
 
 
 DRIVER, CONSUMER = 1, 2
-REFUSED, INVALID_ARGUMENT = 5, 101
+REFUSED, LIFE_UNAVAILABLE, INVALID_ARGUMENT = 5, 11, 101
 library_path, server, secret = sys.argv[1:]
 library = ctypes.CDLL(library_path)
 library.fp_provider_create.restype = c_void_p
 library.fp_provider_create.argtypes = [POINTER(Options), POINTER(POINTER(Error))]
 library.fp_provider_destroy.argtypes = [c_void_p]
 library.fp_provider_fetch_token.argtypes = [c_void_p, POINTER(Subject), c_int64, COMPLETION, c_void_p, c_void_p]
+library.fp_provider_ensure.argtypes = [
+    c_void_p, POINTER(Subject), c_int64, c_int64, LIFE_COMPLETION, c_void_p, c_void_p,
+]
+library.fp_provider_metrics.restype = ctypes.c_bool
+library.fp_provider_metrics.argtypes = [c_void_p, POINTER(Metrics), c_size_t]
 library.fp_credentials_reply_send.argtypes = [c_void_p, POINTER(Header), c_size_t]
 library.fp_token_release.argtypes = [POINTER(Token)]
 library.fp_error_release.argtypes = [POINTER(Error)]
@@ -102,6 +119,22 @@ def fetch(provider, kind, identifier, calls=1):
     return outcomes
 
 
+def ensure(provider, kind, identifier, life):
+    """The life of the token in hand in milliseconds, and the number of the error."""
+    outcomes = []
+    done = threading.Semaphore(0)
+
+    @LIFE_COMPLETION
+    def on_life(_, life, error):
+        outcomes.append((life, error.contents.code if error else None))
+        library.fp_error_release(error)
+        done.release()
+
+    library.fp_provider_ensure(provider, byref(Subject(kind, identifier, None)), life, 9000, on_life, None, None)
+    done.acquire(timeout=30)
+    return outcomes
+
+
 options = Options()
 library.fp_options_init(byref(options), ctypes.sizeof(Options))
 check("the struct has the library's size and defaults", options.struct_size == ctypes.sizeof(Options)
@@ -116,8 +149,30 @@ many = fetch(provider, DRIVER, b"vehicle-ffi", calls=1000)
 with urllib.request.urlopen(f"{server}/counts/up/token/driver/vehicle-ffi") as answer:
     asked = int(answer.read())
 check("1,000 calls get the same one, with one request", many == first * 1000 and asked == 1)
+outcomes = ensure(provider, DRIVER, b"vehicle-ffi", 60_000)
+check("a life is ensured", len(outcomes) == 1 and outcomes[0][0] >= 60_000 and outcomes[0][1] is None)
+check("more than an hour cannot be had", ensure(provider, DRIVER, b"vehicle-ffi", 3_700_000) == [(-1, LIFE_UNAVAILABLE)])
+metrics = Metrics()
+check("the numbers tell what was done",
+      library.fp_provider_metrics(provider, byref(metrics), ctypes.sizeof(Metrics))
+      and (metrics.hits, metrics.waits, metrics.fetches, metrics.failures) == (1000, 1, 1, 0) and metrics.waited_ms >= 0)
 check("a role that the caller lacks is refused", fetch(provider, CONSUMER, b"trip-ffi") == [(REFUSED, 403)])
 check("bad text is an error, not a crash", fetch(provider, DRIVER, b"\xff") == [(INVALID_ARGUMENT, 0)])
 check("codes have names", library.fp_error_name(REFUSED) == b"refused")
 library.fp_provider_destroy(provider)
+
+with tempfile.TemporaryDirectory() as parent:
+    folder = pathlib.Path(parent, "tokens")
+    options.store_folder = os.fsencode(folder)
+    kept = []
+    for _ in range(2):
+        provider = library.fp_provider_create(byref(options), None)
+        kept += fetch(provider, DRIVER, b"vehicle-kept")
+        library.fp_provider_destroy(provider)
+        limit = time.monotonic() + 30
+        while not list(folder.glob("*.token")) and time.monotonic() < limit:
+            time.sleep(0.01)
+    with urllib.request.urlopen(f"{server}/counts/up/token/driver/vehicle-kept") as answer:
+        asked = int(answer.read())
+    check("a folder keeps tokens for the next provider", len(kept) == 2 and kept[0] == kept[1] and asked == 1)
 sys.exit(1 if failed else 0)

@@ -81,6 +81,37 @@
 
 @end
 
+@implementation FPLifeDelivery
+
+- (instancetype)initWithCompletion:(FPTokenLifeCompletion)completion queue:(NSOperationQueue *)queue {
+    if ((self = [super init])) {
+        _completion = FP_BLOCK_COPY(completion);
+        _queue = FP_RETAINED(queue);
+    }
+    return self;
+}
+
+- (void)dealloc {
+    FP_BLOCK_RELEASE(_completion);
+    FP_RELEASE(_queue);
+    FP_RELEASE(_error);
+    FP_DEALLOC_SUPER;
+}
+
+- (void)deliverLife:(NSTimeInterval)life error:(NSError *)error {
+    _life = life;
+    _error = FP_RETAINED(error);
+    [self deliverOnQueue:_queue];
+}
+
+- (void)call {
+    @autoreleasepool {
+        _completion(_life, _error);
+    }
+}
+
+@end
+
 @implementation FPHandlerDelivery
 
 - (instancetype)initWithHandler:(void (^)(id))handler argument:(id)argument {

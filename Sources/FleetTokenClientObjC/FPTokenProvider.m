@@ -57,6 +57,15 @@ static void FPTellOutcome(void *context, fp_token *token, fp_error *error) {
     }
 }
 
+static void FPTellLife(void *context, int64_t life, fp_error *error) {
+    @autoreleasepool {
+        FPLifeDelivery *delivery = FP_TAKEN(FPLifeDelivery *, context);
+        NSError *failure = FPErrorOf(error);
+        fp_error_release(error);
+        [delivery deliverLife:failure ? 0 : (NSTimeInterval)life / 1000 error:failure];
+    }
+}
+
 @implementation FPTokenProvider
 
 - (instancetype)initWithOptions:(FPTokenProviderOptions *)options error:(NSError **)error {
@@ -116,6 +125,31 @@ static void FPTellOutcome(void *context, fp_token *token, fp_error *error) {
                                 completion ? FPTellOutcome : NULL, context, &fetch);
     }
     return FP_AUTORELEASED([[FPTokenFetch alloc] initWithFetch:fetch]);
+}
+
+- (FPTokenFetch *)ensureTokenValidForInterval:(NSTimeInterval)life
+                                      subject:(FPTokenSubject *)subject
+                                   completion:(FPTokenLifeCompletion)completion {
+    fp_fetch *fetch = NULL;
+    @autoreleasepool {
+        fp_subject value = {0};
+        if (subject) value = [subject value];
+        void *context = NULL;
+        if (completion) {
+            FPLifeDelivery *delivery = [[FPLifeDelivery alloc] initWithCompletion:completion queue:_callbackQueue];
+            context = FP_GIVEN(delivery);
+            FP_RELEASE(delivery);
+        }
+        fp_provider_ensure(_provider, subject ? &value : NULL, FPMilliseconds(life), FP_DEFAULT_TIMEOUT_MS,
+                           completion ? FPTellLife : NULL, context, &fetch);
+    }
+    return FP_AUTORELEASED([[FPTokenFetch alloc] initWithFetch:fetch]);
+}
+
+- (FPTokenMetrics *)metrics {
+    fp_metrics metrics = {0};
+    fp_provider_metrics(_provider, &metrics, sizeof metrics);
+    return FP_AUTORELEASED([[FPTokenMetrics alloc] initWithMetrics:metrics]);
 }
 
 - (BOOL)invalidateToken:(NSString *)token forSubject:(FPTokenSubject *)subject {

@@ -22,6 +22,7 @@
 @synthesize backOffBase = _backOffBase;
 @synthesize backOffCap = _backOffCap;
 @synthesize retryAfterLimit = _retryAfterLimit;
+@synthesize storeFolder = _storeFolder;
 @synthesize callbackQueue = _callbackQueue;
 @synthesize credentialsHandler = _credentialsHandler;
 @synthesize HTTPHandler = _HTTPHandler;
@@ -52,6 +53,7 @@
     FP_RELEASE(_tokenKey);
     FP_RELEASE(_expiryKey);
     FP_RELEASE(_refreshAfterKey);
+    FP_RELEASE(_storeFolder);
     FP_RELEASE(_callbackQueue);
     FP_BLOCK_RELEASE(_credentialsHandler);
     FP_BLOCK_RELEASE(_HTTPHandler);
@@ -96,6 +98,7 @@
     [copy setBackOffBase:_backOffBase];
     [copy setBackOffCap:_backOffCap];
     [copy setRetryAfterLimit:_retryAfterLimit];
+    [copy setStoreFolder:_storeFolder];
     [copy setCallbackQueue:_callbackQueue];
     [copy setCredentialsHandler:_credentialsHandler];
     [copy setHTTPHandler:_HTTPHandler];
@@ -127,6 +130,7 @@
     options.back_off_base_ms = FPMilliseconds(_backOffBase);
     options.back_off_cap_ms = FPMilliseconds(_backOffCap);
     options.retry_after_limit_ms = FPMilliseconds(_retryAfterLimit);
+    options.store_folder = FPBytesOfText(_storeFolder);
     return options;
 }
 

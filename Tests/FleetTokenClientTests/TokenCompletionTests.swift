@@ -31,6 +31,22 @@ import Testing
         }
     }
 
+    private func endpoint() throws -> TokenEndpoint {
+        try .fleetpass(try #require(URL(string: "https://tokens.example.com")))
+    }
+
+    /// Answers once, with a token that lives 55 minutes.
+    private func transport() throws -> StubTransport {
+        let answer = TestTokens.response(
+            with: TestTokens.token(for: self.subject), from: try self.endpoint(), for: self.subject,
+            life: .seconds(3300), at: TestTokens.issuedAt + 300)
+        return StubTransport([.response(answer)])
+    }
+
+    private func provider() throws -> FleetTokenProvider {
+        try FleetTokenProvider(endpoint: try self.endpoint(), transport: try self.transport(), clock: self.clock)
+    }
+
     private func outcome() async throws -> Outcome {
         let outcome = await self.calls.first { _ in true }
         return try #require(outcome)
@@ -49,15 +65,9 @@ import Testing
     }
 
     @Test func `a thousand concurrent calls get one completion each`() async throws {
-        let endpoint = try TokenEndpoint.fleetpass(try #require(URL(string: "https://tokens.example.com")))
         let token = TestTokens.token(for: self.subject)
-        let transport = StubTransport([
-            .response(
-                TestTokens.response(
-                    with: token, from: endpoint, for: self.subject, life: .seconds(3300),
-                    at: TestTokens.issuedAt + 300))
-        ])
-        let provider = try FleetTokenProvider(endpoint: endpoint, transport: transport, clock: self.clock)
+        let transport = try self.transport()
+        let provider = try FleetTokenProvider(endpoint: try self.endpoint(), transport: transport, clock: self.clock)
         let counts = Locked([Int](repeating: 0, count: 1_000))
         let strangers = Locked(0)
         let subject = self.subject
@@ -75,6 +85,53 @@ import Testing
         #expect(counts.withLock { $0 }.allSatisfy { $0 == 1 })
         #expect(strangers.withLock { $0 } == 0)
         #expect(transport.requests.count == 1)
+    }
+
+    @Test func `a token at hand sets no alarm`() async throws {
+        let provider = try self.provider()
+        let token = try await provider.token(for: self.subject)
+        let recorder = SleepRecorder()
+        provider.fetchToken(for: self.subject, within: .seconds(5), clock: recorder, completion: self.record)
+        #expect(try await self.outcome().get() == token)
+        #expect(provider.metrics.hits == 1)
+
+        let (gate, opener) = AsyncStream.makeStream(of: Void.self)
+        let wait = self.deafProvider(gate).fetchToken(for: self.subject, within: .seconds(7), clock: recorder) { _ in }
+        #expect(await recorder.sleeps.first { _ in true } == .seconds(7))
+        opener.finish()
+        await wait.value
+    }
+
+    @Test func `a completion gets the life that was made sure of`() async throws {
+        let (lives, sink) = AsyncStream.makeStream(of: Result<Duration, any Error>.self)
+        let provider = try self.provider()
+        provider.ensure(valid: .seconds(2400), for: self.subject, clock: self.clock) { sink.yield($0) }
+        var outcomes = lives.makeAsyncIterator()
+        #expect(try await outcomes.next()?.get() == .seconds(3300))
+        provider.ensure(valid: .seconds(3601), for: self.subject, clock: self.clock) { sink.yield($0) }
+        let refused = await outcomes.next()
+        let error = #expect(throws: TokenClientError.self) { try refused?.get() }
+        #expect(error?.code == .lifeUnavailable)
+    }
+
+    @Test func `a wait for a life ends at the limit`() async throws {
+        let (lives, sink) = AsyncStream.makeStream(of: Result<Duration, any Error>.self)
+        let (gate, opener) = AsyncStream.makeStream(of: Void.self)
+        let recorder = SleepRecorder()
+        let provider = try FleetTokenProvider(
+            endpoint: try self.endpoint(), transport: StubTransport([]), clock: self.clock,
+            credentials: {
+                await Task { for await _ in gate {} }.value
+                return []
+            })
+        let wait = provider.ensure(valid: .seconds(60), for: self.subject, clock: recorder) { sink.yield($0) }
+        await recorder.clock.waitForSleepers(1)
+        recorder.clock.advance(by: .seconds(9))
+        let late = await lives.first { _ in true }
+        let error = #expect(throws: TokenClientError.self) { try late?.get() }
+        #expect(error?.code == .timedOut)
+        opener.finish()
+        await wait.value
     }
 
     @Test func `a provider that hangs is left behind at the limit`() async throws {

@@ -43,7 +43,9 @@
 #include <stdint.h>
 
 /// The version of this interface, raised when something is added; `fp_api_version` tells the library's own.
-#define FP_API_VERSION 1
+///
+/// 2: `fp_provider_ensure`, `fp_options.store_folder` and `fp_provider_metrics`.
+#define FP_API_VERSION 2
 
 /// The name under which errors of this library travel where errors have domains, such as `NSError`.
 #define FP_ERROR_DOMAIN "FPTokenErrorDomain"
@@ -411,6 +413,12 @@ typedef struct fp_options {
     fp_http_callback FP_NULLABLE http;
     /// Hears what happens. NULL: nobody does.
     fp_event_callback FP_NULLABLE on_event;
+
+    /// A folder of the store's own in which tokens outlive the process, as an absolute path; since version 2. Files are
+    /// readable by their owner only, but not encrypted: keep the folder out of backups, and delete it when the user signs
+    /// out. Others may not have access to it (mode 0700); it is made when it is missing. Default: NULL, tokens are kept
+    /// in memory only.
+    const char *FP_NULLABLE store_folder;
 } fp_options;
 
 /// Sets every default.
@@ -459,6 +467,31 @@ void fp_provider_fetch_token(
     fp_provider *FP_NULLABLE provider, const fp_subject *FP_NULLABLE subject, int64_t timeout_ms,
     fp_token_callback FP_NULLABLE completion, void *FP_NULLABLE context, fp_fetch *FP_NULLABLE *FP_NULLABLE fetch);
 
+/// Takes the outcome of `fp_provider_ensure`.
+///
+/// \param context What the call was given.
+/// \param life_ms How long the token in hand lives from now in milliseconds, no less than asked for; -1 with an error.
+/// \param error The error, yours; or NULL.
+typedef void (*fp_life_callback)(void *FP_NULLABLE context, int64_t life_ms, fp_error *FP_NULLABLE error);
+
+/// Makes sure that the token in hand lives so long, before a tunnel or a time in the background; since version 2.
+///
+/// Nothing is fetched when it does; otherwise a new one is fetched, or the fetch under way is awaited. Nothing that goes
+/// wrong here takes the token in hand away.
+///
+/// \param provider The provider.
+/// \param subject Whose token.
+/// \param life_ms How long the token must live from now, in milliseconds, from 0. Beyond what tokens live, an hour at
+///     most, the outcome is `FP_ERROR_LIFE_UNAVAILABLE`.
+/// \param timeout_ms The longest wait, as in `fp_provider_fetch_token`.
+/// \param completion Called exactly once and never on this call's stack, as in `fp_provider_fetch_token`. NULL: nobody
+///     is told.
+/// \param context Passed to `completion`; it must stay valid until then.
+/// \param fetch Gets a handle that can cancel the wait; NULL when you never will.
+void fp_provider_ensure(
+    fp_provider *FP_NULLABLE provider, const fp_subject *FP_NULLABLE subject, int64_t life_ms, int64_t timeout_ms,
+    fp_life_callback FP_NULLABLE completion, void *FP_NULLABLE context, fp_fetch *FP_NULLABLE *FP_NULLABLE fetch);
+
 /// Ends a wait with `FP_ERROR_CANCELLED`, unless it has ended. Other calls for the same subject are not disturbed.
 void fp_fetch_cancel(fp_fetch *FP_NULLABLE fetch);
 
@@ -473,6 +506,34 @@ void fp_fetch_release(fp_fetch *FP_NULLABLE fetch);
 /// \returns Whether the arguments made sense; `false` for NULL, a malformed subject, or text that is not UTF-8.
 bool fp_provider_invalidate(
     fp_provider *FP_NULLABLE provider, const fp_subject *FP_NULLABLE subject, const char *FP_NULLABLE token);
+
+/// What a provider did since it was made.
+typedef struct fp_metrics {
+    /// How many calls for a token got one at once.
+    int64_t hits;
+    /// How many had to wait for a fetch, whatever came of it.
+    int64_t waits;
+    /// How long they waited altogether, in milliseconds.
+    int64_t waited_ms;
+    /// The longest of these waits, in milliseconds.
+    int64_t longest_wait_ms;
+    /// How many fetches brought a token that was kept.
+    int64_t fetches;
+    /// How many fetches failed.
+    int64_t failures;
+    /// How many tokens Fleet Engine refused.
+    int64_t refusals;
+} fp_metrics;
+
+/// Writes what a provider did so far; since version 2.
+///
+/// \param provider The provider.
+/// \param metrics Gets the numbers.
+/// \param struct_size `sizeof(fp_metrics)`: what your program does not know is not written, and what this library does
+///     not know becomes 0.
+/// \returns Whether they were written; `false` for NULL or a size that no version had.
+bool fp_provider_metrics(
+    const fp_provider *FP_NULLABLE provider, fp_metrics *FP_NULLABLE metrics, size_t struct_size);
 
 /// The library's own `FP_API_VERSION`; a program may run with a newer one than it was compiled with.
 uint32_t fp_api_version(void);

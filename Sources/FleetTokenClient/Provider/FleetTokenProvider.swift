@@ -94,13 +94,17 @@ public final class FleetTokenProvider: TokenProvider {
     /// - Returns: The token, from the cache or newly fetched.
     /// - Throws: ``TokenClientError``, or `CancellationError` when the calling task was cancelled.
     public func token(for subject: TokenSubject) async throws -> FleetToken {
-        let fresh = self.state.withLock { state in
+        if let cached = self.cachedToken(for: subject) { return cached }
+        return try await self.call(for: subject, measured: true) { .requested(subject, $0) }.token
+    }
+
+    /// The token that a call gets at once, or `nil` where it would have to wait or a refresh is due.
+    func cachedToken(for subject: TokenSubject) -> FleetToken? {
+        self.state.withLock { state in
             let token = state.machine.freshToken(for: subject, at: self.time.now)
             if token != nil { state.metrics.hits += 1 }
             return token
         }
-        if let fresh { return fresh }
-        return try await self.call(for: subject, measured: true) { .requested(subject, $0) }.token
     }
 
     /// Makes sure that the token in hand lives so long, before a tunnel or a time in the background.

@@ -25,25 +25,66 @@ extension TokenProvider {
         completion: @escaping @Sendable (Result<FleetToken, any Error>) -> Void
     ) -> Task<Void, Never> {
         Task {
-            let (outcomes, sink) = AsyncStream.makeStream(
-                of: Result<FleetToken, any Error>.self, bufferingPolicy: .bufferingOldest(1))
-            let fetch = Task {
-                do {
-                    sink.yield(.success(try await self.token(for: subject)))
-                } catch {
-                    sink.yield(.failure(error))
-                }
+            // No alarm for what is at hand: on Linux even a cancelled one takes memory until its deadline.
+            if !Task.isCancelled, let cached = (self as? FleetTokenProvider)?.cachedToken(for: subject) {
+                completion(.success(cached))
+                return
             }
-            let alarm = Task {
-                guard (try? await clock.sleep(for: limit)) != nil else { return }
-                let error = TokenClientError(code: .timedOut, message: "No token came within \(limit).")
-                sink.yield(.failure(error))
-            }
-            // A provider that never answers is left behind, which a task group could not do.
-            let first = await outcomes.first { _ in true }
-            fetch.cancel()
-            alarm.cancel()
-            completion(first ?? .failure(CancellationError()))
+            await tell(completion, within: limit, clock: clock) { try await self.token(for: subject) }
         }
     }
+}
+
+extension FleetTokenProvider {
+    /// Makes sure that the token in hand lives so long, on behalf of code that cannot wait in a task.
+    ///
+    /// The closure is called by the rules of ``TokenProvider/fetchToken(for:within:clock:completion:)``.
+    ///
+    /// - Parameters:
+    ///   - life: How long the token must live from now.
+    ///   - subject: Whose token it is.
+    ///   - limit: The longest wait.
+    ///   - clock: What the limit is measured with.
+    ///   - completion: Gets how long the token in hand lives, or ``TokenClientError`` or `CancellationError`; on any queue.
+    /// - Returns: The wait, to be cancelled by who no longer wants an answer.
+    @discardableResult
+    public func ensure(
+        valid life: Duration,
+        for subject: TokenSubject,
+        within limit: Duration = .seconds(9),
+        clock: some Clock<Duration> = ContinuousClock(),
+        completion: @escaping @Sendable (Result<Duration, any Error>) -> Void
+    ) -> Task<Void, Never> {
+        Task {
+            await tell(completion, within: limit, clock: clock) { try await self.ensure(valid: life, for: subject) }
+        }
+    }
+}
+
+/// Does some work and tells its outcome once, at the limit at the latest.
+private func tell<Value: Sendable>(
+    _ completion: @Sendable (Result<Value, any Error>) -> Void,
+    within limit: Duration,
+    clock: some Clock<Duration>,
+    _ work: @escaping @Sendable () async throws -> Value
+) async {
+    let (outcomes, sink) = AsyncStream.makeStream(
+        of: Result<Value, any Error>.self, bufferingPolicy: .bufferingOldest(1))
+    let fetch = Task {
+        do {
+            sink.yield(.success(try await work()))
+        } catch {
+            sink.yield(.failure(error))
+        }
+    }
+    let alarm = Task {
+        guard (try? await clock.sleep(for: limit)) != nil else { return }
+        let error = TokenClientError(code: .timedOut, message: "No token came within \(limit).")
+        sink.yield(.failure(error))
+    }
+    // A provider that never answers is left behind, which a task group could not do.
+    let first = await outcomes.first { _ in true }
+    fetch.cancel()
+    alarm.cancel()
+    completion(first ?? .failure(CancellationError()))
 }

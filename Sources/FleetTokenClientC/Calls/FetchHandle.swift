@@ -21,37 +21,51 @@ final class FetchHandle: CHandle, Sendable {
     }
 }
 
-/// Who is told the outcome of a call.
+/// Where C wants the outcome of a call.
 ///
 /// Unchecked because C's pointers are not `Sendable`: nothing here changes after `init`, so no lock is needed, and the
 /// header asks for a completion and a context that any thread may use.
-private struct Completion: @unchecked Sendable {
-    let callback: fp_token_callback?
+private struct Completion<Callback>: @unchecked Sendable {
+    let callback: Callback?
     let context: UnsafeMutableRawPointer?
+}
 
+extension Completion<fp_token_callback> {
     func callAsFunction(_ outcome: Result<FleetToken, any Error>) {
-        guard let callback = self.callback else { return }
         switch outcome {
-        case .success(let token): callback(self.context, token.given(), nil)
-        case .failure(let error): callback(self.context, nil, CFailure(error).given())
+        case .success(let token): self.callback?(self.context, token.given(), nil)
+        case .failure(let error): self.callback?(self.context, nil, CFailure(error).given())
         }
     }
 }
 
-/// Starts a call, whose outcome is never told on this stack.
-private func startFetch(
-    _ provider: ProviderHandle?, _ subject: UnsafePointer<fp_subject>?, _ timeout: Int64, _ completion: Completion
-) -> Task<Void, Never> {
-    do {
-        guard let provider else { throw CFailure.invalidArgument("provider is NULL.") }
-        guard (1...Int64(FP_MAXIMUM_TIMEOUT_MS)).contains(timeout) else {
-            throw CFailure.invalidArgument("timeout_ms is \(timeout); it must lie between 1 and an hour.")
+extension Completion<fp_life_callback> {
+    func callAsFunction(_ outcome: Result<Duration, any Error>) {
+        switch outcome {
+        case .success(let life): self.callback?(self.context, life.wholeMilliseconds, nil)
+        case .failure(let error): self.callback?(self.context, -1, CFailure(error).given())
         }
-        return provider.tokens.fetchToken(for: try TokenSubject(subject), within: .milliseconds(timeout)) {
-            completion($0)
+    }
+}
+
+extension FetchHandle {
+    /// Starts a call, whose outcome is never told on this stack; arguments that make no sense are one, too.
+    fileprivate static func start(
+        _ provider: OpaquePointer?, _ subject: UnsafePointer<fp_subject>?, timeout: Int64,
+        failed: @escaping @Sendable (any Error) -> Void,
+        _ call: (FleetTokenProvider, TokenSubject, Duration) throws -> Task<Void, Never>
+    ) -> FetchHandle {
+        do {
+            guard let provider = ProviderHandle.borrowed(provider) else {
+                throw CFailure.invalidArgument("provider is NULL.")
+            }
+            guard (1...Int64(FP_MAXIMUM_TIMEOUT_MS)).contains(timeout) else {
+                throw CFailure.invalidArgument("timeout_ms is \(timeout); it must lie between 1 and an hour.")
+            }
+            return FetchHandle(try call(provider.tokens, try TokenSubject(subject), .milliseconds(timeout)))
+        } catch {
+            return FetchHandle(Task { failed(error) })
         }
-    } catch {
-        return Task { completion(.failure(error)) }
     }
 }
 
@@ -62,9 +76,26 @@ public func fp_provider_fetch_token(
     _ completion: fp_token_callback?, _ context: UnsafeMutableRawPointer?,
     _ fetch: UnsafeMutablePointer<OpaquePointer?>?
 ) {
-    let wait = startFetch(
-        .borrowed(provider), subject, timeout, Completion(callback: completion, context: context))
-    fetch?.pointee = FetchHandle(wait).given()
+    let completion = Completion(callback: completion, context: context)
+    let handle = FetchHandle.start(provider, subject, timeout: timeout, failed: { completion(.failure($0)) }) {
+        $0.fetchToken(for: $1, within: $2) { completion($0) }
+    }
+    fetch?.pointee = handle.given()
+}
+
+/// Makes sure that the token in hand lives so long.
+@c @implementation
+public func fp_provider_ensure(
+    _ provider: OpaquePointer?, _ subject: UnsafePointer<fp_subject>?, _ life: Int64, _ timeout: Int64,
+    _ completion: fp_life_callback?, _ context: UnsafeMutableRawPointer?,
+    _ fetch: UnsafeMutablePointer<OpaquePointer?>?
+) {
+    let completion = Completion(callback: completion, context: context)
+    let handle = FetchHandle.start(provider, subject, timeout: timeout, failed: { completion(.failure($0)) }) {
+        guard life >= 0 else { throw CFailure.invalidArgument("life_ms is \(life); it cannot be less than 0.") }
+        return $0.ensure(valid: .milliseconds(life), for: $1, within: $2) { completion($0) }
+    }
+    fetch?.pointee = handle.given()
 }
 
 /// Ends a wait.

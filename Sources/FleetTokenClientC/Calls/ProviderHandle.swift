@@ -17,14 +17,15 @@ final class ProviderHandle: CHandle, Sendable {
         let callbacks = Callbacks(options)
         let endpoint = try options.makeEndpoint()
         let configuration = options.cacheConfiguration
+        let store = try options.makeStore()
         self.tokens =
             if let transport = callbacks.transport {
                 try FleetTokenProvider(
-                    endpoint: endpoint, transport: transport, configuration: configuration,
+                    endpoint: endpoint, transport: transport, configuration: configuration, store: store,
                     credentials: { try await callbacks.credentials() })
             } else {
                 try FleetTokenProvider(
-                    endpoint: endpoint, configuration: configuration,
+                    endpoint: endpoint, configuration: configuration, store: store,
                     credentials: { try await callbacks.credentials() })
             }
         callbacks.report(self.tokens.events())
@@ -38,10 +39,7 @@ public func fp_provider_create(
 ) -> OpaquePointer? {
     error?.pointee = nil
     do {
-        guard let options, options.pointee.struct_size >= MemoryLayout<fp_options>.size else {
-            throw CFailure.invalidArgument("options is NULL or was not filled by fp_options_init.")
-        }
-        return try ProviderHandle(options.pointee).given()
+        return try ProviderHandle(try fp_options(options)).given()
     } catch let failure {
         error?.pointee = CFailure(failure).given()
         return nil
@@ -63,6 +61,20 @@ public func fp_provider_invalidate(
         let token = try? CArgument.text(token, "token")
     else { return false }
     provider.tokens.invalidate(FleetToken(token), for: subject)
+    return true
+}
+
+/// Writes what a provider did so far.
+@c @implementation
+public func fp_provider_metrics(
+    _ provider: OpaquePointer?, _ metrics: UnsafeMutablePointer<fp_metrics>?, _ size: Int
+) -> Bool {
+    guard let provider = ProviderHandle.borrowed(provider), let metrics, size >= MemoryLayout<fp_metrics>.size else {
+        return false
+    }
+    let memory = UnsafeMutableRawBufferPointer(start: metrics, count: size)
+    memory.initializeMemory(as: UInt8.self, repeating: 0)
+    metrics.pointee = fp_metrics(provider.tokens.metrics)
     return true
 }
 

@@ -35,6 +35,16 @@ extension fp_options {
             retryAfterLimit: .milliseconds(self.retry_after_limit_ms), refusalsPerMinute: Int(self.refusals_per_minute))
     }
 
+    /// Where tokens outlive the process, or `nil`.
+    func makeStore() throws(CFailure) -> FileTokenStore? {
+        guard let folder = try CArgument.optionalText(self.store_folder, "options.store_folder") else { return nil }
+        // A relative path would depend on the process's folder, which is the root on phones.
+        guard folder.hasPrefix("/") else {
+            throw .invalidArgument("options.store_folder is not an absolute path.")
+        }
+        return FileTokenStore(folder: URL(fileURLWithPath: folder, isDirectory: true))
+    }
+
     /// Where tokens come from.
     ///
     /// - Returns: The endpoint.
@@ -81,13 +91,37 @@ extension fp_answer_format {
     }
 }
 
+extension fp_options {
+    /// The size of the struct's first version, which programs compiled with it still pass.
+    private static let firstSize = MemoryLayout<Self>.offset(of: \.store_folder) ?? MemoryLayout<Self>.size
+
+    /// Reads the options as far as the program that filled them knows them; the rest stays at its default.
+    init(_ pointer: UnsafePointer<Self>?) throws(CFailure) {
+        guard let pointer, pointer.pointee.struct_size >= Self.firstSize else {
+            throw .invalidArgument("options is NULL or was not filled by fp_options_init.")
+        }
+        self = .defaults
+        let known = UnsafeRawBufferPointer(
+            start: pointer, count: min(pointer.pointee.struct_size, MemoryLayout<Self>.size))
+        withUnsafeMutableBytes(of: &self) { $0.copyMemory(from: known) }
+    }
+
+    /// Writes the defaults as far as the program knows the options.
+    fileprivate static func initialize(_ pointer: UnsafeMutablePointer<Self>, size: Int) {
+        guard size >= Self.firstSize else { return }
+        let memory = UnsafeMutableRawBufferPointer(start: pointer, count: size)
+        memory.initializeMemory(as: UInt8.self, repeating: 0)
+        var defaults = Self.defaults
+        defaults.struct_size = size
+        withUnsafeBytes(of: &defaults) { memory.copyMemory(from: .init(rebasing: $0.prefix(size))) }
+    }
+}
+
 /// Sets every default.
 @c @implementation
 public func fp_options_init(_ options: UnsafeMutablePointer<fp_options>?, _ size: Int) {
     // A program that knows a shorter struct than the first version has is none; one that knows a longer one is newer
     // than this library, which leaves the rest at zero.
-    guard let options, size >= MemoryLayout<fp_options>.size else { return }
-    UnsafeMutableRawBufferPointer(start: options, count: size).initializeMemory(as: UInt8.self, repeating: 0)
-    options.pointee = .defaults
-    options.pointee.struct_size = size
+    guard let options else { return }
+    fp_options.initialize(options, size: size)
 }

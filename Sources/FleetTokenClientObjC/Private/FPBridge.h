@@ -6,6 +6,7 @@
 #import "FPTokenEvent.h"
 #import "FPTokenExchanges.h"
 #import "FPTokenFetch.h"
+#import "FPTokenMetrics.h"
 #import "FPTokenProviderOptions.h"
 #import "FPTokenSubject.h"
 
@@ -44,6 +45,11 @@ FOUNDATION_EXPORT const fp_header *_Nullable FPHeadersOf(NSDictionary<NSString *
 @interface FPTokenEvent (C)
 /// Reads the event from C, which is left alone.
 - (instancetype)initWithEvent:(const fp_event *)event;
+@end
+
+@interface FPTokenMetrics (C)
+/// Takes over the numbers.
+- (instancetype)initWithMetrics:(fp_metrics)metrics;
 @end
 
 @interface FPTokenFetch (C)

@@ -33,6 +33,20 @@ NS_ASSUME_NONNULL_BEGIN
 
 @end
 
+/// Tells the outcome of a call that wants life.
+@interface FPLifeDelivery : FPDelivery {
+  @private
+    void (^_completion)(NSTimeInterval, NSError *_Nullable);
+    NSOperationQueue *_queue;
+    NSTimeInterval _life;
+    NSError *_error;
+}
+
+- (instancetype)initWithCompletion:(FPTokenLifeCompletion)completion queue:(nullable NSOperationQueue *)queue;
+- (void)deliverLife:(NSTimeInterval)life error:(nullable NSError *)error;
+
+@end
+
 /// Passes one object to a handler.
 @interface FPHandlerDelivery : FPDelivery {
   @private

@@ -7,6 +7,7 @@
 #import "FPTokenDefines.h"
 #import "FPTokenErrors.h"
 #import "FPTokenFetch.h"
+#import "FPTokenMetrics.h"
 #import "FPTokenProviderOptions.h"
 #import "FPTokenSubject.h"
 
@@ -14,6 +15,10 @@ NS_ASSUME_NONNULL_BEGIN
 
 /// Takes the outcome of a call: exactly one of token and error is there. The error is in `FPTokenErrorDomain`.
 typedef void (^FPTokenCompletion)(NSString *_Nullable token, NSError *_Nullable error);
+
+/// Takes the outcome of a call that wants life: how long the token in hand lives in seconds, or 0 with an error. The error
+/// is in `FPTokenErrorDomain`.
+typedef void (^FPTokenLifeCompletion)(NSTimeInterval life, NSError *_Nullable error);
 
 /// Fetches tokens from a token server, keeps them, and hands out one that is good for a call made now.
 ///
@@ -64,6 +69,23 @@ typedef void (^FPTokenCompletion)(NSString *_Nullable token, NSError *_Nullable 
 - (FPTokenFetch *)fetchTokenForSubject:(nullable FPTokenSubject *)subject
                                timeout:(NSTimeInterval)timeout
                             completion:(nullable FPTokenCompletion)completion;
+
+/// Makes sure that the token in hand lives so long, before a tunnel or a time in the background; waits at most 9 s.
+///
+/// Nothing is fetched when it does; otherwise a new one is fetched, or the fetch under way is awaited. Nothing that goes
+/// wrong here takes the token in hand away.
+///
+/// \param life How long the token must live from now, in seconds. Beyond what tokens live, an hour at most, the outcome is
+///     `FPTokenErrorLifeUnavailable`.
+/// \param subject Whose token; `nil` gives `FPTokenErrorInvalidArgument`.
+/// \param completion Takes the outcome; `nil` tells nobody.
+/// \returns The call, to be cancelled by who no longer wants an answer.
+- (FPTokenFetch *)ensureTokenValidForInterval:(NSTimeInterval)life
+                                      subject:(nullable FPTokenSubject *)subject
+                                   completion:(nullable FPTokenLifeCompletion)completion;
+
+/// What was done so far.
+- (FPTokenMetrics *)metrics;
 
 /// Says that Fleet Engine refused a token (HTTP 401 or 403, gRPC 7 or 16), so that it is not handed out again.
 ///

@@ -54,6 +54,7 @@ typedef NS_ENUM(NSInteger, FPTokenExpiryFormat) {
     NSTimeInterval _backOffBase;
     NSTimeInterval _backOffCap;
     NSTimeInterval _retryAfterLimit;
+    NSString *_storeFolder;
     NSOperationQueue *_callbackQueue;
     void (^_credentialsHandler)(FPCredentialsRequest *);
     void (^_HTTPHandler)(FPHTTPRequest *);
@@ -115,6 +116,11 @@ typedef NS_ENUM(NSInteger, FPTokenExpiryFormat) {
 
 /// The longest wait in seconds that a server may ask for with `Retry-After`, up to a day. Default: 600.
 @property (nonatomic) NSTimeInterval retryAfterLimit;
+
+/// A folder of the store's own in which tokens outlive the process, as an absolute path. Files are readable by their
+/// owner only, but not encrypted: keep the folder out of backups, and delete it when the user signs out. Others may not
+/// have access to it (mode 0700); it is made when it is missing. Default: `nil`, tokens are kept in memory only.
+@property (nonatomic, copy, nullable) NSString *storeFolder;
 
 // Callbacks
 

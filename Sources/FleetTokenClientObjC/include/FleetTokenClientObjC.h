@@ -11,6 +11,7 @@
 #import "FPTokenEvent.h"
 #import "FPTokenExchanges.h"
 #import "FPTokenFetch.h"
+#import "FPTokenMetrics.h"
 #import "FPTokenProvider.h"
 #import "FPTokenProviderOptions.h"
 #import "FPTokenSubject.h"
