@@ -161,4 +161,7 @@ def test_a_withdrawn_token_is_refused_within_five_seconds(service, vehicle):
         assert time.monotonic() < deadline, "the token still holds"
         time.sleep(0.1)
     assert refusal(answer) == ("UNAUTHENTICATED", "TOKEN_REVOKED")
-    assert service.rest("PUT", path, get_token(service, "driver", vehicle), json=body).status_code == 200
+    # A token that is asked for again in the same second is the same one.
+    while (again := get_token(service, "driver", vehicle)) == token:
+        time.sleep(0.1)
+    assert service.rest("PUT", path, again, json=body).status_code == 200
