@@ -4,6 +4,7 @@
 """`serve tokens` from its configuration file: who is let in, what it says of itself, how it ends, how keys change."""
 
 import hashlib
+import http.server
 import json
 import re
 import shutil
@@ -17,7 +18,9 @@ import time
 import jwt
 import pytest
 import requests
+from cryptography.hazmat.primitives import serialization
 
+from forgery import new_rsa_key
 from service import AUDIENCE, PROGRAM, Service, run
 
 SECRET = "a-long-secret-that-must-never-show-7f3a"
@@ -126,6 +129,79 @@ def test_it_refuses_to_start_badly(tmp_path, text, message):
     result = run("serve", "tokens", "--config", config)
     assert result.returncode == 78
     assert message in result.stderr.decode()
+
+
+class IdentityProvider:
+    """An OpenID provider on this machine: discovery, one key, and ID tokens."""
+
+    def __init__(self):
+        self.key = new_rsa_key()
+        public = serialization.load_pem_private_key(self.key.encode(), None).public_key()
+        key = {**jwt.algorithms.RSAAlgorithm.to_jwk(public, as_dict=True), "use": "sig", "alg": "RS256", "kid": "k1"}
+        provider = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                documents = {
+                    "/.well-known/openid-configuration": {
+                        "issuer": provider.url, "jwks_uri": provider.url + "/keys",
+                        "id_token_signing_alg_values_supported": ["RS256"],
+                    },
+                    "/keys": {"keys": [key]},
+                }
+                body = json.dumps(documents[self.path]).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def token(self, subject, **claims):
+        now = int(time.time())
+        payload = {"iss": self.url, "sub": subject, "aud": "fleet", "iat": now, "exp": now + 600, **claims}
+        return jwt.encode(payload, self.key, algorithm="RS256", headers={"kid": "k1"})
+
+
+def test_users_of_an_identity_provider_get_what_they_are_assigned_to(folder):
+    provider = IdentityProvider()
+    (folder / "policy.yaml").write_text(
+        "version: 1\nrules:\n  - {name: shift, when: {issuer: login, claims: {groups: drivers}}, grant: driver, "
+        "for: assigned}\n",
+        encoding="utf-8",
+    )
+    server = TokenServer(
+        folder,
+        f"  oidc:\n    login: {{issuer: '{provider.url}', audience: fleet}}\npolicy: {{file: policy.yaml}}\n"
+        "limits: {per_caller: 6/1m}\n",
+    )
+    dora = provider.token("dora", groups=["drivers"])
+    held = ("--data", folder, "--holder", "login/dora", "--vehicle", "veh-1")
+    assert server.get("/token/driver/veh-1", dora).status_code == 403
+    assert run("assignments", "add", *held).returncode == 0
+    assert server.get("/token/driver/veh-1", dora).status_code == 200
+    assert server.get("/token/driver/veh-2", dora).status_code == 403
+    assert server.get("/token/driver/veh-1", provider.token("dirk", groups=["drivers"])).status_code == 403
+    assert server.get("/token/driver/veh-1", provider.token("dora", aud="other")).status_code == 401
+    assert run("assignments", "end", *held).returncode == 0
+    assert server.get("/token/driver/veh-1", dora).status_code == 403
+    for _ in range(2):
+        server.get("/token/driver/veh-1", dora)
+    limited = server.get("/token/driver/veh-1", dora)
+    assert limited.status_code == 429
+    assert int(limited.headers["retry-after"]) > 0
+    found = run("audit", "search", "--data", folder, "--subject", "dora", "--output", "json").stdout.decode().splitlines()
+    records = [json.loads(line)["record"] for line in found]
+    assert [record["decision"] for record in records] == ["refused", "granted", *["refused"] * 4]
+    assert records[1]["rule"] == "shift"
+    assert server.stop()[0] == 0
+    provider.server.shutdown()
 
 
 def make_certificate(folder, name):
