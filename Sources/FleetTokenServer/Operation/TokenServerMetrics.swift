@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-public import FleetTokens
+import FleetTokens
 import Synchronization
 
 /// Counts what a token server does, for Prometheus.

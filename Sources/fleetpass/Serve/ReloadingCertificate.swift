@@ -13,7 +13,8 @@ import Synchronization
 /// A certificate and its key, read again when their files change; connections that are open keep theirs.
 final class ReloadingCertificate: Service {
     private struct State {
-        var override: NIOSSLContextConfigurationOverride
+        var chain: [NIOSSLCertificateSource]
+        var key: NIOSSLPrivateKeySource
         var written: [Date?]
     }
 
@@ -24,24 +25,27 @@ final class ReloadingCertificate: Service {
     init(_ files: TokenServerConfiguration.TLSFiles, logger: Logger) throws {
         self.files = files
         self.logger = logger
-        self.state = Mutex(State(override: try Self.read(files), written: Self.written(files)))
+        self.state = Mutex(try Self.read(files))
     }
 
     /// TLS 1.2 or later, with the certificate as it is when a connection opens.
     var configuration: TLSConfiguration {
-        let current = self.state.withLock(\.override)
+        let current = self.state.withLock { $0 }
         var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: current.certificateChain ?? [],
-            privateKey: current.privateKey ?? .file(self.files.key))
+            certificateChain: current.chain, privateKey: current.key)
         configuration.minimumTLSVersion = .tlsv12
         configuration.sslContextCallback = { _, promise in
-            promise.succeed(self.state.withLock(\.override))
+            let current = self.state.withLock { $0 }
+            var override = NIOSSLContextConfigurationOverride()
+            override.certificateChain = current.chain
+            override.privateKey = current.key
+            promise.succeed(override)
         }
         return configuration
     }
 
     func run() async throws {
-        try await cancelWhenGracefulShutdown {
+        await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 try? await Task.sleep(for: .seconds(2))
                 self.refresh()
@@ -50,11 +54,10 @@ final class ReloadingCertificate: Service {
     }
 
     private func refresh() {
-        let written = Self.written(self.files)
-        guard written != self.state.withLock(\.written) else { return }
+        guard Self.written(self.files) != self.state.withLock(\.written) else { return }
         do {
-            let override = try Self.read(self.files)
-            self.state.withLock { $0 = State(override: override, written: written) }
+            let state = try Self.read(self.files)
+            self.state.withLock { $0 = state }
             self.logger.notice("certificate read again")
         } catch {
             // One file may be written before the other; the pair in force stays until both fit.
@@ -68,18 +71,17 @@ final class ReloadingCertificate: Service {
         }
     }
 
-    private static func read(_ files: TokenServerConfiguration.TLSFiles) throws -> NIOSSLContextConfigurationOverride {
+    private static func read(_ files: TokenServerConfiguration.TLSFiles) throws -> State {
         do {
-            let chain = try NIOSSLCertificate.fromPEMFile(files.certificate)
-            let key = try NIOSSLPrivateKey(file: files.key, format: .pem)
+            // Looked at first: what is written after it is read again.
+            let written = Self.written(files)
+            let chain = try NIOSSLCertificate.fromPEMFile(files.certificate).map {
+                NIOSSLCertificateSource.certificate($0)
+            }
+            let key = NIOSSLPrivateKeySource.privateKey(try NIOSSLPrivateKey(file: files.key, format: .pem))
             // Tells whether the two belong together.
-            _ = try NIOSSLContext(
-                configuration: .makeServerConfiguration(
-                    certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key)))
-            var override = NIOSSLContextConfigurationOverride()
-            override.certificateChain = chain.map { .certificate($0) }
-            override.privateKey = .privateKey(key)
-            return override
+            _ = try NIOSSLContext(configuration: .makeServerConfiguration(certificateChain: chain, privateKey: key))
+            return State(chain: chain, key: key, written: written)
         } catch {
             throw CommandFailure(
                 status: .configuration,

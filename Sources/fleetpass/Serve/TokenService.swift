@@ -63,7 +63,7 @@ struct TokenService: Service {
 
     /// Keeps keys, revocations and readiness as they should be, until shutdown.
     func run() async throws {
-        try await cancelWhenGracefulShutdown {
+        await cancelWhenGracefulShutdown {
             var round = 0
             while !Task.isCancelled {
                 await self.refresh()
