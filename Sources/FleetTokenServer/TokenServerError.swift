@@ -6,7 +6,7 @@
 public struct TokenServerError: Error, Sendable, CustomStringConvertible {
     /// What went wrong, in terms a caller can act on.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Wrapped: String { case invalidConfiguration, roleNotServed }
+        private enum Wrapped: String { case invalidConfiguration, roleNotServed, storeUnavailable }
         private let wrapped: Wrapped
         private init(_ wrapped: Wrapped) { self.wrapped = wrapped }
         /// The bounded name, fit for a metric label.
@@ -16,6 +16,8 @@ public struct TokenServerError: Error, Sendable, CustomStringConvertible {
         public static let invalidConfiguration = Self(.invalidConfiguration)
         /// No signer is set up for the role; add one.
         public static let roleNotServed = Self(.roleNotServed)
+        /// The store cannot be opened or written; see the message, may be retried.
+        public static let storeUnavailable = Self(.storeUnavailable)
     }
 
     /// The kind of failure.

@@ -64,9 +64,10 @@ import Testing
         let account = try #require(try TokenRoutesTests.keys.get()[.driver])
         let router = Router(context: CallerRequestContext.self)
         TokenRoutes(
-            issuer: TokenIssuer(minters: [.driver: TokenMinter(signer: try LocalSigner(account))]),
-            authenticator: chain, policy: policy, publishedKeys: [],
-            logger: Logger(label: "test") { _ in Handler(log: log) }
+            desk: TokenDesk(
+                issuer: TokenIssuer(minters: [.driver: TokenMinter(signer: try LocalSigner(account))]),
+                authenticator: chain, policy: policy, logger: Logger(label: "test") { _ in Handler(log: log) }),
+            publishedKeys: { [] }
         ).add(to: router)
 
         let idToken = try IdentityProvider.token(key: key)

@@ -32,10 +32,11 @@ import Testing
         let issuer = TokenIssuer(
             minters: try keys.mapValues { TokenMinter(signer: try LocalSigner($0)) }, now: { Self.now })
         let router = Router()
+        let published = try keys.values.map { try $0.publicKey() }
         TokenRoutes(
-            issuer: issuer, authenticator: authenticator, policy: policy,
-            publishedKeys: try keys.values.map { try $0.publicKey() },
-            logger: Logger(label: "test")
+            desk: TokenDesk(
+                issuer: issuer, authenticator: authenticator, policy: policy, logger: Logger(label: "test")),
+            publishedKeys: { published }
         ).add(to: router)
         return Application(router: router)
     }

@@ -20,6 +20,7 @@ public final class TokenVerifier: Sendable {
     }
 
     private let examiner: TokenExaminer
+    private let revocations: RevocationList?
     private let remembers: Bool
     private let state: Mutex<State>
 
@@ -28,11 +29,14 @@ public final class TokenVerifier: Sendable {
     /// - Parameters:
     ///   - keys: The keys to trust.
     ///   - timeRules: The time rules in force.
+    ///   - revocations: The tokens and keys that are withdrawn, asked at each call; `nil` where none can be.
     ///   - cacheCapacity: How many verified tokens are remembered, about 1 KiB each; 0 remembers none.
     public init(
-        keys: TrustedKeySet, timeRules: TokenTimeRules = TokenTimeRules(), cacheCapacity: Int = 100_000
+        keys: TrustedKeySet, timeRules: TokenTimeRules = TokenTimeRules(), revocations: RevocationList? = nil,
+        cacheCapacity: Int = 100_000
     ) {
         self.examiner = TokenExaminer(timeRules: timeRules)
+        self.revocations = revocations
         let cache = VerificationCache(capacity: cacheCapacity)
         self.remembers = cache.isEnabled
         self.state = Mutex(State(keys: keys, verified: cache))
@@ -59,10 +63,19 @@ public final class TokenVerifier: Sendable {
     /// - Throws: `TokenRefusal` for the first rule that does not hold.
     public func verify(_ token: String, at now: Date) throws(TokenRefusal) -> ExaminedToken {
         // A token that is too long is refused before it is hashed; the examiner words it.
-        guard self.remembers, token.utf8.count <= CompactJWS.maximumBytes else {
+        guard self.remembers || self.revocations != nil, token.utf8.count <= CompactJWS.maximumBytes else {
             return try self.examiner.examine(token, keys: self.keys, now: now)
         }
-        let key = VerificationCache.Key(Self.digest(of: token))
+        let digest = Self.digest(of: token)
+        let examined = try self.examined(token, digest, at: now)
+        guard let revocations, revocations.holds(digest, keyID: examined.keyID) else { return examined }
+        throw .unauthenticated(
+            .tokenRevoked, "The token was withdrawn before its end.", fix: "Fetch a new token, if you still may.")
+    }
+
+    private func examined(_ token: String, _ digest: SHA256Digest, at now: Date) throws(TokenRefusal) -> ExaminedToken {
+        guard self.remembers else { return try self.examiner.examine(token, keys: self.keys, now: now) }
+        let key = VerificationCache.Key(digest)
         if let known = self.state.withLock({ $0.verified.token(for: key) }) {
             do throws(TokenRefusal) {
                 try self.examiner.checkTimes(of: known, now: now)

@@ -19,11 +19,13 @@ public struct IssuedToken: Sendable {
     public let expiresIn: Duration
     /// When the app should fetch the next one, from now.
     public let refreshAfter: Duration
+    /// The id of the key that signed, where the token says.
+    public let keyID: String?
 }
 
 /// Issues tokens: one signing account for each role.
 public struct TokenIssuer: Sendable {
-    private let minters: [Role: TokenMinter]
+    private let minter: @Sendable (_ role: Role, _ time: Date) -> TokenMinter?
     private let now: @Sendable () -> Date
 
     /// Makes an issuer.
@@ -32,7 +34,19 @@ public struct TokenIssuer: Sendable {
     ///   - minters: The minter of each role that is served.
     ///   - now: The clock.
     public init(minters: [Role: TokenMinter], now: @escaping @Sendable () -> Date = { Date() }) {
-        self.minters = minters
+        self.init(now: now) { role, _ in minters[role] }
+    }
+
+    /// Makes an issuer whose keys change with time.
+    ///
+    /// - Parameters:
+    ///   - now: The clock.
+    ///   - minter: The minter of a role at a time, or `nil` where the role is not served.
+    public init(
+        now: @escaping @Sendable () -> Date = { Date() },
+        minter: @escaping @Sendable (_ role: Role, _ time: Date) -> TokenMinter?
+    ) {
+        self.minter = minter
         self.now = now
     }
 
@@ -43,13 +57,13 @@ public struct TokenIssuer: Sendable {
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/roleNotServed``, `SigningError`, or
     ///   `CancellationError`.
     public func issue(_ type: TokenType) async throws -> IssuedToken {
-        guard let minter = self.minters[type.role] else {
+        let now = self.now()
+        guard let minter = self.minter(type.role, now) else {
             throw TokenServerError(
                 code: .roleNotServed,
                 message: "No signer is set up for the role \(type.role); add its service account."
             )
         }
-        let now = self.now()
         let claims = try type.claims
         let minted = try await minter.mint(claims, at: now)
         let expiresAt = Date(timeIntervalSince1970: TimeInterval(minted.claims.expiresAt))
@@ -59,7 +73,8 @@ public struct TokenIssuer: Sendable {
             issuedAt: now,
             expiresAt: expiresAt,
             expiresIn: expiresIn,
-            refreshAfter: Self.refreshAfter(spreadBy: claims.summary, expiresIn: expiresIn)
+            refreshAfter: Self.refreshAfter(spreadBy: claims.summary, expiresIn: expiresIn),
+            keyID: try? CompactJWS(minted.token.compactSerialization).keyID
         )
     }
 

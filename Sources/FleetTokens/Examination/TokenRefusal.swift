@@ -42,6 +42,8 @@ public struct TokenRefusal: Error, Hashable, Sendable, CustomStringConvertible {
         public static let tokenExpired = Self(rawValue: "TOKEN_EXPIRED")
         /// `exp` lies more than an hour ahead.
         public static let tokenExpiresTooLate = Self(rawValue: "TOKEN_EXPIRES_TOO_LATE")
+        /// The token, or every token of its key, was withdrawn before its end.
+        public static let tokenRevoked = Self(rawValue: "TOKEN_REVOKED")
         /// The `authorization` object is missing or empty, and the role needs one.
         public static let claimsMissing = Self(rawValue: "CLAIMS_MISSING")
         /// The `authorization` object breaks its rules.

@@ -22,6 +22,8 @@ struct DataFolder {
     let accounts: [Role: ServiceAccountKey]
     private let lock: FileLock
 
+    /// The folder of the key files.
+    var keyFolder: String { "\(self.path)/service-accounts" }
     /// The engine's store.
     var storeFile: String { "\(self.path)/fleetpass.sqlite" }
 

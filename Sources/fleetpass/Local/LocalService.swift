@@ -21,8 +21,9 @@ struct LocalService {
     private let provider: ProviderID
     private let folder: DataFolder
     private let store: SQLiteStore
+    private let tokens: TokenService
     private let logger: Logger
-    private let routes: @Sendable (Router<BasicRequestContext>) -> Void
+    private let routes: @Sendable (Router<CallerRequestContext>) -> Void
 
     /// Where the service listens.
     struct Addresses: Sendable {
@@ -39,20 +40,18 @@ struct LocalService {
         let provider = try options.effectiveProvider
         let authenticator = try Self.authenticator(options)
         let folder = try DataFolder.open(options.data, provider: provider)
-        let publicKeys = try folder.accounts.map { role, key in try key.publicKey(role: role, provider: provider) }
+        let tokens = try TokenService(data: folder.path, keys: folder.keyFolder, provider: provider, logger: logger)
         do throws(EngineError) {
             self.store = try SQLiteStore(path: folder.storeFile, logger: logger)
         } catch {
             throw CommandFailure(status: .configuration, message: error.message)
         }
         let engine = Engine(
-            store: self.store, verifier: TokenVerifier(keys: TrustedKeySet(publicKeys)), logger: logger)
-        let issuer = TokenIssuer(
-            minters: try folder.accounts.mapValues { TokenMinter(signer: try LocalSigner($0)) })
-        let tokenRoutes = TokenRoutes(
-            issuer: issuer, authenticator: authenticator, publishedKeys: publicKeys, logger: logger)
+            store: self.store, verifier: tokens.verifier, logger: logger)
+        let tokenRoutes = tokens.routes(authenticator: authenticator)
         self.engine = engine
-        self.issuer = issuer
+        self.tokens = tokens
+        self.issuer = tokens.issuer
         self.options = options
         self.provider = provider
         self.folder = folder
@@ -61,22 +60,13 @@ struct LocalService {
             tokenRoutes.add(to: router)
             EngineRoutes(engine: engine).add(to: router)
             EnginePage(engine: engine, provider: provider).add(to: router)
-            for path in ["/healthz", "/readyz"] {
-                router.get(RouterPath(path)) { _, _ in "ok\n" }
-            }
+            tokens.operationRoutes.add(to: router)
         }
     }
 
     private static func authenticator(_ options: LocalServiceOptions) throws -> any CallerAuthenticator {
         guard let path = options.callers else { return OpenAuthenticator() }
-        guard let bytes = try? Data(contentsOf: URL(filePath: path)) else {
-            throw CommandFailure(status: .configuration, message: "the callers' file \(path) cannot be read.")
-        }
-        do throws(TokenServerError) {
-            return try StaticBearerAuthenticator(json: bytes)
-        } catch {
-            throw CommandFailure(status: .configuration, message: "\(path): \(error.message)")
-        }
+        return try CallersFile(path: path).authenticator()
     }
 
     /// Serves until SIGTERM or SIGINT, then finishes what was begun.
@@ -85,7 +75,7 @@ struct LocalService {
     /// - Throws: ``CommandFailure`` when it could not listen, or what `whenReady` throws.
     func run(whenReady: @escaping @Sendable (Addresses) async throws -> Void) async throws {
         let (ports, announce) = AsyncStream.makeStream(of: Int.self)
-        let router = Router()
+        let router = Router(context: CallerRequestContext.self)
         router.add(middleware: LoopbackHostMiddleware())
         self.routes(router)
         let http = Application(
@@ -112,7 +102,7 @@ struct LocalService {
         let group = ServiceGroup(
             configuration: .init(
                 services: [
-                    .init(service: http), .init(service: grpc), .init(service: ready),
+                    .init(service: self.tokens), .init(service: http), .init(service: grpc), .init(service: ready),
                     .init(service: RetentionSweep(engine: self.engine, logger: self.logger)),
                 ],
                 gracefulShutdownSignals: [.sigterm, .sigint],
@@ -122,8 +112,10 @@ struct LocalService {
         do {
             try await group.run()
             try await self.store.close()
+            try self.tokens.store.close()
         } catch {
             try? await self.store.close()
+            try? self.tokens.store.close()
             throw Self.explain(error, options: self.options)
         }
     }

@@ -4,6 +4,7 @@
 
 import FleetSigning
 import FleetTokenClient
+import FleetTokenServer
 import FleetTokens
 import Foundation
 
@@ -51,8 +52,7 @@ struct KeysArgument {
             throw CommandFailure(status: .configuration, message: "\(file.path(percentEncoded: false)) cannot be read.")
         }
         let name = file.deletingPathExtension().lastPathComponent
-        let role = Role(rawValue: name)
-        return try TrustedKeySet.read(bytes, named: name, role: Role.known.contains(role) ? role : nil)
+        return try TrustedKeySet.read(bytes, named: name, role: KeyFolder.role(ofFile: file.lastPathComponent))
     }
 
     private func download() async throws -> Data {

@@ -108,8 +108,10 @@ import Testing
                 perCaller: try RateLimit(3, per: .seconds(100)), perSubject: try RateLimit(2, per: .seconds(10))),
             uptime: { .zero })
         TokenRoutes(
-            issuer: TokenIssuer(minters: try keys.mapValues { TokenMinter(signer: try LocalSigner($0)) }),
-            authenticator: OpenAuthenticator(), limiter: limiter, publishedKeys: [], logger: Logger(label: "test")
+            desk: TokenDesk(
+                issuer: TokenIssuer(minters: try keys.mapValues { TokenMinter(signer: try LocalSigner($0)) }),
+                authenticator: OpenAuthenticator(), limiter: limiter, logger: Logger(label: "test")),
+            publishedKeys: { [] }
         ).add(to: router)
         try await Application(router: router).test(.router) { client in
             for (status, retryAfter) in [(200, nil), (200, nil), (429, "5"), (429, "34")] {

@@ -1,0 +1,167 @@
+# Fleetpass
+# Licence: see LICENSE in the project root.
+# SPDX-License-Identifier: Apache-2.0
+"""The audit tells who could read what; every tampering is found; a killed service leaves a chain that holds."""
+
+import hashlib
+import json
+import shutil
+import sqlite3
+import threading
+import time
+from datetime import datetime, timedelta, timezone
+
+import pytest
+import requests
+
+from service import Service, refusal, run
+
+STORE = "token-server.sqlite"
+
+
+def audit(service, *arguments):
+    return run("audit", arguments[0], "--data", service.data, *arguments[1:])
+
+
+def lines(service, *arguments):
+    result = audit(service, "search", *arguments, "--output", "json")
+    assert result.returncode == 0, result.stderr
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def iso(time):
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def get_token(service, kind, name):
+    answer = requests.get(f"{service.http}/token/{kind}/{name}", timeout=10)
+    assert answer.status_code == 200, answer.text
+    body = answer.json()
+    return body.get("jwt") or body["token"]
+
+
+def fingerprint(token):
+    return hashlib.sha256(token.encode()).hexdigest()[:16]
+
+
+def test_the_audit_tells_who_could_read_a_trip(service, new_id):
+    trip, vehicle = new_id("trip"), new_id("vehicle")
+    token = get_token(service, "consumer", trip)
+    driver = get_token(service, "driver", vehicle)
+    get_token(service, "consumer", new_id("trip"))
+    now = datetime.now(timezone.utc) + timedelta(seconds=2)
+
+    found = lines(service, "--trip", trip, "--at", iso(now))
+    by_fingerprint = {line["record"]["fingerprint"]: line["record"] for line in found}
+    record = by_fingerprint[fingerprint(token)]
+    assert record["claims"] == {"tripid": trip}
+    assert record["decision"] == "granted"
+    assert record["caller"] == "anyone"
+    assert record["role"] == "consumer"
+    assert record["address"] == "127.0.0.1"
+    assert record["key_id"] == service.account("consumer")["private_key_id"]
+    assert {fingerprint(token), fingerprint(driver)} <= set(by_fingerprint)
+    # Where the vehicle of the trip is known, only its driver counts.
+    found = lines(service, "--trip", trip, "--at", iso(now), "--trip-vehicle", "another")
+    assert [line["record"]["fingerprint"] for line in found] == [fingerprint(token)]
+    assert lines(service, "--trip", trip, "--at", iso(now + timedelta(hours=1))) == []
+    assert lines(service, "--trip", trip, "--at", iso(now - timedelta(minutes=10))) == []
+
+
+def test_nothing_of_the_token_is_kept(service, new_id):
+    token = get_token(service, "driver", new_id("vehicle"))
+    kept = b"".join(path.read_bytes() for path in service.data.glob("*.sqlite*"))
+    assert fingerprint(token).encode() in kept
+    for part in token.split(".")[1:]:
+        assert part.encode() not in kept
+
+
+def test_an_export_can_be_checked_without_the_program(service, new_id):
+    get_token(service, "driver", new_id("vehicle"))
+    previous, sequence = "0" * 64, 0
+    for text in audit(service, "export").stdout.decode().splitlines():
+        line = json.loads(text)
+        record = json.dumps(line["record"], sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        sequence += 1
+        assert line["sequence"] == sequence
+        content = f"fleetpass-audit-1\n{previous}\n{sequence}\n{record}"
+        assert hashlib.sha256(content.encode()).hexdigest() == line["hash"]
+        previous = line["hash"]
+    assert sequence > 0
+    result = audit(service, "verify", "--anchor", f"{sequence}:{previous}")
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE audit_record SET content = replace(content, 'anyone', 'nobody') WHERE sequence = 2",
+        "DELETE FROM audit_record WHERE sequence = 1",
+        "DELETE FROM audit_record WHERE sequence = 2",
+        "DELETE FROM audit_record WHERE sequence = (SELECT max(sequence) FROM audit_record)",
+        "UPDATE audit_record SET sequence = 999 WHERE sequence = 2;"
+        "UPDATE audit_record SET sequence = 2 WHERE sequence = 3;"
+        "UPDATE audit_record SET sequence = 3 WHERE sequence = 999;",
+    ],
+    ids=["changed", "first removed", "removed", "last removed", "reordered"],
+)
+def test_tampering_is_found(service, tmp_path, sql):
+    for number in range(1, 4):
+        get_token(service, "driver", f"veh-{number}")
+    source = sqlite3.connect(f"file:{service.data / STORE}?mode=ro", uri=True)
+    copy = sqlite3.connect(tmp_path / STORE)
+    source.backup(copy)
+    copy.executescript("DROP TRIGGER audit_record_stays; DROP TRIGGER audit_record_is_final;" + sql)
+    copy.close()
+    result = run("audit", "verify", "--data", tmp_path)
+    assert result.returncode == 1, result.stdout
+    assert b"not intact" in result.stderr
+
+
+def test_a_killed_service_leaves_a_chain_that_holds(tmp_path, service):
+    data = tmp_path / "data"
+    shutil.copytree(service.data / "service-accounts", data / "service-accounts")
+    for _ in range(8):
+        running = Service(data)
+        given, stop = [], threading.Event()
+
+        def fetch():
+            while not stop.is_set():
+                try:
+                    given.append(get_token(running, "driver", "veh-1"))
+                except requests.RequestException:
+                    return
+
+        threads = [threading.Thread(target=fetch) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        while len(given) < 40:
+            time.sleep(0.01)
+        running.kill()
+        stop.set()
+        for thread in threads:
+            thread.join()
+        result = run("audit", "verify", "--data", data)
+        assert result.returncode == 0, result.stderr
+        exported = run("audit", "export", "--data", data).stdout.decode().splitlines()
+        recorded = {json.loads(line)["record"].get("fingerprint") for line in exported}
+        assert {fingerprint(token) for token in given} <= recorded, "every token that was handed out is recorded"
+
+
+def test_a_withdrawn_token_is_refused_within_five_seconds(service, vehicle):
+    token = get_token(service, "driver", vehicle)
+    body = {"lastLocation": {"location": {"latitude": 1, "longitude": 2}}}
+    path = f"vehicles/{vehicle}?updateMask=lastLocation"
+    assert service.rest("PUT", path, token, json=body).status_code == 200
+    result = run("revoke", "--data", service.data, "--vehicle", vehicle)
+    assert result.returncode == 0, result.stderr
+    assert fingerprint(token) in result.stdout.decode()
+    deadline = time.monotonic() + 5
+    while (answer := service.rest("PUT", path, token, json=body)).status_code == 200:
+        assert time.monotonic() < deadline, "the token still holds"
+        time.sleep(0.1)
+    assert refusal(answer) == ("UNAUTHENTICATED", "TOKEN_REVOKED")
+    # A token that is asked for again in the same second is the same one.
+    while (again := get_token(service, "driver", vehicle)) == token:
+        time.sleep(0.1)
+    assert service.rest("PUT", path, again, json=body).status_code == 200

@@ -1,0 +1,310 @@
+# Fleetpass
+# Licence: see LICENSE in the project root.
+# SPDX-License-Identifier: Apache-2.0
+"""`serve tokens` from its configuration file: who is let in, what it says of itself, how it ends, how keys change."""
+
+import hashlib
+import http.server
+import json
+import re
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import threading
+import time
+
+import jwt
+import pytest
+import requests
+from cryptography.hazmat.primitives import serialization
+
+from forgery import new_rsa_key
+from service import AUDIENCE, PROGRAM, Service, run
+
+SECRET = "a-long-secret-that-must-never-show-7f3a"
+READY = re.compile(r"^ready http=(?P<http>https?://127\.0\.0\.1:\d+) provider=demo-fleet$")
+
+
+class TokenServer:
+    """One `serve tokens`, from its ready line to its end."""
+
+    def __init__(self, folder, settings="", environment=None):
+        config = folder / "tokens.yaml"
+        config.write_text(
+            "provider: demo-fleet\ndata: .\nkeys: service-accounts\ncallers:\n  file: callers.json\n" + settings,
+            encoding="utf-8",
+        )
+        self.process = subprocess.Popen(
+            [PROGRAM, "serve", "tokens", "--config", config], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, env={"FLEETPASS_LISTEN_PORT": "0", **(environment or {})},
+        )
+        Service._started.append(self.process)
+        line = self.process.stdout.readline().rstrip("\n")
+        ready = READY.match(line)
+        assert ready, f"no ready line but {line!r}; {self.process.communicate()[1] if self.process.poll() else ''}"
+        self.http = ready["http"]
+
+    def get(self, path, secret=SECRET, **options):
+        headers = {"Authorization": f"Bearer {secret}"} if secret else {}
+        return requests.get(self.http + path, headers=headers, timeout=10, **options)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        output, errors = self.process.communicate(timeout=40)
+        return self.process.returncode, output, errors
+
+
+@pytest.fixture
+def folder(tmp_path, service):
+    shutil.copytree(service.data / "service-accounts", tmp_path / "service-accounts")
+    callers = [{"name": "app", "secret_sha256": hashlib.sha256(SECRET.encode()).hexdigest(), "roles": ["driver"]}]
+    (tmp_path / "callers.json").write_text(json.dumps({"callers": callers}), encoding="utf-8")
+    return tmp_path
+
+
+def test_only_callers_that_are_known_get_tokens_and_only_their_roles(folder):
+    server = TokenServer(folder)
+    assert server.get("/token/driver/veh-1", secret=None).status_code == 401
+    assert server.get("/token/driver/veh-1", secret="wrong").status_code == 401
+    assert server.get("/token/consumer/trip-1").status_code == 403
+    token = server.get("/token/driver/veh-1").json()["jwt"]
+    keys = jwt.PyJWKClient(f"{server.http}/.well-known/jwks.json", timeout=10)
+    claims = jwt.decode(
+        token, keys.get_signing_key_from_jwt(token).key, algorithms=["RS256"], audience=AUDIENCE)
+    assert claims["authorization"] == {"vehicleid": "veh-1"}
+    code, output, _ = server.stop()
+    assert (code, output) == (0, "")
+    decisions = [
+        json.loads(line)["record"]["decision"]
+        for line in run("audit", "export", "--data", folder).stdout.decode().splitlines()
+    ]
+    assert decisions == ["refused", "granted"]
+
+
+def test_supervisors_and_prometheus_are_told(folder):
+    server = TokenServer(folder)
+    assert server.get("/healthz", secret=None).status_code == 200
+    assert server.get("/readyz", secret=None).status_code == 200
+    assert server.get("/token/driver/veh-1").status_code == 200
+    answer = server.get("/metrics", secret=None)
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    lines = answer.text.splitlines()
+    assert 'fleetpass_token_requests_total{role="driver",outcome="granted"} 1' in lines
+    assert 'fleetpass_canary_up{role="driver"} 1' in lines
+    for line in lines:
+        assert re.match(r'^(# (HELP|TYPE) \w+ .+|\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [0-9.e+-]+)$', line), line
+    server.stop()
+
+
+def test_no_secret_shows_anywhere(folder):
+    server = TokenServer(folder, "log: {level: debug, format: json}\n")
+    tokens = [server.get(f"/token/driver/veh-{number}").json()["jwt"] for number in range(5)]
+    answers = [server.get("/token/driver/" + "%2A"), server.get("/token/driver/veh-1?secret=" + SECRET, secret="x" * 99)]
+    shown = "".join(answer.text for answer in answers) + server.get("/metrics").text
+    _, output, errors = server.stop()
+    for line in errors.splitlines():
+        assert json.loads(line)["message"]
+    shown += output + errors
+    stored = b"".join(path.read_bytes() for path in folder.glob("token-server.sqlite*"))
+    keys = [json.loads(path.read_text())["private_key"].split("\n")[1] for path in (folder / "service-accounts").iterdir()]
+    for secret in [SECRET, *keys, *(part for token in tokens for part in token.split(".")[1:])]:
+        assert secret not in shown
+        assert secret.encode() not in stored
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("provider: p\ndata: .\nkeys: .\n", "No authenticator is set up"),
+        ("provider: p\nlisten:\n  prot: 1\n", "Line 3: there is no setting listen.prot"),
+        ("provider: p\ndata: .\nkeys: .\ncallers: {file: c}\nlisten: {host: 0.0.0.0}\n", "set listen.tls"),
+    ],
+    ids=["no authenticator", "unknown setting", "plain HTTP for others"],
+)
+def test_it_refuses_to_start_badly(tmp_path, text, message):
+    config = tmp_path / "tokens.yaml"
+    config.write_text(text, encoding="utf-8")
+    result = run("serve", "tokens", "--config", config)
+    assert result.returncode == 78
+    assert message in result.stderr.decode()
+
+
+class IdentityProvider:
+    """An OpenID provider on this machine: discovery, one key, and ID tokens."""
+
+    def __init__(self):
+        self.key = new_rsa_key()
+        public = serialization.load_pem_private_key(self.key.encode(), None).public_key()
+        key = {**jwt.algorithms.RSAAlgorithm.to_jwk(public, as_dict=True), "use": "sig", "alg": "RS256", "kid": "k1"}
+        provider = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                documents = {
+                    "/.well-known/openid-configuration": {
+                        "issuer": provider.url, "jwks_uri": provider.url + "/keys",
+                        "id_token_signing_alg_values_supported": ["RS256"],
+                    },
+                    "/keys": {"keys": [key]},
+                }
+                body = json.dumps(documents[self.path]).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def token(self, subject, **claims):
+        now = int(time.time())
+        payload = {"iss": self.url, "sub": subject, "aud": "fleet", "iat": now, "exp": now + 600, **claims}
+        return jwt.encode(payload, self.key, algorithm="RS256", headers={"kid": "k1"})
+
+
+def test_users_of_an_identity_provider_get_what_they_are_assigned_to(folder):
+    provider = IdentityProvider()
+    (folder / "policy.yaml").write_text(
+        "version: 1\nrules:\n  - {name: shift, when: {issuer: login, claims: {groups: drivers}}, grant: driver, "
+        "for: assigned}\n",
+        encoding="utf-8",
+    )
+    server = TokenServer(
+        folder,
+        f"  oidc:\n    login: {{issuer: '{provider.url}', audience: fleet}}\npolicy: {{file: policy.yaml}}\n"
+        "limits: {per_caller: 6/1m}\n",
+    )
+    dora = provider.token("dora", groups=["drivers"])
+    held = ("--data", folder, "--holder", "login/dora", "--vehicle", "veh-1")
+    assert server.get("/token/driver/veh-1", dora).status_code == 403
+    assert run("assignments", "add", *held).returncode == 0
+    assert server.get("/token/driver/veh-1", dora).status_code == 200
+    assert server.get("/token/driver/veh-2", dora).status_code == 403
+    assert server.get("/token/driver/veh-1", provider.token("dirk", groups=["drivers"])).status_code == 403
+    assert server.get("/token/driver/veh-1", provider.token("dora", aud="other")).status_code == 401
+    assert run("assignments", "end", *held).returncode == 0
+    assert server.get("/token/driver/veh-1", dora).status_code == 403
+    for _ in range(2):
+        server.get("/token/driver/veh-1", dora)
+    limited = server.get("/token/driver/veh-1", dora)
+    assert limited.status_code == 429
+    assert int(limited.headers["retry-after"]) > 0
+    found = run("audit", "search", "--data", folder, "--subject", "dora", "--output", "json").stdout.decode().splitlines()
+    records = [json.loads(line)["record"] for line in found]
+    assert [record["decision"] for record in records] == ["refused", "granted", *["refused"] * 4]
+    assert records[1]["rule"] == "shift"
+    assert server.stop()[0] == 0
+    provider.server.shutdown()
+
+
+def make_certificate(folder, name):
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}",
+         "-keyout", folder / "new-key.pem", "-out", folder / "new-cert.pem", "-addext", "subjectAltName=IP:127.0.0.1"],
+        check=True, capture_output=True,
+    )
+    (folder / "new-key.pem").rename(folder / "key.pem")
+    (folder / "new-cert.pem").rename(folder / "cert.pem")
+
+
+def test_tls_takes_a_new_certificate_without_a_restart(folder):
+    make_certificate(folder, "first")
+    server = TokenServer(folder, "listen: {tls: {certificate: cert.pem, key: key.pem}}\n")
+    port = int(server.http.rsplit(":", 1)[1])
+    assert server.http.startswith("https://")
+    assert server.get("/token/driver/veh-1", verify=str(folder / "cert.pem")).status_code == 200
+    first = ssl.get_server_certificate(("127.0.0.1", port))
+    make_certificate(folder, "second")
+    deadline = time.monotonic() + 10
+    while ssl.get_server_certificate(("127.0.0.1", port)) == first:
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    assert server.get("/token/driver/veh-1", verify=str(folder / "cert.pem")).status_code == 200
+    assert server.stop()[0] == 0
+
+
+def test_requests_under_way_are_answered_before_the_end(folder):
+    server = TokenServer(folder)
+    statuses, go = [], threading.Event()
+
+    def fetch():
+        session = requests.Session()
+        session.headers["Authorization"] = f"Bearer {SECRET}"
+        go.wait()
+        while True:
+            try:
+                statuses.append(session.get(f"{server.http}/token/driver/veh-1", timeout=10).status_code)
+            except requests.ConnectionError:
+                return
+
+    threads = [threading.Thread(target=fetch) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    go.set()
+    while len(statuses) < 20:
+        time.sleep(0.01)
+    code, _, errors = server.stop()
+    for thread in threads:
+        thread.join()
+    assert code == 0, errors
+    assert set(statuses) == {200}
+    assert run("audit", "verify", "--data", folder).returncode == 0
+
+
+def test_an_idle_connection_and_huge_headers_are_ended(folder):
+    server = TokenServer(folder, "limits: {idle: 1s, header_bytes: 2048}\n")
+    port = int(server.http.rsplit(":", 1)[1])
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\n")
+        while connection.recv(1024):
+            pass  # It ends; a connection that stays open runs into the socket's time limit.
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: " + b"y" * 10_000 + b"\r\n\r\n")
+        assert not connection.recv(1024).startswith(b"HTTP/1.1 200")
+    assert server.get("/healthz").status_code == 200
+    server.stop()
+
+
+def test_keys_rotate_under_a_running_service(tmp_path, service):
+    data = tmp_path / "data"
+    shutil.copytree(service.data / "service-accounts", data / "service-accounts")
+    running = Service(data)
+
+    def published():
+        keys = requests.get(f"{running.http}/.well-known/jwks.json", timeout=10).json()["keys"]
+        return {key["kid"] for key in keys}
+
+    old = running.account("driver")["private_key_id"]
+    result = run("keys", "rotate", "--data", data, "--role", "driver", "--output", "json")
+    assert result.returncode == 0, result.stderr
+    states = {key["keyID"]: key["state"] for key in json.loads(result.stdout)}
+    assert states.pop(old) == "signing"
+    ((new, state),) = states.items()
+    assert state == "published"
+    deadline = time.monotonic() + 10
+    while new not in published():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    # The new key signs nothing yet; a second rotation and a retirement wait.
+    token = requests.get(f"{running.http}/token/driver/veh-1", timeout=10).json()["jwt"]
+    assert jwt.get_unverified_header(token)["kid"] == old
+    assert run("keys", "rotate", "--data", data, "--role", "driver").returncode == 78
+    assert run("keys", "retire", "--data", data, "--role", "driver", "--key", old).returncode == 78
+    # A stolen key goes at once, and its tokens with it.
+    result = run("keys", "retire", "--data", data, "--role", "driver", "--key", old, "--force")
+    assert result.returncode == 0, result.stderr
+    deadline = time.monotonic() + 5
+    while running.rest("GET", "vehicles/veh-1", token).json()["error"]["details"][0]["reason"] != "KEY_UNKNOWN":
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    token = requests.get(f"{running.http}/token/driver/veh-1", timeout=10).json()["jwt"]
+    assert jwt.get_unverified_header(token)["kid"] == new
+    assert running.stop()[0] == 0
+    assert sorted(path.name for path in (data / "service-accounts").glob("driver*")) == ["driver.json"]

@@ -1,0 +1,71 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+extension TokenServerConfiguration {
+    /// Who is let in.
+    ///
+    /// - Parameter transport: Fetches identity providers' keys.
+    /// - Returns: The authenticators of the configuration, as one.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
+    public func authenticator(transport: any UpstreamTransport) throws(TokenServerError) -> any CallerAuthenticator {
+        var members: [any CallerAuthenticator] = []
+        for provider in self.identityProviders {
+            members.append(try IDTokenAuthenticator(provider, transport: transport))
+        }
+        for session in self.sessions {
+            members.append(
+                try SessionTokenAuthenticator(
+                    label: session.label, issuer: session.issuer, audiences: session.audiences,
+                    secrets: [try Self.secret(session.secretFile)], nameClaim: session.nameClaim))
+        }
+        if let callersFile {
+            do throws(TokenServerError) {
+                members.append(try StaticBearerAuthenticator(json: try Self.read(callersFile)))
+            } catch {
+                throw TokenServerError(code: error.code, message: "\(callersFile): \(error.message)")
+            }
+        }
+        return CallerAuthenticators(members)
+    }
+
+    /// What they may have.
+    ///
+    /// - Parameters:
+    ///   - assignments: Knows who holds what.
+    ///   - transport: Asks the policy's webhook.
+    /// - Returns: The policy of the configuration.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
+    public func policy(
+        assignments: any AssignmentStore, transport: any UpstreamTransport
+    ) throws(TokenServerError) -> any TokenPolicy {
+        guard let policyFile else { return RolePolicy() }
+        var webhook: RulePolicy.WebhookAccess?
+        if let policySecretFile {
+            webhook = RulePolicy.WebhookAccess(secret: try Self.secret(policySecretFile), transport: transport)
+        }
+        return try RulePolicy(
+            yaml: String(decoding: try Self.read(policyFile), as: UTF8.self), file: policyFile,
+            assignments: assignments, webhook: webhook)
+    }
+
+    /// The shared secret of a file; a line feed at its end is an editor's.
+    private static func secret(_ path: String) throws(TokenServerError) -> SharedSecret {
+        var bytes = Array(try Self.read(path))
+        if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+        do throws(TokenServerError) {
+            return try SharedSecret(bytes)
+        } catch {
+            throw TokenServerError(code: error.code, message: "\(path): \(error.message)")
+        }
+    }
+
+    private static func read(_ path: String) throws(TokenServerError) -> Data {
+        guard let bytes = try? Data(contentsOf: URL(filePath: path)) else {
+            throw ConfigurationValues.invalid("The file \(path) cannot be read.")
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,194 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSigning
+public import FleetTokens
+public import Foundation
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A folder of service accounts' key files, one account for each role.
+///
+/// `ROLE.json` is a role's oldest key; `ROLE.TIME.json` are those that followed, by the Unix time at which each was made
+/// known. Nothing else is kept: what each key is good for follows from the names. Every change is one rename or removal,
+/// so a reader sees it whole or not at all.
+public struct KeyFolder: Sendable {
+    private let folder: URL
+
+    /// Uses a folder, which must exist.
+    ///
+    /// - Parameter path: The folder.
+    public init(path: String) {
+        self.folder = URL(filePath: path, directoryHint: .isDirectory)
+    }
+
+    /// The role that a key file belongs to by its name; `nil` where it is none's.
+    public static func role(ofFile name: String) -> Role? {
+        let role = Role(rawValue: String(name.prefix { $0 != "." }))
+        return Role.known.contains(role) && Self.time(ofFile: name, of: role) != nil ? role : nil
+    }
+
+    /// Reads every key.
+    ///
+    /// - Returns: The keys of each role.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` that names the file.
+    public func read() throws(TokenServerError) -> [Role: KeyRing] {
+        var rings: [Role: KeyRing] = [:]
+        for (role, files) in try self.files() {
+            var entries: [KeyRing.Entry] = []
+            for file in files { entries.append(try self.entry(file.name)) }
+            guard Set(entries.map(\.key.account)).count == 1 else {
+                throw Self.invalid("The key files of the role \(role) belong to different accounts; remove one's.")
+            }
+            rings[role] = KeyRing(entries: entries, schedule: KeySchedule(published: files.map(\.published)))
+        }
+        return rings
+    }
+
+    /// What the folder's files are called and when they were written, to tell whether anything changed.
+    func fingerprint() throws(TokenServerError) -> [String: Date] {
+        var result: [String: Date] = [:]
+        for file in try self.files().values.joined() {
+            let values = try? self.url(file.name).resourceValues(forKeys: [.contentModificationDateKey])
+            result[file.name] = values?.contentModificationDate ?? .distantPast
+        }
+        return result
+    }
+
+    /// Makes a new key for a role and makes it known.
+    ///
+    /// - Parameters:
+    ///   - role: The role.
+    ///   - now: The time.
+    /// - Returns: The role's keys, the new one last.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
+    public func rotate(_ role: Role, at now: Date) throws(TokenServerError) -> KeyRing {
+        let ring = try self.ring(of: role)
+        guard let newest = ring.entries.last else { throw Self.invalid("The role \(role) has no key.") }
+        let index = ring.entries.count - 1
+        guard ring.schedule.state(of: index, at: now) != .published else {
+            throw Self.invalid(
+                "The newest key of the role \(role), \(newest.key.keyID), does not sign yet; wait until it does.")
+        }
+        let name = "\(role).\(Int64(now.timeIntervalSince1970.rounded(.down))).json"
+        do {
+            let key = try ServiceAccountKey(generatingFor: newest.key.account, projectID: newest.key.projectID)
+            try self.write(key.keyFile, to: name)
+        } catch {
+            throw Self.invalid("The key file \(name) cannot be written: \(error).")
+        }
+        return try self.ring(of: role)
+    }
+
+    /// Removes a key.
+    ///
+    /// - Parameters:
+    ///   - keyID: The key.
+    ///   - role: Whose it is.
+    ///   - now: The time.
+    ///   - isForced: Whether it is removed although tokens of it may be alive, as for a key that was stolen.
+    /// - Returns: The role's keys that are left.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
+    public func retire(
+        _ keyID: String, of role: Role, at now: Date, isForced: Bool
+    ) throws(TokenServerError) -> KeyRing {
+        let ring = try self.ring(of: role)
+        guard let index = ring.entries.firstIndex(where: { $0.key.keyID == keyID }) else {
+            throw Self.invalid("The role \(role) has no key \(keyID).")
+        }
+        guard ring.entries.count > 1 else {
+            throw Self.invalid("\(keyID) is the only key of the role \(role); rotate first.")
+        }
+        let state = ring.schedule.state(of: index, at: now)
+        guard state == .retired || isForced else {
+            let end = ring.schedule.end(of: index).map { ", until \($0.formatted(.iso8601))" } ?? ""
+            throw Self.invalid("The key \(keyID) is \(state)\(end); tokens of it may be alive.")
+        }
+        do {
+            if index == 0 {
+                // The next oldest takes its name, and with it its place, in one step.
+                try self.move(ring.entries[1].file, over: ring.entries[0].file)
+            } else {
+                try FileManager.default.removeItem(at: self.url(ring.entries[index].file))
+            }
+        } catch {
+            throw Self.invalid("The key file \(ring.entries[index].file) cannot be removed: \(error).")
+        }
+        return try self.ring(of: role)
+    }
+}
+
+extension KeyFolder {
+    private typealias File = (name: String, published: Date)
+
+    private func files() throws(TokenServerError) -> [Role: [File]] {
+        let names: [String]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: self.folder.path(percentEncoded: false))
+        } catch {
+            throw Self.invalid(
+                "The key folder \(self.folder.path(percentEncoded: false)) cannot be read: \(error.localizedDescription)"
+            )
+        }
+        var files: [Role: [File]] = [:]
+        for name in names {
+            guard let role = Self.role(ofFile: name), let time = Self.time(ofFile: name, of: role) else { continue }
+            files[role, default: []].append((name, time))
+        }
+        return files.mapValues { $0.sorted { $0.published < $1.published } }
+    }
+
+    /// When a key was made known by its file's name; `nil` where the name is not of the form.
+    private static func time(ofFile name: String, of role: Role) -> Date? {
+        if name == "\(role).json" { return .distantPast }
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[2] == "json", let time = Int64(parts[1]), time > 0 else { return nil }
+        return Date(timeIntervalSince1970: TimeInterval(time))
+    }
+
+    private func ring(of role: Role) throws(TokenServerError) -> KeyRing {
+        guard let ring = try self.read()[role] else {
+            throw Self.invalid(
+                "\(self.folder.path(percentEncoded: false)) holds no key of the role \(role); start the service once.")
+        }
+        return ring
+    }
+
+    private func entry(_ name: String) throws(TokenServerError) -> KeyRing.Entry {
+        do {
+            let key = try ServiceAccountKey(json: Data(contentsOf: self.url(name)))
+            return KeyRing.Entry(key: key, minter: TokenMinter(signer: try LocalSigner(key)), file: name)
+        } catch let error as SigningError {
+            throw Self.invalid("\(name): \(error.message)")
+        } catch {
+            throw Self.invalid("The key file \(name) cannot be read: \(error.localizedDescription)")
+        }
+    }
+
+    private func url(_ name: String) -> URL { self.folder.appending(path: name) }
+
+    /// Writes a file that its owner alone can read from its first moment, and that appears whole.
+    private func write(_ bytes: Data, to name: String) throws {
+        let draft = self.url(".\(name).new")
+        guard
+            FileManager.default.createFile(
+                atPath: draft.path(percentEncoded: false), contents: bytes, attributes: [.posixPermissions: 0o600])
+        else { throw CocoaError(.fileWriteUnknown) }
+        try self.move(draft.lastPathComponent, over: name)
+    }
+
+    private func move(_ source: String, over target: String) throws {
+        guard
+            rename(self.url(source).path(percentEncoded: false), self.url(target).path(percentEncoded: false)) == 0
+        else { throw CocoaError(.fileWriteUnknown) }
+    }
+
+    private static func invalid(_ message: String) -> TokenServerError {
+        TokenServerError(code: .invalidConfiguration, message: message)
+    }
+}

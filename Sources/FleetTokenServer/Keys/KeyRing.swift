@@ -1,0 +1,39 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import FleetSigning
+public import Foundation
+
+/// The keys of one account, oldest first, and when each is good for what.
+public struct KeyRing: Sendable {
+    /// One key of the ring.
+    public struct Entry: Sendable {
+        /// The key.
+        public let key: ServiceAccountKey
+        /// Makes tokens with it.
+        let minter: TokenMinter
+        /// Its file's name.
+        let file: String
+    }
+
+    /// The keys, oldest first.
+    public let entries: [Entry]
+    /// When each is good for what, in the same order.
+    public let schedule: KeySchedule
+
+    init(entries: [Entry], schedule: KeySchedule) {
+        self.entries = entries
+        self.schedule = schedule
+    }
+
+    /// The key that signs at a time.
+    func signing(at time: Date) -> Entry? {
+        self.schedule.signing(at: time).map { self.entries[$0] }
+    }
+
+    /// The keys that verifiers are to trust at a time.
+    public func published(at time: Date) -> [ServiceAccountKey] {
+        self.entries.indices.filter { self.schedule.state(of: $0, at: time) != .retired }.map { self.entries[$0].key }
+    }
+}

@@ -1,0 +1,78 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import Foundation
+
+/// When each key of an account is published, signs, and is withdrawn; derived from when each was made known.
+///
+/// A new key is published first and signs only once every verifier has had the time to learn it. The old one stays
+/// published until the last token that it signed has ended by every clock. So no good token is ever refused for its
+/// key, whatever the order in which servers and verifiers read the keys.
+public struct KeySchedule: Sendable {
+    /// How long the parts of a rotation take.
+    public struct Times: Hashable, Sendable {
+        /// From publication to the first signature: twice what a verifier may keep a key set, so that clocks may
+        /// differ by as much.
+        public var lead: Duration
+        /// From the last signature to the withdrawal: a token's life, and twice the difference of clocks.
+        public var retention: Duration
+
+        /// The times for key sets that are kept 5 minutes, tokens of an hour, and clocks that differ by 5 minutes.
+        public static let standard = Self(lead: .seconds(600), retention: .seconds(4200))
+
+        /// Describes a rotation.
+        public init(lead: Duration, retention: Duration) {
+            self.lead = lead
+            self.retention = retention
+        }
+    }
+
+    /// What a key is good for at a time.
+    public enum State: String, Hashable, Sendable {
+        /// Known to verifiers, and signs nothing yet.
+        case published
+        /// Signs new tokens.
+        case signing
+        /// Signs no more; the tokens it signed still hold.
+        case retiring
+        /// No token of it can be alive.
+        case retired
+    }
+
+    private let starts: [Date]
+    private let times: Times
+
+    /// Plans the keys of one account.
+    ///
+    /// - Parameters:
+    ///   - published: When each key was made known, oldest first; the oldest signs from the beginning.
+    ///   - times: How long the parts of a rotation take.
+    public init(published: [Date], times: Times = .standard) {
+        self.starts = published.enumerated().map { index, date in
+            index == 0 ? .distantPast : date.addingTimeInterval(times.lead / .seconds(1))
+        }
+        self.times = times
+    }
+
+    /// When a key begins to sign.
+    public func start(of index: Int) -> Date { self.starts[index] }
+
+    /// When no token of a key can be alive any more; `nil` for the newest key.
+    public func end(of index: Int) -> Date? {
+        guard index + 1 < self.starts.count else { return nil }
+        return self.starts[index + 1].addingTimeInterval(self.times.retention / .seconds(1))
+    }
+
+    /// The key that signs at a time; `nil` where there is no key.
+    public func signing(at time: Date) -> Int? {
+        self.starts.lastIndex { $0 <= time }
+    }
+
+    /// What a key is good for at a time.
+    public func state(of index: Int, at time: Date) -> State {
+        if time < self.starts[index] { return .published }
+        if self.signing(at: time) == index { return .signing }
+        return self.end(of: index).map { time < $0 } ?? true ? .retiring : .retired
+    }
+}

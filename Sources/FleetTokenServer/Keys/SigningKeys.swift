@@ -1,0 +1,58 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import FleetSigning
+public import FleetTokens
+public import Foundation
+import Synchronization
+
+/// The keys of a folder as they are in force, read again when the folder changes.
+public final class SigningKeys: Sendable {
+    private struct State {
+        var rings: [Role: KeyRing]
+        var fingerprint: [String: Date]
+    }
+
+    private let folder: KeyFolder
+    private let provider: ProviderID
+    private let state: Mutex<State>
+
+    /// Reads the keys of a folder.
+    ///
+    /// - Parameters:
+    ///   - folder: The folder.
+    ///   - provider: The provider that the accounts belong to.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
+    public init(folder: KeyFolder, provider: ProviderID) throws(TokenServerError) {
+        self.folder = folder
+        self.provider = provider
+        self.state = Mutex(State(rings: try folder.read(), fingerprint: try folder.fingerprint()))
+    }
+
+    /// The roles that have a key.
+    public var roles: Set<Role> { Set(self.state.withLock { $0.rings.keys }) }
+
+    /// Makes a role's tokens at a time; `nil` where the role has no key.
+    public func minter(for role: Role, at time: Date) -> TokenMinter? {
+        self.state.withLock { $0.rings[role]?.signing(at: time)?.minter }
+    }
+
+    /// The keys that verifiers are to trust at a time.
+    public func published(at time: Date) -> [RSAPublicKey] {
+        let rings = self.state.withLock { $0.rings }
+        return rings.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap { role, ring in
+            ring.published(at: time).compactMap { try? $0.publicKey(role: role, provider: self.provider) }
+        }
+    }
+
+    /// Reads the folder again if it changed; the keys in force stay when it cannot be read.
+    ///
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
+    public func refresh() throws(TokenServerError) {
+        let fingerprint = try self.folder.fingerprint()
+        guard fingerprint != self.state.withLock({ $0.fingerprint }) else { return }
+        let rings = try self.folder.read()
+        self.state.withLock { $0 = State(rings: rings, fingerprint: fingerprint) }
+    }
+}

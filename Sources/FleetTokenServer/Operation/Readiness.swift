@@ -1,0 +1,120 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import FleetTokens
+public import Foundation
+public import Logging
+import Synchronization
+
+/// Whether a token server can do its work: its signers sign, its store answers, its clock is right.
+public final class Readiness: Sendable {
+    /// One thing that must hold.
+    public enum Check: String, CaseIterable, Sendable {
+        /// Every role's trial token was made and verified.
+        case canary
+        /// The clock goes evenly, and is not before the last record.
+        case clock
+        /// The store can be read.
+        case store
+    }
+
+    /// How far the clock may be from where it should be.
+    static let clockTolerance: Double = 60
+
+    private let issuer: TokenIssuer
+    private let roles: [Role]
+    private let store: TokenServerStore
+    private let metrics: TokenServerMetrics
+    private let now: @Sendable () -> Date
+    private let uptime: @Sendable () -> Double
+    private let logger: Logger
+    private let started: (now: Date, uptime: Double)
+    private let failing = Mutex<[Check: String]>([:])
+
+    /// Watches a server.
+    ///
+    /// - Parameters:
+    ///   - issuer: Issues the trial tokens.
+    ///   - roles: The roles that are served.
+    ///   - store: The store.
+    ///   - metrics: Shows what was found.
+    ///   - now: The clock.
+    ///   - uptime: Seconds on a clock that nobody sets.
+    ///   - logger: Hears of every change.
+    public init(
+        issuer: TokenIssuer, roles: some Sequence<Role>, store: TokenServerStore, metrics: TokenServerMetrics,
+        now: @escaping @Sendable () -> Date = { Date() }, uptime: (@Sendable () -> Double)? = nil, logger: Logger
+    ) {
+        let origin = ContinuousClock.now
+        let uptime = uptime ?? { (ContinuousClock.now - origin) / .seconds(1) }
+        self.issuer = issuer
+        self.roles = roles.sorted { $0.rawValue < $1.rawValue }
+        self.store = store
+        self.metrics = metrics
+        self.now = now
+        self.uptime = uptime
+        self.logger = logger
+        self.started = (now(), uptime())
+    }
+
+    /// What does not hold, in words; empty when the server is ready.
+    public var problems: [Check: String] { self.failing.withLock { $0 } }
+
+    /// Looks at everything once.
+    ///
+    /// - Returns: Whether all of it holds.
+    @discardableResult
+    public func check() async -> Bool {
+        var failing: [Check: String] = [:]
+        failing[.canary] = await self.canaryProblem()
+        failing[.clock] = await self.clockProblem()
+        failing[.store] = await self.store.isReadable() ? nil : "the store cannot be read"
+        let before = self.failing.withLock { held in
+            defer { held = failing }
+            return held
+        }
+        for check in Check.allCases {
+            self.metrics.readiness(of: check, holds: failing[check] == nil)
+            guard before[check] != failing[check] else { continue }
+            self.logger.log(
+                level: failing[check] == nil ? .notice : .error, "readiness changed",
+                metadata: ["check": "\(check.rawValue)", "problem": "\(failing[check] ?? "none")"])
+        }
+        return failing.isEmpty
+    }
+
+    private func canaryProblem() async -> String? {
+        var failed: [Role] = []
+        for role in self.roles {
+            let isUp = await self.canHaveToken(role)
+            self.metrics.canary(of: role, isUp: isUp)
+            if !isUp { failed.append(role) }
+        }
+        return failed.isEmpty ? nil : "no trial token for \(failed.map(\.rawValue).joined(separator: ", "))"
+    }
+
+    /// Makes a token that reaches one thing that nobody has, and throws it away.
+    private func canHaveToken(_ role: Role) async -> Bool {
+        do {
+            let claims = try AuthorizationClaims(
+                trip: .only(try TripID(checking: "fleetpass-canary")), additional: ["canary": "true"])
+            let issued = try await self.issuer.issue(.custom(role, claims))
+            return issued.expiresIn > .zero
+        } catch {
+            self.logger.error("no trial token", metadata: ["role": "\(role)", "error": "\(error)"])
+            return false
+        }
+    }
+
+    private func clockProblem() async -> String? {
+        let now = self.now()
+        let step = now.timeIntervalSince(self.started.now) - (self.uptime() - self.started.uptime)
+        guard abs(step) <= Self.clockTolerance else {
+            return "the clock was set by \(Int(step)) s since the start; restart when it is right"
+        }
+        guard let last = try? await AuditReader(store: self.store).lastTime() else { return nil }
+        let ahead = last.timeIntervalSince(now)
+        return ahead > Self.clockTolerance ? "the clock is \(Int(ahead)) s before the last record" : nil
+    }
+}

@@ -1,0 +1,177 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+public import Foundation
+public import Logging
+
+/// Answers requests for tokens: finds out who asks, asks the policy, mints, and records what was decided.
+///
+/// A token leaves only after its record is durable.
+public struct TokenDesk: Sendable {
+    private let issuer: TokenIssuer
+    private let authenticator: any CallerAuthenticator
+    private let policy: any TokenPolicy
+    private let limiter: RequestLimiter?
+    private let audit: (any AuditLog)?
+    private let metrics: TokenServerMetrics
+    private let now: @Sendable () -> Date
+    private let logger: Logger
+
+    /// Makes a desk.
+    ///
+    /// - Parameters:
+    ///   - issuer: Issues the tokens.
+    ///   - authenticator: Finds out who asks.
+    ///   - policy: Decides what they may have.
+    ///   - limiter: Admits requests within limits; `nil` for none. What comes too soon is counted and not recorded.
+    ///   - audit: Keeps what was decided; `nil` keeps nothing.
+    ///   - metrics: Counts what was decided.
+    ///   - now: The clock that decisions are made by.
+    ///   - logger: Hears of failures and, at `debug`, of each token's fingerprint.
+    public init(
+        issuer: TokenIssuer, authenticator: any CallerAuthenticator, policy: any TokenPolicy = RolePolicy(),
+        limiter: RequestLimiter? = nil, audit: (any AuditLog)? = nil,
+        metrics: TokenServerMetrics = TokenServerMetrics(),
+        now: @escaping @Sendable () -> Date = { Date() }, logger: Logger
+    ) {
+        self.issuer = issuer
+        self.authenticator = authenticator
+        self.policy = policy
+        self.limiter = limiter
+        self.audit = audit
+        self.metrics = metrics
+        self.now = now
+        self.logger = logger
+    }
+
+    /// A request that gets no token.
+    struct Refusal: Error {
+        let outcome: TokenServerMetrics.Outcome
+        /// One of a few words.
+        let label: String
+        let answer: RouteError
+
+        static func unauthenticated(_ reason: CallerRefusal.Reason?) -> Self {
+            Self(
+                outcome: .unauthenticated, label: "caller_\(reason?.rawValue ?? "absent")",
+                answer: .unauthenticated)
+        }
+
+        static func limited(_ excess: RateLimitExceeded) -> Self {
+            Self(outcome: .limited, label: "limit_\(excess.scope.rawValue)", answer: .tooManyRequests(excess))
+        }
+
+        static func failed(_ step: Step) -> Self {
+            Self(outcome: .failed, label: step.rawValue, answer: .unavailable)
+        }
+    }
+
+    /// The steps that depend on something that can be down.
+    enum Step: String {
+        case authentication = "authentication_failed"
+        case policy = "policy_failed"
+        case signing = "signing_failed"
+        case audit = "audit_failed"
+    }
+
+    /// Answers one request.
+    ///
+    /// - Parameters:
+    ///   - type: The token that is asked for.
+    ///   - request: What the request says of its sender.
+    /// - Returns: The token, recorded.
+    /// - Throws: ``RouteError`` or `CancellationError`.
+    func issue(_ type: TokenType, for request: CallerRequest) async throws -> IssuedToken {
+        let start = ContinuousClock.now
+        do {
+            let issued = try await self.decide(type, request)
+            self.metrics.granted(type.role, took: .now - start)
+            return issued
+        } catch let refusal as Refusal {
+            self.metrics.refused(type.role, refusal, took: .now - start)
+            throw refusal.answer
+        }
+    }
+
+    private func decide(_ type: TokenType, _ request: CallerRequest) async throws -> IssuedToken {
+        let caller = try await self.step(.authentication) { try await self.authenticator.caller(of: request) }
+        guard let caller else { throw Refusal.unauthenticated(nil) }
+        try self.admitting { () throws(RateLimitExceeded) in try self.limiter?.admit(caller.id) }
+        let time = self.now()
+        var record = AuditRecord(
+            time: time, caller: caller, address: request.peerAddress, role: type.role, claims: try type.claims,
+            decision: .refused)
+        let decision = try await self.step(.policy, refused: &record) {
+            try await self.policy.decide(type, for: caller, at: time)
+        }
+        switch decision {
+        case .granted(let rule): record.rule = rule
+        case .refused(let rule, let reason):
+            record.rule = rule
+            record.reason = reason
+            try await self.keep(record)
+            throw Refusal(
+                outcome: .refused, label: "policy",
+                answer: .forbidden("The caller may not have this token of the role \(type.role)."))
+        }
+        try self.admitting { () throws(RateLimitExceeded) in try self.limiter?.admit(type) }
+        let issued = try await self.step(.signing, refused: &record) { try await self.issuer.issue(type) }
+        record.decision = .granted
+        record.token = AuditRecord.Token(
+            fingerprint: issued.token.fingerprint, keyID: issued.keyID,
+            expiresAt: Int64(issued.expiresAt.timeIntervalSince1970))
+        try await self.keep(record)
+        return issued
+    }
+
+    /// Answers what comes too soon with 429.
+    private func admitting(_ body: () throws(RateLimitExceeded) -> Void) throws(Refusal) {
+        do throws(RateLimitExceeded) {
+            try body()
+        } catch {
+            throw .limited(error)
+        }
+    }
+
+    private func keep(_ record: AuditRecord) async throws {
+        try await self.step(.audit) { try await self.audit?.append(record) }
+        self.logger.debug(
+            "token \(record.decision == .granted ? "issued" : "refused")",
+            metadata: [
+                "caller": "\(record.caller)", "subject": "\(record.callerID)", "role": "\(record.role)",
+                "rule": "\(record.rule ?? "none")", "reason": "\(record.reason ?? "none")",
+                "fingerprint": "\(record.token?.fingerprint ?? "none")",
+            ]
+        )
+    }
+
+    /// Runs a step for a known caller, and records its failure.
+    private func step<Result>(
+        _ step: Step, refused record: inout AuditRecord, _ body: () async throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await self.step(step, body)
+        } catch let refusal as Refusal {
+            record.reason = step.rawValue
+            try await self.keep(record)
+            throw refusal
+        }
+    }
+
+    /// Runs a step; its failure is logged in full and answered as a passing one.
+    private func step<Result>(_ step: Step, _ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch let error as CancellationError {
+            throw error
+        } catch let refusal as CallerRefusal {
+            self.logger.info("caller refused", metadata: ["reason": "\(refusal)"])
+            throw Refusal.unauthenticated(refusal.reason)
+        } catch {
+            self.logger.error("token not issued", metadata: ["step": "\(step.rawValue)", "error": "\(error)"])
+            throw Refusal.failed(step)
+        }
+    }
+}

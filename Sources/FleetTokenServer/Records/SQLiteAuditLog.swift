@@ -1,0 +1,110 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import GRDB
+public import Logging
+import Synchronization
+
+/// Keeps the audit in the token server's store, in groups: records that arrive while one group reaches the disk wait for
+/// the next, so that one sync of the disk serves them all.
+///
+/// The end of the chain is kept beside the records, in the same transaction, so that records cut off its end are missed.
+/// Who can write the file can rewrite both; note ``head()`` elsewhere and verify against it.
+public final class SQLiteAuditLog: AuditLog {
+    private struct Waiting: Sendable {
+        let record: AuditRecord
+        let resume: @Sendable (Result<Void, any Error>) -> Void
+    }
+
+    private struct Queue {
+        var waiting: [Waiting] = []
+        var isWriterRunning = false
+    }
+
+    private let store: TokenServerStore
+    private let logger: Logger
+    private let waitingLimit: Int
+    private let queue = Mutex(Queue())
+    /// Serial, and the only place that waits for the disk.
+    private let writer = DispatchQueue(label: "fleetpass.audit.group-commit")
+
+    /// Keeps the audit in a store.
+    ///
+    /// - Parameters:
+    ///   - store: The store.
+    ///   - logger: Hears of commits that failed.
+    ///   - waitingLimit: How many records may wait for the disk; more are refused.
+    public init(store: TokenServerStore, logger: Logger, waitingLimit: Int = 16 * 1024) {
+        self.store = store
+        self.logger = logger
+        self.waitingLimit = waitingLimit
+    }
+
+    /// Keeps a record, and returns when it is on the disk.
+    public func append(_ record: AuditRecord) async throws {
+        // A caller that goes away does not take its record back: the decision was made.
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            self.enqueue(Waiting(record: record) { continuation.resume(with: $0) })
+        }
+    }
+
+    private func enqueue(_ waiting: Waiting) {
+        let (isTaken, startsWriter) = self.queue.withLock { queue in
+            guard queue.waiting.count < self.waitingLimit else { return (false, false) }
+            queue.waiting.append(waiting)
+            defer { queue.isWriterRunning = true }
+            return (true, !queue.isWriterRunning)
+        }
+        if !isTaken { waiting.resume(.failure(Self.failure("too many records wait for the disk"))) }
+        if startsWriter { self.writer.async { self.drain() } }
+    }
+
+    private func drain() {
+        while let group = self.nextGroup() {
+            let outcome = Result { try self.commit(group.map(\.record)) }
+            if case .failure(let error) = outcome {
+                self.logger.error(
+                    "Audit records could not be kept",
+                    metadata: ["records": "\(group.count)", "error": "\(error)"])
+            }
+            for waiting in group { waiting.resume(outcome.mapError { _ in Self.failure("the disk refused it") }) }
+        }
+    }
+
+    private func nextGroup() -> [Waiting]? {
+        self.queue.withLock { queue in
+            guard !queue.waiting.isEmpty else {
+                queue.isWriterRunning = false
+                return nil
+            }
+            let group = Array(queue.waiting.prefix(512))
+            queue.waiting.removeFirst(group.count)
+            return group
+        }
+    }
+
+    private func commit(_ records: [AuditRecord]) throws {
+        try self.store.pool.writeWithoutTransaction { database in
+            try database.inTransaction(.immediate) {
+                // Read each time: another process may have added to the chain.
+                var head = try AuditReader.keptHead(database)
+                let insert = try database.cachedStatement(
+                    sql: "INSERT INTO audit_record (sequence, content, hash) VALUES (?, ?, ?)")
+                for record in records {
+                    let entry = AuditEntry(record, after: head)
+                    try insert.execute(arguments: [entry.sequence, entry.content, entry.hash])
+                    head = AuditHead(entry)
+                }
+                try database.execute(
+                    sql: "UPDATE audit_head SET sequence = ?, hash = ?", arguments: [head.sequence, head.hash])
+                return .commit
+            }
+        }
+    }
+
+    private static func failure(_ reason: String) -> TokenServerError {
+        TokenServerError(code: .storeUnavailable, message: "The audit record was not kept: \(reason).")
+    }
+}

@@ -1,0 +1,63 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import GRDB
+
+/// The tables of the token server's store, and how they came to be.
+enum TokenServerSchema {
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        // What is searched by is computed from the hashed text, so that it cannot be changed apart from it. The triggers
+        // stand in the way of mistakes; against intent there is the chain.
+        migrator.registerMigration("1 audit") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE audit_record (
+                        sequence INTEGER PRIMARY KEY,
+                        content TEXT NOT NULL,
+                        hash TEXT NOT NULL,
+                        time_ms INTEGER NOT NULL AS (json_extract(content, '$.time_ms')) VIRTUAL,
+                        fingerprint TEXT AS (json_extract(content, '$.fingerprint')) VIRTUAL
+                    ) STRICT;
+                    CREATE INDEX audit_record_time ON audit_record (time_ms);
+                    CREATE INDEX audit_record_fingerprint ON audit_record (fingerprint);
+                    CREATE TRIGGER audit_record_stays BEFORE DELETE ON audit_record
+                        BEGIN SELECT RAISE(ABORT, 'the audit is append-only'); END;
+                    CREATE TRIGGER audit_record_is_final BEFORE UPDATE ON audit_record
+                        BEGIN SELECT RAISE(ABORT, 'the audit is append-only'); END;
+                    CREATE TABLE audit_head (
+                        id INTEGER PRIMARY KEY CHECK (id = 1),
+                        sequence INTEGER NOT NULL,
+                        hash TEXT NOT NULL
+                    ) STRICT;
+                    INSERT INTO audit_head VALUES (1, 0, '\(AuditEntry.origin)');
+                    """
+            )
+        }
+        migrator.registerMigration("2 revocations and assignments") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE revocation (
+                        kind TEXT NOT NULL CHECK (kind IN ('fingerprint', 'key')),
+                        value TEXT NOT NULL,
+                        ends_at INTEGER NOT NULL,
+                        PRIMARY KEY (kind, value)
+                    ) STRICT, WITHOUT ROWID;
+                    CREATE TABLE assignment (
+                        id INTEGER PRIMARY KEY,
+                        issuer TEXT NOT NULL,
+                        subject TEXT NOT NULL,
+                        kind TEXT NOT NULL,
+                        resource TEXT NOT NULL,
+                        start_ms INTEGER NOT NULL,
+                        end_ms INTEGER
+                    ) STRICT;
+                    CREATE UNIQUE INDEX assignment_once ON assignment
+                        (kind, resource, issuer, subject, start_ms, coalesce(end_ms, -1));
+                    """
+            )
+        }
+        return migrator
+    }
+}

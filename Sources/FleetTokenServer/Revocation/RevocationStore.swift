@@ -1,0 +1,97 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import Foundation
+import GRDB
+
+/// Withdraws tokens, and tells verifiers which ones; kept in the token server's store.
+///
+/// Subjects, callers and resources are looked up in the audit and turned into the fingerprints of their living tokens, so
+/// the list is exact, short, and holds nothing for longer than a token lives. New tokens are a matter of the policy: end
+/// the assignment or the account first, withdraw then.
+public struct RevocationStore: Sendable {
+    /// The longest that any token lives.
+    static let tokenLife: Double = 3600
+
+    private let store: TokenServerStore
+
+    /// Keeps revocations in a store.
+    public init(store: TokenServerStore) {
+        self.store = store
+    }
+
+    /// Withdraws tokens.
+    ///
+    /// - Parameters:
+    ///   - target: Whose.
+    ///   - now: The time.
+    /// - Returns: What verifiers will refuse by it.
+    /// - Throws: An error of SQLite when nothing was kept.
+    @discardableResult
+    public func revoke(_ target: RevocationTarget, at now: Date) async throws -> [Revocation] {
+        try await self.store.pool.write { database in
+            let revocations = try Self.revocations(of: target, at: now, in: database)
+            try database.execute(
+                sql: "DELETE FROM revocation WHERE ends_at <= ?", arguments: [Self.seconds(now)])
+            for revocation in revocations {
+                try database.execute(
+                    sql: "INSERT OR REPLACE INTO revocation (kind, value, ends_at) VALUES (?, ?, ?)",
+                    arguments: [revocation.kind.rawValue, revocation.value, Self.seconds(revocation.endsAt)])
+            }
+            return revocations
+        }
+    }
+
+    /// What is withdrawn at a time.
+    ///
+    /// - Parameter now: The time.
+    /// - Returns: The list, in no order that means anything.
+    /// - Throws: An error of SQLite.
+    public func current(at now: Date) async throws -> [Revocation] {
+        try await self.store.pool.read { database in
+            try Row.fetchAll(
+                database, sql: "SELECT kind, value, ends_at FROM revocation WHERE ends_at > ? ORDER BY kind, value",
+                arguments: [Self.seconds(now)]
+            ).compactMap { row in
+                Revocation.Kind(rawValue: row[0]).map { kind in
+                    Revocation(kind: kind, value: row[1], endsAt: Date(timeIntervalSince1970: row[2]))
+                }
+            }
+        }
+    }
+
+    private static func revocations(
+        of target: RevocationTarget, at now: Date, in database: Database
+    ) throws -> [Revocation] {
+        let end = now.addingTimeInterval(Self.tokenLife)
+        switch target {
+        case .fingerprint(let value): return [Revocation(kind: .fingerprint, value: value, endsAt: end)]
+        case .key(let id): return [Revocation(kind: .key, value: id, endsAt: end)]
+        case .caller(let name): return try Self.living(at: now, in: database) { $0.caller == name }
+        case .subject(let subject): return try Self.living(at: now, in: database) { $0.callerID.subject == subject }
+        case .resource(let resource): return try Self.living(at: now, in: database) { $0.claims.names(resource) }
+        }
+    }
+
+    private static func living(
+        at now: Date, in database: Database, where isMeant: (AuditRecord) -> Bool
+    ) throws -> [Revocation] {
+        var query = AuditQuery()
+        query.from = now.addingTimeInterval(-Self.tokenLife)
+        query.decision = .granted
+        var living: [Revocation] = []
+        try AuditReader.search(query, in: database) { match in
+            guard isMeant(match.record), let token = match.record.token, token.expiresAt > Self.seconds(now) else {
+                return
+            }
+            living.append(
+                Revocation(
+                    kind: .fingerprint, value: token.fingerprint,
+                    endsAt: Date(timeIntervalSince1970: TimeInterval(token.expiresAt))))
+        }
+        return living
+    }
+
+    private static func seconds(_ date: Date) -> Int64 { Int64(date.timeIntervalSince1970.rounded(.down)) }
+}

@@ -1,0 +1,155 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import FleetTokenServer
+import FleetTokens
+import Foundation
+
+/// `fleetpass assignments`: who may hold which vehicle, trip, task or shipment.
+struct AssignmentsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "assignments",
+        abstract: "Say who may hold which vehicle, trip, task or shipment.",
+        discussion:
+            "A running server's policy answers by it at once. Tokens that were given before live on; see revoke.",
+        subcommands: [AssignmentsAddCommand.self, AssignmentsEndCommand.self, AssignmentsListCommand.self]
+    )
+}
+
+/// Who holds what.
+struct AssignmentOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The holder, as authenticator's label and subject.", valueName: "issuer/subject"))
+    var holder: String?
+
+    @Option(help: "A vehicle.", transform: checkedID)
+    var vehicle: VehicleID?
+
+    @Option(help: "A trip.", transform: checkedID)
+    var trip: TripID?
+
+    @Option(help: "A delivery vehicle.", transform: checkedID)
+    var deliveryVehicle: DeliveryVehicleID?
+
+    @Option(help: "A task.", transform: checkedID)
+    var task: TaskID?
+
+    @Option(help: "A shipment's tracking id.", transform: checkedID)
+    var tracking: TrackingID?
+
+    private var resources: [AssignedResource] {
+        [
+            self.vehicle.map(AssignedResource.vehicle), self.trip.map(AssignedResource.trip),
+            self.deliveryVehicle.map(AssignedResource.deliveryVehicle), self.task.map(AssignedResource.task),
+            self.tracking.map(AssignedResource.tracking),
+        ].compactMap(\.self)
+    }
+
+    func validate() throws {
+        guard self.resources.count <= 1 else { throw ValidationError("Name one resource.") }
+        if let holder, !holder.dropFirst().dropLast().contains("/") {
+            throw ValidationError("\(holder) is no holder; write the authenticator's label, a slash, and the subject.")
+        }
+    }
+
+    /// The resource, if one is named.
+    var resource: AssignedResource? { self.resources.first }
+
+    /// The holder, if one is named.
+    var holderID: CallerID? {
+        guard let parts = self.holder?.split(separator: "/", maxSplits: 1), parts.count == 2 else { return nil }
+        return CallerID(issuer: String(parts[0]), subject: String(parts[1]))
+    }
+
+    /// Both, which must be named.
+    var required: (CallerID, AssignedResource) {
+        get throws {
+            guard let holderID, let resource else {
+                throw CommandFailure(status: .usage, message: "name a --holder and one resource.")
+            }
+            return (holderID, resource)
+        }
+    }
+}
+
+/// `fleetpass assignments add`: from now or a time on, somebody may hold something.
+struct AssignmentsAddCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add",
+        abstract: "Let somebody hold something for a time.",
+        discussion: "Example:  fleetpass assignments add --data data --holder acme-login/driver-7 --vehicle veh-3"
+    )
+
+    @OptionGroup var store: TokenStoreOptions
+    @OptionGroup var assignment: AssignmentOptions
+
+    @Option(help: ArgumentHelp("From when on; now without.", valueName: "time"), transform: checkedTime)
+    var from: Date?
+
+    @Option(help: ArgumentHelp("Until when; until it is ended without.", valueName: "time"), transform: checkedTime)
+    var until: Date?
+
+    func run() async throws {
+        let (holder, resource) = try self.assignment.required
+        let start = self.from ?? Date()
+        guard self.until.map({ $0 > start }) ?? true else {
+            throw CommandFailure(status: .usage, message: "the assignment ends before it begins.")
+        }
+        try await SQLiteAssignmentStore(store: try self.store.open()).add(
+            Assignment(holder: holder, resource: resource, start: start, end: self.until))
+    }
+}
+
+/// `fleetpass assignments end`: from now or a time on, somebody holds something no more.
+struct AssignmentsEndCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "end",
+        abstract: "Let somebody hold something no more.",
+        discussion: "Example:  fleetpass assignments end --data data --holder acme-login/driver-7 --vehicle veh-3"
+    )
+
+    @OptionGroup var store: TokenStoreOptions
+    @OptionGroup var assignment: AssignmentOptions
+
+    @Option(help: ArgumentHelp("From when on; now without.", valueName: "time"), transform: checkedTime)
+    var from: Date?
+
+    func run() async throws {
+        let (holder, resource) = try self.assignment.required
+        let ended = try await SQLiteAssignmentStore(store: try self.store.open()).end(
+            resource, of: holder, at: self.from ?? Date())
+        guard ended > 0 else {
+            throw CommandFailure(status: .failed, message: "\(holder) holds no \(resource.kind) \(resource.id) then.")
+        }
+    }
+}
+
+/// `fleetpass assignments list`: who holds what.
+struct AssignmentsListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Say who holds what.",
+        discussion: "Example:  fleetpass assignments list --data data --vehicle veh-3 --at 2026-01-31T14:05:00Z"
+    )
+
+    @OptionGroup var store: TokenStoreOptions
+    @OptionGroup var assignment: AssignmentOptions
+
+    @Option(help: ArgumentHelp("Only what holds then.", valueName: "time"), transform: checkedTime)
+    var at: Date?
+
+    @Option(help: "The most to list.")
+    var limit = 1000
+
+    func run() async throws {
+        let found = try await SQLiteAssignmentStore(store: try self.store.open()).assignments(
+            of: self.assignment.holderID, to: self.assignment.resource, at: self.at, limit: self.limit)
+        for assignment in found {
+            let end = assignment.end.map { " until=\($0.formatted(.iso8601))" } ?? ""
+            Console.give(
+                "\(assignment.holder) \(assignment.resource.kind)=\(assignment.resource.id) "
+                    + "from=\(assignment.start.formatted(.iso8601))\(end)")
+        }
+    }
+}

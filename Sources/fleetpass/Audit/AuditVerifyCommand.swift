@@ -1,0 +1,54 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import FleetTokenServer
+
+/// `fleetpass audit verify`: whether every record is there, in its place, as it was written.
+struct AuditVerifyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Check that no record was changed, removed or moved.",
+        discussion: """
+            Example:  fleetpass audit verify --data data --anchor 1042:5f0c…
+
+            Prints the number of records and the head, SEQUENCE:HASH. Note the head on another machine from time to \
+            time: who can write the store can also rewrite the whole chain, and only a head that was noted elsewhere \
+            tells then.
+            """
+    )
+
+    @OptionGroup var store: TokenStoreOptions
+
+    @Option(
+        help: ArgumentHelp("A head that was noted before; the chain must run through it.", valueName: "sequence:hash"),
+        transform: { text in
+            guard let head = AuditHead(text) else {
+                throw ValidationError("\(text) is no head; pass what verify printed, SEQUENCE:HASH.")
+            }
+            return head
+        })
+    var anchor: AuditHead?
+
+    @Option(help: "How to print.")
+    var output: OutputFormat = .text
+
+    private struct Report: Encodable {
+        let intact: Bool
+        let records: Int64
+        let head: String
+    }
+
+    func run() async throws {
+        do {
+            let head = try await AuditReader(store: try self.store.open()).verify(anchor: self.anchor)
+            switch self.output {
+            case .text: Console.give("intact records=\(head.sequence) head=\(head)")
+            case .json: try Console.give(json: Report(intact: true, records: head.sequence, head: "\(head)"))
+            }
+        } catch let fault as AuditFault {
+            throw CommandFailure(status: .failed, message: "the audit is not intact. \(fault.message)")
+        }
+    }
+}

@@ -1,0 +1,47 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import FleetTokenServer
+import Foundation
+
+/// Where the token server's store is.
+struct TokenStoreOptions: ParsableArguments {
+    /// The store's name in a data folder.
+    static let fileName = "token-server.sqlite"
+
+    @Option(help: ArgumentHelp("The data folder of the token server.", valueName: "dir"))
+    var data: String?
+
+    @Option(help: ArgumentHelp("The token server's store, where it is not in a data folder.", valueName: "file"))
+    var store: String?
+
+    func validate() throws {
+        guard (self.data == nil) != (self.store == nil) else {
+            throw ValidationError("Pass either --data or --store.")
+        }
+    }
+
+    /// The store's file.
+    var path: String {
+        self.store ?? URL(filePath: self.data ?? "").appending(path: Self.fileName).path(percentEncoded: false)
+    }
+
+    /// Opens the store, which must exist.
+    func open() throws -> TokenServerStore {
+        do throws(TokenServerError) {
+            return try TokenServerStore(openingAt: self.path)
+        } catch {
+            throw CommandFailure(status: .configuration, message: error.message)
+        }
+    }
+}
+
+/// Reads a time of day with its zone from the command line.
+func checkedTime(_ text: String) throws -> Date {
+    guard let time = try? Date(text, strategy: .iso8601) else {
+        throw ValidationError("\(text) is no time; write it with its zone, like 2026-01-31T14:05:00Z.")
+    }
+    return time
+}

@@ -1,0 +1,89 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import FleetSigning
+import FleetTokenServer
+import FleetTokens
+import Foundation
+
+/// `fleetpass keys`: the signing keys of a data folder.
+struct KeysCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keys",
+        abstract: "Rotate, list and retire signing keys.",
+        discussion: """
+            A new key is published at once and signs 10 minutes later, when every verifier has had the time to learn it. \
+            The old one stays published for 70 minutes after its last signature, until no token of it can be alive. \
+            Running servers notice within seconds.
+            """,
+        subcommands: [KeysRotateCommand.self, KeysListCommand.self, KeysRetireCommand.self]
+    )
+}
+
+/// Where the keys are.
+struct KeyFolderOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The data folder of `up`, or a folder of key files.", valueName: "dir"))
+    var data: String
+
+    /// The folder of the key files.
+    var folder: KeyFolder {
+        let accounts = "\(self.data)/service-accounts"
+        return KeyFolder(path: FileManager.default.fileExists(atPath: accounts) ? accounts : self.data)
+    }
+
+    /// Does something with the folder, and words what goes wrong.
+    func with<Result>(_ body: (KeyFolder) throws -> Result) throws -> Result {
+        do {
+            return try body(self.folder)
+        } catch let error as TokenServerError {
+            throw CommandFailure(status: .configuration, message: error.message)
+        }
+    }
+}
+
+/// Reads a role from the command line.
+func checkedRole(_ text: String) throws -> Role {
+    let role = Role(rawValue: text)
+    guard Role.known.contains(role) else {
+        throw ValidationError("There is no role \(text); use \(Role.known.map(\.rawValue).joined(separator: ", ")).")
+    }
+    return role
+}
+
+/// One key as the commands print it.
+struct KeyReport: Encodable {
+    let role: String
+    let keyID: String
+    let state: String
+    /// When it begins or began to sign; absent for the oldest key.
+    let signsFrom: Date?
+    /// When no token of it can be alive; absent for the newest key.
+    let retiredFrom: Date?
+
+    /// The keys of a role, oldest first.
+    static func all(_ role: Role, _ ring: KeyRing, at now: Date) -> [Self] {
+        ring.entries.indices.map { index in
+            KeyReport(
+                role: role.rawValue, keyID: ring.entries[index].key.keyID,
+                state: ring.schedule.state(of: index, at: now).rawValue,
+                signsFrom: index == 0 ? nil : ring.schedule.start(of: index), retiredFrom: ring.schedule.end(of: index))
+        }
+    }
+
+    static func give(_ reports: [Self], as format: OutputFormat) throws {
+        guard format == .text else {
+            let encoder = JSONEncoder()
+            encoder.dateEncodingStrategy = .iso8601
+            encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
+            return Console.give(String(decoding: try encoder.encode(reports), as: UTF8.self))
+        }
+        for report in reports {
+            var words = [report.role, report.keyID, report.state]
+            if let time = report.signsFrom { words.append("signs-from=\(time.formatted(.iso8601))") }
+            if let time = report.retiredFrom { words.append("retired-from=\(time.formatted(.iso8601))") }
+            Console.give(words.joined(separator: " "))
+        }
+    }
+}

@@ -1,0 +1,90 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import FleetTokenServer
+import FleetTokens
+import Foundation
+
+/// `fleetpass keys rotate`: a new key for a role.
+struct KeysRotateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rotate",
+        abstract: "Make a new key for a role; it signs once verifiers know it.",
+        discussion: "Example:  fleetpass keys rotate --data data --role driver"
+    )
+
+    @OptionGroup var keys: KeyFolderOptions
+
+    @Option(help: "The role, or several by repeating it; every role without.", transform: checkedRole)
+    var role: [Role] = []
+
+    @Option(help: "How to print.")
+    var output: OutputFormat = .text
+
+    func run() async throws {
+        let reports = try self.keys.with { folder in
+            let now = Date()
+            let roles = self.role.isEmpty ? try folder.read().keys.sorted { $0.rawValue < $1.rawValue } : self.role
+            return try roles.flatMap { KeyReport.all($0, try folder.rotate($0, at: now), at: now) }
+        }
+        try KeyReport.give(reports, as: self.output)
+    }
+}
+
+/// `fleetpass keys list`: every key and what it is good for now.
+struct KeysListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Say what each key is good for now.",
+        discussion: "Example:  fleetpass keys list --data data"
+    )
+
+    @OptionGroup var keys: KeyFolderOptions
+
+    @Option(help: "How to print.")
+    var output: OutputFormat = .text
+
+    func run() async throws {
+        let rings = try self.keys.with { try $0.read() }
+        let now = Date()
+        try KeyReport.give(
+            rings.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap { KeyReport.all($0.key, $0.value, at: now) },
+            as: self.output)
+    }
+}
+
+/// `fleetpass keys retire`: removes a key that has done its work, or one that was stolen.
+struct KeysRetireCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "retire",
+        abstract: "Remove a key of which no token can be alive.",
+        discussion: """
+            Example:  fleetpass keys retire --data data --role driver --key 5f0c…
+
+            A stolen key goes at once with --force: its tokens are refused from then on, and the next key signs at once, \
+            although verifiers elsewhere may take 5 minutes to learn it.
+            """
+    )
+
+    @OptionGroup var keys: KeyFolderOptions
+
+    @Option(help: "The role.", transform: checkedRole)
+    var role: Role
+
+    @Option(help: ArgumentHelp("The key's id.", valueName: "id"))
+    var key: String
+
+    @Flag(help: "Remove it although tokens of it may be alive.")
+    var force = false
+
+    @Option(help: "How to print.")
+    var output: OutputFormat = .text
+
+    func run() async throws {
+        let now = Date()
+        let ring = try self.keys.with { try $0.retire(self.key, of: self.role, at: now, isForced: self.force) }
+        try KeyReport.give(KeyReport.all(self.role, ring, at: now), as: self.output)
+    }
+}

@@ -1,0 +1,86 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import FleetTokenServer
+import FleetTokens
+import Foundation
+
+/// `fleetpass revoke`: withdraws tokens before their end.
+struct RevokeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "revoke",
+        abstract: "Withdraw tokens; the engine refuses them within 5 seconds.",
+        discussion: """
+            Example:  fleetpass revoke --data data --subject driver-7
+
+            Withdraws the tokens that are alive now, as the audit knows them. A vehicle or trip stands for the tokens that \
+            name it, not for those of every vehicle. New tokens are given as before: end the account or the assignment \
+            first. --key withdraws every token of a key for an hour; retire the key within it. Prints what is refused; \
+            without a target, prints what is withdrawn now.
+            """
+    )
+
+    @OptionGroup var store: TokenStoreOptions
+
+    @Option(help: "A token's fingerprint.")
+    var fingerprint: String?
+
+    @Option(help: "A subject, such as the sub of an ID token.")
+    var subject: String?
+
+    @Option(help: "A caller's name.")
+    var caller: String?
+
+    @Option(help: ArgumentHelp("A key's id.", valueName: "id"))
+    var key: String?
+
+    @Option(help: "A vehicle.", transform: checkedID)
+    var vehicle: VehicleID?
+
+    @Option(help: "A trip.", transform: checkedID)
+    var trip: TripID?
+
+    @Option(help: "A delivery vehicle.", transform: checkedID)
+    var deliveryVehicle: DeliveryVehicleID?
+
+    @Option(help: "A task.", transform: checkedID)
+    var task: TaskID?
+
+    @Option(help: "A shipment's tracking id.", transform: checkedID)
+    var tracking: TrackingID?
+
+    private var targets: [RevocationTarget] {
+        [
+            self.fingerprint.map(RevocationTarget.fingerprint), self.subject.map(RevocationTarget.subject),
+            self.caller.map(RevocationTarget.caller), self.key.map(RevocationTarget.key),
+            self.vehicle.map { .resource(.vehicle($0)) }, self.trip.map { .resource(.trip($0)) },
+            self.deliveryVehicle.map { .resource(.deliveryVehicle($0)) }, self.task.map { .resource(.task($0)) },
+            self.tracking.map { .resource(.tracking($0)) },
+        ].compactMap(\.self)
+    }
+
+    func validate() throws {
+        guard self.targets.count <= 1 else { throw ValidationError("Name one target.") }
+        if let fingerprint, fingerprint.count != 16 || UInt64(fingerprint, radix: 16) == nil {
+            throw ValidationError("A fingerprint is 16 hexadecimal digits, as logs and the audit show it.")
+        }
+    }
+
+    func run() async throws {
+        let list = RevocationStore(store: try self.store.open())
+        let now = Date()
+        let revocations: [Revocation]
+        if let target = self.targets.first {
+            revocations = try await list.revoke(target, at: now)
+        } else {
+            revocations = try await list.current(at: now)
+        }
+        for revocation in revocations {
+            Console.give(
+                "\(revocation.kind)=\(revocation.value) until=\(revocation.endsAt.formatted(.iso8601))")
+        }
+        if !self.targets.isEmpty { Console.say("fleetpass: withdrew \(revocations.count).") }
+    }
+}

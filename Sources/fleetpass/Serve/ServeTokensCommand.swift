@@ -1,0 +1,51 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import FleetTokenServer
+import Foundation
+
+/// `fleetpass serve tokens`: the token server, for users that it knows.
+struct ServeTokensCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "tokens",
+        abstract: "Run the token server.",
+        discussion: """
+            Example:  fleetpass serve tokens --config tokens.yaml
+
+            Prints one line when it listens: ready http=URL provider=ID. It does not start without an authenticator. \
+            SIGTERM ends it after the requests that are under way.
+            """
+    )
+
+    @Option(help: ArgumentHelp("The configuration, in YAML.", valueName: "file"))
+    var config: String?
+
+    @Flag(help: "Print the reference of the configuration, and do nothing else.")
+    var reference = false
+
+    func validate() throws {
+        guard self.reference || self.config != nil else { throw ValidationError("Pass --config.") }
+    }
+
+    func run() async throws {
+        guard let config, !self.reference else { return Console.give(ConfigurationReference.markdown) }
+        let configuration = try Self.read(config)
+        try await TokenServerProcess(configuration).run()
+    }
+
+    private static func read(_ path: String) throws -> TokenServerConfiguration {
+        let file = URL(filePath: path)
+        guard let text = try? String(contentsOf: file, encoding: .utf8) else {
+            throw CommandFailure(status: .configuration, message: "the configuration \(path) cannot be read as UTF-8.")
+        }
+        do throws(TokenServerError) {
+            return try TokenServerConfiguration(
+                yaml: text, folder: file.deletingLastPathComponent(),
+                environment: ProcessInfo.processInfo.environment)
+        } catch {
+            throw CommandFailure(status: .configuration, message: "\(path): \(error.message)")
+        }
+    }
+}

@@ -1,0 +1,103 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokenServer
+import Foundation
+import Hummingbird
+import HummingbirdCore
+import HummingbirdTLS
+import Logging
+import NIOCore
+import ServiceLifecycle
+import UnixSignals
+
+/// The token server from its configuration to its end.
+struct TokenServerProcess {
+    private let configuration: TokenServerConfiguration
+    private let routes: TokenRoutes
+    private let origins: AllowedOriginsMiddleware<CallerRequestContext>?
+    private let tokens: TokenService
+    private let certificate: ReloadingCertificate?
+    private let logger: Logger
+
+    init(_ configuration: TokenServerConfiguration) throws {
+        let logsJSON = configuration.logsJSON
+        var logger = Logger(label: "fleetpass") { label -> any LogHandler in
+            if logsJSON { JSONLogHandler() } else { StreamLogHandler.standardError(label: label) }
+        }
+        logger.logLevel = configuration.logLevel
+        // Whatever is created from here on belongs to this user alone.
+        umask(0o077)
+        self.configuration = configuration
+        self.certificate = try configuration.tls.map { try ReloadingCertificate($0, logger: logger) }
+        self.tokens = try TokenService(
+            data: configuration.data, keys: configuration.keys, provider: configuration.provider, logger: logger)
+        let transport = UpstreamSession()
+        do throws(TokenServerError) {
+            self.routes = self.tokens.routes(
+                authenticator: try configuration.authenticator(transport: transport),
+                policy: try configuration.policy(
+                    assignments: SQLiteAssignmentStore(store: self.tokens.store), transport: transport),
+                limiter: RequestLimiter(configuration.requestLimits))
+            self.origins =
+                configuration.origins.isEmpty ? nil : try AllowedOriginsMiddleware(origins: configuration.origins)
+        } catch {
+            throw CommandFailure(status: .configuration, message: error.message)
+        }
+        self.logger = logger
+    }
+
+    func run() async throws {
+        let router = Router(context: CallerRequestContext.self)
+        if let origins { router.add(middleware: origins) }
+        self.routes.add(to: router)
+        self.tokens.operationRoutes.add(to: router)
+        let limits = self.configuration.limits
+        let http = HTTP1Channel.Configuration(
+            idleTimeout: .seconds(limits.idle.components.seconds),
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: limits.headerBytes, maxHeaderListSize: limits.headerBytes,
+                maxHeaderFieldCount: limits.headerFields))
+        let scheme = self.certificate == nil ? "http" : "https"
+        let (host, provider) = (self.configuration.host, self.configuration.provider)
+        let application = Application(
+            router: router,
+            server: try self.certificate.map {
+                try .tls(.http1(configuration: http), tlsConfiguration: $0.configuration)
+            }
+                ?? .http1(configuration: http),
+            configuration: .init(
+                address: .hostname(host, port: self.configuration.port), serverName: "fleetpass",
+                availableConnectionsDelegate: MaximumAvailableConnections(
+                    limits.connections, logger: self.logger)),
+            onServerRunning: { channel in
+                let name = host.contains(":") ? "[\(host)]" : host
+                Console.give("ready http=\(scheme)://\(name):\(channel.localAddress?.port ?? 0) provider=\(provider)")
+            },
+            logger: self.logger
+        )
+        await self.tokens.refresh()
+        await self.tokens.readiness.check()
+        var services: [any Service] = [self.tokens]
+        if let certificate { services.append(certificate) }
+        services.append(application)
+        var group = ServiceGroupConfiguration(
+            services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: self.logger)
+        group.maximumGracefulShutdownDuration = .seconds(30)
+        do {
+            try await ServiceGroup(configuration: group).run()
+            try self.tokens.store.close()
+        } catch {
+            try? self.tokens.store.close()
+            let text = "\(error)"
+            let isTaken = text.contains("EADDRINUSE") || text.localizedCaseInsensitiveContains("already in use")
+            throw isTaken
+                ? CommandFailure(
+                    status: .configuration,
+                    message: "port \(self.configuration.port) of \(host) is in use; end the other program, or set "
+                        + "listen.port.")
+                : CommandFailure(status: .failed, message: "the token server ended: \(text)")
+        }
+    }
+}

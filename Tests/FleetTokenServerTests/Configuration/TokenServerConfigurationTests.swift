@@ -1,0 +1,137 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokenServer
+import Foundation
+import Logging
+import Testing
+
+@Suite struct TokenServerConfigurationTests {
+    private static let least = """
+        provider: acme
+        data: /var/lib/fleetpass
+        keys: keys
+        callers:
+          file: callers.json
+        """
+
+    private func read(
+        _ yaml: String, environment: [String: String] = [:]
+    ) throws(TokenServerError) -> TokenServerConfiguration {
+        try TokenServerConfiguration(
+            yaml: yaml, folder: URL(filePath: "/etc/fleetpass", directoryHint: .isDirectory), environment: environment)
+    }
+
+    private func problem(_ yaml: String, environment: [String: String] = [:]) -> String? {
+        do throws(TokenServerError) {
+            _ = try self.read(yaml, environment: environment)
+            return nil
+        } catch {
+            return error.message
+        }
+    }
+
+    @Test func `the least configuration is safe`() throws {
+        let configuration = try self.read(Self.least)
+        #expect(configuration.host == "127.0.0.1")
+        #expect(configuration.port == 8443)
+        #expect(configuration.keys == "/etc/fleetpass/keys")
+        #expect(configuration.data == "/var/lib/fleetpass")
+        #expect(configuration.callersFile == "/etc/fleetpass/callers.json")
+        #expect(configuration.limits.idle == .seconds(75))
+        #expect(configuration.limits.connections == 10_000)
+        #expect(!configuration.logsJSON)
+    }
+
+    @Test func `every setting lands where it belongs, and the environment goes before the file`() throws {
+        let yaml =
+            "provider: acme\ndata: /var/lib/fleetpass\nkeys: keys\n" + """
+                callers:
+                  oidc:
+                    acme-login: {issuer: https://login.example, audience: "a, b", name_claim: email}
+                  session:
+                    shop: {issuer: shop, audience: fleet, secret_file: shop.secret}
+                policy: {file: policy.yaml, secret_file: hook.secret}
+                cors: {origins: "https://a.example,https://b.example"}
+                listen: {host: 0.0.0.0, port: 443, tls: {certificate: c.pem, key: k.pem}}
+                limits: {connections: 5, header_bytes: 2048, header_fields: 9, idle: 2m, per_caller: 60/1m, global: 5/1s}
+                log: {level: debug, format: json}
+                """
+        let configuration = try self.read(
+            yaml,
+            environment: [
+                "FLEETPASS_LISTEN_PORT": "8444", "FLEETPASS_DATA": "/srv", "FLEETPASS_HOME": "x",
+                "FLEETPASS_CALLERS_OIDC_ACME_LOGIN_ISSUER": "https://other.example",
+            ])
+        #expect(configuration.host == "0.0.0.0")
+        #expect(configuration.port == 8444)
+        #expect(configuration.data == "/srv")
+        #expect(configuration.tls?.certificate == "/etc/fleetpass/c.pem")
+        #expect(configuration.tls?.key == "/etc/fleetpass/k.pem")
+        let limits = configuration.limits
+        #expect(limits.connections == 5)
+        #expect(limits.headerBytes == 2048)
+        #expect(limits.headerFields == 9)
+        #expect(limits.idle == .seconds(120))
+        let provider = try #require(configuration.identityProviders.first)
+        #expect(provider.label == "acme-login")
+        #expect(provider.issuer == "https://other.example")
+        #expect(provider.audiences == ["a", "b"])
+        #expect(provider.nameClaim == "email")
+        let session = try #require(configuration.sessions.first)
+        #expect(session.label == "shop")
+        #expect(session.secretFile == "/etc/fleetpass/shop.secret")
+        #expect(configuration.callersFile == nil)
+        #expect(configuration.policyFile == "/etc/fleetpass/policy.yaml")
+        #expect(configuration.policySecretFile == "/etc/fleetpass/hook.secret")
+        #expect(configuration.origins == ["https://a.example", "https://b.example"])
+        #expect(configuration.requestLimits.perCaller != nil)
+        #expect(configuration.requestLimits.perSubject == nil)
+        #expect(configuration.logLevel == .debug)
+        #expect(configuration.logsJSON)
+    }
+
+    static let mistakes: [(change: String, message: String)] = [
+        ("listen:\n  prot: 1", "Line 7: there is no setting listen.prot; there are host, port, tls."),
+        ("colour: red", "Line 6: there is no setting colour"),
+        ("listen:\n  port: many", "Line 7: listen.port must be a whole number from 0 to 65535."),
+        ("limits:\n  idle: 75", "Line 7: limits.idle must be a time like 75s or 5m."),
+        ("log:\n  level: loud", "Line 7: log.level must be debug or info or warning or error."),
+        ("limits: {global: lots}", "Line 6: limits.global must be a number and a time like 60/1m."),
+        ("policy: {oidc: x}", "there is no setting policy.oidc; there are file, secret_file."),
+        ("listen: 8080", "listen takes settings of its own."),
+        ("listen:\n  host: [a, b]", "listen.host must be a single value or settings."),
+        ("listen:\n  tls:\n    key: k.pem", "listen.tls takes both certificate and key, or neither."),
+        ("listen:\n  host: 192.0.2.1", "192.0.2.1 can be reached by other machines"),
+        ("provider: again", "stand twice: provider"),
+        ("log: {", "The configuration is not YAML: line"),
+    ]
+
+    @Test(arguments: mistakes)
+    func `a mistake is named with its line`(change: String, message: String) throws {
+        let problem = try #require(self.problem(Self.least + "\n" + change))
+        #expect(problem.contains(message), "\(problem)")
+    }
+
+    @Test func `it does not start without an authenticator`() throws {
+        let problem = try #require(self.problem("provider: acme\ndata: d\nkeys: k"))
+        #expect(problem.contains("No authenticator is set up"))
+    }
+
+    @Test func `an identity provider needs its issuer and audience`() throws {
+        let problem = try #require(self.problem("provider: acme\ndata: d\nkeys: k\ncallers: {oidc: {x: {issuer: y}}}"))
+        #expect(problem == "The setting callers.oidc.x.audience is missing.")
+    }
+
+    @Test func `a mistake in the environment names the variable and not its value`() throws {
+        let problem = try #require(self.problem(Self.least, environment: ["FLEETPASS_LISTEN_PORT": "s3cret"]))
+        #expect(problem.contains("FLEETPASS_LISTEN_PORT must be a whole number"))
+        #expect(!problem.contains("s3cret"))
+    }
+
+    @Test func `the reference page tells every setting as it is`() throws {
+        let page = URL(filePath: #filePath).appending(path: "../../../../docs/configuration.md").standardized
+        #expect(try String(contentsOf: page, encoding: .utf8) == ConfigurationReference.markdown + "\n")
+    }
+}

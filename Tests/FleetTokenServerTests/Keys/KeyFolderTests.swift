@@ -1,0 +1,103 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSigning
+import FleetTokens
+import Foundation
+import Testing
+
+@testable import FleetTokenServer
+
+@Suite struct KeyFolderTests {
+    /// A folder with one driver's key, removed with the value.
+    final class World {
+        let url = URL.temporaryDirectory.appending(path: "fleetpass-\(UUID().uuidString)")
+        let folder: KeyFolder
+        let first: ServiceAccountKey
+
+        init() throws {
+            try FileManager.default.createDirectory(at: self.url, withIntermediateDirectories: true)
+            self.folder = KeyFolder(path: self.url.path(percentEncoded: false))
+            self.first = try ServiceAccountKey(generatingFor: "driver@acme", projectID: "acme")
+            try self.first.keyFile.write(to: self.url.appending(path: "driver.json"))
+        }
+
+        deinit { try? FileManager.default.removeItem(at: self.url) }
+
+        func files() throws -> [String] {
+            try FileManager.default.contentsOfDirectory(atPath: self.url.path(percentEncoded: false)).sorted()
+        }
+    }
+
+    private static let now = Date(timeIntervalSince1970: 1_767_225_600)
+
+    @Test func `a new key is published at once, signs later, and the old one can go last`() async throws {
+        let world = try World()
+        let keys = try SigningKeys(folder: world.folder, provider: try ProviderID(checking: "acme"))
+        let ring = try world.folder.rotate(.driver, at: Self.now)
+        let second = try #require(ring.entries.last).key
+        #expect(try world.files() == ["driver.1767225600.json", "driver.json"])
+        let mode = try FileManager.default.attributesOfItem(
+            atPath: world.url.appending(path: "driver.1767225600.json").path(percentEncoded: false))
+        #expect((mode[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+
+        try keys.refresh()
+        func signer(after seconds: Double) async throws -> String? {
+            let time = Self.now.addingTimeInterval(seconds)
+            let minter = try #require(keys.minter(for: .driver, at: time))
+            let minted = try await minter.mint(nil, at: time)
+            return try CompactJWS(minted.token.compactSerialization).keyID
+        }
+        #expect(keys.published(at: Self.now).map(\.id) == [world.first.keyID, second.keyID])
+        #expect(try await signer(after: 599) == world.first.keyID)
+        #expect(try await signer(after: 600) == second.keyID)
+        #expect(keys.published(at: Self.now + 4799).count == 2)
+        #expect(keys.published(at: Self.now + 4800).map(\.id) == [second.keyID])
+
+        #expect(throws: TokenServerError.self) {
+            try world.folder.retire(world.first.keyID, of: .driver, at: Self.now + 4799, isForced: false)
+        }
+        _ = try world.folder.retire(world.first.keyID, of: .driver, at: Self.now + 4800, isForced: false)
+        #expect(try world.files() == ["driver.json"])
+        try keys.refresh()
+        #expect(keys.published(at: Self.now).map(\.id) == [second.keyID])
+        #expect(try await signer(after: 0) == second.keyID)
+    }
+
+    @Test func `a stolen key can go at once, but never the only one`() throws {
+        let world = try World()
+        #expect(throws: TokenServerError.self) {
+            try world.folder.retire(world.first.keyID, of: .driver, at: Self.now, isForced: true)
+        }
+        let ring = try world.folder.rotate(.driver, at: Self.now)
+        let second = try #require(ring.entries.last).key
+        let left = try world.folder.retire(world.first.keyID, of: .driver, at: Self.now, isForced: true)
+        #expect(left.signing(at: Self.now)?.key.keyID == second.keyID)
+    }
+
+    @Test func `a second rotation waits for the first`() throws {
+        let world = try World()
+        _ = try world.folder.rotate(.driver, at: Self.now)
+        #expect(throws: TokenServerError.self) { try world.folder.rotate(.driver, at: Self.now + 599) }
+        #expect(try world.folder.rotate(.driver, at: Self.now + 600).entries.count == 3)
+    }
+
+    @Test func `keys in force stay when the folder cannot be read`() throws {
+        let world = try World()
+        let keys = try SigningKeys(folder: world.folder, provider: try ProviderID(checking: "acme"))
+        try Data("{".utf8).write(to: world.url.appending(path: "driver.1767225600.json"))
+        #expect(throws: TokenServerError.self) { try keys.refresh() }
+        #expect(keys.published(at: Self.now).map(\.id) == [world.first.keyID])
+    }
+
+    @Test(
+        arguments: [
+            ("driver.json", "driver"), ("driver.1767225600.json", "driver"),
+            ("delivery_server.7.json", "delivery_server"),
+            ("driver.x.json", nil), ("pilot.json", nil), ("driver.1.2.json", nil), (".driver.7.json.new", nil),
+        ] as [(String, String?)])
+    func `a key file's name tells its role`(name: String, role: String?) {
+        #expect(KeyFolder.role(ofFile: name)?.rawValue == role)
+    }
+}

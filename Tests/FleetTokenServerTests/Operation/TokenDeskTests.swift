@@ -1,0 +1,131 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSigning
+import FleetTokens
+import Foundation
+import HTTPTypes
+import Logging
+import Synchronization
+import Testing
+
+@testable import FleetTokenServer
+
+@Suite struct TokenDeskTests {
+    private static let now = Date(timeIntervalSince1970: 1_767_225_600)
+    private static let key = Result { try ServiceAccountKey(generatingFor: "driver@acme", projectID: "acme") }
+
+    /// Keeps records in memory, or cannot.
+    final class Log: AuditLog {
+        struct Full: Error {}
+        let records = Mutex<[AuditRecord]>([])
+        let isFull: Bool
+
+        init(isFull: Bool = false) { self.isFull = isFull }
+
+        func append(_ record: AuditRecord) async throws {
+            if self.isFull { throw Full() }
+            self.records.withLock { $0.append(record) }
+        }
+    }
+
+    /// Knows everybody, nobody, or cannot say.
+    struct Door: CallerAuthenticator {
+        var answer: @Sendable () throws -> Caller?
+        func caller(of request: CallerRequest) async throws -> Caller? { try self.answer() }
+    }
+
+    private static let driver = Caller(name: "app", subject: "dora", issuer: "idp", roles: [.driver])
+
+    private func desk(
+        _ log: Log, metrics: TokenServerMetrics = TokenServerMetrics(), signs: Bool = true,
+        door: @escaping @Sendable () throws -> Caller? = { Self.driver }
+    ) throws -> TokenDesk {
+        let minter = TokenMinter(signer: try LocalSigner(try Self.key.get()))
+        return TokenDesk(
+            issuer: TokenIssuer(minters: signs ? [.driver: minter] : [:], now: { Self.now }),
+            authenticator: Door(answer: door), audit: log, metrics: metrics, now: { Self.now },
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    private func request(_ desk: TokenDesk, _ type: TokenType) async throws -> (IssuedToken?, Int) {
+        do {
+            return (try await desk.issue(type, for: CallerRequest(headers: [:], peerAddress: "192.0.2.7")), 200)
+        } catch let error as RouteError {
+            return (nil, error.status.code)
+        }
+    }
+
+    private static func vehicle() throws -> TokenType { .driver(try VehicleID(checking: "veh-3")) }
+
+    @Test func `a granted token's record tells who got what, and not the token`() async throws {
+        let log = Log()
+        let (issued, status) = try await self.request(try self.desk(log), try Self.vehicle())
+        let token = try #require(issued).token
+        #expect(status == 200)
+        let record = try #require(log.records.withLock { $0 }.first)
+        #expect(record.decision == .granted)
+        #expect(record.callerID == CallerID(issuer: "idp", subject: "dora"))
+        #expect(record.address == "192.0.2.7")
+        #expect(record.rule == "role driver")
+        #expect(record.claims.summary == #"{"vehicleid":"veh-3"}"#)
+        #expect(record.token?.fingerprint == token.fingerprint)
+        let keyID = try Self.key.get().keyID
+        #expect(record.token?.keyID == keyID)
+        #expect(record.token?.expiresAt == 1_767_228_900)
+        let text = String(decoding: record.json.serialized, as: UTF8.self)
+        for part in token.compactSerialization.split(separator: ".") { #expect(!text.contains(part)) }
+        #expect(AuditRecord(json: text) == record)
+    }
+
+    @Test func `no token leaves without its record`() async throws {
+        let metrics = TokenServerMetrics()
+        let (issued, status) = try await self.request(
+            try self.desk(Log(isFull: true), metrics: metrics), try Self.vehicle())
+        #expect(issued == nil)
+        #expect(status == 503)
+        #expect(metrics.text.contains(#"fleetpass_token_refusals_total{reason="audit_failed"} 1"#))
+    }
+
+    @Test func `what a known caller does not get is recorded with the reason`() async throws {
+        let log = Log()
+        let trip = TokenType.consumer(try TripID(checking: "trip-1"))
+        #expect(try await self.request(try self.desk(log), trip).1 == 403)
+        #expect(try await self.request(try self.desk(log, signs: false), try Self.vehicle()).1 == 503)
+        let records = log.records.withLock { $0 }
+        #expect(records.map(\.decision) == [.refused, .refused])
+        #expect(records.map(\.reason) == ["The caller does not have the role consumer.", "signing_failed"])
+        #expect(records.allSatisfy { $0.token == nil })
+    }
+
+    @Test func `strangers are counted by reason and not recorded`() async throws {
+        struct Down: Error {}
+        let (log, metrics) = (Log(), TokenServerMetrics())
+        let doors: [(@Sendable () throws -> Caller?, Int)] = [
+            ({ nil }, 401), ({ throw CallerRefusal(.expired, "Too late.") }, 401), ({ throw Down() }, 503),
+        ]
+        for (door, status) in doors {
+            #expect(
+                try await self.request(try self.desk(log, metrics: metrics, door: door), try Self.vehicle()).1 == status
+            )
+        }
+        #expect(log.records.withLock { $0 }.isEmpty)
+        for reason in ["caller_absent", "caller_expired", "authentication_failed"] {
+            #expect(metrics.text.contains(#"fleetpass_token_refusals_total{reason="\#(reason)"} 1"#))
+        }
+    }
+
+    @Test func `metrics are counted by role and outcome, and no id is a label`() async throws {
+        let metrics = TokenServerMetrics()
+        let desk = try self.desk(Log(), metrics: metrics)
+        for _ in 0..<3 { _ = try await self.request(desk, try Self.vehicle()) }
+        _ = try await self.request(desk, .custom(Role(rawValue: "made-up"), try Self.vehicle().claims))
+        let text = metrics.text
+        #expect(text.contains(#"fleetpass_token_requests_total{role="driver",outcome="granted"} 3"#))
+        #expect(text.contains(#"fleetpass_token_requests_total{role="other",outcome="refused"} 1"#))
+        #expect(text.contains(#"fleetpass_token_request_duration_seconds_count{outcome="granted"} 3"#))
+        #expect(text.contains(#"fleetpass_token_request_duration_seconds_bucket{outcome="granted",le="+Inf"} 3"#))
+        for secret in ["veh-3", "dora", "app", "made-up", "192.0.2.7"] { #expect(!text.contains("\"\(secret)\"")) }
+    }
+}

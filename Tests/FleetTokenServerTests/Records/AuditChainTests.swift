@@ -1,0 +1,116 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokenServer
+import FleetTokens
+import Foundation
+import GRDB
+import Logging
+import Testing
+
+@Suite struct AuditChainTests {
+    private static let final = "DROP TRIGGER audit_record_is_final;"
+    private static let stays = "DROP TRIGGER audit_record_stays;"
+
+    /// What somebody may do to the file behind the server's back, and the first record that gives it away.
+    static let attacks: [(sql: String, sequence: Int64)] = [
+        (final + "UPDATE audit_record SET content = replace(content, 'veh-4', 'veh-9') WHERE sequence = 4", 4),
+        (final + "UPDATE audit_record SET content = json_remove(content, '$.address') WHERE sequence = 1", 1),
+        (final + "UPDATE audit_record SET hash = '\(String(repeating: "a", count: 64))' WHERE sequence = 7", 7),
+        (stays + "DELETE FROM audit_record WHERE sequence = 1", 1),
+        (stays + "DELETE FROM audit_record WHERE sequence = 5", 5),
+        (stays + "DELETE FROM audit_record WHERE sequence = 8", 8),
+        (stays + "DELETE FROM audit_record WHERE sequence > 3", 4),
+        (stays + "DELETE FROM audit_record", 1),
+        (
+            stays + final + "DELETE FROM audit_record WHERE sequence = 5;"
+                + "UPDATE audit_record SET sequence = sequence - 1 WHERE sequence > 5", 5
+        ),
+        (
+            final + "UPDATE audit_record SET sequence = 99 WHERE sequence = 2;"
+                + "UPDATE audit_record SET sequence = 2 WHERE sequence = 3;"
+                + "UPDATE audit_record SET sequence = 3 WHERE sequence = 99", 2
+        ),
+        ("INSERT INTO audit_record (sequence, content, hash) SELECT 9, content, hash FROM audit_record LIMIT 1", 9),
+        ("UPDATE audit_head SET sequence = 3", 4),
+    ]
+
+    @Test(arguments: attacks)
+    func `any record that is changed, removed or moved is found`(sql: String, sequence: Int64) async throws {
+        let world = try TemporaryStore()
+        try await world.append(8)
+        #expect(try await world.reader.verify().sequence == 8)
+        try await DatabaseQueue(path: world.path).write { try $0.execute(sql: sql) }
+        let fault = await #expect(throws: AuditFault.self) { try await world.reader.verify() }
+        #expect(fault?.sequence == sequence)
+    }
+
+    @Test func `a chain that was cut and given a new head is missed by its anchor`() async throws {
+        let world = try TemporaryStore()
+        try await world.append(8)
+        let anchor = try await world.reader.head()
+        #expect(try await world.reader.verify(anchor: anchor) == anchor)
+        try await DatabaseQueue(path: world.path).write { database in
+            try database.execute(
+                sql: Self.stays + "DELETE FROM audit_record WHERE sequence > 5;"
+                    + "UPDATE audit_head SET sequence = 5, hash = (SELECT hash FROM audit_record WHERE sequence = 5)")
+        }
+        #expect(try await world.reader.verify().sequence == 5)
+        await #expect(throws: AuditFault.self) { try await world.reader.verify(anchor: anchor) }
+        // Writing on does not hide it.
+        try await world.append(4)
+        let fault = await #expect(throws: AuditFault.self) { try await world.reader.verify(anchor: anchor) }
+        #expect(fault?.sequence == 8)
+    }
+
+    @Test func `records cannot be changed or removed by mistake`() async throws {
+        let world = try TemporaryStore()
+        try await world.append(2)
+        for sql in ["DELETE FROM audit_record", "UPDATE audit_record SET content = '{}'"] {
+            #expect(throws: DatabaseError.self) {
+                try DatabaseQueue(path: world.path).write { try $0.execute(sql: sql) }
+            }
+        }
+        #expect(try await world.reader.verify().sequence == 2)
+    }
+
+    @Test func `records of many callers at once make one chain`() async throws {
+        let world = try TemporaryStore()
+        let logs = [0, 1].map { _ in SQLiteAuditLog(store: world.store, logger: Logger(label: "test")) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<400 {
+                group.addTask { try await logs[number % 2].append(.granted(.server, at: Double(number))) }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await world.reader.verify().sequence == 400)
+    }
+
+    @Test func `a record that cannot be kept is an error`() async throws {
+        let world = try TemporaryStore()
+        let log = SQLiteAuditLog(store: world.store, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        try await DatabaseQueue(path: world.path).write { try $0.execute(sql: "DROP TABLE audit_head") }
+        let error = await #expect(throws: TokenServerError.self) { try await log.append(.granted(.server, at: 1)) }
+        #expect(error?.code == .storeUnavailable)
+        let full = SQLiteAuditLog(store: world.store, logger: Logger(label: "test"), waitingLimit: 0)
+        await #expect(throws: TokenServerError.self) { try await full.append(.granted(.server, at: 1)) }
+    }
+
+    @Test func `an exported line can be hashed by anyone`() async throws {
+        let world = try TemporaryStore()
+        try await world.append(2)
+        let lines = try await world.matches(AuditQuery()).map(\.entry.jsonLine)
+        let objects = try lines.map { try JSONValue(parsing: $0.utf8).object ?? [:] }
+        let second = try #require(objects.last)
+        let first = try #require(objects.first?["hash"]?.string)
+        let record = String(decoding: try #require(second["record"]).serialized, as: UTF8.self)
+        let hash = "fleetpass-audit-1\n\(first)\n2\n\(record)".utf8.sha256Hex
+        #expect(second["hash"]?.string == hash)
+    }
+
+    @Test(arguments: ["", "1", "x:y", "-1:\(String(repeating: "0", count: 64))", "1:abc", "1:2:3"])
+    func `an anchor that is none is refused`(text: String) {
+        #expect(AuditHead(text) == nil)
+    }
+}

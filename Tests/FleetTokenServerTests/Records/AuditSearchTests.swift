@@ -1,0 +1,94 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokenServer
+import FleetTokens
+import Foundation
+import Logging
+import Testing
+
+/// Searches for who could read trip T at 14:05.
+@Suite struct AuditSearchTests {
+    private static let fiveAfterTwo: Double = 1_767_276_300
+    private let world: TemporaryStore
+
+    init() async throws {
+        self.world = try TemporaryStore()
+        let log = SQLiteAuditLog(store: self.world.store, logger: Logger(label: "test"))
+        let now = Self.fiveAfterTwo
+        func add(_ caller: String, _ type: TokenType, minutes: Double) async throws {
+            try await log.append(.granted(type, at: now + minutes * 60, to: caller, subject: "user of \(caller)"))
+        }
+        let trip = try TripID(checking: "T")
+        try await add("an hour before", .consumer(trip), minutes: -60)
+        try await add("just ended", .consumer(trip), minutes: -55)
+        try await add("about to end", .consumer(trip), minutes: -54)
+        try await add("customer", .consumer(trip), minutes: -10)
+        try await add("stranger", .consumer(try TripID(checking: "U")), minutes: -10)
+        try await add("driver", .driver(try VehicleID(checking: "V")), minutes: -5)
+        try await add("backend", .server, minutes: -5)
+        try await add("reader", .fleetReader, minutes: -5)
+        try await add("parcels", .deliveryServer, minutes: -5)
+        try await add("that minute", .consumer(trip), minutes: 0)
+        try await add("too late", .consumer(trip), minutes: 1)
+        try await log.append(
+            AuditRecord(
+                time: Date(timeIntervalSince1970: now - 60), caller: Caller(name: "refused", issuer: "test"),
+                role: .consumer,
+                claims: try TokenType.consumer(trip).claims, decision: .refused, reason: "not theirs"))
+    }
+
+    private func callers(_ change: (inout AuditQuery) throws -> Void) async throws -> [String] {
+        var query = AuditQuery()
+        try change(&query)
+        return try await self.world.matches(query).map { match in
+            match.record.caller + (match.onlyWhileAssignedTo.map { " of \($0)" } ?? "")
+        }
+    }
+
+    @Test func `a trip's readers are those whose tokens reached it and lived`() async throws {
+        let found = try await self.callers { query in
+            query.resource = .trip(try TripID(checking: "T"))
+            query.time = Date(timeIntervalSince1970: Self.fiveAfterTwo)
+        }
+        #expect(found == ["about to end", "customer", "driver of V", "backend", "reader", "that minute"])
+    }
+
+    @Test(arguments: [("V", true), ("W", false)])
+    func `a driver counts where the trip was known to be the vehicle's`(vehicle: String, isFound: Bool) async throws {
+        let found = try await self.callers { query in
+            query.resource = .trip(try TripID(checking: "T"))
+            query.vehicleOfTrip = try VehicleID(checking: vehicle)
+            query.time = Date(timeIntervalSince1970: Self.fiveAfterTwo)
+        }
+        #expect(found.contains("driver") == isFound)
+        #expect(found.contains("customer"))
+    }
+
+    @Test func `a vehicle's readers have its claim or the wildcard`() async throws {
+        let found = try await self.callers { query in
+            query.resource = .vehicle(try VehicleID(checking: "V"))
+            query.time = Date(timeIntervalSince1970: Self.fiveAfterTwo)
+        }
+        #expect(found == ["driver", "backend", "reader"])
+    }
+
+    @Test func `a shipment's readers are found by its wildcard`() async throws {
+        let found = try await self.callers { $0.resource = .tracking(try TrackingID(checking: "S")) }
+        #expect(found == ["reader", "parcels"])
+    }
+
+    @Test func `records are found by caller, user, fingerprint, decision and span`() async throws {
+        let now = Self.fiveAfterTwo
+        #expect(try await self.callers { $0.caller = "driver" } == ["driver"])
+        #expect(try await self.callers { $0.subject = "user of reader" } == ["reader"])
+        #expect(try await self.callers { $0.fingerprint = "00ff\(Int64(now * 1000))" } == ["that minute"])
+        #expect(try await self.callers { $0.decision = .refused } == ["refused"])
+        let span = try await self.callers { query in
+            query.from = Date(timeIntervalSince1970: now)
+            query.until = Date(timeIntervalSince1970: now + 60)
+        }
+        #expect(span == ["that minute"])
+    }
+}

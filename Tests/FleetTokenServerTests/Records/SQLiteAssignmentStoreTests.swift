@@ -1,0 +1,63 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokenServer
+import FleetTokens
+import Foundation
+import Testing
+
+/// The store in the file answers as the one in memory does.
+@Suite struct SQLiteAssignmentStoreTests {
+    private static func date(_ seconds: Double) -> Date { Date(timeIntervalSince1970: 1_767_225_600 + seconds) }
+    private static let dora = CallerID(issuer: "idp", subject: "dora")
+    private static let dirk = CallerID(issuer: "idp", subject: "dirk")
+
+    @Test func `both stores answer alike`() async throws {
+        let world = try TemporaryStore()
+        let stores: [any AssignmentStore] = [
+            InMemoryAssignmentStore(), SQLiteAssignmentStore(store: world.store),
+        ]
+        var answers: [[String]] = []
+        for store in stores { answers.append(try await Self.story(store)) }
+        #expect(answers[0] == answers[1])
+        #expect(answers[0].first == "1: true false false true")
+    }
+
+    /// What a store says while assignments come and go.
+    private static func story(_ store: any AssignmentStore) async throws -> [String] {
+        var told: [String] = []
+        let van = AssignedResource.vehicle(try VehicleID(checking: "veh-1"))
+        let trip = AssignedResource.trip(try TripID(checking: "veh-1"))
+        func tell(_ step: String) async throws {
+            var words: [String] = []
+            for (resource, holder, seconds) in [
+                (van, Self.dora, 0.0), (van, Self.dora, 100), (trip, Self.dora, 50), (van, Self.dirk, 50),
+            ] {
+                words.append("\(try await store.isAssigned(resource, to: holder, at: Self.date(seconds)))")
+            }
+            told.append("\(step): \(words.joined(separator: " "))")
+            for (holder, resource) in [(nil, nil), (Self.dora, nil), (nil, van), (Self.dirk, van)]
+                as [(CallerID?, AssignedResource?)]
+            {
+                let all = try await store.assignments(of: holder, to: resource, at: nil, limit: 3)
+                let now = try await store.assignments(of: holder, to: resource, at: Self.date(50), limit: 3)
+                told.append("\(all) \(now)")
+            }
+        }
+        let long = Assignment(holder: Self.dirk, resource: van, start: Self.date(-10))
+        try await store.add(Assignment(holder: Self.dora, resource: van, start: Self.date(0), end: Self.date(100)))
+        try await store.add(long)
+        try await store.add(long)
+        try await tell("1")
+        try await store.add(Assignment(holder: Self.dora, resource: van, start: Self.date(200), end: Self.date(300)))
+        try await store.add(Assignment(holder: Self.dora, resource: trip, start: Self.date(0)))
+        try await tell("2")
+        told.append("\(try await store.end(van, of: Self.dora, at: Self.date(60)))")
+        try await tell("3")
+        told.append("\(try await store.end(van, of: Self.dirk, at: Self.date(-10)))")
+        told.append("\(try await store.end(van, of: Self.dirk, at: Self.date(0)))")
+        try await tell("4")
+        return told
+    }
+}

@@ -1,0 +1,94 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSigning
+import FleetTokenServer
+import FleetTokens
+import Foundation
+import Logging
+import Testing
+
+@Suite struct RevocationTests {
+    private static let now = Date(timeIntervalSince1970: 1_767_225_600)
+    private let world: TemporaryStore
+    private let list: RevocationStore
+
+    init() async throws {
+        self.world = try TemporaryStore()
+        self.list = RevocationStore(store: self.world.store)
+        let log = SQLiteAuditLog(store: self.world.store, logger: Logger(label: "test"))
+        let seconds = Self.now.timeIntervalSince1970
+        func add(_ type: TokenType, at offset: Double, to caller: String, subject: String) async throws {
+            try await log.append(.granted(type, at: seconds + offset, to: caller, subject: subject))
+        }
+        let vehicle = TokenType.driver(try VehicleID(checking: "veh-3"))
+        try await add(vehicle, at: -3400, to: "app", subject: "dora")
+        try await add(vehicle, at: -100, to: "app", subject: "dora")
+        try await add(.driver(try VehicleID(checking: "veh-4")), at: -90, to: "app", subject: "dora")
+        try await add(vehicle, at: -80, to: "tablet", subject: "dirk")
+        try await add(.server, at: -70, to: "backend", subject: "backend")
+    }
+
+    private func offsets(_ revocations: [Revocation]) -> [Int] {
+        revocations.compactMap { Int($0.value.dropFirst(4)) }
+            .map { $0 / 1000 - Int(Self.now.timeIntervalSince1970) }.sorted()
+    }
+
+    @Test func `a subject's living tokens are withdrawn, and nobody else's`() async throws {
+        let revoked = try await self.list.revoke(.subject("dora"), at: Self.now)
+        #expect(self.offsets(revoked) == [-100, -90])
+        #expect(try await self.list.current(at: Self.now) == revoked.sorted { $0.value < $1.value })
+    }
+
+    @Test func `a vehicle's tokens are those that name it`() async throws {
+        let vehicle = AssignedResource.vehicle(try VehicleID(checking: "veh-3"))
+        #expect(self.offsets(try await self.list.revoke(.resource(vehicle), at: Self.now)) == [-100, -80])
+        #expect(self.offsets(try await self.list.revoke(.caller("tablet"), at: Self.now)) == [-80])
+        #expect(try await self.list.revoke(.caller("nobody"), at: Self.now).isEmpty)
+    }
+
+    @Test func `the list forgets a token when it has ended, and anything after a token's life`() async throws {
+        try await self.list.revoke(.subject("dora"), at: Self.now)
+        try await self.list.revoke(.key("key-1"), at: Self.now)
+        #expect(try await self.list.current(at: Self.now + 3199).count == 3)
+        #expect(try await self.list.current(at: Self.now + 3211).map(\.kind) == [.key])
+        #expect(try await self.list.current(at: Self.now + 3600).isEmpty)
+    }
+}
+
+@Suite struct RevokedTokenTests {
+    private static let now = Date(timeIntervalSince1970: 1_767_225_600)
+
+    /// A verifier remembers good tokens or does not; both ask the list at each call.
+    @Test(arguments: [0, 1000])
+    func `a withdrawn token is refused at the next call, remembered or not`(capacity: Int) async throws {
+        let key = try ServiceAccountKey(generatingFor: "driver@acme", projectID: "acme")
+        let list = RevocationList()
+        let verifier = TokenVerifier(
+            keys: TrustedKeySet([try key.publicKey()]), revocations: list, cacheCapacity: capacity)
+        let minter = TokenMinter(signer: try LocalSigner(key))
+        func mint(_ vehicle: String) async throws -> FleetToken {
+            let claims = try TokenType.driver(try VehicleID(checking: vehicle)).claims
+            return try await minter.mint(claims, at: Self.now).token
+        }
+        func refusal(of token: FleetToken) -> TokenRefusal.Reason? {
+            do throws(TokenRefusal) {
+                _ = try verifier.verify(token.compactSerialization, at: Self.now)
+                return nil
+            } catch {
+                return error.reason
+            }
+        }
+        let (first, second) = (try await mint("veh-1"), try await mint("veh-2"))
+        #expect(refusal(of: first) == nil)
+        list.replace(fingerprints: [first.fingerprint], keyIDs: [])
+        #expect(refusal(of: first) == .tokenRevoked)
+        #expect(refusal(of: second) == nil)
+        list.replace(fingerprints: [], keyIDs: [key.keyID])
+        #expect(refusal(of: first) == .tokenRevoked)
+        #expect(refusal(of: second) == .tokenRevoked)
+        list.replace(fingerprints: [], keyIDs: ["another"])
+        #expect(refusal(of: first) == nil)
+    }
+}
