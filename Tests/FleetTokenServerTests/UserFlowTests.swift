@@ -23,10 +23,13 @@ import Testing
         let keys = try TokenRoutesTests.keys.get()
         let router = Router(context: CallerRequestContext.self)
         TokenRoutes(
-            issuer: TokenIssuer(
-                minters: try keys.mapValues { TokenMinter(signer: try LocalSigner($0)) }, now: { IdentityProvider.now }),
-            authenticator: authenticator, policy: policy, now: { IdentityProvider.now }, publishedKeys: [],
-            logger: Logger(label: "test")
+            desk: TokenDesk(
+                issuer: TokenIssuer(
+                    minters: try keys.mapValues { TokenMinter(signer: try LocalSigner($0)) },
+                    now: { IdentityProvider.now }),
+                authenticator: authenticator, policy: policy, now: { IdentityProvider.now },
+                logger: Logger(label: "test")),
+            publishedKeys: { [] }
         ).add(to: router)
         return Application(
             router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)))
