@@ -186,6 +186,7 @@ let package = Package(
                 "FleetTokenClient",
                 "FleetTokenServer",
                 "FleetTokens",
+                "GoogleCredentials",
                 server("ArgumentParser", "swift-argument-parser"),
                 server("HTTPTypes", "swift-http-types"),
                 server("Hummingbird", "hummingbird"),

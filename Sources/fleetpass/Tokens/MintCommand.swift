@@ -5,15 +5,18 @@
 import ArgumentParser
 import FleetSigning
 import FleetTokens
-import Foundation
 
-/// `fleetpass mint`: a token from a service account's key file.
+/// `fleetpass mint`: a token signed by a service account, with its key file or through IAM.
 struct MintCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mint",
-        abstract: "Mint a token with a service account's key.",
+        abstract: "Mint a token as a service account, with its key file or through IAM.",
         discussion: """
             Example:  fleetpass mint --key data/service-accounts/driver.json --role driver --vehicle veh-3
+
+            With --impersonate no key file is needed: the credentials are found as Google's own tools find them \
+            (GOOGLE_APPLICATION_CREDENTIALS, gcloud's file, the metadata server), and IAM signs. They need the \
+            role roles/iam.serviceAccountTokenCreator on the account.
 
             The role says which ids are needed: consumer --trip; driver --vehicle; delivery_consumer --tracking (or \
             --task); delivery_untrusted_driver --delivery-vehicle; delivery_trusted_driver --delivery-vehicle \
@@ -23,8 +26,7 @@ struct MintCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("The service account's key file, in Google's JSON format.", valueName: "file"))
-    var key: String
+    @OptionGroup var account: SigningAccountOptions
 
     @Option(
         help: ArgumentHelp(
@@ -39,18 +41,10 @@ struct MintCommand: AsyncParsableCommand {
 
     func run() async throws {
         let claims = try self.ids.claims(for: Role(rawValue: self.role))
-        guard let bytes = try? Data(contentsOf: URL(filePath: self.key)) else {
-            throw CommandFailure(status: .configuration, message: "the key file \(self.key) cannot be read.")
-        }
-        do {
-            let signer = try LocalSigner(ServiceAccountKey(json: bytes))
-            let minted = try await TokenMinter(signer: signer).mint(claims, at: Date())
-            switch self.output {
-            case .text: Console.give(minted.token.compactSerialization)
-            case .json: try Console.give(json: Report(minted, keyID: signer.keyID))
-            }
-        } catch let error as SigningError {
-            throw CommandFailure(status: .configuration, message: "\(self.key): \(error.message)")
+        let minted = try await self.account.mint(claims)
+        switch self.output {
+        case .text: Console.give(minted.token.compactSerialization)
+        case .json: try Console.give(json: Report(minted))
         }
     }
 
@@ -63,11 +57,11 @@ struct MintCommand: AsyncParsableCommand {
         let expiresAt: Int64
         let authorization: JSONValue?
 
-        init(_ minted: MintedToken, keyID: String?) {
+        init(_ minted: MintedToken) throws(TokenRefusal) {
             self.token = minted.token.compactSerialization
             self.fingerprint = minted.token.fingerprint
             self.account = minted.claims.issuer
-            self.keyID = keyID
+            self.keyID = try CompactJWS(minted.token.compactSerialization).keyID
             self.issuedAt = minted.claims.issuedAt
             self.expiresAt = minted.claims.expiresAt
             self.authorization = minted.claims.authorization?.json

@@ -1,0 +1,73 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import FleetSigning
+import FleetTokens
+import Foundation
+import GoogleCredentials
+
+/// Which service account signs: one whose key file is at hand, or one that IAM signs for.
+struct SigningAccountOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The service account's key file, in Google's JSON format.", valueName: "file"))
+    var key: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The e-mail of the service account that IAM signs for, with the credentials of this machine.",
+            valueName: "email"))
+    var impersonate: String?
+
+    @Option(
+        name: .customLong("delegate"),
+        help: ArgumentHelp(
+            "An account between the credentials and the one to impersonate; again for each further one, in order.",
+            valueName: "email"))
+    var delegates: [String] = []
+
+    func validate() throws {
+        guard (self.key == nil) != (self.impersonate == nil) else {
+            throw ValidationError("Name the account that signs: either --key FILE or --impersonate EMAIL.")
+        }
+        guard self.impersonate != nil || self.delegates.isEmpty else {
+            throw ValidationError("--delegate goes with --impersonate.")
+        }
+    }
+
+    /// Mints a token now.
+    ///
+    /// - Parameter claims: What the token reaches; `nil` for the plain token of an admin account.
+    /// - Returns: The token.
+    /// - Throws: ``CommandFailure``.
+    func mint(_ claims: AuthorizationClaims?) async throws -> MintedToken {
+        let source = self.key ?? self.impersonate ?? ""
+        do {
+            return try await TokenMinter(signer: self.signer()).mint(claims, at: Date())
+        } catch let error as SigningError {
+            throw CommandFailure(status: .configuration, message: "\(source): \(error.message)")
+        } catch let error as CredentialError {
+            throw CommandFailure(
+                status: error.isTransient ? .unreachable : .configuration, message: "\(source): \(error)")
+        }
+    }
+
+    private func signer() async throws -> any PayloadSigner {
+        if let account = self.impersonate {
+            let context = CredentialContext(
+                variables: ProcessInfo.processInfo.environment, hostOverrides: Self.hostOverrides)
+            return try await ApplicationDefaultCredentials(context: context).load()
+                .signer(impersonating: account, delegates: self.delegates)
+        }
+        guard let file = self.key, let bytes = try? Data(contentsOf: URL(filePath: file)) else {
+            throw CommandFailure(status: .configuration, message: "the key file \(self.key ?? "") cannot be read.")
+        }
+        return try LocalSigner(ServiceAccountKey(json: bytes))
+    }
+
+    /// Where IAM is, when gcloud's own variable sends it elsewhere, as behind a private endpoint.
+    private static var hostOverrides: [String: String] {
+        let address = ProcessInfo.processInfo.environment["CLOUDSDK_API_ENDPOINT_OVERRIDES_IAMCREDENTIALS"]
+        return address.map { ["iamcredentials.googleapis.com": $0.hasSuffix("/") ? String($0.dropLast()) : $0] } ?? [:]
+    }
+}
