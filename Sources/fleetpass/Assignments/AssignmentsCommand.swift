@@ -23,38 +23,17 @@ struct AssignmentOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The holder, as authenticator's label and subject.", valueName: "issuer/subject"))
     var holder: String?
 
-    @Option(help: "A vehicle.", transform: checkedID)
-    var vehicle: VehicleID?
-
-    @Option(help: "A trip.", transform: checkedID)
-    var trip: TripID?
-
-    @Option(help: "A delivery vehicle.", transform: checkedID)
-    var deliveryVehicle: DeliveryVehicleID?
-
-    @Option(help: "A task.", transform: checkedID)
-    var task: TaskID?
-
-    @Option(help: "A shipment's tracking id.", transform: checkedID)
-    var tracking: TrackingID?
-
-    private var resources: [AssignedResource] {
-        [
-            self.vehicle.map(AssignedResource.vehicle), self.trip.map(AssignedResource.trip),
-            self.deliveryVehicle.map(AssignedResource.deliveryVehicle), self.task.map(AssignedResource.task),
-            self.tracking.map(AssignedResource.tracking),
-        ].compactMap(\.self)
-    }
+    @OptionGroup var resources: ResourceOptions
 
     func validate() throws {
-        guard self.resources.count <= 1 else { throw ValidationError("Name one resource.") }
+        guard self.resources.all.count <= 1 else { throw ValidationError("Name one resource.") }
         if let holder, !holder.dropFirst().dropLast().contains("/") {
             throw ValidationError("\(holder) is no holder; write the authenticator's label, a slash, and the subject.")
         }
     }
 
     /// The resource, if one is named.
-    var resource: AssignedResource? { self.resources.first }
+    var resource: AssignedResource? { self.resources.all.first }
 
     /// The holder, if one is named.
     var holderID: CallerID? {

@@ -36,29 +36,13 @@ struct RevokeCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("A key's id.", valueName: "id"))
     var key: String?
 
-    @Option(help: "A vehicle.", transform: checkedID)
-    var vehicle: VehicleID?
-
-    @Option(help: "A trip.", transform: checkedID)
-    var trip: TripID?
-
-    @Option(help: "A delivery vehicle.", transform: checkedID)
-    var deliveryVehicle: DeliveryVehicleID?
-
-    @Option(help: "A task.", transform: checkedID)
-    var task: TaskID?
-
-    @Option(help: "A shipment's tracking id.", transform: checkedID)
-    var tracking: TrackingID?
+    @OptionGroup var resources: ResourceOptions
 
     private var targets: [RevocationTarget] {
         [
             self.fingerprint.map(RevocationTarget.fingerprint), self.subject.map(RevocationTarget.subject),
             self.caller.map(RevocationTarget.caller), self.key.map(RevocationTarget.key),
-            self.vehicle.map { .resource(.vehicle($0)) }, self.trip.map { .resource(.trip($0)) },
-            self.deliveryVehicle.map { .resource(.deliveryVehicle($0)) }, self.task.map { .resource(.task($0)) },
-            self.tracking.map { .resource(.tracking($0)) },
-        ].compactMap(\.self)
+        ].compactMap(\.self) + self.resources.all.map(RevocationTarget.resource)
     }
 
     func validate() throws {
