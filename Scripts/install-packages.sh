@@ -3,14 +3,16 @@
 # Licence: see LICENSE in the project root.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs the Debian packages that building and testing need, and only those that are missing.
-# Elsewhere it only says which commands are missing.
+# Installs the Debian packages that building needs, and with --tests those that testing needs, and only those that are
+# missing. Elsewhere it only says what must be there.
 set -euo pipefail
 
-packages=(
-  ca-certificates curl git gobjc libblocksruntime-dev libgnustep-base-dev libsqlite3-dev openssl python3 python3-venv
-  zlib1g-dev
-)
+packages=(ca-certificates curl git libsqlite3-dev zlib1g-dev)
+case ${1:-} in
+  '') ;;
+  --tests) packages+=(gobjc libblocksruntime-dev libgnustep-base-dev openssl python3 python3-venv) ;;
+  *) echo "usage: Scripts/install-packages.sh [--tests]" >&2; exit 2 ;;
+esac
 
 command -v swift >/dev/null || {
   echo "install-packages: swift is missing; install Swift 6.2 or later from https://swift.org/install." >&2

@@ -115,7 +115,7 @@ generated_code_is_unchanged() {
   Scripts/generate-protos.sh && diff -r "$work/generated" Sources/FleetEngineAPI/Generated
 }
 
-Scripts/install-packages.sh
+Scripts/install-packages.sh --tests
 gate "fast checks" Scripts/check.sh || true
 if gate "build" build_everything; then
   gate "no warnings in our code" no_warnings || true
