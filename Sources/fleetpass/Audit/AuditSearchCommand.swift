@@ -23,23 +23,10 @@ struct AuditSearchCommand: AsyncParsableCommand {
 
     @OptionGroup var store: TokenStoreOptions
 
-    @Option(help: "A trip that was to be read.", transform: checkedID)
-    var trip: TripID?
+    @OptionGroup(title: "What was to be read") var resources: ResourceOptions
 
     @Option(help: "The vehicle that the trip was assigned to.", transform: checkedID)
     var tripVehicle: VehicleID?
-
-    @Option(help: "A vehicle that was to be read.", transform: checkedID)
-    var vehicle: VehicleID?
-
-    @Option(help: "A delivery vehicle that was to be read.", transform: checkedID)
-    var deliveryVehicle: DeliveryVehicleID?
-
-    @Option(help: "A task that was to be read.", transform: checkedID)
-    var task: TaskID?
-
-    @Option(help: "A shipment that was to be read.", transform: checkedID)
-    var tracking: TrackingID?
 
     @Option(help: ArgumentHelp("When the token could be used.", valueName: "time"), transform: checkedTime)
     var at: Date?
@@ -62,24 +49,16 @@ struct AuditSearchCommand: AsyncParsableCommand {
     @Option(help: "How to print; json gives one line for each record.")
     var output: OutputFormat = .text
 
-    private var resources: [AssignedResource] {
-        [
-            self.trip.map(AssignedResource.trip), self.vehicle.map(AssignedResource.vehicle),
-            self.deliveryVehicle.map(AssignedResource.deliveryVehicle), self.task.map(AssignedResource.task),
-            self.tracking.map(AssignedResource.tracking),
-        ].compactMap(\.self)
-    }
-
     func validate() throws {
-        guard self.resources.count <= 1 else { throw ValidationError("Name one resource at most.") }
-        guard self.tripVehicle == nil || self.trip != nil else {
+        guard self.resources.all.count <= 1 else { throw ValidationError("Name one resource at most.") }
+        guard self.tripVehicle == nil || self.resources.trip != nil else {
             throw ValidationError("--trip-vehicle belongs to --trip.")
         }
     }
 
     func run() async throws {
         var query = AuditQuery()
-        query.resource = self.resources.first
+        query.resource = self.resources.all.first
         query.vehicleOfTrip = self.tripVehicle
         query.time = self.at
         query.from = self.from
