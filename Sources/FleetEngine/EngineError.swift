@@ -24,8 +24,6 @@ public struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
         case alreadyExists = "ALREADY_EXISTS"
         /// A quota or limit is used up.
         case resourceExhausted = "RESOURCE_EXHAUSTED"
-        /// The method is not served.
-        case unimplemented = "UNIMPLEMENTED"
         /// The engine failed; the log says why.
         case internalError = "INTERNAL"
         /// The engine cannot serve now; a retry may succeed.

@@ -16,7 +16,6 @@ extension EngineError.Code {
         case .alreadyExists: (409, .alreadyExists)
         case .resourceExhausted: (429, .resourceExhausted)
         case .internalError: (500, .internalError)
-        case .unimplemented: (501, .unimplemented)
         case .unavailable: (503, .unavailable)
         }
     }
