@@ -152,9 +152,11 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         .target(
             name: "FleetEngine",
             dependencies: [
+                "CZlib",
                 "FleetEngineAPI",
                 "FleetSigning",
                 "FleetTokens",
@@ -170,6 +172,7 @@ let package = Package(
                 server("SwiftProtobuf", "swift-protobuf"),
             ],
             resources: [
+                .embedInCode("GRPC/Generated/services.binpb"),
                 .embedInCode("Page/page.css"),
                 .embedInCode("Page/page.html"),
                 .embedInCode("Page/page.js"),
