@@ -221,7 +221,10 @@ let package = Package(
         .testTarget(name: "FleetTokensTests", dependencies: ["FleetTokens"], swiftSettings: settings),
         .testTarget(
             name: "FleetSigningTests",
-            dependencies: ["FleetSigning", "FleetTestSupport", "FleetTokens", server("Crypto", "swift-crypto")],
+            dependencies: [
+                "FleetSigning", "FleetTestSupport", "FleetTokens", server("Crypto", "swift-crypto"),
+                server("CryptoExtras", "swift-crypto"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(
