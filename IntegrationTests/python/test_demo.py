@@ -52,8 +52,11 @@ def wait_for(condition, seconds):
 
 
 def test_vehicles_move_on_real_routes(demo):
-    first = wait_for(lambda: {v["id"]: v for v in state(demo)["vehicles"]}, 30)
-    assert len(first) >= 2
+    def both():
+        vehicles = {v["id"]: v for v in state(demo)["vehicles"]}
+        return vehicles if len(vehicles) >= 2 else None
+
+    first = wait_for(both, 60)
 
     def moved():
         now = {v["id"]: v for v in state(demo)["vehicles"]}
