@@ -52,8 +52,11 @@ def wait_for(condition, seconds):
 
 
 def test_vehicles_move_on_real_routes(demo):
-    first = wait_for(lambda: {v["id"]: v for v in state(demo)["vehicles"]}, 30)
-    assert len(first) >= 2
+    def both():
+        vehicles = {v["id"]: v for v in state(demo)["vehicles"]}
+        return vehicles if len(vehicles) >= 2 else None
+
+    first = wait_for(both, 60)
 
     def moved():
         now = {v["id"]: v for v in state(demo)["vehicles"]}
@@ -68,23 +71,27 @@ def test_vehicles_move_on_real_routes(demo):
 def test_drivers_and_customers_are_processes_of_their_own(demo):
     def apps():
         commands = [command[1:] for command in commands_of_children(demo).values()]
-        drivers = {c[c.index("--vehicle") + 1] for c in commands if c[0] == "drive"}
-        customers = {c[c.index("--trip") + 1] for c in commands if c[0] == "watch"}
-        return (drivers, customers) if len(drivers) >= 2 and customers else None
+        values = lambda app, option: {c[c.index(option) + 1] for c in commands if c[0] == app and option in c}
+        drivers, customers = values("drive", "--vehicle"), values("watch", "--trip")
+        vans, recipients = values("drive", "--delivery-vehicle"), values("watch", "--tracking-id")
+        return (drivers, vans) if len(drivers) >= 2 and customers and vans and recipients else None
 
-    drivers, _ = wait_for(apps, 60)
-    assert drivers <= {"vehicle-1", "vehicle-2", "vehicle-3"}
+    drivers, vans = wait_for(apps, 60)
+    assert drivers <= {"vehicle-1", "vehicle-2"} and vans == {"van-1"}
 
 
 def test_drivers_and_customers_use_tokens_of_their_own(demo):
     def both():
         tokens = state(demo)["tokens"]
-        return {"driver", "consumer"} <= {t["role"] for t in tokens} and tokens
+        wanted = {
+            "driver", "consumer", "delivery_untrusted_driver", "delivery_trusted_driver", "delivery_consumer",
+        }
+        return wanted <= {t["role"] for t in tokens} and tokens
 
     for token in wait_for(both, 60):
         assert re.fullmatch(r"[0-9a-f]{16}", token["fingerprint"])
         assert 0 < token["secondsLeft"] <= 3300
-        if token["role"] != "server":
+        if token["role"] not in ("server", "delivery_server"):
             assert "*" not in token["subject"]
 
 
@@ -94,6 +101,27 @@ def test_a_wrong_token_is_refused_with_the_reason(demo):
         "CLAIM_MISMATCH", "ROLE_LACKS_PERMISSION", "SIGNATURE_INVALID", "TOKEN_MISSING", "TOKEN_MALFORMED"
     }
     assert all(r["message"] for r in refusals)
+
+
+def test_a_shipment_comes_near_and_is_delivered(demo):
+    def followed():
+        commands = [command[1:] for command in commands_of_children(demo).values()]
+        return {c[c.index("--tracking-id") + 1] for c in commands if c[0] == "watch" and "--tracking-id" in c}
+
+    # The first of them, because the whole round takes two and a half minutes at this speed.
+    shipment = min(wait_for(followed, 60))
+    token = demo.mint("delivery_consumer", tracking=shipment)
+    seen = []
+
+    def delivered():
+        info = demo.rest("GET", f"taskTrackingInfo/{shipment}", token).json()
+        seen.append("vehicleLocation" in info)
+        return info if info.get("taskOutcome") == "SUCCEEDED" else None
+
+    info = wait_for(delivered, 240)
+    assert "taskOutcomeTime" in info
+    assert any(seen), "the recipient never saw the vehicle come near"
+    wait_for(lambda: shipment not in followed(), 60)
 
 
 def test_the_page_asks_nobody_else(demo):

@@ -13,9 +13,10 @@ struct DemoCommand: AsyncParsableCommand {
         discussion: """
             Example:  fleetpass demo
 
-            Drivers replay real drives and customers watch their trips, each in a process of its own (fleetpass drive, \
-            fleetpass watch), and now and then somebody sends a wrong token. The drives are in the data folder's \
-            routes/ for your own drivers.
+            Drivers replay real drives, customers watch their trips and recipients their shipments, each in a process of \
+            its own (fleetpass drive, fleetpass watch), and now and then somebody sends a wrong token. The drives are in \
+            the data folder's routes/ for your own drivers; a delivery vehicle drives those whose names begin with \
+            delivery.
             """
     )
 
