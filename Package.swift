@@ -150,6 +150,7 @@ let package = Package(
                 server("X509", "swift-certificates"),
                 server("Yams", "Yams"),
             ],
+            resources: [.embedInCode("API/openapi.json")],
             swiftSettings: settings
         ),
         .target(

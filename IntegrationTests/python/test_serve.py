@@ -31,6 +31,7 @@ class TokenServer:
     """One `serve tokens`, from its ready line to its end."""
 
     def __init__(self, folder, settings="", environment=None):
+        self.folder = folder
         config = folder / "tokens.yaml"
         config.write_text(
             "provider: demo-fleet\ndata: .\nkeys: service-accounts\ncallers:\n  file: callers.json\n" + settings,
