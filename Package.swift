@@ -150,7 +150,12 @@ let package = Package(
                 server("X509", "swift-certificates"),
                 server("Yams", "Yams"),
             ],
-            resources: [.embedInCode("API/openapi.json")],
+            resources: [
+                .embedInCode("API/openapi.json"),
+                .embedInCode("Admin/Page/admin.css"),
+                .embedInCode("Admin/Page/admin.html"),
+                .embedInCode("Admin/Page/admin.js"),
+            ],
             swiftSettings: settings
         ),
         .target(

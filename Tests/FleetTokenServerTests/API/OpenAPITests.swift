@@ -32,6 +32,7 @@ import Testing
             readiness: Readiness(issuer: issuer, roles: [], store: store, metrics: metrics, logger: logger),
             metrics: metrics
         ).add(to: router)
+        try AdminRoutesTests.routes(over: store).add(to: router)
         return router
     }
 
@@ -74,6 +75,9 @@ import Testing
             Set((schema?["properties"]?.object?[property]?.object?["enum"]?.array ?? []).compactMap(\.string))
         }
         #expect(words(schemas["Problem"]?.object, "code") == Set(ProblemKind.allCases.map(\.rawValue)))
+        #expect(
+            Set((schemas["ResourceKind"]?.object?["enum"]?.array ?? []).compactMap(\.string))
+                == Set(AssignedResource.kinds))
         #expect(words(schemas["IssuedToken"]?.object, "role") == Set(PolicyTarget.roles.map(\.rawValue)))
         let requests = try #require(schemas["TokenRequest"]?.object?["oneOf"]?.array).compactMap(\.object)
         let roles = requests.compactMap { $0["properties"]?.object?["role"]?.object?["const"]?.string }
