@@ -197,7 +197,7 @@ let package = Package(
                 server("HTTPTypes", "swift-http-types"),
                 server("Hummingbird", "hummingbird"),
                 server("HummingbirdCore", "hummingbird"),
-                server("HummingbirdTLS", "hummingbird"),
+                server("HummingbirdHTTP2", "hummingbird"),
                 server("Logging", "swift-log"),
                 server("NIOCore", "swift-nio"),
                 server("NIOSSL", "swift-nio-ssl"),

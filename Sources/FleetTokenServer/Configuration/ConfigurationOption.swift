@@ -73,7 +73,7 @@ struct ConfigurationOption: Sendable {
             help: "Connections at once; more wait until one ends."),
         .init(
             path: "limits.header_bytes", kind: .number(1024...1_048_576), standard: "32768",
-            help: "All header fields of a request together."),
+            help: "All header fields of a request together; over HTTP/2, 16384 at most."),
         .init(
             path: "limits.header_fields", kind: .number(8...1000), standard: "100", help: "Header fields of a request."),
         .init(

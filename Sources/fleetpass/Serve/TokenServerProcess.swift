@@ -6,7 +6,7 @@ import FleetTokenServer
 import Foundation
 import Hummingbird
 import HummingbirdCore
-import HummingbirdTLS
+import HummingbirdHTTP2
 import Logging
 import NIOCore
 import ServiceLifecycle
@@ -72,7 +72,11 @@ struct TokenServerProcess {
         let application = Application(
             router: router,
             server: try self.certificate.map {
-                try .tls(.http1(configuration: http), tlsConfiguration: $0.configuration)
+                // The client chooses: h2, or HTTP/1.1.
+                try .http2Upgrade(
+                    tlsConfiguration: $0.configuration,
+                    configuration: .init(
+                        idleTimeout: limits.idle, gracefulCloseTimeout: .seconds(20), streamConfiguration: http))
             }
                 ?? .http1(configuration: http),
             configuration: .init(
