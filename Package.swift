@@ -150,6 +150,12 @@ let package = Package(
                 server("X509", "swift-certificates"),
                 server("Yams", "Yams"),
             ],
+            resources: [
+                .embedInCode("API/openapi.json"),
+                .embedInCode("Admin/Page/admin.css"),
+                .embedInCode("Admin/Page/admin.html"),
+                .embedInCode("Admin/Page/admin.js"),
+            ],
             swiftSettings: settings
         ),
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
@@ -194,7 +200,7 @@ let package = Package(
                 server("HTTPTypes", "swift-http-types"),
                 server("Hummingbird", "hummingbird"),
                 server("HummingbirdCore", "hummingbird"),
-                server("HummingbirdTLS", "hummingbird"),
+                server("HummingbirdHTTP2", "hummingbird"),
                 server("Logging", "swift-log"),
                 server("NIOCore", "swift-nio"),
                 server("NIOSSL", "swift-nio-ssl"),

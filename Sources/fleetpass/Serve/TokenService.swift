@@ -58,6 +58,16 @@ struct TokenService: Service {
             publishedKeys: { keys.published(at: Date()) })
     }
 
+    /// The routes for administrators.
+    func adminRoutes(_ administrators: Administrators, assignments: any AssignmentStore) -> AdminRoutes {
+        AdminRoutes(
+            administrators: administrators,
+            records: .init(
+                assignments: assignments, audit: AuditReader(store: self.store),
+                revocations: RevocationStore(store: self.store), keys: self.keys),
+            logger: self.logger)
+    }
+
     /// The routes for supervisors and Prometheus.
     var operationRoutes: OperationRoutes { OperationRoutes(readiness: self.readiness, metrics: self.metrics) }
 
