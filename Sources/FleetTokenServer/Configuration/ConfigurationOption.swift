@@ -125,6 +125,11 @@ struct ConfigurationOption: Sendable {
             path: "policy.secret_file", kind: .path, standard: nil,
             help: "The file of the secret that requests to the policy's webhook are signed with."),
         .init(
+            path: "revocations.key_file", kind: .path, standard: nil,
+            help:
+                "The key that signs `/.well-known/revocations`, made where it is missing; in the data folder without. "
+                + "Servers of one store need the same."),
+        .init(
             path: "log.level", kind: .choice(["debug", "info", "warning", "error"]), standard: "info",
             help: "What is logged to stderr."),
         .init(

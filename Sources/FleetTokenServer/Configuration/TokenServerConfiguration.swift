@@ -70,6 +70,8 @@ public struct TokenServerConfiguration: Sendable {
     public var policyFile: String?
     /// The file of the secret that requests to the policy's webhook are signed with.
     public var policySecretFile: String?
+    /// The file of the key that signs the list of revocations; `nil` keeps one in the data folder.
+    public var revocationKeyFile: String?
     /// What is logged.
     public var logLevel: Logger.Level
     /// Whether log lines are JSON.
@@ -142,6 +144,7 @@ public struct TokenServerConfiguration: Sendable {
         }
         self.policyFile = file("policy.file")
         self.policySecretFile = file("policy.secret_file")
+        self.revocationKeyFile = file("revocations.key_file")
         guard self.callersFile != nil || !self.identityProviders.isEmpty || !self.sessions.isEmpty else {
             throw ConfigurationValues.invalid(
                 "No authenticator is set up, so anyone could have any token; name one under callers.")

@@ -15,6 +15,8 @@ public final class Readiness: Sendable {
         case canary
         /// The clock goes evenly, and is not before the last record.
         case clock
+        /// The list of revocations that is followed is of now.
+        case revocations
         /// The store can be read.
         case store
     }
@@ -26,6 +28,7 @@ public final class Readiness: Sendable {
     private let roles: [Role]
     private let store: TokenServerStore
     private let metrics: TokenServerMetrics
+    private let revocationsProblem: @Sendable () -> String?
     private let now: @Sendable () -> Date
     private let uptime: @Sendable () -> Double
     private let logger: Logger
@@ -39,11 +42,13 @@ public final class Readiness: Sendable {
     ///   - roles: The roles that are served.
     ///   - store: The store.
     ///   - metrics: Shows what was found.
+    ///   - revocationsProblem: Why the list of revocations that is followed cannot be believed, if it cannot.
     ///   - now: The clock.
     ///   - uptime: Seconds on a clock that nobody sets.
     ///   - logger: Hears of every change.
     public init(
         issuer: TokenIssuer, roles: some Sequence<Role>, store: TokenServerStore, metrics: TokenServerMetrics,
+        revocationsProblem: @escaping @Sendable () -> String? = { nil },
         now: @escaping @Sendable () -> Date = { Date() }, uptime: (@Sendable () -> Double)? = nil, logger: Logger
     ) {
         let origin = ContinuousClock.now
@@ -52,6 +57,7 @@ public final class Readiness: Sendable {
         self.roles = roles.sorted { $0.rawValue < $1.rawValue }
         self.store = store
         self.metrics = metrics
+        self.revocationsProblem = revocationsProblem
         self.now = now
         self.uptime = uptime
         self.logger = logger
@@ -59,7 +65,12 @@ public final class Readiness: Sendable {
     }
 
     /// What does not hold, in words; empty when the server is ready.
-    public var problems: [Check: String] { self.failing.withLock { $0 } }
+    public var problems: [Check: String] {
+        var problems = self.failing.withLock { $0 }
+        // Told as it is now: it costs nothing to ask.
+        problems[.revocations] = self.revocationsProblem()
+        return problems
+    }
 
     /// Looks at everything once.
     ///
@@ -69,6 +80,7 @@ public final class Readiness: Sendable {
         var failing: [Check: String] = [:]
         failing[.canary] = await self.canaryProblem()
         failing[.clock] = await self.clockProblem()
+        failing[.revocations] = self.revocationsProblem()
         failing[.store] = await self.store.isReadable() ? nil : "the store cannot be read"
         let before = self.failing.withLock { held in
             defer { held = failing }

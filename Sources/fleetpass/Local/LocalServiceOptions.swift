@@ -28,6 +28,18 @@ struct LocalServiceOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Give tokens only to the callers in this file, by bearer secret.", valueName: "file"))
     var callers: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Refuse what another token server withdrew: the address of its list, https or this machine.",
+            valueName: "url"))
+    var revocations: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The keys that such a list must be signed with; jwks.json below the list's address without.",
+            valueName: "file|url"))
+    var revocationsKeys: String?
+
     /// The provider of the options.
     var effectiveProvider: ProviderID {
         get throws {
@@ -42,6 +54,9 @@ struct LocalServiceOptions: ParsableArguments {
         }
         guard !(self.isOpen && self.callers != nil) else {
             throw ValidationError("--open and --callers exclude each other.")
+        }
+        guard self.revocations != nil || self.revocationsKeys == nil else {
+            throw ValidationError("--revocations-keys belongs to --revocations.")
         }
     }
 

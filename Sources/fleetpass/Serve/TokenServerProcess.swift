@@ -32,7 +32,8 @@ struct TokenServerProcess {
         self.configuration = configuration
         self.certificate = try configuration.tls.map { try ReloadingCertificate($0, logger: logger) }
         self.tokens = try TokenService(
-            data: configuration.data, keys: configuration.keys, provider: configuration.provider, logger: logger)
+            data: configuration.data, keys: configuration.keys, provider: configuration.provider,
+            revocationKey: configuration.revocationKeyFile, logger: logger)
         let transport = UpstreamSession()
         do throws(TokenServerError) {
             self.routes = self.tokens.routes(
@@ -53,6 +54,7 @@ struct TokenServerProcess {
         if let origins { router.add(middleware: origins) }
         self.routes.add(to: router)
         self.tokens.operationRoutes.add(to: router)
+        self.tokens.revocationRoutes.add(to: router)
         let limits = self.configuration.limits
         let http = HTTP1Channel.Configuration(
             idleTimeout: .seconds(limits.idle.components.seconds),
