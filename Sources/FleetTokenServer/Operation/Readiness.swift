@@ -19,6 +19,8 @@ public final class Readiness: Sendable {
         case revocations
         /// The store can be read.
         case store
+        /// Keys of every trusted account are at hand.
+        case trust
     }
 
     /// How far the clock may be from where it should be.
@@ -28,7 +30,7 @@ public final class Readiness: Sendable {
     private let roles: [Role]
     private let store: TokenServerStore
     private let metrics: TokenServerMetrics
-    private let revocationsProblem: @Sendable () -> String?
+    private let followed: [Check: @Sendable () -> String?]
     private let now: @Sendable () -> Date
     private let uptime: @Sendable () -> Double
     private let logger: Logger
@@ -42,13 +44,13 @@ public final class Readiness: Sendable {
     ///   - roles: The roles that are served.
     ///   - store: The store.
     ///   - metrics: Shows what was found.
-    ///   - revocationsProblem: Why the list of revocations that is followed cannot be believed, if it cannot.
+    ///   - followed: What else must hold, each asked for what is wrong with it.
     ///   - now: The clock.
     ///   - uptime: Seconds on a clock that nobody sets.
     ///   - logger: Hears of every change.
     public init(
         issuer: TokenIssuer, roles: some Sequence<Role>, store: TokenServerStore, metrics: TokenServerMetrics,
-        revocationsProblem: @escaping @Sendable () -> String? = { nil },
+        followed: [Check: @Sendable () -> String?] = [:],
         now: @escaping @Sendable () -> Date = { Date() }, uptime: (@Sendable () -> Double)? = nil, logger: Logger
     ) {
         let origin = ContinuousClock.now
@@ -57,7 +59,7 @@ public final class Readiness: Sendable {
         self.roles = roles.sorted { $0.rawValue < $1.rawValue }
         self.store = store
         self.metrics = metrics
-        self.revocationsProblem = revocationsProblem
+        self.followed = followed
         self.now = now
         self.uptime = uptime
         self.logger = logger
@@ -68,7 +70,7 @@ public final class Readiness: Sendable {
     public var problems: [Check: String] {
         var problems = self.failing.withLock { $0 }
         // Told as it is now: it costs nothing to ask.
-        problems[.revocations] = self.revocationsProblem()
+        for (check, problem) in self.followed { problems[check] = problem() }
         return problems
     }
 
@@ -80,7 +82,7 @@ public final class Readiness: Sendable {
         var failing: [Check: String] = [:]
         failing[.canary] = await self.canaryProblem()
         failing[.clock] = await self.clockProblem()
-        failing[.revocations] = self.revocationsProblem()
+        for (check, problem) in self.followed { failing[check] = problem() }
         failing[.store] = await self.store.isReadable() ? nil : "the store cannot be read"
         let before = self.failing.withLock { held in
             defer { held = failing }

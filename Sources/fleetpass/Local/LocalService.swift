@@ -43,14 +43,14 @@ struct LocalService {
         let tokens = try TokenService(
             data: folder.path, keys: folder.keyFolder, provider: provider,
             following: options.revocations.map { RevocationSource(url: $0, keys: options.revocationsKeys) },
-            logger: logger)
+            trusting: options.trust, logger: logger)
         do throws(EngineError) {
             self.store = try SQLiteStore(path: folder.storeFile, logger: logger)
         } catch {
             throw CommandFailure(status: .configuration, message: error.message)
         }
         let engine = Engine(
-            store: self.store, verifier: tokens.verifier, logger: logger)
+            store: self.store, verifier: tokens.trust ?? tokens.verifier, logger: logger)
         let tokenRoutes = tokens.routes(authenticator: authenticator)
         self.engine = engine
         self.tokens = tokens
@@ -108,7 +108,7 @@ struct LocalService {
                 services: [
                     .init(service: self.tokens), .init(service: http), .init(service: grpc), .init(service: ready),
                     .init(service: RetentionSweep(engine: self.engine, logger: self.logger)),
-                ] + [self.tokens.following].compactMap(\.self).map { .init(service: $0) },
+                ] + self.tokens.followers.map { .init(service: $0) },
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: self.logger
             )

@@ -4,6 +4,7 @@
 
 import ArgumentParser
 import FleetTokens
+import Logging
 
 /// The options that `up` and `demo` share.
 struct LocalServiceOptions: ParsableArguments {
@@ -40,6 +41,21 @@ struct LocalServiceOptions: ParsableArguments {
             valueName: "file|url"))
     var revocationsKeys: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Trust these service accounts too, with the roles and keys that the file names.", valueName: "file"))
+    var trust: String?
+
+    @Option(help: ArgumentHelp("What is logged to stderr: debug, info, warning or error.", valueName: "level"))
+    var logLevel = "warning"
+
+    /// Logs to stderr, quiet unless something is wrong or more is asked for.
+    var logger: Logger {
+        var logger = Logger(label: "fleetpass", factory: { StreamLogHandler.standardError(label: $0) })
+        logger.logLevel = Logger.Level(rawValue: self.logLevel) ?? .warning
+        return logger
+    }
+
     /// The provider of the options.
     var effectiveProvider: ProviderID {
         get throws {
@@ -51,6 +67,9 @@ struct LocalServiceOptions: ParsableArguments {
     func validate() throws {
         guard (0...65535).contains(self.port), (0...65535).contains(self.grpcPort) else {
             throw ValidationError("A port is a number from 0 to 65535.")
+        }
+        guard ["debug", "info", "warning", "error"].contains(self.logLevel) else {
+            throw ValidationError("--log-level is debug, info, warning or error.")
         }
         guard !(self.isOpen && self.callers != nil) else {
             throw ValidationError("--open and --callers exclude each other.")

@@ -19,8 +19,10 @@ struct TokenService: Service {
     let revocations = RevocationList()
     /// Serves the list of what is withdrawn.
     let revocationRoutes: RevocationRoutes
-    /// Follows another token server's list, if one is named.
-    let following: RevocationFollowing?
+    /// Keeps up with what others publish: another token server's list, trusted accounts' keys.
+    let followers: [any Service]
+    /// Verifies for an engine: with what ``trust`` adds, where a trust file is named.
+    let trust: AccountTrust?
     /// Verifies what ``keys`` sign, without what was withdrawn.
     let verifier: TokenVerifier
     private let logger: Logger
@@ -28,12 +30,11 @@ struct TokenService: Service {
     /// Opens the store in a data folder and reads the keys.
     init(
         data: String, keys path: String, provider: ProviderID, revocationKey: String? = nil,
-        following source: RevocationSource? = nil, logger: Logger
+        following source: RevocationSource? = nil, trusting trustFile: String? = nil, logger: Logger
     ) throws {
         let following = try source.map { [metrics, revocations] in
             RevocationFollowing(try $0.follower(of: revocations), metrics: metrics, logger: logger)
         }
-        self.following = following
         do throws(TokenServerError) {
             let store = try TokenServerStore(
                 creatingAt: URL(filePath: data).appending(path: TokenStoreOptions.fileName).path(percentEncoded: false))
@@ -52,14 +53,19 @@ struct TokenService: Service {
             self.store = store
             self.keys = keys
             self.issuer = issuer
-            self.readiness = Readiness(
-                issuer: issuer, roles: keys.roles, store: store, metrics: self.metrics,
-                revocationsProblem: { following?.follower.problem }, logger: logger)
         } catch {
             throw CommandFailure(status: .configuration, message: error.message)
         }
         self.verifier = TokenVerifier(
             keys: TrustedKeySet(self.keys.published(at: Date())), revocations: self.revocations)
+        let trusting = try trustFile.map { [verifier] in try AccountTrusting(file: $0, verifier: verifier) }
+        self.trust = trusting?.trust
+        self.followers = [following as (any Service)?, trusting].compactMap(\.self)
+        self.readiness = Readiness(
+            issuer: self.issuer, roles: self.keys.roles, store: self.store, metrics: self.metrics,
+            followed: [
+                .revocations: { following?.follower.problem }, .trust: { trusting?.trust.problem },
+            ], logger: logger)
         self.logger = logger
     }
 
@@ -98,7 +104,9 @@ struct TokenService: Service {
         do {
             try self.keys.refresh()
             let keys = self.keys.published(at: Date())
-            if keys.map(\.id) != self.verifier.keys.keys.map(\.id) { self.verifier.replaceKeys(TrustedKeySet(keys)) }
+            if keys.map(\.id) != self.verifier.keys(from: TokenVerifier.own)?.keys.map(\.id) {
+                self.verifier.replaceKeys(TrustedKeySet(keys))
+            }
             self.revocations.replace(try await RevocationStore(store: self.store).current(at: Date()))
         } catch {
             self.logger.error("keys or revocations could not be read", metadata: ["error": "\(error)"])
