@@ -27,8 +27,7 @@ struct TokenServerProcess {
             if logsJSON { JSONLogHandler() } else { StreamLogHandler.standardError(label: label) }
         }
         logger.logLevel = configuration.logLevel
-        // Whatever is created from here on belongs to this user alone.
-        umask(0o077)
+        PrivateProcess.begin()
         self.configuration = configuration
         self.certificate = try configuration.tls.map { try ReloadingCertificate($0, logger: logger) }
         self.tokens = try TokenService(
