@@ -52,14 +52,24 @@ public struct Engine: Sendable {
     ///   - token: The bearer token; `nil` where the call carried none.
     ///   - method: The RPC it is for.
     /// - Throws: ``EngineError`` with `UNAUTHENTICATED`.
-    func authenticate(_ token: String?, for method: FleetMethod) throws(EngineError) {
+    func authenticate(_ token: String?, for method: FleetMethod) async throws(EngineError) {
         let now = self.now()
         do throws(TokenRefusal) {
             guard let token else { throw TokenRefusal.missing }
-            _ = try self.verifier.verify(token, at: now)
+            _ = try await self.verified(token, at: now)
         } catch {
             self.activity.refuse(error, token, nil, method: method, at: now)
             throw EngineError(error)
+        }
+    }
+
+    /// Verifies a token; where its key is not known, once more after the key was asked for.
+    private func verified(_ token: String, at now: Date) async throws(TokenRefusal) -> ExaminedToken {
+        do throws(TokenRefusal) {
+            return try self.verifier.verify(token, at: now)
+        } catch {
+            guard error.reason == .keyUnknown, await self.verifier.learnKey(of: token) else { throw error }
+            return try self.verifier.verify(token, at: now)
         }
     }
 
@@ -74,7 +84,7 @@ public struct Engine: Sendable {
     func perform<Call: ReadingCall>(
         _ call: Call.Type, _ request: Call.Request, token: String?
     ) async throws(EngineError) -> Call.Response {
-        let admission = try self.admit(call, request, token)
+        let admission = try await self.admit(call, request, token)
         return try await self.reporting(admission) {
             try await self.store.read { store in
                 try admission.confirm(in: store)
@@ -94,7 +104,7 @@ public struct Engine: Sendable {
     func perform<Call: WritingCall>(
         _ call: Call.Type, _ request: Call.Request, token: String?
     ) async throws(EngineError) -> Call.Response {
-        let admission = try self.admit(call, request, token)
+        let admission = try await self.admit(call, request, token)
         return try await self.reporting(admission) {
             try await self.store.write { store in
                 try admission.confirm(in: store)
@@ -108,12 +118,12 @@ extension Engine {
     /// Checks the token, then the address, then the right to it; all that can be refused without looking is.
     private func admit<Call: EngineCall>(
         _ call: Call.Type, _ request: Call.Request, _ text: String?
-    ) throws(EngineError) -> Admission {
+    ) async throws(EngineError) -> Admission {
         let now = self.now()
         var token: ExaminedToken?
         do {
             guard let text else { throw TokenRefusal.missing }
-            let examined = try self.verifier.verify(text, at: now)
+            let examined = try await self.verified(text, at: now)
             token = examined
             let access = try Call.access(request)
             let admission = Admission(

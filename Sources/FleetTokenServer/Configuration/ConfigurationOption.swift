@@ -139,6 +139,11 @@ struct ConfigurationOption: Sendable {
             path: "admin.values", kind: .text, standard: nil,
             help: "The values of which the claim must have one, with commas between."),
         .init(
+            path: "revocations.key_file", kind: .path, standard: nil,
+            help:
+                "The key that signs `/.well-known/revocations`, made where it is missing; in the data folder without. "
+                + "Servers of one store need the same."),
+        .init(
             path: "log.level", kind: .choice(["debug", "info", "warning", "error"]), standard: "info",
             help: "What is logged to stderr."),
         .init(

@@ -90,6 +90,8 @@ public struct TokenServerConfiguration: Sendable {
     public var policySecretFile: String?
     /// Who may use the admin API; `nil` leaves it off.
     public var admin: Admin?
+    /// The file of the key that signs the list of revocations; `nil` keeps one in the data folder.
+    public var revocationKeyFile: String?
     /// What is logged.
     public var logLevel: Logger.Level
     /// Whether log lines are JSON.
@@ -176,6 +178,7 @@ public struct TokenServerConfiguration: Sendable {
         if let callersFile = file("admin.callers_file") {
             self.admin = Admin(callersFile: callersFile, rule: self.admin?.rule)
         }
+        self.revocationKeyFile = file("revocations.key_file")
         guard self.callersFile != nil || !self.identityProviders.isEmpty || !self.sessions.isEmpty else {
             throw ConfigurationValues.invalid(
                 "No authenticator is set up, so anyone could have any token; name one under callers.")

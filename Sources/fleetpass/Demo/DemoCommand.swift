@@ -35,7 +35,7 @@ struct DemoCommand: AsyncParsableCommand {
     func run() async throws {
         // Unreadable routes are told before anything starts.
         let ownRoutes = try self.routes.map(DemoRoute.all)
-        let service = try LocalService(self.options, logger: LocalLogging.logger())
+        let service = try LocalService(self.options, logger: self.options.logger)
         let (issuer, speed) = (service.issuer, self.speed)
         try await service.run { addresses in
             Console.say("watch it at \(addresses.http.absoluteString)/   (Ctrl-C ends it)")

@@ -40,14 +40,17 @@ struct LocalService {
         let provider = try options.effectiveProvider
         let authenticator = try Self.authenticator(options)
         let folder = try DataFolder.open(options.data, provider: provider)
-        let tokens = try TokenService(data: folder.path, keys: folder.keyFolder, provider: provider, logger: logger)
+        let tokens = try TokenService(
+            data: folder.path, keys: folder.keyFolder, provider: provider,
+            following: options.revocations.map { RevocationSource(url: $0, keys: options.revocationsKeys) },
+            trusting: options.trust, logger: logger)
         do throws(EngineError) {
             self.store = try SQLiteStore(path: folder.storeFile, logger: logger)
         } catch {
             throw CommandFailure(status: .configuration, message: error.message)
         }
         let engine = Engine(
-            store: self.store, verifier: tokens.verifier, logger: logger)
+            store: self.store, verifier: tokens.trust ?? tokens.verifier, logger: logger)
         let tokenRoutes = tokens.routes(authenticator: authenticator)
         self.engine = engine
         self.tokens = tokens
@@ -61,6 +64,7 @@ struct LocalService {
             EngineRoutes(engine: engine).add(to: router)
             EnginePage(engine: engine, provider: provider).add(to: router)
             tokens.operationRoutes.add(to: router)
+            tokens.revocationRoutes.add(to: router)
         }
     }
 
@@ -104,7 +108,7 @@ struct LocalService {
                 services: [
                     .init(service: self.tokens), .init(service: http), .init(service: grpc), .init(service: ready),
                     .init(service: RetentionSweep(engine: self.engine, logger: self.logger)),
-                ],
+                ] + self.tokens.followers.map { .init(service: $0) },
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: self.logger
             )

@@ -28,12 +28,12 @@ struct TokenServerProcess {
             if logsJSON { JSONLogHandler() } else { StreamLogHandler.standardError(label: label) }
         }
         logger.logLevel = configuration.logLevel
-        // Whatever is created from here on belongs to this user alone.
-        umask(0o077)
+        PrivateProcess.begin()
         self.configuration = configuration
         self.certificate = try configuration.tls.map { try ReloadingCertificate($0, logger: logger) }
         self.tokens = try TokenService(
-            data: configuration.data, keys: configuration.keys, provider: configuration.provider, logger: logger)
+            data: configuration.data, keys: configuration.keys, provider: configuration.provider,
+            revocationKey: configuration.revocationKeyFile, logger: logger)
         let transport = UpstreamSession()
         let assignments = SQLiteAssignmentStore(store: self.tokens.store)
         do throws(TokenServerError) {
@@ -61,6 +61,7 @@ struct TokenServerProcess {
         self.routes.add(to: router)
         self.tokens.operationRoutes.add(to: router)
         self.admin?.add(to: router)
+        self.tokens.revocationRoutes.add(to: router)
         let limits = self.configuration.limits
         let http = HTTP1Channel.Configuration(
             idleTimeout: .seconds(limits.idle.components.seconds),
