@@ -29,6 +29,7 @@ public final class TokenServerMetrics: Sendable {
             help: "Whether the last trial token of the role could be made and verified.")
         var readiness = MetricFamily(
             "fleetpass_ready", .gauge, labels: ["check"], help: "Whether each part of readiness holds.")
+        var sources: [@Sendable () -> [MetricFamily]] = []
     }
 
     private let state = Mutex(State())
@@ -38,9 +39,19 @@ public final class TokenServerMetrics: Sendable {
 
     /// Everything in the Prometheus text format.
     public var text: String {
-        self.state.withLock { state in
-            state.requests.text + state.refusals.text + state.duration.text + state.canary.text + state.readiness.text
+        let (own, sources) = self.state.withLock { state in
+            (
+                state.requests.text + state.refusals.text + state.duration.text + state.canary.text
+                    + state.readiness.text,
+                state.sources
+            )
         }
+        return own + sources.flatMap { $0() }.map(\.text).joined()
+    }
+
+    /// Shows further numbers, which are asked for each time.
+    func add(_ source: @escaping @Sendable () -> [MetricFamily]) {
+        self.state.withLock { $0.sources.append(source) }
     }
 
     func granted(_ role: Role, took duration: Duration) {

@@ -30,9 +30,13 @@ struct TokenServerProcess {
         // Whatever is created from here on belongs to this user alone.
         umask(0o077)
         self.configuration = configuration
-        self.certificate = try configuration.tls.map { try ReloadingCertificate($0, logger: logger) }
+        self.certificate = try configuration.tls.map {
+            try ReloadingCertificate($0, clients: configuration.clientCertificates, logger: logger)
+        }
         self.tokens = try TokenService(
-            data: configuration.data, keys: configuration.keys, provider: configuration.provider, logger: logger)
+            data: configuration.data, keys: configuration.keys, signers: configuration.signers,
+            google: configuration.google.signers(variables: ProcessInfo.processInfo.environment),
+            provider: configuration.provider, logger: logger)
         let transport = UpstreamSession()
         do throws(TokenServerError) {
             self.routes = self.tokens.routes(
@@ -51,6 +55,7 @@ struct TokenServerProcess {
     func run() async throws {
         let router = Router(context: CallerRequestContext.self)
         if let origins { router.add(middleware: origins) }
+        if self.configuration.clientCertificates != .none { router.add(middleware: ClientCertificateMiddleware()) }
         self.routes.add(to: router)
         self.tokens.operationRoutes.add(to: router)
         let limits = self.configuration.limits
@@ -78,7 +83,7 @@ struct TokenServerProcess {
             logger: self.logger
         )
         await self.tokens.refresh()
-        await self.tokens.readiness.check()
+        await self.tokens.firstCheck()
         var services: [any Service] = [self.tokens]
         if let certificate { services.append(certificate) }
         services.append(application)
