@@ -152,9 +152,11 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         .target(
             name: "FleetEngine",
             dependencies: [
+                "CZlib",
                 "FleetEngineAPI",
                 "FleetSigning",
                 "FleetTokens",
@@ -170,6 +172,7 @@ let package = Package(
                 server("SwiftProtobuf", "swift-protobuf"),
             ],
             resources: [
+                .embedInCode("GRPC/Generated/services.binpb"),
                 .embedInCode("Page/page.css"),
                 .embedInCode("Page/page.html"),
                 .embedInCode("Page/page.js"),
@@ -218,7 +221,10 @@ let package = Package(
         .testTarget(name: "FleetTokensTests", dependencies: ["FleetTokens"], swiftSettings: settings),
         .testTarget(
             name: "FleetSigningTests",
-            dependencies: ["FleetSigning", "FleetTestSupport", "FleetTokens", server("Crypto", "swift-crypto")],
+            dependencies: [
+                "FleetSigning", "FleetTestSupport", "FleetTokens", server("Crypto", "swift-crypto"),
+                server("CryptoExtras", "swift-crypto"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(
