@@ -25,19 +25,17 @@ from forgery import new_rsa_key
 from service import AUDIENCE, PROGRAM, Service, run
 
 SECRET = "a-long-secret-that-must-never-show-7f3a"
+BASE = "provider: demo-fleet\ndata: .\nkeys: service-accounts\ncallers:\n  file: callers.json\n"
 READY = re.compile(r"^ready http=(?P<http>https?://127\.0\.0\.1:\d+) provider=demo-fleet$")
 
 
 class TokenServer:
     """One `serve tokens`, from its ready line to its end."""
 
-    def __init__(self, folder, settings="", environment=None):
+    def __init__(self, folder, settings="", environment=None, base=BASE):
         self.folder = folder
         config = folder / "tokens.yaml"
-        config.write_text(
-            "provider: demo-fleet\ndata: .\nkeys: service-accounts\ncallers:\n  file: callers.json\n" + settings,
-            encoding="utf-8",
-        )
+        config.write_text(base + settings, encoding="utf-8")
         self.process = subprocess.Popen(
             [PROGRAM, "serve", "tokens", "--config", config], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, env={"FLEETPASS_LISTEN_PORT": "0", **(environment or {})},

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+public import FleetTokens
 import Synchronization
 
 /// The tokens and keys that are withdrawn before their end, for ``TokenVerifier`` to ask at each call.
@@ -48,6 +49,15 @@ public final class RevocationList: Sendable {
         self.replace(
             fingerprints: revocations.lazy.filter { $0.kind == .fingerprint }.map(\.value),
             keyIDs: revocations.lazy.filter { $0.kind == .key }.map(\.value), from: source)
+    }
+
+    /// Whether a token is withdrawn by its fingerprint.
+    ///
+    /// - Parameter token: The token, which need not be valid.
+    /// - Returns: Whether it is withdrawn.
+    public func holds(_ token: FleetToken) -> Bool {
+        guard let start = UInt64(token.fingerprint, radix: 16) else { return false }
+        return self.state.withLock { $0.fingerprints.contains(start) }
     }
 
     /// Whether a token with this digest, signed by this key, is withdrawn.

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
 import FleetTokens
 import Foundation
 import Hummingbird
@@ -31,7 +32,7 @@ extension AdminRoutes {
     }
 
     func listKeys(_ call: Call) async throws -> Response {
-        let keys = self.records.keys.statuses(at: call.time).map { status -> JSONValue in
+        let keys = (self.records.keys?.statuses(at: call.time) ?? []).map { status -> JSONValue in
             var object: JSONObject = [
                 "role": .string(status.role), "key_id": .string(status.keyID), "state": .string(status.state),
             ]

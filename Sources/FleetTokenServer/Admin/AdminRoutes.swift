@@ -18,11 +18,11 @@ public struct AdminRoutes: Sendable {
         let assignments: any AssignmentStore
         let audit: AuditReader
         let revocations: RevocationStore
-        let keys: SigningKeys
+        let keys: SigningKeys?
 
         /// Names the records.
         public init(
-            assignments: any AssignmentStore, audit: AuditReader, revocations: RevocationStore, keys: SigningKeys
+            assignments: any AssignmentStore, audit: AuditReader, revocations: RevocationStore, keys: SigningKeys?
         ) {
             self.assignments = assignments
             self.audit = audit

@@ -109,3 +109,19 @@ public struct IDTokenAuthenticator: CallerAuthenticator {
         }
     }
 }
+
+extension IDTokenAuthenticator {
+    /// How many keys a provider publishes that its tokens may be signed with; fetched now and not kept.
+    ///
+    /// - Parameters:
+    ///   - configuration: The provider.
+    ///   - transport: Sends the requests.
+    /// - Returns: The number of keys.
+    /// - Throws: An error in words when they cannot be fetched or read.
+    public static func countKeys(of configuration: Configuration, transport: any UpstreamTransport) async throws -> Int
+    {
+        let source =
+            configuration.keysAddress.map(KeySetSource.address) ?? .discovery(issuer: configuration.issuer)
+        return try await source.fetch(over: transport).keys.keys.count
+    }
+}

@@ -29,6 +29,10 @@ extension TokenServerConfiguration {
                 throw TokenServerError(code: error.code, message: "\(callersFile): \(error.message)")
             }
         }
+        if !self.certificateCallers.isEmpty {
+            members.append(try ClientCertificateAuthenticator(entries: self.certificateCallers))
+        }
+        members += self.proxies
         return CallerAuthenticators(members)
     }
 
@@ -89,7 +93,9 @@ extension TokenServerConfiguration {
 
     private static func read(_ path: String) throws(TokenServerError) -> Data {
         guard let bytes = try? Data(contentsOf: URL(filePath: path)) else {
-            throw ConfigurationValues.invalid("The file \(path) cannot be read.")
+            throw ConfigurationValues.invalid(
+                "The file \(path) cannot be read; create it, let this user read it, or mend its path, which starts at "
+                    + "the configuration's folder.")
         }
         return bytes
     }

@@ -64,14 +64,20 @@ public struct TokenServerConfiguration: Sendable {
     public var provider: ProviderID
     /// The folder of the store.
     public var data: String
-    /// The folder of the service accounts' key files.
-    public var keys: String
+    /// The folder of the service accounts' key files, if any.
+    public var keys: String?
+    /// How roles are signed that do not simply sign with the folder's keys.
+    public var signers: [SignerSettings]
+    /// How Google's services are reached.
+    public var google: GoogleSettings
     /// The address to listen on.
     public var host: String
     /// The port; 0 picks a free one.
     public var port: Int
     /// The files of TLS; `nil` serves plain HTTP.
     public var tls: TLSFiles?
+    /// What clients must show of themselves when they open a TLS connection.
+    public var clientCertificates: ClientCertificates
     /// What a client may use up.
     public var limits: Limits
     /// How often may be asked.
@@ -84,6 +90,10 @@ public struct TokenServerConfiguration: Sendable {
     public var identityProviders: [IDTokenAuthenticator.Configuration]
     /// The backends whose session tokens are taken.
     public var sessions: [SessionIssuer]
+    /// The callers with client certificates.
+    public var certificateCallers: [ClientCertificateAuthenticator.Entry]
+    /// The reverse proxies that identify users.
+    public var proxies: [TrustedProxyAuthenticator]
     /// The file of rules; `nil` gives callers every token of their own roles.
     public var policyFile: String?
     /// The file of the secret that requests to the policy's webhook are signed with.
@@ -107,7 +117,11 @@ public struct TokenServerConfiguration: Sendable {
     public init(yaml: String, folder: URL, environment: [String: String]) throws(TokenServerError) {
         let values = try ConfigurationValues(yaml: yaml, environment: environment)
         func required(_ path: String) throws(TokenServerError) -> String {
-            guard let value = values[path] else { throw ConfigurationValues.invalid("The setting \(path) is missing.") }
+            guard let value = values[path] else {
+                throw ConfigurationValues.invalid(
+                    "The setting \(path) is missing; add it to the file, or set the variable "
+                        + "\(ConfigurationOption.variable(path)).")
+            }
             return value
         }
         func number(_ path: String) throws(TokenServerError) -> Int { Int(try required(path)) ?? 0 }
@@ -124,7 +138,14 @@ public struct TokenServerConfiguration: Sendable {
             throw ConfigurationValues.invalid("The setting provider: \(error.message)")
         }
         self.data = try requiredFile("data")
-        self.keys = try requiredFile("keys")
+        self.keys = file("keys")
+        self.signers = try SignerSettings.all(in: values, file: file)
+        self.google = try GoogleSettings(in: values, credentialFile: file("google.credentials"))
+        guard self.keys != nil || !self.signers.isEmpty else {
+            throw ConfigurationValues.invalid(
+                "Nothing is set up to sign with. Set keys to a folder of key files ROLE.json, or, without a key on the "
+                    + "disk, signers.driver.account to a service account's e-mail, and so for each role.")
+        }
         self.host = try required("listen.host")
         self.port = try number("listen.port")
         switch (file("listen.tls.certificate"), file("listen.tls.key")) {
@@ -133,6 +154,11 @@ public struct TokenServerConfiguration: Sendable {
         default:
             throw ConfigurationValues.invalid("listen.tls takes both certificate and key, or neither.")
         }
+        self.certificateCallers = try Self.certificateCallers(in: values)
+        self.proxies = try Self.proxies(in: values)
+        self.clientCertificates = try Self.clientCertificates(
+            in: values, authorities: file("listen.tls.client_ca"), hasTLS: self.tls != nil,
+            hasCallers: !self.certificateCallers.isEmpty)
         self.limits = Limits(
             connections: try number("limits.connections"), headerBytes: try number("limits.header_bytes"),
             headerFields: try number("limits.header_fields"),
@@ -179,9 +205,14 @@ public struct TokenServerConfiguration: Sendable {
             self.admin = Admin(callersFile: callersFile, rule: self.admin?.rule)
         }
         self.revocationKeyFile = file("revocations.key_file")
-        guard self.callersFile != nil || !self.identityProviders.isEmpty || !self.sessions.isEmpty else {
+        let hasCallers =
+            self.callersFile != nil || !self.identityProviders.isEmpty || !self.sessions.isEmpty
+            || !self.certificateCallers.isEmpty || !self.proxies.isEmpty
+        guard hasCallers else {
             throw ConfigurationValues.invalid(
-                "No authenticator is set up, so anyone could have any token; name one under callers.")
+                "No authenticator is set up, so anyone could have any token. For apps whose users log in, set "
+                    + "callers.oidc.login.issuer and callers.oidc.login.audience; for backends, callers.file or "
+                    + "callers.certificate; for your own session tokens, callers.session. See docs/configuration.md.")
         }
         self.logLevel = Logger.Level(rawValue: try required("log.level")) ?? .info
         self.logsJSON = try required("log.format") == "json"

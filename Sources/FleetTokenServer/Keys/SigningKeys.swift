@@ -38,6 +38,11 @@ public final class SigningKeys: Sendable {
         self.state.withLock { $0.rings[role]?.signing(at: time)?.minter }
     }
 
+    /// Signs for a role at a time; `nil` where the role has no key.
+    func signer(for role: Role, at time: Date) -> (any PayloadSigner)? {
+        self.state.withLock { $0.rings[role]?.signing(at: time)?.signer }
+    }
+
     /// The keys that verifiers are to trust at a time.
     public func published(at time: Date) -> [RSAPublicKey] {
         let rings = self.state.withLock { $0.rings }

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
 public import FleetTokens
 public import Foundation
 public import Logging
@@ -26,6 +27,8 @@ public final class Readiness: Sendable {
     /// How far the clock may be from where it should be.
     static let clockTolerance: Double = 60
 
+    private static let notTriedYet = "no trial token was made yet"
+
     private let issuer: TokenIssuer
     private let roles: [Role]
     private let store: TokenServerStore
@@ -35,7 +38,7 @@ public final class Readiness: Sendable {
     private let uptime: @Sendable () -> Double
     private let logger: Logger
     private let started: (now: Date, uptime: Double)
-    private let failing = Mutex<[Check: String]>([:])
+    private let failing: Mutex<[Check: String]>
 
     /// Watches a server.
     ///
@@ -64,6 +67,7 @@ public final class Readiness: Sendable {
         self.uptime = uptime
         self.logger = logger
         self.started = (now(), uptime())
+        self.failing = Mutex([.canary: Self.notTriedYet])
     }
 
     /// What does not hold, in words; empty when the server is ready.
@@ -91,34 +95,47 @@ public final class Readiness: Sendable {
         for check in Check.allCases {
             self.metrics.readiness(of: check, holds: failing[check] == nil)
             guard before[check] != failing[check] else { continue }
+            // A problem that is still there is told in other words now and then; that is no news.
+            let isNews = (before[check] == nil) != (failing[check] == nil) || before[check] == Self.notTriedYet
             self.logger.log(
-                level: failing[check] == nil ? .notice : .error, "readiness changed",
+                level: !isNews ? .debug : failing[check] == nil ? .notice : .error, "readiness changed",
                 metadata: ["check": "\(check.rawValue)", "problem": "\(failing[check] ?? "none")"])
         }
         return failing.isEmpty
     }
 
     private func canaryProblem() async -> String? {
-        var failed: [Role] = []
-        for role in self.roles {
-            let isUp = await self.canHaveToken(role)
-            self.metrics.canary(of: role, isUp: isUp)
-            if !isUp { failed.append(role) }
+        // Side by side: a role whose signer is slow keeps no other waiting.
+        let problems = await withTaskGroup(of: (Role, String?).self) { group in
+            for role in self.roles { group.addTask { (role, await self.problem(of: role)) } }
+            var problems: [Role: String] = [:]
+            for await (role, problem) in group {
+                self.metrics.canary(of: role, isUp: problem == nil)
+                problems[role] = problem
+            }
+            return problems
         }
-        return failed.isEmpty ? nil : "no trial token for \(failed.map(\.rawValue).joined(separator: ", "))"
+        guard !problems.isEmpty else { return nil }
+        return "no trial token for "
+            + problems.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0): \($1)" }.joined(separator: " | ")
     }
 
     /// Makes a token that reaches one thing that nobody has, and throws it away.
-    private func canHaveToken(_ role: Role) async -> Bool {
+    private func problem(of role: Role) async -> String? {
         do {
             let claims = try AuthorizationClaims(
                 trip: .only(try TripID(checking: "fleetpass-canary")), additional: ["canary": "true"])
             let issued = try await self.issuer.issue(.custom(role, claims))
-            return issued.expiresIn > .zero
+            return issued.expiresIn > .zero ? nil : "the token had ended already; set the clock right"
         } catch {
-            self.logger.error("no trial token", metadata: ["role": "\(role)", "error": "\(error)"])
-            return false
+            return Self.line(error)
         }
+    }
+
+    /// An error on one line.
+    private static func line(_ error: any Error) -> String {
+        let text = (error as? SigningError)?.message ?? (error as? TokenServerError)?.message ?? "\(error)"
+        return text.split(separator: "\n").map { $0.trimmingPrefix(while: \.isWhitespace) }.joined(separator: "; ")
     }
 
     private func clockProblem() async -> String? {

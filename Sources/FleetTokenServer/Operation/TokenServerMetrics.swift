@@ -36,6 +36,7 @@ public final class TokenServerMetrics: Sendable {
         var revocationAge = MetricFamily(
             "fleetpass_revocation_list_age_seconds", .gauge,
             help: "How long ago the list of revocations in force was made.")
+        var sources: [@Sendable () -> [MetricFamily]] = []
     }
 
     private let state = Mutex(State())
@@ -45,10 +46,19 @@ public final class TokenServerMetrics: Sendable {
 
     /// Everything in the Prometheus text format.
     public var text: String {
-        self.state.withLock { state in
-            state.requests.text + state.refusals.text + state.duration.text + state.canary.text + state.readiness.text
-                + state.revocationPolls.text + state.revocationAge.text
+        let (own, sources) = self.state.withLock { state in
+            (
+                state.requests.text + state.refusals.text + state.duration.text + state.canary.text
+                    + state.readiness.text + state.revocationPolls.text + state.revocationAge.text,
+                state.sources
+            )
         }
+        return own + sources.flatMap { $0() }.map(\.text).joined()
+    }
+
+    /// Shows further numbers, which are asked for each time.
+    func add(_ source: @escaping @Sendable () -> [MetricFamily]) {
+        self.state.withLock { $0.sources.append(source) }
     }
 
     func granted(_ role: Role, took duration: Duration) {

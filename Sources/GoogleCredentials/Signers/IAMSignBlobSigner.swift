@@ -27,12 +27,17 @@ public final class IAMSignBlobSigner: PayloadSigner {
     ///   - universe: The universe that the account belongs to.
     ///   - settings: How the service is called.
     /// - Throws: ``CredentialError`` with ``CredentialError/Code/invalidConfiguration`` for what is not an account.
-    public init(
+    public convenience init(
         account: String, delegates: [String] = [], credential: GoogleCredential,
         universe: String = "googleapis.com", settings: IAMSigning = IAMSigning()
     ) throws(CredentialError) {
-        self.calls = try IAMSigningCalls(
-            account: account, delegates: delegates, credential: credential, universe: universe, settings: settings)
+        self.init(
+            calls: try IAMSigningCalls(
+                account: account, delegates: delegates, credential: credential, universe: universe, settings: settings))
+    }
+
+    init(calls: IAMSigningCalls) {
+        self.calls = calls
     }
 
     /// Signs a payload.
@@ -54,7 +59,7 @@ public final class IAMSignBlobSigner: PayloadSigner {
             let (token, keyID) = try await self.sign(payload, naming: nil)
             return SignedToken(token: token, publicKey: await self.calls.publicKey(keyID))
         } catch {
-            throw self.calls.failure(error)
+            throw await self.calls.failure(error)
         }
     }
 

@@ -30,10 +30,13 @@ struct TokenServerProcess {
         logger.logLevel = configuration.logLevel
         PrivateProcess.begin()
         self.configuration = configuration
-        self.certificate = try configuration.tls.map { try ReloadingCertificate($0, logger: logger) }
+        self.certificate = try configuration.tls.map {
+            try ReloadingCertificate($0, clients: configuration.clientCertificates, logger: logger)
+        }
         self.tokens = try TokenService(
-            data: configuration.data, keys: configuration.keys, provider: configuration.provider,
-            revocationKey: configuration.revocationKeyFile, logger: logger)
+            data: configuration.data, keys: configuration.keys, signers: configuration.signers,
+            google: configuration.google.signers(variables: ProcessInfo.processInfo.environment),
+            provider: configuration.provider, revocationKey: configuration.revocationKeyFile, logger: logger)
         let transport = UpstreamSession()
         let assignments = SQLiteAssignmentStore(store: self.tokens.store)
         do throws(TokenServerError) {
@@ -58,6 +61,7 @@ struct TokenServerProcess {
     func run() async throws {
         let router = Router(context: CallerRequestContext.self)
         if let origins { router.add(middleware: origins) }
+        if self.configuration.clientCertificates != .none { router.add(middleware: ClientCertificateMiddleware()) }
         self.routes.add(to: router)
         self.tokens.operationRoutes.add(to: router)
         self.admin?.add(to: router)
@@ -91,7 +95,7 @@ struct TokenServerProcess {
             logger: self.logger
         )
         await self.tokens.refresh()
-        await self.tokens.readiness.check()
+        await self.tokens.firstCheck()
         var services: [any Service] = [self.tokens]
         if let certificate { services.append(certificate) }
         services.append(application)
