@@ -74,7 +74,7 @@ public struct TokenIssuer: Sendable {
             expiresAt: expiresAt,
             expiresIn: expiresIn,
             refreshAfter: Self.refreshAfter(spreadBy: claims.summary, expiresIn: expiresIn),
-            keyID: try? CompactJWS(minted.token.compactSerialization).keyID
+            keyID: minted.keyID
         )
     }
 
