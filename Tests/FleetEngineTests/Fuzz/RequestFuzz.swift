@@ -44,6 +44,10 @@ struct RequestFuzz {
         "state = OPEN AND attributes.a = \"b\"", "(((((", "NOT", "a:b", "\u{0}", "é\u{301}\u{202E}",
         "PICKUP_POINT_ETA", "SINCE_LAST_UPDATE",
     ]
+    private static let names = [
+        "providers/acme", "providers/acme/vehicles/veh-1", "providers/acme/trips/trip-1", "providers/acme/tasks/task-1",
+        "providers/acme/deliveryVehicles/dv-1", "providers/other", "providers/acme/vehicles/",
+    ]
     private static let integers: [Int64] = [
         0, 1, -1, 2, 3, 4, 7, 50, 100, 1000, 32767, 2_147_483_647, -2_147_483_648, 4_294_967_296, .max, .min,
         253_402_300_799, 315_576_000_000, 999_999_999,
@@ -152,8 +156,9 @@ struct RequestFuzz {
     mutating func message(depth: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         if depth == 0 {
-            // What calls address: parent or name, which are fields 3 and mostly 3 to 4 in every request.
-            for field in [3, 4, 5] where self.below(3) > 0 { Self.append(field, self.pick(Self.texts), to: &bytes) }
+            // What calls address: a name or parent is field 3 of nearly every request, a new id often field 4.
+            if self.below(8) > 0 { Self.append(3, self.pick(Self.names), to: &bytes) }
+            if self.below(3) == 0 { Self.append(4, self.pick(Self.ids), to: &bytes) }
         }
         for _ in 0..<self.below(6) {
             let field = 1 + self.below(24)
