@@ -83,6 +83,29 @@ def test_only_callers_that_are_known_get_tokens_and_only_their_roles(folder):
     assert decisions == ["refused", "granted"]
 
 
+def test_more_requests_than_places_are_turned_away_and_the_server_goes_on(folder):
+    server = TokenServer(folder, "limits:\n  pending: 1\n")
+    answers = []
+
+    def ask(caller):
+        with requests.Session() as session:
+            session.headers["Authorization"] = f"Bearer {SECRET}"
+            for number in range(25):
+                answer = session.get(f"{server.http}/token/driver/veh-{caller}-{number}", timeout=30)
+                answers.append((answer.status_code, answer.headers.get("Retry-After")))
+
+    callers = [threading.Thread(target=ask, args=(number,)) for number in range(16)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert len(answers) == 16 * 25
+    assert {status for status, _ in answers} == {200, 503}
+    assert all((status == 503) == (retry_after == "1") for status, retry_after in answers)
+    assert server.get("/token/driver/veh-1").status_code == 200
+    assert server.get("/readyz", secret=None).status_code == 200
+
+
 def test_supervisors_and_prometheus_are_told(folder):
     server = TokenServer(folder)
     assert server.get("/healthz", secret=None).status_code == 200

@@ -133,6 +133,10 @@ struct ConfigurationOption: Sendable {
             help: "Tokens for one vehicle, trip or other subject, whoever asks."),
         .init(path: "limits.global", kind: .rate, standard: nil, help: "Requests of all callers together."),
         .init(
+            path: "limits.pending", kind: .number(1...100_000), standard: "64",
+            help: "Requests of known callers that are worked on at once; more are answered 503 with `Retry-After`. "
+                + "Raise it where signing waits for another service, to the rate times the time that one takes."),
+        .init(
             path: "cors.origins", kind: .text, standard: nil,
             help: "Web pages' origins that may ask, with commas between; none without."),
         .init(

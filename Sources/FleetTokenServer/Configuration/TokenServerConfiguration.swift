@@ -169,7 +169,7 @@ public struct TokenServerConfiguration: Sendable {
         self.requestLimits = RequestLimits(
             perCaller: values["limits.per_caller"].flatMap(ConfigurationOption.rate),
             perSubject: values["limits.per_subject"].flatMap(ConfigurationOption.rate),
-            global: values["limits.global"].flatMap(ConfigurationOption.rate))
+            global: values["limits.global"].flatMap(ConfigurationOption.rate), pending: try number("limits.pending"))
         self.origins = values["cors.origins"] == nil ? [] : try list("cors.origins")
         self.callersFile = file("callers.file")
         self.identityProviders = []

@@ -83,7 +83,7 @@ public struct TokenIssuer: Sendable {
             expiresIn: expiresIn,
             refreshAfter: Self.refreshAfter(
                 spreadBy: claims.summary, isWide: self.spreadsWider(), expiresIn: expiresIn),
-            keyID: try? CompactJWS(minted.token.compactSerialization).keyID
+            keyID: minted.keyID
         )
     }
 

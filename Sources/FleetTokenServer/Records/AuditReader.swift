@@ -95,7 +95,8 @@ public struct AuditReader: Sendable {
     }
 
     static func keptHead(_ database: Database) throws -> AuditHead {
-        guard let row = try Row.fetchOne(database, sql: "SELECT sequence, hash FROM audit_head") else {
+        let statement = try database.cachedStatement(sql: "SELECT sequence, hash FROM audit_head")
+        guard let row = try Row.fetchOne(statement) else {
             throw AuditFault(sequence: 1, message: "The head of the chain is missing.")
         }
         return AuditHead(sequence: row[0], hash: row[1])

@@ -23,6 +23,12 @@ public final class SQLiteAuditLog: AuditLog {
         var isWriterRunning = false
     }
 
+    private static let groupLimit = 512
+    /// How long records gather between two groups when many come at once.
+    ///
+    /// A sync of the disk takes as much of the processor as many records do. A record that comes alone does not wait.
+    private static let gathering: DispatchTimeInterval = .milliseconds(4)
+
     private let store: TokenServerStore
     private let logger: Logger
     private let waitingLimit: Int
@@ -62,15 +68,23 @@ public final class SQLiteAuditLog: AuditLog {
     }
 
     private func drain() {
-        while let group = self.nextGroup() {
-            let outcome = Result { try self.commit(group.map(\.record)) }
-            if case .failure(let error) = outcome {
-                self.logger.error(
-                    "Audit records could not be kept",
-                    metadata: ["records": "\(group.count)", "error": "\(error)"])
-            }
-            for waiting in group { waiting.resume(outcome.mapError { _ in Self.failure("the disk refused it") }) }
+        guard let group = self.nextGroup() else { return }
+        self.keep(group)
+        if group.count > 1, group.count < Self.groupLimit {
+            self.writer.asyncAfter(deadline: .now() + Self.gathering) { self.drain() }
+        } else {
+            self.writer.async { self.drain() }
         }
+    }
+
+    private func keep(_ group: [Waiting]) {
+        let outcome = Result { try self.commit(group.map(\.record)) }
+        if case .failure(let error) = outcome {
+            self.logger.error(
+                "Audit records could not be kept",
+                metadata: ["records": "\(group.count)", "error": "\(error)"])
+        }
+        for waiting in group { waiting.resume(outcome.mapError { _ in Self.failure("the disk refused it") }) }
     }
 
     private func nextGroup() -> [Waiting]? {
@@ -79,7 +93,7 @@ public final class SQLiteAuditLog: AuditLog {
                 queue.isWriterRunning = false
                 return nil
             }
-            let group = Array(queue.waiting.prefix(512))
+            let group = Array(queue.waiting.prefix(Self.groupLimit))
             queue.waiting.removeFirst(group.count)
             return group
         }
@@ -97,8 +111,8 @@ public final class SQLiteAuditLog: AuditLog {
                     try insert.execute(arguments: [entry.sequence, entry.content, entry.hash])
                     head = AuditHead(entry)
                 }
-                try database.execute(
-                    sql: "UPDATE audit_head SET sequence = ?, hash = ?", arguments: [head.sequence, head.hash])
+                try database.cachedStatement(sql: "UPDATE audit_head SET sequence = ?, hash = ?")
+                    .execute(arguments: [head.sequence, head.hash])
                 return .commit
             }
         }
