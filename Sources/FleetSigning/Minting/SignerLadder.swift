@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
+import FleetTokens
 
 /// Signs with the first of several signers of one account that can.
 ///
@@ -14,7 +14,7 @@ public final class SignerLadder: PayloadSigner {
     public let account: String
 
     private let rungs: [any PayloadSigner]
-    private let breakers: Mutex<[CircuitBreaker]>
+    private let breakers: Locked<[CircuitBreaker]>
     private let time: TimeSource
 
     /// Makes a ladder.
@@ -34,7 +34,7 @@ public final class SignerLadder: PayloadSigner {
         }
         self.account = account
         self.rungs = rungs
-        self.breakers = Mutex(rungs.map { _ in CircuitBreaker() })
+        self.breakers = Locked(rungs.map { _ in CircuitBreaker() })
         self.time = TimeSource(clock: clock)
     }
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
-import Synchronization
+import FleetTokens
 
 /// The tokens and keys that are withdrawn before their end, for ``TokenVerifier`` to ask at each call.
 ///
@@ -14,7 +14,7 @@ public final class RevocationList: Sendable {
         var keyIDs: Set<String> = []
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// Makes an empty list.
     public init() {}

@@ -5,7 +5,6 @@
 public import FleetTokens
 public import Foundation
 public import Logging
-import Synchronization
 
 /// Whether a token server can do its work: its signers sign, its store answers, its clock is right.
 public final class Readiness: Sendable {
@@ -30,7 +29,7 @@ public final class Readiness: Sendable {
     private let uptime: @Sendable () -> Double
     private let logger: Logger
     private let started: (now: Date, uptime: Double)
-    private let failing = Mutex<[Check: String]>([:])
+    private let failing = Locked<[Check: String]>([:])
 
     /// Watches a server.
     ///

@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTokens
-import Synchronization
 
 /// Counts what a token server does, for Prometheus.
 ///
@@ -31,7 +30,7 @@ public final class TokenServerMetrics: Sendable {
             "fleetpass_ready", .gauge, labels: ["check"], help: "Whether each part of readiness holds.")
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// Makes counters at zero.
     public init() {}

@@ -4,7 +4,6 @@
 
 import FleetTokens
 import Foundation
-import Synchronization
 
 /// An identity provider's keys, fetched when ``KeySetCache`` says so.
 final class RemoteKeySet: Sendable {
@@ -18,7 +17,7 @@ final class RemoteKeySet: Sendable {
     private let now: @Sendable () -> Duration
     private let share: @Sendable (ClosedRange<Double>) -> Double
     private let rules: KeySetCache<UserTokenKeySet>.Rules
-    private let state: Mutex<State>
+    private let state: Locked<State>
 
     init(
         source: KeySetSource, transport: any UpstreamTransport,
@@ -31,7 +30,7 @@ final class RemoteKeySet: Sendable {
         self.now = now
         self.share = share
         self.rules = rules
-        self.state = Mutex(State(cache: KeySetCache(rules: rules)))
+        self.state = Locked(State(cache: KeySetCache(rules: rules)))
     }
 
     /// The keys of this id, at least one.
