@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import FleetTokens
 import GRDB
 public import Logging
-import Synchronization
 
 /// Keeps vehicles and trips in one SQLite file.
 ///
@@ -15,7 +15,7 @@ import Synchronization
 /// of it.
 public final class SQLiteStore: EngineStore {
     private let pool: DatabasePool
-    private let queue: Mutex<WriteQueue>
+    private let queue: Locked<WriteQueue>
     private let logger: Logger
     /// Serial, and the only place that waits for the disk: no thread of the concurrency runtime ever does.
     private let writer = DispatchQueue(label: "fleetpass.store.group-commit")
@@ -33,7 +33,7 @@ public final class SQLiteStore: EngineStore {
     init(path: String, logger: Logger, groupLimit: Int, waitingLimit: Int) throws(EngineError) {
         self.pool = try SQLiteSchema.open(path)
         self.logger = logger
-        self.queue = Mutex(WriteQueue(groupLimit: groupLimit, waitingLimit: waitingLimit))
+        self.queue = Locked(WriteQueue(groupLimit: groupLimit, waitingLimit: waitingLimit))
     }
 
     /// Commits what waits, then closes the file; later calls fail with `UNAVAILABLE`.

@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
+import FleetTokens
 
 /// Values by key, each fetched once for all who ask and renewed before it ends.
 ///
@@ -38,7 +38,7 @@ package final class RefreshingCache<Key: Hashable & Sendable, Value: Sendable>: 
         case waiting
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
     private let windows: RefreshWindows
     private let capacity: Int
     private let time: TimeSource

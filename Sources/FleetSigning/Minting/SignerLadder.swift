@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
+import FleetTokens
 
 /// Signs with the first of several signers of one account that can.
 ///
@@ -30,7 +30,7 @@ public final class SignerLadder: PayloadSigner {
     }
 
     private let rungs: [any PayloadSigner]
-    private let state: Mutex<State>
+    private let state: Locked<State>
     private let time: TimeSource
 
     /// Makes a ladder.
@@ -50,7 +50,7 @@ public final class SignerLadder: PayloadSigner {
         }
         self.account = account
         self.rungs = rungs
-        self.state = Mutex(
+        self.state = Locked(
             State(breakers: rungs.map { _ in CircuitBreaker() }, statistics: rungs.map { _ in RungStatistics() }))
         self.time = TimeSource(clock: clock)
     }

@@ -2,8 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
 public import Foundation
-import Synchronization
 
 /// Keeps a ``RevocationList`` as another token server publishes it.
 ///
@@ -47,7 +47,7 @@ public final class RevocationFollower: Sendable {
     private let transport: any UpstreamTransport
     private let list: RevocationList
     private let now: @Sendable () -> Date
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// Follows a list.
     ///

@@ -4,7 +4,6 @@
 
 import Crypto
 public import FleetTokens
-import Synchronization
 
 /// The tokens and keys that are withdrawn before their end, for ``TokenVerifier`` to ask at each call.
 ///
@@ -17,7 +16,7 @@ public final class RevocationList: Sendable {
         var keyIDs: Set<String> = []
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// Makes an empty list.
     public init() {}

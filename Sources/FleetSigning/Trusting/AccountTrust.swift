@@ -4,7 +4,6 @@
 
 import FleetTokens
 public import Foundation
-import Synchronization
 
 /// Keeps a verifier's keys as the trusted accounts publish them.
 ///
@@ -26,11 +25,11 @@ public final class AccountTrust: Sendable {
     /// The keys of each account, in the order of the sources.
     private final class KeptKeys: Sendable {
         private let verifier: TokenVerifier
-        private let keys: Mutex<[[RSAPublicKey]]>
+        private let keys: Locked<[[RSAPublicKey]]>
 
         init(_ count: Int, verifier: TokenVerifier) {
             self.verifier = verifier
-            self.keys = Mutex(Array(repeating: [], count: count))
+            self.keys = Locked(Array(repeating: [], count: count))
         }
 
         func isEmpty(at index: Int) -> Bool { self.keys.withLock { $0[index].isEmpty } }

@@ -5,7 +5,6 @@
 import Crypto
 public import FleetTokens
 public import Foundation
-import Synchronization
 
 /// Verifies tokens against a set of trusted keys, and remembers those that held.
 ///
@@ -24,7 +23,7 @@ public final class TokenVerifier: Sendable {
     private let examiner: TokenExaminer
     private let revocations: RevocationList?
     private let remembers: Bool
-    private let state: Mutex<State>
+    private let state: Locked<State>
 
     /// Makes a verifier.
     ///
@@ -41,7 +40,7 @@ public final class TokenVerifier: Sendable {
         self.revocations = revocations
         let cache = VerificationCache(capacity: cacheCapacity)
         self.remembers = cache.isEnabled
-        self.state = Mutex(State(keys: keys, sources: [(Self.own, keys)], verified: cache))
+        self.state = Locked(State(keys: keys, sources: [(Self.own, keys)], verified: cache))
     }
 
     /// The keys in force.

@@ -5,7 +5,6 @@
 public import FleetSigning
 public import FleetTokens
 public import Foundation
-import Synchronization
 
 /// The keys of a folder as they are in force, read again when the folder changes.
 public final class SigningKeys: Sendable {
@@ -16,7 +15,7 @@ public final class SigningKeys: Sendable {
 
     private let folder: KeyFolder
     private let provider: ProviderID
-    private let state: Mutex<State>
+    private let state: Locked<State>
 
     /// Reads the keys of a folder.
     ///
@@ -27,7 +26,7 @@ public final class SigningKeys: Sendable {
     public init(folder: KeyFolder, provider: ProviderID) throws(TokenServerError) {
         self.folder = folder
         self.provider = provider
-        self.state = Mutex(State(rings: try folder.read(), fingerprint: try folder.fingerprint()))
+        self.state = Locked(State(rings: try folder.read(), fingerprint: try folder.fingerprint()))
     }
 
     /// The roles that have a key.

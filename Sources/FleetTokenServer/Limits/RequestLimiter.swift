@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import FleetTokens
-import Synchronization
 
 /// The limits of a token server; what is `nil` has none.
 public struct RequestLimits: Sendable {
@@ -62,7 +61,7 @@ public final class RequestLimiter: Sendable {
 
     private let limits: RequestLimits
     private let uptime: @Sendable () -> Duration
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// Makes a limiter.
     ///

@@ -6,7 +6,6 @@ import FleetSigning
 public import FleetTokens
 public import Foundation
 public import Logging
-import Synchronization
 
 /// Whether a token server can do its work: its signers sign, its store answers, its clock is right.
 public final class Readiness: Sendable {
@@ -38,7 +37,7 @@ public final class Readiness: Sendable {
     private let uptime: @Sendable () -> Double
     private let logger: Logger
     private let started: (now: Date, uptime: Double)
-    private let failing: Mutex<[Check: String]>
+    private let failing: Locked<[Check: String]>
 
     /// Watches a server.
     ///
@@ -67,7 +66,7 @@ public final class Readiness: Sendable {
         self.uptime = uptime
         self.logger = logger
         self.started = (now(), uptime())
-        self.failing = Mutex([.canary: Self.notTriedYet])
+        self.failing = Locked([.canary: Self.notTriedYet])
     }
 
     /// What does not hold, in words; empty when the server is ready.

@@ -4,7 +4,6 @@
 
 public import FleetSigning
 import FleetTokens
-import Synchronization
 
 /// Counts what a token server does, for Prometheus.
 ///
@@ -39,7 +38,7 @@ public final class TokenServerMetrics: Sendable {
         var sources: [@Sendable () -> [MetricFamily]] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// Makes counters at zero.
     public init() {}

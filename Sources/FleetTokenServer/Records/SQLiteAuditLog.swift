@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import FleetTokens
 import GRDB
 public import Logging
-import Synchronization
 
 /// Keeps the audit in the token server's store, in groups: records that arrive while one group reaches the disk wait for
 /// the next, so that one sync of the disk serves them all.
@@ -32,7 +32,7 @@ public final class SQLiteAuditLog: AuditLog {
     private let store: TokenServerStore
     private let logger: Logger
     private let waitingLimit: Int
-    private let queue = Mutex(Queue())
+    private let queue = Locked(Queue())
     /// Serial, and the only place that waits for the disk.
     private let writer = DispatchQueue(label: "fleetpass.audit.group-commit")
 

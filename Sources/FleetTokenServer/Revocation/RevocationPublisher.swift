@@ -4,8 +4,8 @@
 
 import Crypto
 public import FleetSigning
+import FleetTokens
 public import Foundation
-import Synchronization
 
 /// Signs the list of what is withdrawn, for engines that do not share the token server's store.
 ///
@@ -33,7 +33,7 @@ public final class RevocationPublisher: Sendable {
     let key: RevocationKey
     private let current: @Sendable (Date) async throws -> [Revocation]
     private let now: @Sendable () -> Date
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// Publishes a store's list.
     ///

@@ -6,7 +6,6 @@ public import FleetSigning
 public import FleetTokens
 public import Foundation
 public import GoogleCredentials
-import Synchronization
 
 /// The signers of the roles that do not simply sign with the key folder's keys: each a ladder for one account.
 ///
@@ -26,7 +25,7 @@ public final class ConfiguredSigners: Sendable {
 
     private let plans: [Role: Plan]
     private let google: GoogleSigners
-    private let ladders = Mutex<[Role: Ladder]>([:])
+    private let ladders = Locked<[Role: Ladder]>([:])
     private let now: @Sendable () -> Date
     /// The public keys of the key files that the settings name.
     public let localKeys: [RSAPublicKey]

@@ -4,7 +4,6 @@
 
 public import FleetSigning
 import FleetTokens
-import Synchronization
 
 /// Signs with IAM's `signBlob`, with no key on any disk of ours.
 ///
@@ -13,7 +12,7 @@ import Synchronization
 /// key changes with every call, the token goes out without a `kid`, as the vendor's own signers make it.
 public final class IAMSignBlobSigner: PayloadSigner {
     private let calls: IAMSigningCalls
-    private let lastKeyID = Mutex<String?>(nil)
+    private let lastKeyID = Locked<String?>(nil)
 
     /// The e-mail of the account that signs.
     public var account: String { self.calls.account }

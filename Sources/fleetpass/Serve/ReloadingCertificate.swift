@@ -3,12 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTokenServer
+import FleetTokens
 import Foundation
 import Logging
 import NIOCore
 import NIOSSL
 import ServiceLifecycle
-import Synchronization
 
 /// A certificate and its key, read again when their files change; connections that are open keep theirs.
 final class ReloadingCertificate: Service {
@@ -21,7 +21,7 @@ final class ReloadingCertificate: Service {
     private let files: TokenServerConfiguration.TLSFiles
     private let clients: TokenServerConfiguration.ClientCertificates
     private let logger: Logger
-    private let state: Mutex<State>
+    private let state: Locked<State>
 
     init(
         _ files: TokenServerConfiguration.TLSFiles, clients: TokenServerConfiguration.ClientCertificates = .none,
@@ -39,7 +39,7 @@ final class ReloadingCertificate: Service {
         self.files = files
         self.clients = clients
         self.logger = logger
-        self.state = Mutex(try Self.read(files))
+        self.state = Locked(try Self.read(files))
     }
 
     /// TLS 1.2 or later, with the certificate as it is when a connection opens.

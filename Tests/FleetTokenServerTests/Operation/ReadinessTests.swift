@@ -6,7 +6,6 @@ import FleetSigning
 import FleetTokens
 import Foundation
 import Logging
-import Synchronization
 import Testing
 
 @testable import FleetTokenServer
@@ -16,8 +15,8 @@ import Testing
 
     /// A wall clock and a clock that nobody sets.
     final class Clocks: Sendable {
-        let wall = Mutex(ReadinessTests.start)
-        let uptime = Mutex(0.0)
+        let wall = Locked(ReadinessTests.start)
+        let uptime = Locked(0.0)
         func pass(_ seconds: Double) {
             self.wall.withLock { $0 += seconds }
             self.uptime.withLock { $0 += seconds }

@@ -4,13 +4,12 @@
 
 public import FleetTokens
 public import Foundation
-import Synchronization
 
 /// What the engine remembers of its callers, for a page that shows it: tokens in use, and calls refused.
 ///
 /// Both lists are bounded, and neither holds a token.
 public final class EngineActivity: Sendable {
-    private let log: Mutex<ActivityLog>
+    private let log: Locked<ActivityLog>
 
     /// Makes an empty record.
     ///
@@ -18,7 +17,7 @@ public final class EngineActivity: Sendable {
     ///   - maximumTokens: How many tokens are remembered; the least recently used are dropped.
     ///   - maximumRefusals: How many refusals are remembered; the oldest are dropped.
     public init(maximumTokens: Int = 1000, maximumRefusals: Int = 200) {
-        self.log = Mutex(ActivityLog(maximumTokens: maximumTokens, maximumRefusals: maximumRefusals))
+        self.log = Locked(ActivityLog(maximumTokens: maximumTokens, maximumRefusals: maximumRefusals))
     }
 
     /// What is remembered now.
