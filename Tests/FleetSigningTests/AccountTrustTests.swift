@@ -4,7 +4,6 @@
 
 import FleetTokens
 import Foundation
-import Synchronization
 import Testing
 
 @testable import FleetSigning
@@ -18,10 +17,10 @@ private final class Publisher: UpstreamTransport {
         var fetches = 0
     }
 
-    let state: Mutex<State>
+    let state: Locked<State>
 
     init(_ keys: [RSAPublicKey]) {
-        self.state = Mutex(State(keys: keys))
+        self.state = Locked(State(keys: keys))
     }
 
     var now: Date { self.state.withLock { $0.now } }

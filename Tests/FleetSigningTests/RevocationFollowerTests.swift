@@ -4,7 +4,6 @@
 
 import FleetTokens
 import Foundation
-import Synchronization
 import Testing
 
 @testable import FleetSigning
@@ -18,10 +17,10 @@ private final class Publisher: UpstreamTransport {
         var requests: [String] = []
     }
 
-    let state: Mutex<State>
+    let state: Locked<State>
 
     init(_ key: RevocationKey) {
-        self.state = Mutex(State(keys: [key]))
+        self.state = Locked(State(keys: [key]))
     }
 
     func send(_ request: UpstreamRequest) async throws -> UpstreamResponse {

@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
+import FleetTokens
 
 /// Keys that somebody else publishes, fetched when ``KeySetCache`` says so.
 package final class RemoteKeySet<Keys: Sendable>: Sendable {
@@ -26,7 +26,7 @@ package final class RemoteKeySet<Keys: Sendable>: Sendable {
     private let now: @Sendable () -> Duration
     private let share: @Sendable (ClosedRange<Double>) -> Double
     private let fetch: @Sendable () async throws -> (keys: Keys, maximumAge: Duration?)
-    private let state: Mutex<State>
+    private let state: Locked<State>
 
     /// Follows a set; nothing is fetched before the first key is asked for.
     ///
@@ -44,7 +44,7 @@ package final class RemoteKeySet<Keys: Sendable>: Sendable {
         self.now = now
         self.share = share
         self.fetch = fetch
-        self.state = Mutex(State(cache: KeySetCache(rules: rules)))
+        self.state = Locked(State(cache: KeySetCache(rules: rules)))
     }
 
     /// Why the last fetch failed; `nil` when it did not.

@@ -5,7 +5,6 @@
 import FleetSigning
 import FleetTokens
 import Foundation
-import Synchronization
 
 /// Calls of the IAM credentials service in the name of one identity.
 struct IAMCredentialsClient: Sendable {
@@ -95,7 +94,7 @@ struct IAMCredentialsClient: Sendable {
         body["delegates"] = .array(delegates.map { .string("projects/-/serviceAccounts/\($0)") })
         let bytes = JSONValue.object(body).serialized
         let url = "https://iamcredentials.\(self.universe)/v1/projects/-/serviceAccounts/\(account):\(method)"
-        let used = Mutex<AccessToken?>(nil)
+        let used = Locked<AccessToken?>(nil)
         return try await self.context.exchange(with: Self.service, policy: self.retries) {
             used.withLock { $0 }.map { self.credential.discard($0, scopes: self.credential.iamScopes) } ?? false
         } _: {

@@ -4,8 +4,8 @@
 
 import FleetDriver
 import FleetTokenClient
+import FleetTokens
 import Foundation
-import Synchronization
 
 /// What a simulated fleet did, counted while it drives.
 final class FleetMeter: Sendable {
@@ -26,7 +26,7 @@ final class FleetMeter: Sendable {
         var tokenLatencies = LatencyHistogram()
     }
 
-    private let state = Mutex(Counts())
+    private let state = Locked(Counts())
 
     var counts: Counts { self.state.withLock { $0 } }
 

@@ -9,7 +9,6 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import Logging
-import Synchronization
 import Testing
 
 @testable import FleetTokenServer
@@ -22,7 +21,7 @@ import Testing
             var waiting: [CheckedContinuation<Void, Never>] = []
             var isOpen = false
         }
-        private let state = Mutex(State())
+        private let state = Locked(State())
         let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self)
 
         func decide(_ type: TokenType, for caller: Caller, at time: Date) async throws -> PolicyDecision {

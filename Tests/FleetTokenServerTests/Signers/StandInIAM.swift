@@ -7,15 +7,14 @@ import FleetTokenServer
 import FleetTokens
 import Foundation
 import GoogleCredentials
-import Synchronization
 
 /// A metadata server, and an IAM that signs for the account whose key it holds, while it is up.
 final class StandInIAM: CredentialsTransport {
     static let account = "driver@acme.iam.gserviceaccount.com"
     static let key = Result { try ServiceAccountKey(generatingFor: StandInIAM.account, projectID: "acme") }
 
-    private let calls = Mutex(0)
-    private let status = Mutex(200)
+    private let calls = Locked(0)
+    private let status = Locked(200)
 
     /// How often a signature was asked for.
     var signatures: Int { self.calls.withLock { $0 } }
@@ -69,7 +68,7 @@ final class SteppedClock: Clock {
         static func < (left: Self, right: Self) -> Bool { left.time < right.time }
     }
 
-    private let time = Mutex(Duration.zero)
+    private let time = Locked(Duration.zero)
     var now: Instant { Instant(time: self.time.withLock { $0 }) }
     var minimumResolution: Duration { .nanoseconds(1) }
 
