@@ -17,7 +17,7 @@ extension AdminRoutes {
         try query.finish(())
         let assignments = try await self.records.assignments.assignments(
             of: holder, to: resource, at: time, limit: limit)
-        return try .uncachedJSON(JSONValue.object(["assignments": .array(assignments.map(\.json))]))
+        return .uncachedJSON(JSONValue.object(["assignments": .array(assignments.map(\.json))]))
     }
 
     func addAssignment(_ call: Call) async throws -> Response {
@@ -34,7 +34,7 @@ extension AdminRoutes {
         try await self.records.assignments.add(added)
         self.note(
             "assignment added", call, ["holder": "\(added.holder)", "\(added.resource.kind)": "\(added.resource.id)"])
-        return try .uncachedJSON(added.json, status: .created)
+        return .uncachedJSON(added.json, status: .created)
     }
 
     func endAssignment(_ call: Call) async throws -> Response {
@@ -47,7 +47,7 @@ extension AdminRoutes {
         self.note(
             "assignment ended", call,
             ["holder": "\(ended.holder)", "\(ended.resource.kind)": "\(ended.resource.id)", "count": "\(count)"])
-        return try .uncachedJSON(JSONValue.object(["ended": .integer(Int64(count))]))
+        return .uncachedJSON(JSONValue.object(["ended": .integer(Int64(count))]))
     }
 }
 

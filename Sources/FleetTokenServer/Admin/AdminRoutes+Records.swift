@@ -28,7 +28,7 @@ extension AdminRoutes {
                 "record": match.record.json,
             ])
         }
-        return try .uncachedJSON(JSONValue.object(["decisions": .array(entries)]))
+        return .uncachedJSON(JSONValue.object(["decisions": .array(entries)]))
     }
 
     func listKeys(_ call: Call) async throws -> Response {
@@ -40,7 +40,7 @@ extension AdminRoutes {
             object["retired_from"] = status.retiredFrom.map { .string(APITime.text($0)) }
             return .object(object)
         }
-        return try .uncachedJSON(JSONValue.object(["keys": .array(keys)]))
+        return .uncachedJSON(JSONValue.object(["keys": .array(keys)]))
     }
 
     func listRevocations(_ call: Call) async throws -> Response {
@@ -63,7 +63,7 @@ extension AdminRoutes {
                 "ends_at": .string(APITime.text(revocation.endsAt)),
             ])
         }
-        return try .uncachedJSON(JSONValue.object(["revocations": .array(list)]))
+        return .uncachedJSON(JSONValue.object(["revocations": .array(list)]))
     }
 }
 
