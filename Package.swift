@@ -165,9 +165,11 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         .target(
             name: "FleetEngine",
             dependencies: [
+                "CZlib",
                 "FleetEngineAPI",
                 "FleetPostgreSQL",
                 "FleetSigning",
@@ -184,6 +186,7 @@ let package = Package(
                 server("SwiftProtobuf", "swift-protobuf"),
             ],
             resources: [
+                .embedInCode("GRPC/Generated/services.binpb"),
                 .embedInCode("Page/page.css"),
                 .embedInCode("Page/page.html"),
                 .embedInCode("Page/page.js"),
@@ -233,7 +236,10 @@ let package = Package(
         .testTarget(name: "FleetTokensTests", dependencies: ["FleetTokens"], swiftSettings: settings),
         .testTarget(
             name: "FleetSigningTests",
-            dependencies: ["FleetSigning", "FleetTestSupport", "FleetTokens", server("Crypto", "swift-crypto")],
+            dependencies: [
+                "FleetSigning", "FleetTestSupport", "FleetTokens", server("Crypto", "swift-crypto"),
+                server("CryptoExtras", "swift-crypto"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(

@@ -41,6 +41,11 @@ public struct Engine: Sendable {
         try await self.store.read { try $0.onlineVehicles(of: provider, in: .world) }
     }
 
+    /// Whether the store answers now.
+    func isServing() async -> Bool {
+        (try? await self.store.read { _ in true }) ?? false
+    }
+
     /// Checks a token before anything else of a call is read, for adapters that have more to read.
     ///
     /// - Parameters:

@@ -35,9 +35,14 @@ public struct EngineRoutes: Sendable {
             try self.engine.authenticate(token, for: match.rule.method)
             let binding = RESTBinding.binding(for: match.rule.method)
             let query = try HTTPQuery(request.uri.query ?? "", allowed: match.rule.query)
-            guard let body = await Self.body(of: request) else { return Self.bodyTooLarge }
+            guard
+                let received = await Self.body(of: request),
+                let body = try ContentCoding.decode(
+                    received, coding: request.headers[.contentEncoding], upTo: Self.maximumBodyBytes)
+            else { return Self.bodyTooLarge }
             let input = RESTBinding.Input(name: match.name, query: query, body: body, token: token)
-            return RESTAnswer.message(try await binding.answer(self.engine, input))
+            return RESTAnswer.message(
+                try await binding.answer(self.engine, input), accepting: request.headers[.acceptEncoding])
         } catch {
             return RESTAnswer.error(error)
         }
