@@ -133,9 +133,22 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // PostgreSQL's own client library; its headers come with libpq-dev or Homebrew's libpq.
+        .systemLibrary(
+            name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]
+        ),
+        .target(
+            name: "FleetPostgreSQL",
+            dependencies: [
+                .target(name: "CLibPQ", condition: .when(traits: ["Server"])),
+                server("Logging", "swift-log"),
+            ],
+            swiftSettings: settings
+        ),
         .target(
             name: "FleetTokenServer",
             dependencies: [
+                "FleetPostgreSQL",
                 "FleetSigning",
                 "FleetTokens",
                 "GoogleCredentials",
@@ -164,6 +177,7 @@ let package = Package(
             dependencies: [
                 "CZlib",
                 "FleetEngineAPI",
+                "FleetPostgreSQL",
                 "FleetSigning",
                 "FleetTokens",
                 server("GRDB", "GRDB.swift"),
@@ -191,6 +205,7 @@ let package = Package(
                 "FleetConsumer",
                 "FleetDriver",
                 "FleetEngine",
+                "FleetPostgreSQL",
                 "FleetSigning",
                 "FleetTokenClient",
                 "FleetTokenServer",
@@ -275,9 +290,23 @@ let package = Package(
             ],
             swiftSettings: [.swiftLanguageMode(.v5)]
         ),
+        // A throw-away PostgreSQL server for tests.
+        .target(
+            name: "PostgreSQLTestSupport",
+            dependencies: ["FleetPostgreSQL", server("Logging", "swift-log")],
+            path: "Tests/PostgreSQLTestSupport",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "FleetPostgreSQLTests",
+            dependencies: ["FleetPostgreSQL", "PostgreSQLTestSupport", server("Logging", "swift-log")],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "FleetTokenServerTests",
             dependencies: [
+                "FleetPostgreSQL",
+                "PostgreSQLTestSupport",
                 "FleetSigning",
                 "FleetTokenServer",
                 "FleetTokens",
@@ -300,8 +329,10 @@ let package = Package(
             dependencies: [
                 "FleetEngine",
                 "FleetEngineAPI",
+                "FleetPostgreSQL",
                 "FleetSigning",
                 "FleetTokens",
+                "PostgreSQLTestSupport",
                 server("GRDB", "GRDB.swift"),
                 server("GRPCCore", "grpc-swift-2"),
                 server("GRPCNIOTransportHTTP2Posix", "grpc-swift-nio-transport"),

@@ -21,7 +21,7 @@ struct TokenAPI {
         let type = try TokenRequest.tokenType(of: try await APIBody.object(of: request))
         do {
             let issued = try await self.desk.issue(type, for: CallerRequest(request, context))
-            return try .uncachedJSON(Self.answer(issued, role: type.role))
+            return .uncachedJSON(Self.answer(issued, role: type.role))
         } catch let error as RouteError {
             throw Problem(error)
         }

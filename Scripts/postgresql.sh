@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# Fleetpass
+# Licence: see LICENSE in the project root.
+# SPDX-License-Identifier: Apache-2.0
+#
+# A PostgreSQL server to throw away, reached by a socket in its own folder and by nobody else.
+#
+#   Scripts/postgresql.sh start [FOLDER] [NAME=VALUE...]   starts it, with settings, and prints its address
+#   Scripts/postgresql.sh restart FOLDER                   ends it as a crash would, and starts it again
+#   Scripts/postgresql.sh stop FOLDER                      ends it and removes the folder
+#
+# Without FOLDER, start makes one. With FLEETPASS_OWNER=PID, the server ends, and its folder goes, when that process does.
+# PostgreSQL does not run as root; then the user postgres or nobody runs it.
+set -euo pipefail
+
+usage() { sed -n '6,13s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+fail() { echo "postgresql: $*" >&2; exit 69; }
+
+programs() {
+  local found
+  found=$(command -v initdb || true)
+  [[ -n $found ]] || found=$(find /usr/lib/postgresql/*/bin /opt/homebrew/opt/postgresql*/bin -name initdb 2>/dev/null | sort -V | tail -n 1)
+  [[ -n $found ]] || fail "PostgreSQL is missing; install it (on Debian: apt-get install postgresql)."
+  dirname "$(realpath "$found")"
+}
+
+# Runs a command of the server as a user that PostgreSQL accepts.
+lesser() {
+  if [[ $(id -u) != 0 ]]; then "$@"; return; fi
+  local user=nobody
+  ! id -u postgres >/dev/null 2>&1 || user=postgres
+  setpriv --reuid "$user" --regid "$(id -g "$user")" --clear-groups "$@"
+}
+
+own() {
+  [[ $(id -u) != 0 ]] || chown -R "$(lesser id -u):$(lesser id -g)" "$1"
+}
+
+# What outlives this script must hold none of its caller's open files, or the caller waits for it.
+let_go() {
+  local descriptor
+  for descriptor in {3..254}; do eval "exec $descriptor>&-"; done
+}
+
+launch() {
+  (let_go; lesser "$bin/pg_ctl" --pgdata "$folder/data" --log "$folder/log" --silent --wait --timeout 60 start </dev/null >&2) || {
+    tail -n 20 "$folder/log" >&2
+    fail "the server did not start; see above."
+  }
+}
+
+end_with_owner() {
+  while kill -0 "$FLEETPASS_OWNER" 2>/dev/null; do sleep 1; done
+  "$0" stop "$folder"
+}
+
+[[ $# -ge 1 ]] || usage
+command=$1
+shift
+bin=$(programs)
+folder=
+if [[ $# -gt 0 && $1 != *=* ]]; then folder=$1; shift; fi
+
+case $command in
+  start)
+    [[ -n $folder ]] || folder=$(mktemp -d "${TMPDIR:-/tmp}/fleetpass-pg-XXXXXX")
+    mkdir -p "$folder"
+    folder=$(cd "$folder" && pwd)
+    ((${#folder} < 80)) || fail "the path of $folder is too long for a socket; name a shorter one."
+    if [[ ! -d $folder/data ]]; then
+      chmod 700 "$folder"
+      own "$folder"
+      lesser "$bin/initdb" --pgdata "$folder/data" --username fleetpass --auth trust --encoding UTF8 --locale C --no-sync \
+        </dev/null >"$folder/log" 2>&1 || { cat "$folder/log" >&2; fail "initdb failed; see above."; }
+      own "$folder"
+      {
+        echo "listen_addresses = ''"
+        echo "unix_socket_directories = '$folder'"
+        for setting in "$@"; do echo "${setting%%=*} = '${setting#*=}'"; done
+      } >>"$folder/data/postgresql.conf"
+    fi
+    launch
+    lesser "$bin/psql" --host "$folder" --username fleetpass --dbname fleetpass --command '' >/dev/null 2>&1 </dev/null ||
+      lesser "$bin/createdb" --host "$folder" --username fleetpass fleetpass </dev/null >&2
+    if [[ -n ${FLEETPASS_OWNER:-} ]]; then
+      (let_go; end_with_owner) </dev/null >/dev/null 2>&1 &
+    fi
+    echo "postgresql://fleetpass@/fleetpass?host=${folder//\//%2F}"
+    ;;
+  restart)
+    [[ -d ${folder:-/nonexistent}/data ]] || usage
+    lesser "$bin/pg_ctl" --pgdata "$folder/data" --silent --wait --mode immediate stop </dev/null >&2
+    launch
+    ;;
+  stop)
+    [[ -d ${folder:-/nonexistent}/data ]] || usage
+    lesser "$bin/pg_ctl" --pgdata "$folder/data" --silent --wait --mode immediate stop </dev/null >&2 || true
+    rm -rf "$folder"
+    ;;
+  *) usage ;;
+esac

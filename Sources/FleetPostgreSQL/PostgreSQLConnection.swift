@@ -1,0 +1,149 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import CLibPQ
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// libpq's connection, without blocking calls: every wait has a time limit.
+final class PostgreSQLConnection {
+    let raw: OpaquePointer
+
+    /// Connects.
+    ///
+    /// - Throws: ``PostgreSQLError`` that names the address and the fix.
+    init(_ address: PostgreSQLAddress, within limit: Duration) throws(PostgreSQLError) {
+        // What stands before the address gives way to it; what stands after it does not.
+        let options = [
+            ("fallback_application_name", "fleetpass"), ("tcp_user_timeout", "15000"), ("keepalives_idle", "30"),
+            ("dbname", address.text), ("client_encoding", "UTF8"),
+        ]
+        let raw = Self.withCStrings(options.map(\.0)) { keywords in
+            Self.withCStrings(options.map(\.1)) { values in PQconnectStartParams(keywords, values, 1) }
+        }
+        guard let raw else { throw PostgreSQLError(code: .unreachable, message: "There is no memory to connect.") }
+        self.raw = raw
+        PQsetNoticeProcessor(raw, { _, _ in }, nil)
+        do {
+            try self.finishConnecting(until: .now + limit)
+        } catch {
+            throw self.connecting(to: address, failedWith: error)
+        }
+        guard PQsetnonblocking(raw, 1) == 0, PQenterPipelineMode(raw) == 1 else { throw self.lost }
+    }
+
+    deinit { PQfinish(self.raw) }
+
+    /// The server's or libpq's own words about the last failure, on one line.
+    var problem: String {
+        String(cString: PQerrorMessage(self.raw)).split(whereSeparator: \.isNewline).joined(separator: " ")
+    }
+
+    var lost: PostgreSQLError {
+        PostgreSQLError(code: .connectionLost, message: "The connection to PostgreSQL broke: \(self.problem)")
+    }
+
+    /// Whether the connection still stands, as far as can be told without asking the server.
+    ///
+    /// A server that was asked nothing has nothing to say but that it ends, or that a setting changed, which is rare.
+    var isAlive: Bool {
+        var descriptor = pollfd(fd: PQsocket(self.raw), events: Int16(POLLIN), revents: 0)
+        return PQstatus(self.raw) == CONNECTION_OK && poll(&descriptor, 1, 0) == 0
+    }
+
+    /// Sends what is buffered, and takes in what arrives meanwhile, so that neither side waits for the other.
+    func flush(until deadline: ContinuousClock.Instant) throws(PostgreSQLError) {
+        while true {
+            switch PQflush(self.raw) {
+            case 0: return
+            case 1:
+                if try self.wait(POLLIN | POLLOUT, until: deadline) & POLLIN != 0 { try self.takeIn() }
+            default: throw self.lost
+            }
+        }
+    }
+
+    /// The next result; `nil` where those of a statement end.
+    func nextResult(until deadline: ContinuousClock.Instant) throws(PostgreSQLError) -> OpaquePointer? {
+        while PQisBusy(self.raw) == 1 {
+            try self.wait(POLLIN, until: deadline)
+            try self.takeIn()
+        }
+        return PQgetResult(self.raw)
+    }
+
+    private func takeIn() throws(PostgreSQLError) {
+        guard PQconsumeInput(self.raw) == 1 else { throw self.lost }
+    }
+
+    private func finishConnecting(until deadline: ContinuousClock.Instant) throws(PostgreSQLError) {
+        var state = PGRES_POLLING_WRITING
+        while state != PGRES_POLLING_OK {
+            guard state != PGRES_POLLING_FAILED, PQstatus(self.raw) != CONNECTION_BAD else { throw self.lost }
+            try self.wait(state == PGRES_POLLING_READING ? POLLIN : POLLOUT, until: deadline)
+            state = PQconnectPoll(self.raw)
+        }
+    }
+
+    /// Waits until the socket can be read or written.
+    @discardableResult
+    private func wait(_ events: Int32, until deadline: ContinuousClock.Instant) throws(PostgreSQLError) -> Int32 {
+        while true {
+            let left = deadline - .now
+            guard left > .zero else {
+                throw PostgreSQLError(code: .timedOut, message: "PostgreSQL did not answer in time.")
+            }
+            var descriptor = pollfd(fd: PQsocket(self.raw), events: Int16(events), revents: 0)
+            let milliseconds = left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000
+            switch poll(&descriptor, 1, Int32(clamping: milliseconds + 1)) {
+            case 1...:
+                return Int32(descriptor.revents) | (Int32(descriptor.revents) & (POLLERR | POLLHUP) != 0 ? POLLIN : 0)
+            case 0: continue
+            default: guard errno == EINTR else { throw self.lost }
+            }
+        }
+    }
+
+    private func connecting(to address: PostgreSQLAddress, failedWith error: PostgreSQLError) -> PostgreSQLError {
+        if error.code == .timedOut {
+            return PostgreSQLError(
+                code: .unreachable, message: "\(address) did not answer in time; check host, port and firewall.")
+        }
+        // Only a server that was reached asks for a password or speaks of roles and databases.
+        let problem = self.problem
+        let isRefused =
+            PQconnectionNeedsPassword(self.raw) == 1
+            || (problem.contains("FATAL:") && !problem.contains("the database system is")
+                && !problem.contains("too many") && !problem.contains("remaining connection slots"))
+        return isRefused
+            ? PostgreSQLError(
+                code: .refused,
+                message: "\(address) lets nobody in with this user, password and database: \(problem) "
+                    + "Mend the address or the server's pg_hba.conf, or create what is missing.")
+            : PostgreSQLError(
+                code: .unreachable,
+                message: "\(address) cannot be reached: \(problem) Start the server, or mend host and port.")
+    }
+
+    private static func withCStrings<Result>(
+        _ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> Result
+    ) -> Result {
+        // Each ends with its own NUL, so that one buffer holds them all.
+        var bytes: [CChar] = []
+        let starts = strings.map { string in
+            defer { bytes.append(contentsOf: string.utf8CString) }
+            return bytes.count
+        }
+        return bytes.withUnsafeBufferPointer { buffer in
+            let pointers = starts.map { buffer.baseAddress?.advanced(by: $0) } + [nil]
+            return pointers.withUnsafeBufferPointer { body($0.baseAddress) }
+        }
+    }
+}

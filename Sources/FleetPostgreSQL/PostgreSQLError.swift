@@ -1,0 +1,73 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+/// An error from PostgreSQL, or from the way to it.
+public struct PostgreSQLError: Error, Sendable, CustomStringConvertible {
+    /// What went wrong, in terms a caller can act on.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Wrapped: String {
+            case invalidAddress, unreachable, refused, connectionLost, timedOut, conflict, overloaded, closed
+            case wrongSchema, statementFailed
+        }
+        private let wrapped: Wrapped
+        private init(_ wrapped: Wrapped) { self.wrapped = wrapped }
+        /// The bounded name, fit for a metric label.
+        public var description: String { self.wrapped.rawValue }
+
+        /// The address is none; mend it, a retry cannot help.
+        public static let invalidAddress = Self(.invalidAddress)
+        /// No server answers; may be retried.
+        public static let unreachable = Self(.unreachable)
+        /// The server lets this user or database not in; mend the address or the server's settings.
+        public static let refused = Self(.refused)
+        /// The connection broke; whether what was under way took place is unknown.
+        public static let connectionLost = Self(.connectionLost)
+        /// The server did not answer in time; whether what was under way took place is unknown.
+        public static let timedOut = Self(.timedOut)
+        /// Another transaction was in the way; nothing took place, run the whole transaction again.
+        public static let conflict = Self(.conflict)
+        /// Too much waits for a connection already; may be retried.
+        public static let overloaded = Self(.overloaded)
+        /// The pool was closed.
+        public static let closed = Self(.closed)
+        /// The tables are of a newer version, or not to be made; see the message.
+        public static let wrongSchema = Self(.wrongSchema)
+        /// The server refused a statement; a retry cannot help.
+        public static let statementFailed = Self(.statementFailed)
+    }
+
+    /// The kind of failure.
+    public var code: Code
+    /// What failed and how to fix it, without secrets.
+    public var message: String
+    /// The server's five-character code, where it gave one.
+    public var sqlState: String?
+    /// Code and message on one line.
+    public var description: String { "\(self.code): \(self.message)" }
+
+    /// Makes an error.
+    public init(code: Code, message: String, sqlState: String? = nil) {
+        self.code = code
+        self.message = message
+        self.sqlState = sqlState
+    }
+
+    /// The error of a statement, by the server's code.
+    init(sqlState: String, message: String) {
+        let code: Code =
+            switch sqlState {
+            // Serialization failure, deadlock, lock not available, unique violation.
+            case "40001", "40P01", "55P03", "23505": .conflict
+            // Statement cancelled by its time limit, idle transaction ended.
+            case "57014", "25P03": .timedOut
+            // Shutdown by an administrator, crash of another process, starting up.
+            case "57P01", "57P02", "57P03": .connectionLost
+            default: sqlState.hasPrefix("08") ? .connectionLost : .statementFailed
+            }
+        self.init(code: code, message: "PostgreSQL says: \(message) (\(sqlState))", sqlState: sqlState)
+    }
+
+    /// Whether the connection cannot be used any more.
+    var endsSession: Bool { self.code == .connectionLost || self.code == .timedOut }
+}

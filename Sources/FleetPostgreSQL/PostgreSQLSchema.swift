@@ -1,0 +1,90 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+/// The tables of one part of the program, and how they came to be: a list of steps that only ever grows at its end.
+///
+/// What was done is noted in the table `fleetpass_schema`. An advisory lock keeps nodes that start together from doing a
+/// step twice; each step is done whole or not at all.
+public struct PostgreSQLSchema: Sendable {
+    /// The statements of one step.
+    public typealias Step = [String]
+
+    private let part: String
+    private let steps: [Step]
+
+    /// Describes the tables.
+    ///
+    /// - Parameters:
+    ///   - part: The part's name.
+    ///   - steps: The steps, the first first.
+    public init(part: String, steps: [Step]) {
+        self.part = part
+        self.steps = steps
+    }
+
+    /// Brings the tables up to date.
+    ///
+    /// - Parameter session: A session outside a transaction.
+    /// - Throws: ``PostgreSQLError``.
+    public func migrate(_ session: PostgreSQLSession) throws(PostgreSQLError) {
+        do {
+            // Most connections find everything done, and need no lock for it.
+            if try self.version(session) == self.steps.count { return }
+            try self.checkEncoding(session)
+            try session.transaction {
+                // A name for the lock, the bytes of "fleetpas".
+                try session.query(.once("SELECT pg_advisory_xact_lock(7380385375773024627)"))
+                try session.query(
+                    .once(
+                        "CREATE TABLE IF NOT EXISTS fleetpass_schema (part text PRIMARY KEY, version bigint NOT NULL)"))
+                let version = try self.version(session)
+                guard version < self.steps.count else { return }
+                for step in self.steps[version...] {
+                    try session.pipeline(step.map { .once($0) })
+                }
+                try session.query(
+                    .once(
+                        """
+                        INSERT INTO fleetpass_schema VALUES ($1, $2)
+                        ON CONFLICT (part) DO UPDATE SET version = excluded.version
+                        """, [.text(self.part), .integer(Int64(self.steps.count))]))
+            }
+        } catch let error as PostgreSQLError where error.sqlState == "42501" {
+            throw PostgreSQLError(
+                code: .wrongSchema,
+                message:
+                    "The tables cannot be made: \(error.message). Let the user create tables in the schema, or let "
+                    + "one who may start the program once.", sqlState: error.sqlState)
+        } catch let error as PostgreSQLError {
+            throw error
+        } catch {
+            throw PostgreSQLError(code: .statementFailed, message: "\(error)")
+        }
+    }
+
+    private func version(_ session: PostgreSQLSession) throws(PostgreSQLError) -> Int {
+        let exists = try session.query(.once("SELECT to_regclass('fleetpass_schema') IS NOT NULL")).first?.bool(0)
+        guard exists == true else { return 0 }
+        let rows = try session.query(
+            .once("SELECT version FROM fleetpass_schema WHERE part = $1", [.text(self.part)]))
+        let version = Int(try rows.first?.integer(0) ?? 0)
+        guard version <= self.steps.count else {
+            throw PostgreSQLError(
+                code: .wrongSchema,
+                message: "The tables of \(self.part) are of version \(version), and this program knows "
+                    + "\(self.steps.count); run the newer program, or name another database.")
+        }
+        return version
+    }
+
+    private func checkEncoding(_ session: PostgreSQLSession) throws(PostgreSQLError) {
+        let encoding = try session.query(.once("SELECT current_setting('server_encoding')")).first?.text(0)
+        guard encoding == "UTF8" else {
+            throw PostgreSQLError(
+                code: .wrongSchema,
+                message: "The database keeps text in \(encoding ?? "?"), not in UTF8; make one with "
+                    + "createdb --encoding UTF8 --template template0.")
+        }
+    }
+}

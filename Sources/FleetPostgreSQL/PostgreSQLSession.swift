@@ -1,0 +1,211 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import CLibPQ
+
+/// A connection in use: statements, pipelines and transactions, on one thread.
+///
+/// Calls wait for the server's answer; that is why a session is handed out on a thread of its pool only.
+public final class PostgreSQLSession {
+    private let connection: PostgreSQLConnection
+    private let limits: PostgreSQLLimits
+    private var prepared: [String: String] = [:]
+    private(set) var isBroken = false
+
+    init(_ address: PostgreSQLAddress, _ limits: PostgreSQLLimits) throws(PostgreSQLError) {
+        self.connection = try PostgreSQLConnection(address, within: limits.connect)
+        self.limits = limits
+        try self.pipeline([
+            .once("SELECT set_config('statement_timeout', $1, false)", [.text("\(limits.statement.milliseconds)ms")]),
+            .once("SELECT set_config('lock_timeout', $1, false)", [.text("\(limits.lock.milliseconds)ms")]),
+            // A node that vanished must not hold its rows until TCP gives up.
+            .once(
+                "SELECT set_config('idle_in_transaction_session_timeout', $1, false)",
+                [.text("\(limits.statement.milliseconds)ms")]),
+            // What is acknowledged must be on the disk; a stricter setting of the server is kept.
+            .once(
+                "SELECT set_config('synchronous_commit', 'on', false) "
+                    + "WHERE current_setting('synchronous_commit') = 'off'"),
+        ])
+    }
+
+    /// Whether the session can take another job.
+    var isUsable: Bool {
+        !self.isBroken && self.connection.isAlive && PQtransactionStatus(self.connection.raw) == PQTRANS_IDLE
+    }
+
+    /// Runs one statement.
+    ///
+    /// - Parameters:
+    ///   - sql: The statement, which the server keeps prepared.
+    ///   - values: Its parameters.
+    /// - Returns: The rows.
+    /// - Throws: ``PostgreSQLError``.
+    @discardableResult
+    public func query(_ sql: String, _ values: [PostgreSQLValue] = []) throws(PostgreSQLError) -> PostgreSQLRows {
+        try self.query(PostgreSQLStatement(sql, values))
+    }
+
+    /// Runs one statement.
+    ///
+    /// - Parameter statement: The statement.
+    /// - Returns: The rows.
+    /// - Throws: ``PostgreSQLError``.
+    @discardableResult
+    public func query(_ statement: PostgreSQLStatement) throws(PostgreSQLError) -> PostgreSQLRows {
+        guard let rows = try self.pipeline([statement]).first else { throw self.connection.lost }
+        return rows
+    }
+
+    /// Sends statements together and then reads their answers: one round trip for all of them.
+    ///
+    /// The first that fails keeps those after it from being run.
+    ///
+    /// - Parameter statements: The statements.
+    /// - Returns: The rows of each.
+    /// - Throws: ``PostgreSQLError`` of the first that failed.
+    @discardableResult
+    public func pipeline(_ statements: [PostgreSQLStatement]) throws(PostgreSQLError) -> [PostgreSQLRows] {
+        let deadline = ContinuousClock.now + self.limits.statement + .seconds(1)
+        do throws(PostgreSQLError) {
+            var preparing: [String: String] = [:]
+            var steps: [Step] = []
+            for statement in statements { try self.send(statement, &preparing, &steps) }
+            guard PQpipelineSync(self.connection.raw) == 1 else { throw self.connection.lost }
+            try self.connection.flush(until: deadline)
+            return try self.receive(steps, until: deadline)
+        } catch {
+            self.isBroken = self.isBroken || error.endsSession
+            throw error
+        }
+    }
+
+    /// Runs a body between `BEGIN` and `COMMIT`, or `ROLLBACK` when it throws.
+    ///
+    /// - Parameters:
+    ///   - mode: What follows `BEGIN`, such as `ISOLATION LEVEL REPEATABLE READ READ ONLY`.
+    ///   - body: The body.
+    /// - Returns: What the body returns.
+    /// - Throws: ``PostgreSQLError``, or what the body throws.
+    public func transaction<Result>(_ mode: String = "", _ body: () throws -> Result) throws -> Result {
+        try self.query(.once("BEGIN \(mode)"))
+        do {
+            let result = try body()
+            try self.query(.once("COMMIT"))
+            return result
+        } catch {
+            self.rollBack()
+            throw error
+        }
+    }
+
+    /// Ends a transaction without its changes, if one is open; a connection that cannot is given up.
+    public func rollBack() {
+        guard !self.isBroken, PQtransactionStatus(self.connection.raw) != PQTRANS_IDLE else { return }
+        do throws(PostgreSQLError) {
+            try self.query(.once("ROLLBACK"))
+        } catch {
+            self.isBroken = true
+        }
+    }
+}
+
+extension PostgreSQLSession {
+    /// What an answer is awaited for.
+    private enum Step {
+        case preparation(sql: String, name: String)
+        case statement
+    }
+
+    private func send(
+        _ statement: PostgreSQLStatement, _ preparing: inout [String: String], _ steps: inout [Step]
+    ) throws(PostgreSQLError) {
+        let types = statement.values.map(\.type)
+        let count = Int32(clamping: types.count)
+        var name = self.prepared[statement.sql] ?? preparing[statement.sql]
+        if statement.isPrepared, name == nil {
+            let new = "s\(self.prepared.count + preparing.count)"
+            guard PQsendPrepare(self.connection.raw, new, statement.sql, count, types) == 1 else {
+                throw self.connection.lost
+            }
+            preparing[statement.sql] = new
+            steps.append(.preparation(sql: statement.sql, name: new))
+            name = new
+        }
+        let isSent = Self.withParameters(statement.values) { values, lengths, formats in
+            if statement.isPrepared, let name {
+                PQsendQueryPrepared(self.connection.raw, name, count, values, lengths, formats, 1)
+            } else {
+                PQsendQueryParams(self.connection.raw, statement.sql, count, types, values, lengths, formats, 1)
+            }
+        }
+        guard isSent == 1 else { throw self.connection.lost }
+        steps.append(.statement)
+    }
+
+    private func receive(
+        _ steps: [Step], until deadline: ContinuousClock.Instant
+    ) throws(PostgreSQLError) -> [PostgreSQLRows] {
+        var answers: [PostgreSQLRows] = []
+        var failure: PostgreSQLError?
+        for step in steps {
+            while let result = try self.connection.nextResult(until: deadline) {
+                let rows = PostgreSQLRows(result)
+                switch (PQresultStatus(result), step) {
+                case (PGRES_COMMAND_OK, .preparation(let sql, let name)): self.prepared[sql] = name
+                case (PGRES_COMMAND_OK, .statement), (PGRES_TUPLES_OK, .statement): answers.append(rows)
+                case (PGRES_PIPELINE_ABORTED, _): break
+                default: failure = failure ?? Self.error(result)
+                }
+            }
+        }
+        guard let end = try self.connection.nextResult(until: deadline) else { throw self.connection.lost }
+        defer { PQclear(end) }
+        guard PQresultStatus(end) == PGRES_PIPELINE_SYNC else { throw failure ?? self.connection.lost }
+        if let failure { throw failure }
+        return answers
+    }
+
+    private static func error(_ result: OpaquePointer) -> PostgreSQLError {
+        func field(_ code: Character) -> String? {
+            PQresultErrorField(result, Int32(code.asciiValue ?? 0)).map { String(cString: $0) }
+        }
+        // The detail may repeat values of rows, so it is left out.
+        guard let state = field("C"), let message = field("M") else {
+            return PostgreSQLError(
+                code: .connectionLost,
+                message: "The connection to PostgreSQL broke: "
+                    + String(cString: PQresultErrorMessage(result)).split(whereSeparator: \.isNewline).joined(
+                        separator: " "))
+        }
+        return PostgreSQLError(sqlState: state, message: message)
+    }
+
+    private static func withParameters<Result>(
+        _ values: [PostgreSQLValue],
+        _ body: (
+            UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?
+        ) -> Result
+    ) -> Result {
+        guard !values.isEmpty else { return body(nil, nil, nil) }
+        var bytes: [UInt8] = []
+        var places: [Range<Int>?] = []
+        for value in values {
+            let start = bytes.count
+            places.append(value.encode(into: &bytes) ? start..<bytes.count : nil)
+        }
+        // An empty value still needs an address; none means NULL.
+        bytes.append(0)
+        let lengths = places.map { Int32(clamping: $0?.count ?? 0) }
+        let formats = [Int32](repeating: 1, count: values.count)
+        return bytes.withUnsafeBytes { buffer in
+            let start = buffer.bindMemory(to: CChar.self).baseAddress
+            return body(places.map { $0.flatMap { start?.advanced(by: $0.lowerBound) } }, lengths, formats)
+        }
+    }
+}
+
+extension Duration {
+    var milliseconds: Int64 { self.components.seconds * 1000 + self.components.attoseconds / 1_000_000_000_000_000 }
+}

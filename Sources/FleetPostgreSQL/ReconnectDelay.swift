@@ -1,0 +1,30 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+/// When the next attempt to connect is due, after some that failed.
+struct ReconnectDelay {
+    private static let first: Duration = .milliseconds(50)
+    private static let longest: Duration = .seconds(2)
+
+    private var failures = 0
+    private var refusal: (error: PostgreSQLError, until: ContinuousClock.Instant)?
+
+    /// The error to answer with instead of an attempt; `nil` when one is due.
+    func refusal(at now: ContinuousClock.Instant) -> PostgreSQLError? {
+        guard let refusal, now < refusal.until else { return nil }
+        return refusal.error
+    }
+
+    /// Takes note of an attempt that failed; the next is due after a time that doubles, with a share left to chance.
+    mutating func failed(_ error: PostgreSQLError, at now: ContinuousClock.Instant, chance: Double) {
+        let whole = min(Self.longest, Self.first * (1 << min(self.failures, 10)))
+        self.failures += 1
+        self.refusal = (error, now + whole * (0.5 + 0.5 * chance))
+    }
+
+    /// Takes note of a connection.
+    mutating func succeeded() {
+        self = Self()
+    }
+}

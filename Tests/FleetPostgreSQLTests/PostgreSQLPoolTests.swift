@@ -1,0 +1,274 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import FleetPostgreSQL
+import Foundation
+import Logging
+import PostgreSQLTestSupport
+import Testing
+
+@Suite(
+    .enabled(if: PostgreSQLServer.isInstalled, Comment(rawValue: PostgreSQLServer.absence)), .timeLimit(.minutes(5)))
+struct PostgreSQLPoolTests {
+    private func pool(
+        connections: Int = 2, _ limits: PostgreSQLLimits = PostgreSQLLimits(), schema: PostgreSQLSchema? = nil
+    ) async throws -> PostgreSQLPool {
+        PostgreSQLPool(
+            try PostgreSQLAddress(try await PostgreSQLServer.shared().makeDatabase()), connections: connections,
+            limits: limits, schema: schema, logger: .silent)
+    }
+
+    private func error(_ body: () async throws -> some Any) async throws -> PostgreSQLError {
+        try await #require(throws: PostgreSQLError.self) { _ = try await body() }
+    }
+
+    @Test func `values come back as they were sent`() async throws {
+        let pool = try await self.pool()
+        try await pool.run { session in
+            let row = try #require(
+                try session.query(
+                    "SELECT $1, $2, $3, $4, $5::text, $6::float8 = 0.25",
+                    [.bool(true), .integer(.min), .text("ä\u{1F69A}"), .bytes([0, 255, 10]), .null, .double(0.25)]
+                ).first)
+            #expect(try row.bool(0))
+            #expect(try row.integer(1) == .min)
+            #expect(try row.text(2) == "ä\u{1F69A}")
+            #expect(try row.withBytes(3) { Array($0) } == [0, 255, 10])
+            #expect(try row.optionalText(4) == nil)
+            #expect(try row.bool(5))
+            #expect(throws: PostgreSQLError.self) { try row.integer(0) }
+        }
+        await pool.close()
+    }
+
+    @Test func `arrays come apart into rows`() async throws {
+        let pool = try await self.pool()
+        let lines = try await pool.run { session in
+            let rows = try session.query(
+                "SELECT i, t, b, d::text, o FROM unnest($1, $2, $3, $4, $5) AS r (i, t, b, d, o)",
+                [
+                    .integers([1, -2]), .texts(["a", nil]), .byteArrays([[], [7]]), .doubles([nil, 1.5]),
+                    .bools([true, false]),
+                ])
+            return try (0..<rows.count).map { number in
+                let row = rows[number]
+                return "\(try row.integer(0)) \(try row.optionalText(1) ?? "-") \(try row.withBytes(2) { Array($0) }) "
+                    + "\(try row.optionalText(3) ?? "-") \(try row.bool(4))"
+            }
+        }
+        #expect(lines == ["1 a [] - true", "-2 - [7] 1.5 false"])
+        let none = try await pool.run { try $0.query("SELECT * FROM unnest($1)", [.texts([])]).count }
+        #expect(none == 0)
+        await pool.close()
+    }
+
+    @Test func `a pipeline answers each statement, and stops at the first that fails`() async throws {
+        let pool = try await self.pool(connections: 1)
+        try await pool.run { session in
+            try session.query(.once("CREATE TABLE thing (id bigint PRIMARY KEY)"))
+            let insert = { (id: Int64) in PostgreSQLStatement("INSERT INTO thing VALUES ($1)", [.integer(id)]) }
+            let changed = try session.pipeline([.once("BEGIN"), insert(1), insert(2), .once("COMMIT")]).map(\.changed)
+            #expect(changed == [0, 1, 1, 0])
+            let error = try #require(throws: PostgreSQLError.self) {
+                try session.pipeline([.once("BEGIN"), insert(3), insert(2), insert(4), .once("COMMIT")])
+            }
+            #expect(error.code == .conflict)
+            #expect(error.sqlState == "23505")
+            #expect(!error.description.contains("(2)"))
+            session.rollBack()
+            #expect(try session.query("SELECT count(*) FROM thing").first?.integer(0) == 2)
+            // The statement that the failed pipeline prepared first is still of use.
+            #expect(try session.query("INSERT INTO thing VALUES ($1)", [.integer(5)]).changed == 1)
+        }
+        await pool.close()
+    }
+
+    @Test func `a pipeline larger than both sides' buffers goes through`() async throws {
+        let pool = try await self.pool(connections: 1)
+        let text = String(repeating: "x", count: 100_000)
+        let total = try await pool.run { session in
+            try session.pipeline((0..<200).map { _ in PostgreSQLStatement("SELECT $1", [.text(text)]) })
+                .reduce(0) { try $0 + ($1.first?.text(0).utf8.count ?? 0) }
+        }
+        #expect(total == 20_000_000)
+        await pool.close()
+    }
+
+    @Test func `a body that throws leaves nothing, and the connection serves on`() async throws {
+        struct Refused: Error {}
+        let pool = try await self.pool(connections: 1)
+        try await pool.run { _ = try $0.query(.once("CREATE TABLE thing (id bigint PRIMARY KEY)")) }
+        await #expect(throws: Refused.self) {
+            try await pool.run { session in
+                try session.transaction {
+                    try session.query("INSERT INTO thing VALUES (1)")
+                    throw Refused()
+                }
+            }
+        }
+        // One that forgot its transaction open harms nobody either.
+        try await pool.run { session in
+            try session.query(.once("BEGIN"))
+            try session.query("INSERT INTO thing VALUES (2)")
+        }
+        let count = try await pool.run { try $0.query("SELECT count(*) FROM thing").first?.integer(0) }
+        #expect(count == 0)
+        await pool.close()
+    }
+
+    @Test func `a connection that the server ended is made again, unnoticed`() async throws {
+        let pool = try await self.pool(connections: 1)
+        let other = PostgreSQLPool(pool.address, connections: 1, logger: .silent)
+        let process = try await pool.run { try $0.query("SELECT pg_backend_pid()::bigint").first?.integer(0) }
+        let victim = try #require(process)
+        // The answer comes once the other is gone.
+        _ = try await other.run { session in
+            try session.query("SELECT pg_terminate_backend($1::int, 5000)", [.integer(victim)]).count
+        }
+        let next = try await pool.run { try $0.query("SELECT pg_backend_pid()::bigint").first?.integer(0) }
+        #expect(next != victim)
+        await other.close()
+        await pool.close()
+    }
+
+    @Test func `a server that is gone is told at once, and found again when it is back`() async throws {
+        let server = try PostgreSQLServer()
+        defer { try? server.stop() }
+        let pool = PostgreSQLPool(
+            try PostgreSQLAddress(try await server.makeDatabase()), connections: 2, logger: .silent)
+        try await pool.run { _ = try $0.query("SELECT 1") }
+        try server.restart()
+        var answer: Int64?
+        for _ in 0..<100 where answer == nil {
+            answer = try? await pool.run { try $0.query("SELECT 7::bigint").first?.integer(0) }
+        }
+        #expect(answer == 7)
+        try server.stop()
+        for _ in 0..<20 {
+            let error = try await self.error { try await pool.run { try $0.query("SELECT 1").count } }
+            #expect(error.code == .unreachable || error.code == .connectionLost)
+        }
+        await pool.close()
+    }
+
+    @Test func `a statement that takes too long is ended`() async throws {
+        let pool = try await self.pool(
+            connections: 1, PostgreSQLLimits(statement: .milliseconds(100), lock: .milliseconds(50)))
+        let error = try await self.error { try await pool.run { try $0.query("SELECT pg_sleep(30)").count } }
+        #expect(error.code == .timedOut)
+        let one = try await pool.run { try $0.query("SELECT 1::bigint").first?.integer(0) }
+        #expect(one == 1)
+        await pool.close()
+    }
+
+    @Test func `too much that waits is turned away, and closing finishes the rest`() async throws {
+        let pool = try await self.pool(connections: 1, PostgreSQLLimits(waiting: 1))
+        let (started, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        async let held: Void = pool.run { _ in
+            started.signal()
+            release.wait()
+        }
+        while started.wait(timeout: .now()) == .timedOut { await Task.yield() }
+        let (finished, finish) = AsyncStream.makeStream(of: Bool.self)
+        pool.submit { outcome in finish.yield((try? outcome.get()) != nil) }
+        let error = try await self.error { try await pool.run { try $0.query("SELECT 1").count } }
+        #expect(error.code == .overloaded)
+        async let closing: Void = pool.close()
+        release.signal()
+        try await held
+        await closing
+        var answers = finished.makeAsyncIterator()
+        #expect(await answers.next() == true)
+        #expect(try await self.error { try await pool.run { try $0.query("SELECT 1").count } }.code == .closed)
+    }
+
+    // MARK: - Addresses
+
+    @Test func `no error and no description shows the password`() async throws {
+        let folder = try PostgreSQLServer.shared().folder.path
+        let place = folder.replacing("/", with: "%2F")
+        for (text, code) in [
+            ("postgresql://fleetpass:s3cret@/no_such_database?host=\(place)", PostgreSQLError.Code.refused),
+            ("postgresql://nobody-here:s3cret@/fleetpass?host=\(place)", .refused),
+            ("postgresql://fleetpass:s3cret@127.0.0.1:1/fleetpass", .unreachable),
+            ("postgresql://fleetpass:s3cret@/fleetpass?host=%2Fno%2Fsuch%2Ffolder", .unreachable),
+        ] {
+            let address = try PostgreSQLAddress(text)
+            let pool = PostgreSQLPool(address, connections: 1, logger: .silent)
+            let error = try await self.error { try await pool.run { try $0.query("SELECT 1").count } }
+            #expect(error.code == code, "\(error)")
+            var dumped = ""
+            dump(address, to: &dumped)
+            for shown in ["\(error)", "\(address)", String(reflecting: address), dumped] {
+                #expect(!shown.contains("s3cret"))
+            }
+            await pool.close()
+        }
+        let malformed = try #require(throws: PostgreSQLError.self) {
+            try PostgreSQLAddress("postgresql://fleetpass:s3cret%@host:port/fleetpass?x=y")
+        }
+        #expect(malformed.code == .invalidAddress)
+        #expect(!"\(malformed)".contains("s3cret"))
+    }
+
+    // MARK: - Tables
+
+    private static let first = [["CREATE TABLE thing (id bigint PRIMARY KEY)", "INSERT INTO thing VALUES (1)"]]
+    private static let second = first + [["ALTER TABLE thing ADD COLUMN name text"]]
+
+    @Test func `tables are made once, however many nodes start together`() async throws {
+        let schema = PostgreSQLSchema(part: "things", steps: Self.first)
+        let first = try await self.pool(connections: 8, schema: schema)
+        try await withThrowingDiscardingTaskGroup { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    let node = PostgreSQLPool(first.address, connections: 1, schema: schema, logger: .silent)
+                    let count = try await node.run { try $0.query("SELECT count(*) FROM thing").first?.integer(0) }
+                    #expect(count == 1)
+                    await node.close()
+                }
+            }
+        }
+        await first.close()
+    }
+
+    @Test func `older tables are brought up to date, newer ones refused`() async throws {
+        let old = try await self.pool(schema: PostgreSQLSchema(part: "things", steps: Self.first))
+        try await old.run { _ = try $0.query("SELECT 1") }
+        let new = PostgreSQLPool(
+            old.address, connections: 1, schema: PostgreSQLSchema(part: "things", steps: Self.second), logger: .silent)
+        try await new.run { _ = try $0.query("SELECT name FROM thing") }
+        let late = PostgreSQLPool(
+            old.address, connections: 1, schema: PostgreSQLSchema(part: "things", steps: Self.first), logger: .silent)
+        let error = try await self.error { try await late.run { try $0.query("SELECT 1").count } }
+        #expect(error.code == .wrongSchema)
+        #expect(error.message.contains("version 2"))
+        for pool in [old, new, late] { await pool.close() }
+    }
+
+    @Test func `a step that fails leaves no trace`() async throws {
+        let pool = try await self.pool(
+            schema: PostgreSQLSchema(part: "things", steps: Self.first + [["ALTER TABLE nothing ADD COLUMN x text"]]))
+        let error = try await self.error { try await pool.run { try $0.query("SELECT 1").count } }
+        #expect(error.code == .statementFailed)
+        let bare = PostgreSQLPool(pool.address, connections: 1, logger: .silent)
+        let exists = try await bare.run { try $0.query("SELECT to_regclass('thing') IS NULL").first?.bool(0) }
+        #expect(exists == true)
+        await bare.close()
+        await pool.close()
+    }
+
+    @Test func `a database that cannot hold every text is refused`() async throws {
+        let address = try await PostgreSQLServer.shared().makeDatabase(
+            "ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+        let pool = PostgreSQLPool(
+            try PostgreSQLAddress(address), connections: 1,
+            schema: PostgreSQLSchema(part: "things", steps: Self.first), logger: .silent)
+        let error = try await self.error { try await pool.run { try $0.query("SELECT 1").count } }
+        #expect(error.code == .wrongSchema)
+        #expect(error.message.contains("LATIN1"))
+        await pool.close()
+    }
+}
