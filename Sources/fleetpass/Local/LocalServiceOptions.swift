@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import FleetEngine
 import FleetTokens
 
 /// The options that `up` and `demo` share.
@@ -27,6 +28,32 @@ struct LocalServiceOptions: ParsableArguments {
 
     @Option(help: ArgumentHelp("Give tokens only to the callers in this file, by bearer secret.", valueName: "file"))
     var callers: String?
+
+    @Option(help: ArgumentHelp("Where the page's map library is: leaflet.js and leaflet.css.", valueName: "dir"))
+    var leaflet: String = PageOptions.systemLeafletFolder
+
+    @Option(
+        help: ArgumentHelp(
+            "Where the map's background comes from, such as https://tiles.example/{z}/{x}/{y}.png; without, from nowhere.",
+            valueName: "url"))
+    var tiles: String?
+
+    @Option(help: ArgumentHelp("Whom the map names as the tiles' source.", valueName: "text"))
+    var tilesAttribution: String = ""
+
+    /// What the page may show.
+    var pageOptions: PageOptions {
+        get throws {
+            guard let tiles else { return PageOptions(leafletFolder: self.leaflet) }
+            guard let source = TileSource(template: tiles, attribution: self.tilesAttribution) else {
+                throw CommandFailure(
+                    status: .usage,
+                    message: "--tiles \(tiles) is no address of tiles; write it like "
+                        + "https://tiles.example/{z}/{x}/{y}.png.")
+            }
+            return PageOptions(leafletFolder: self.leaflet, tiles: source)
+        }
+    }
 
     /// The provider of the options.
     var effectiveProvider: ProviderID {
