@@ -82,7 +82,10 @@ function show() {
 
 function onKey(event) {
   const isTyping = event.target.closest("input, textarea, select, dialog");
-  if (event.key === "Escape" && isTyping?.matches("input")) isTyping.blur();
+  if (["Escape", "Enter"].includes(event.key) && isTyping?.matches("input")) {
+    isTyping.blur();
+    if (event.key === "Enter") listOf(view)?.move(0);
+  }
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping) return;
   const use = keyUses()[event.key] ?? (Lists.kindOf(event.key) && view === "live" && (() => lists.show(Lists.kindOf(event.key))));
   if (!use) return;
@@ -90,9 +93,11 @@ function onKey(event) {
   use();
 }
 
+const listOf = (name) => ({ live: lists, refusals })[name];
+
 function keyUses() {
   const filter = { live: "filter", tokens: "token-filter", refusals: "refusal-filter", inspect: "token-text" }[view];
-  const list = { live: lists, refusals }[view];
+  const list = listOf(view);
   return {
     ...Object.fromEntries(views.map((name, index) => [String(index + 1), () => { location.hash = name; }])),
     "?": () => byID("keys").showModal(),
