@@ -150,11 +150,19 @@ let package = Package(
                 server("X509", "swift-certificates"),
                 server("Yams", "Yams"),
             ],
+            resources: [
+                .embedInCode("API/openapi.json"),
+                .embedInCode("Admin/Page/admin.css"),
+                .embedInCode("Admin/Page/admin.html"),
+                .embedInCode("Admin/Page/admin.js"),
+            ],
             swiftSettings: settings
         ),
+        .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         .target(
             name: "FleetEngine",
             dependencies: [
+                "CZlib",
                 "FleetEngineAPI",
                 "FleetSigning",
                 "FleetTokens",
@@ -170,6 +178,7 @@ let package = Package(
                 server("SwiftProtobuf", "swift-protobuf"),
             ],
             resources: [
+                .embedInCode("GRPC/Generated/services.binpb"),
                 .embedInCode("Page/Web/dom.js"),
                 .embedInCode("Page/Web/fleet-token.js"),
                 .embedInCode("Page/Web/icon.svg"),
@@ -209,7 +218,7 @@ let package = Package(
                 server("HTTPTypes", "swift-http-types"),
                 server("Hummingbird", "hummingbird"),
                 server("HummingbirdCore", "hummingbird"),
-                server("HummingbirdTLS", "hummingbird"),
+                server("HummingbirdHTTP2", "hummingbird"),
                 server("Logging", "swift-log"),
                 server("NIOCore", "swift-nio"),
                 server("NIOSSL", "swift-nio-ssl"),
@@ -236,7 +245,10 @@ let package = Package(
         .testTarget(name: "FleetTokensTests", dependencies: ["FleetTokens"], swiftSettings: settings),
         .testTarget(
             name: "FleetSigningTests",
-            dependencies: ["FleetSigning", "FleetTestSupport", "FleetTokens", server("Crypto", "swift-crypto")],
+            dependencies: [
+                "FleetSigning", "FleetTestSupport", "FleetTokens", server("Crypto", "swift-crypto"),
+                server("CryptoExtras", "swift-crypto"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(

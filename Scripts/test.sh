@@ -111,8 +111,10 @@ PY
 }
 
 generated_code_is_unchanged() {
-  cp -R Sources/FleetEngineAPI/Generated "$work/generated"
-  Scripts/generate-protos.sh && diff -r "$work/generated" Sources/FleetEngineAPI/Generated
+  cp -R Sources/FleetEngineAPI/Generated "$work/api"
+  cp -R Sources/FleetEngine/GRPC/Generated "$work/grpc"
+  Scripts/generate-protos.sh && diff -r "$work/api" Sources/FleetEngineAPI/Generated \
+    && diff -r "$work/grpc" Sources/FleetEngine/GRPC/Generated
 }
 
 Scripts/install-packages.sh --tests

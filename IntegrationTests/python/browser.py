@@ -104,7 +104,7 @@ class Browser:
     def wait(self, script, seconds=20):
         """Waits until an expression in the page holds."""
         deadline = time.monotonic() + seconds
-        while not self.value(script):
+        while not self.value(f"!!({script})"):
             assert time.monotonic() < deadline, f"{script} does not hold; the page: {self.text()[:3000]}; {self.console}"
             time.sleep(0.05)
 
@@ -131,6 +131,7 @@ class Browser:
         self.call("Input.dispatchKeyEvent", type="keyUp", **common)
 
     def screenshot(self, path):
-        """The whole page as a PNG file."""
+        """The whole page as a PNG file, once it is painted."""
+        self.value("scrollTo(0, 0); new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         image = self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"]
         path.write_bytes(base64.b64decode(image))

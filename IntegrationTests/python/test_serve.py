@@ -15,6 +15,7 @@ import subprocess
 import threading
 import time
 
+import httpx
 import jwt
 import pytest
 import requests
@@ -31,6 +32,7 @@ class TokenServer:
     """One `serve tokens`, from its ready line to its end."""
 
     def __init__(self, folder, settings="", environment=None):
+        self.folder = folder
         config = folder / "tokens.yaml"
         config.write_text(
             "provider: demo-fleet\ndata: .\nkeys: service-accounts\ncallers:\n  file: callers.json\n" + settings,
@@ -227,6 +229,22 @@ def test_tls_takes_a_new_certificate_without_a_restart(folder):
         assert time.monotonic() < deadline
         time.sleep(0.2)
     assert server.get("/token/driver/veh-1", verify=str(folder / "cert.pem")).status_code == 200
+    assert server.stop()[0] == 0
+
+
+def test_clients_choose_between_http_2_and_http_1(folder):
+    make_certificate(folder, "both")
+    server = TokenServer(folder, "listen: {tls: {certificate: cert.pem, key: key.pem}}\n")
+    trust = ssl.create_default_context(cafile=folder / "cert.pem")
+    headers = {"Authorization": f"Bearer {SECRET}"}
+    for wanted, version in [({"http2": True}, "HTTP/2"), ({"http2": False}, "HTTP/1.1")]:
+        with httpx.Client(base_url=server.http, verify=trust, headers=headers, **wanted) as client:
+            answers = [client.get(f"/token/driver/veh-{number}") for number in range(5)]
+            answers.append(client.post("/v1/tokens", json={"role": "driver", "vehicle": "veh-9"}))
+            refused = client.post("/v1/tokens", content=b"x" * 100_000, headers={"Content-Type": "application/json"})
+            assert refused.status_code == 413
+            answers.append(client.get("/readyz"))
+            assert [(answer.status_code, answer.http_version) for answer in answers] == [(200, version)] * 7
     assert server.stop()[0] == 0
 
 

@@ -125,7 +125,7 @@ extension TripMessage.Waypoint {
 }
 
 extension TripMessage.Location {
-    fileprivate var position: VehiclePosition? {
+    var position: VehiclePosition? {
         guard let point = self.location else { return nil }
         return VehiclePosition(
             point: point.point,

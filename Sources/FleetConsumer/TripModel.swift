@@ -30,10 +30,7 @@ public actor TripModel {
     /// What is known of the trip; `nil` before the first answer.
     public private(set) var snapshot: TripSnapshot?
 
-    private let configuration: TripModelConfiguration
-    private let call: AuthorizedCall
-    private let time: MonotonicTime
-    private let random: @Sendable () -> Double
+    private let polling: EnginePolling
     private let published: AsyncStream<TripChange>.Continuation
     private var lastToken: FleetToken?
 
@@ -61,16 +58,15 @@ public actor TripModel {
     ) throws(TokenClientError) {
         self.provider = provider
         self.trip = trip
-        self.configuration = configuration
-        self.time = MonotonicTime(clock)
-        self.call = AuthorizedCall(
+        let time = MonotonicTime(clock)
+        let call = AuthorizedCall(
             endpoint: try EngineEndpoint(engine),
             subject: .consumer(trip),
             tokens: tokens,
             transport: transport,
-            time: self.time
+            time: time
         )
-        self.random = random
+        self.polling = EnginePolling(call: call, time: time, configuration: configuration, random: random)
         // One answer makes up to seven changes, which must fit.
         (self.changes, self.published) = AsyncStream.makeStream(
             bufferingPolicy: .bufferingNewest(max(16, configuration.changeCapacity)))
@@ -85,29 +81,23 @@ public actor TripModel {
     /// - Throws: `CancellationError` when the calling task was cancelled.
     public func run() async throws {
         defer { self.published.finish() }
-        var failures = 0
-        while true {
-            let failure = try await self.poll()
-            if self.snapshot?.status.isFinal == true { return }
-            failures = failure?.isOverload == true ? failures + 1 : 0
-            let pause = self.configuration.pause(afterFailures: failures, random: self.random())
-            try await self.time.sleep(until: self.time.now.advanced(by: max(pause, failure?.retryAfter ?? .zero)))
-        }
+        try await self.polling.run { try await self.poll() }
     }
 
     // MARK: - One question
 
-    private func poll() async throws -> EngineFailure? {
-        let answer = try await self.call.send(
-            self.request, lastToken: self.lastToken, limit: self.configuration.timeLimit)
+    private func poll() async throws -> EnginePolling.Round {
+        let answer = try await self.polling.call.send(
+            self.request, lastToken: self.lastToken, limit: self.polling.configuration.timeLimit)
         self.lastToken = answer.token ?? self.lastToken
+        var failure: EngineFailure?
         do throws(EngineFailure) {
-            self.take(try Self.message(answer.result.get()))
-            return nil
+            self.take(try EnginePolling.message(TripMessage.self, in: answer, named: "a trip"))
         } catch {
             self.published.yield(.failure(error))
-            return error
+            failure = error
         }
+        return EnginePolling.Round(failure: failure, isOver: self.snapshot?.status.isFinal == true)
     }
 
     private var request: EngineRequest {
@@ -128,18 +118,4 @@ public actor TripModel {
         self.snapshot = new
         for change in new.changes(since: old) { self.published.yield(change) }
     }
-
-    private static func message(_ body: Data) throws(EngineFailure) -> TripMessage {
-        do {
-            return try JSONDecoder().decode(TripMessage.self, from: body)
-        } catch {
-            throw EngineFailure(
-                stage: .engine, code: .internalError, message: "The engine's answer is not a trip.", cause: error)
-        }
-    }
-}
-
-extension EngineFailure {
-    /// Whether asking less often helps.
-    fileprivate var isOverload: Bool { self.code == .unavailable || self.code == .resourceExhausted }
 }

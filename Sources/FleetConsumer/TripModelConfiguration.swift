@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a trip model works; every setting has a safe default.
+/// How a model of a trip or a shipment works; every setting has a safe default.
 public struct TripModelConfiguration: Sendable {
     /// The shortest and the longest pause between two questions to a healthy engine.
     public static let pollingIntervals: ClosedRange<Duration> = .seconds(1) ... .seconds(60)

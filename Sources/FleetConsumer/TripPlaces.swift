@@ -19,7 +19,7 @@ public struct GeoPoint: Hashable, Sendable {
     }
 }
 
-/// Where the vehicle of a trip was seen last.
+/// Where the vehicle of a trip or a shipment was seen last.
 public struct VehiclePosition: Hashable, Sendable {
     /// The place.
     public var point: GeoPoint

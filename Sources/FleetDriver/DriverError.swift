@@ -8,7 +8,7 @@ public struct DriverError: Error, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Wrapped: String {
             case invalidLocation, trackingDisabled, invalidSpeed, unreadableFile, fileTooLarge, invalidRoute
-            case unknownVehicle
+            case unknownVehicle, noRemainingStops, stopNotBegun, invalidStops
         }
         private let wrapped: Wrapped
         private init(_ wrapped: Wrapped) { self.wrapped = wrapped }
@@ -29,6 +29,12 @@ public struct DriverError: Error, Sendable, CustomStringConvertible {
         public static let invalidRoute = Self(.invalidRoute)
         /// A recording holds several vehicles, or not the named one; the message lists those it holds.
         public static let unknownVehicle = Self(.unknownVehicle)
+        /// A delivery vehicle has no stop left to report on; set its stops first.
+        public static let noRemainingStops = Self(.noRemainingStops)
+        /// A stop cannot be completed before the way there or the arrival was reported.
+        public static let stopNotBegun = Self(.stopNotBegun)
+        /// Of a delivery vehicle's stops only the first may be begun; make the others new.
+        public static let invalidStops = Self(.invalidStops)
     }
 
     /// The kind of failure.

@@ -36,6 +36,11 @@ public struct Engine: Sendable {
         self.now = now
     }
 
+    /// Whether the store answers now.
+    func isServing() async -> Bool {
+        (try? await self.store.read { _ in true }) ?? false
+    }
+
     /// Checks a token before anything else of a call is read, for adapters that have more to read.
     ///
     /// - Parameters:
@@ -43,16 +48,26 @@ public struct Engine: Sendable {
     ///   - method: The RPC it is for.
     ///   - name: The name of the resource or parent that it addresses.
     /// - Throws: ``EngineError`` with `UNAUTHENTICATED`.
-    func authenticate(_ token: String?, for method: FleetMethod, of name: String) throws(EngineError) {
+    func authenticate(_ token: String?, for method: FleetMethod, of name: String) async throws(EngineError) {
         let now = self.now()
         do throws(TokenRefusal) {
             guard let token else { throw TokenRefusal.missing }
-            _ = try self.verifier.verify(token, at: now)
+            _ = try await self.verified(token, at: now)
         } catch {
             let resource = try? ResourceName(checking: name)
             let request = resource.map { AccessRequest(method: method, resource: $0) }
             self.note(error, .init(method: method, text: token, request: request), at: now)
             throw EngineError(error)
+        }
+    }
+
+    /// Verifies a token; where its key is not known, once more after the key was asked for.
+    private func verified(_ token: String, at now: Date) async throws(TokenRefusal) -> ExaminedToken {
+        do throws(TokenRefusal) {
+            return try self.verifier.verify(token, at: now)
+        } catch {
+            guard error.reason == .keyUnknown, await self.verifier.learnKey(of: token) else { throw error }
+            return try self.verifier.verify(token, at: now)
         }
     }
 
@@ -67,7 +82,7 @@ public struct Engine: Sendable {
     func perform<Call: ReadingCall>(
         _ call: Call.Type, _ request: Call.Request, token: String?
     ) async throws(EngineError) -> Call.Response {
-        let admission = try self.admit(call, request, token)
+        let admission = try await self.admit(call, request, token)
         return try await self.reporting(admission) {
             try await self.store.read { store in
                 try admission.confirm(in: store)
@@ -87,7 +102,7 @@ public struct Engine: Sendable {
     func perform<Call: WritingCall>(
         _ call: Call.Type, _ request: Call.Request, token: String?
     ) async throws(EngineError) -> Call.Response {
-        let admission = try self.admit(call, request, token)
+        let admission = try await self.admit(call, request, token)
         return try await self.reporting(admission) {
             try await self.store.write { store in
                 try admission.confirm(in: store)
@@ -101,12 +116,12 @@ extension Engine {
     /// Checks the token, then the address, then the right to it; all that can be refused without looking is.
     private func admit<Call: EngineCall>(
         _ call: Call.Type, _ request: Call.Request, _ text: String?
-    ) throws(EngineError) -> Admission {
+    ) async throws(EngineError) -> Admission {
         let now = self.now()
         var token: ExaminedToken?
         do {
             guard let text else { throw TokenRefusal.missing }
-            let examined = try self.verifier.verify(text, at: now)
+            let examined = try await self.verified(text, at: now)
             token = examined
             let access = try Call.access(request)
             let admission = Admission(

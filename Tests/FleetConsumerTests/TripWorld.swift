@@ -46,31 +46,43 @@ struct TripWorld: Sendable {
         )
     }
 
-    /// Runs the model to its end while the clock runs on.
+    /// Runs the model to its end while the clock runs on, and gives all changes.
+    func changesToTheEnd() async throws -> [TripChange] {
+        let model = self.model
+        return try await self.clock.elements(of: model.changes) { try await model.run() }
+    }
+}
+
+extension ManualClock {
+    /// Runs a model to its end while the clock runs on.
     ///
     /// The clock may run while a question is on its way, which is why the time limit of these tests is long.
     ///
+    /// - Parameters:
+    ///   - changes: What the model publishes.
+    ///   - run: Runs it.
     /// - Returns: All changes.
-    func changesToTheEnd() async throws -> [TripChange] {
-        let model = self.model
-        let clock = self.clock
-        let run = Task { try await model.run() }
+    /// - Throws: What the model throws.
+    func elements<Change: Sendable>(
+        of changes: AsyncStream<Change>, running run: @escaping @Sendable () async throws -> Void
+    ) async throws -> [Change] {
+        let run = Task { try await run() }
         let pace = Task {
             for _ in 0..<1_000 where !Task.isCancelled {
-                await clock.waitForSleepers(1)
-                clock.advance(by: .seconds(1))
+                await self.waitForSleepers(1)
+                self.advance(by: .seconds(1))
                 await Task.yield()
             }
             run.cancel()
         }
-        var changes: [TripChange] = []
-        for await change in self.model.changes { changes.append(change) }
+        var all: [Change] = []
+        for await change in changes { all.append(change) }
         try await run.value
         // A last sleeper lets the pace see that it is over.
         pace.cancel()
-        try? await clock.sleep(until: clock.now.advanced(by: .milliseconds(1)), tolerance: nil)
+        try? await self.sleep(until: self.now.advanced(by: .milliseconds(1)), tolerance: nil)
         await pace.value
-        return changes
+        return all
     }
 }
 

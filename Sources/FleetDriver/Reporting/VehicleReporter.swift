@@ -27,14 +27,12 @@ public actor VehicleReporter {
     /// What became of each report, for one reader; a slow one misses the oldest events.
     public nonisolated let updates: AsyncStream<VehicleUpdateEvent>
 
+    var pace: ReportPace
     private var configuration: VehicleReporterConfiguration
     private let call: AuthorizedCall
-    private let time: MonotonicTime
     private let events: AsyncStream<VehicleUpdateEvent>.Continuation
     private var plan: ReportPlan
     private var lastToken: FleetToken?
-    private var nextReport: MonotonicInstant
-    private var exchange: Task<Void, Never>?
 
     /// Makes a reporter.
     ///
@@ -59,15 +57,15 @@ public actor VehicleReporter {
         self.provider = provider
         self.vehicle = vehicle
         self.configuration = configuration
-        self.time = MonotonicTime(clock)
+        let time = MonotonicTime(clock)
+        self.pace = ReportPace(time)
         self.call = AuthorizedCall(
             endpoint: try EngineEndpoint(engine),
             subject: .driver(vehicle),
             tokens: tokens,
             transport: transport,
-            time: self.time
+            time: time
         )
-        self.nextReport = self.time.now
         self.plan = ReportPlan(capacity: configuration.capacity)
         (self.updates, self.events) = AsyncStream.makeStream(
             bufferingPolicy: .bufferingNewest(max(1, configuration.eventCapacity)))
@@ -96,8 +94,8 @@ public actor VehicleReporter {
     /// until tracking starts again.
     public func stopTracking() async {
         guard self.plan.stopTracking() else { return }
-        while let exchange = self.exchange { await exchange.value }
-        await self.begin(self.plan.lastReport()).value
+        await self.comeToRest()
+        _ = await self.begin(self.plan.lastReport()).value
     }
 
     /// Sets the vehicle's state, and reports it at once unless a report is on its way already.
@@ -133,62 +131,23 @@ public actor VehicleReporter {
     /// - Parameter source: Where the locations come from.
     /// - Throws: What the source throws, or `CancellationError` when the calling task was cancelled.
     public func run(reporting source: some LocationSource) async throws {
-        self.putOffNextReport()
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask {
-                var isFirst = true
-                for try await fix in source {
-                    await self.record(fix)
-                    if isFirst { await self.reportNow() }
-                    isFirst = false
-                }
-            }
-            group.addTask { try await self.reportAtIntervals() }
-            defer { group.cancelAll() }
-            try await group.next()
-        }
-        try Task.checkCancellation()
-        if self.plan.unsentCount > 0 { await self.reportNow() }
+        try await self.report(from: source)
     }
 
     /// Sends a report now, unless one is on its way or there is nothing to say.
     public func reportNow() async {
         self.putOffNextReport()
-        guard self.exchange == nil, let report = self.plan.nextReport() else { return }
-        let task = self.begin(report)
-        await withTaskCancellationHandler {
-            await task.value
-        } onCancel: {
-            task.cancel()
-        }
+        guard self.pace.exchange == nil, let report = self.plan.nextReport() else { return }
+        await self.exchange(report)
     }
+}
 
-    private func putOffNextReport() {
-        self.nextReport = self.time.now.advanced(by: self.configuration.reportingInterval)
-    }
+// MARK: - One report
 
-    private func reportAtIntervals() async throws {
-        while true {
-            try Task.checkCancellation()
-            if self.time.now < self.nextReport {
-                try await self.time.sleep(until: self.nextReport)
-            } else {
-                await self.reportNow()
-            }
-        }
-    }
+extension VehicleReporter: LocationReporting {
+    var unsentCount: Int { self.plan.unsentCount }
 
-    // MARK: - One report
-
-    // A task of its own, so that the end of tracking can wait for the report that is on its way.
-    private func begin(_ report: VehicleReport) -> Task<Void, Never> {
-        let task = Task { await self.send(report) }
-        self.exchange = task
-        return task
-    }
-
-    private func send(_ report: VehicleReport) async {
-        defer { self.exchange = nil }
+    func send(_ report: VehicleReport) async -> (any Error)? {
         // Throws when the task is cancelled only; the fixes stay unsent then.
         guard
             let answer = try? await self.call.send(
@@ -196,7 +155,7 @@ public actor VehicleReporter {
                 lastToken: self.lastToken,
                 limit: self.configuration.effectiveTimeLimit
             )
-        else { return }
+        else { return CancellationError() }
 
         self.lastToken = answer.token ?? self.lastToken
         var outcome = VehicleUpdateEvent.Outcome.succeeded
@@ -204,8 +163,8 @@ public actor VehicleReporter {
         var event = VehicleUpdateEvent(
             outcome: outcome,
             state: report.state,
-            location: report.last,
-            pastLocationCount: report.past.count,
+            location: report.fixes.last,
+            pastLocationCount: report.fixes.past.count,
             unsentCount: 0,
             droppedCount: 0,
             tokenWait: answer.tokenWait
@@ -214,5 +173,6 @@ public actor VehicleReporter {
         event.unsentCount = self.plan.unsentCount
         event.droppedCount = self.plan.takeDropped()
         self.events.yield(event)
+        return event.failure
     }
 }

@@ -3,12 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GRPCCore
-import GRPCNIOTransportHTTP2Posix
+public import GRPCNIOTransportHTTP2Posix
 public import ServiceLifecycle
 
-/// The engine's gRPC interface on a socket of its own, over HTTP/2 without TLS.
+/// The engine's gRPC interface on a socket of its own: the public API, gRPC's health checks and reflection.
 ///
-/// On graceful shutdown it accepts nothing new, finishes the calls at work, and returns from ``run()``.
+/// Messages may be compressed with gzip or deflate; an answer is compressed as its request was. On graceful shutdown it accepts nothing new, finishes the calls at work, and returns from ``run()``.
 public struct EngineGRPCServer: Service {
     /// The most bytes that a request may have.
     public static let maximumRequestBytes = 1024 * 1024
@@ -21,15 +21,25 @@ public struct EngineGRPCServer: Service {
     ///   - engine: The engine that answers.
     ///   - host: The IPv4 or IPv6 address to listen on.
     ///   - port: The port to listen on; 0 picks a free one, see ``port``.
-    public init(engine: Engine, host: String, port: Int) {
+    ///   - security: TLS, or nothing.
+    public init(
+        engine: Engine, host: String, port: Int,
+        security: HTTP2ServerTransport.Posix.TransportSecurity = .plaintext
+    ) {
         let adapter = GRPCAdapter(engine: engine)
+        let index = ServiceIndex.publicAPI
+        let health = HealthRPCs(
+            services: index.services, isServing: { await engine.isServing() }, clock: ContinuousClock())
         self.server = GRPCServer(
             transport: HTTP2ServerTransport.Posix(
                 address: host.contains(":") ? .ipv6(host: host, port: port) : .ipv4(host: host, port: port),
-                transportSecurity: .plaintext,
+                transportSecurity: security,
                 config: Self.configuration
             ),
-            services: [VehicleRPCs(adapter: adapter), TripRPCs(adapter: adapter), DeliveryRPCs(adapter: adapter)]
+            services: [
+                VehicleRPCs(adapter: adapter), TripRPCs(adapter: adapter), DeliveryRPCs(adapter: adapter), health,
+                ReflectionRPCs(index: index),
+            ]
         )
     }
 
@@ -70,6 +80,7 @@ public struct EngineGRPCServer: Service {
             config.connection.keepalive.clientBehavior.minPingIntervalWithoutCalls = .seconds(30)
             config.connection.keepalive.clientBehavior.allowWithoutCalls = true
             config.http2.maxConcurrentStreams = 1000
+            config.compression.enabledAlgorithms = .all
             config.rpc.maxRequestPayloadSize = Self.maximumRequestBytes
         }
     }

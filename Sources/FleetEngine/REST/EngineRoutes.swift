@@ -32,12 +32,17 @@ public struct EngineRoutes: Sendable {
             let match = try HTTPMatch(verb: request.method, path: request.uri.path)
             let token = try BearerToken.read(request.headers[values: .authorization])
             // A caller whose token is not good is refused before anything else it sent is read.
-            try self.engine.authenticate(token, for: match.rule.method, of: match.name)
+            try await self.engine.authenticate(token, for: match.rule.method, of: match.name)
             let binding = RESTBinding.binding(for: match.rule.method)
             let query = try HTTPQuery(request.uri.query ?? "", allowed: match.rule.query)
-            guard let body = await Self.body(of: request) else { return Self.bodyTooLarge }
+            guard
+                let received = await Self.body(of: request),
+                let body = try ContentCoding.decode(
+                    received, coding: request.headers[.contentEncoding], upTo: Self.maximumBodyBytes)
+            else { return Self.bodyTooLarge }
             let input = RESTBinding.Input(name: match.name, query: query, body: body, token: token)
-            return RESTAnswer.message(try await binding.answer(self.engine, input))
+            return RESTAnswer.message(
+                try await binding.answer(self.engine, input), accepting: request.headers[.acceptEncoding])
         } catch {
             return RESTAnswer.error(error)
         }

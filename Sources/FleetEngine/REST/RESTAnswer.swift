@@ -10,9 +10,11 @@ import NIOCore
 
 /// The answers of the REST adapter.
 enum RESTAnswer {
-    /// A message as JSON.
-    static func message(_ json: [UInt8]) -> Response {
-        self.json(json, status: .ok, headers: [:])
+    /// A message as JSON, compressed where its reader takes that.
+    static func message(_ json: [UInt8], accepting codings: String?) -> Response {
+        var headers: HTTPFields = [:]
+        let body = ContentCoding.encode(json, &headers, for: codings)
+        return self.json(body, status: .ok, headers: headers)
     }
 
     /// An error in the envelope of the public API.

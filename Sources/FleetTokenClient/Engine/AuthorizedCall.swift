@@ -12,20 +12,31 @@ import Foundation
 package struct AuthorizedCall: Sendable {
     private let endpoint: EngineEndpoint
     private let subject: TokenSubject
+    private let other: TokenSubject?
     private let tokens: any TokenProvider
     private let transport: any HTTPTransport
     private let time: MonotonicTime
 
     /// Prepares calls.
+    ///
+    /// - Parameters:
+    ///   - endpoint: Where the engine is.
+    ///   - subject: Whose token is asked for.
+    ///   - other: Whose token is sent too, when the provider hands out that instead.
+    ///   - tokens: Where tokens come from.
+    ///   - transport: What carries the requests.
+    ///   - time: What limits are measured with.
     package init(
         endpoint: EngineEndpoint,
         subject: TokenSubject,
+        alsoAccepting other: TokenSubject? = nil,
         tokens: any TokenProvider,
         transport: any HTTPTransport,
         time: MonotonicTime
     ) {
         self.endpoint = endpoint
         self.subject = subject
+        self.other = other
         self.tokens = tokens
         self.transport = transport
         self.time = time
@@ -95,7 +106,7 @@ package struct AuthorizedCall: Sendable {
             try await tokens.token(for: subject)
         }
         do {
-            try self.subject.check(token)
+            try self.check(token)
         } catch {
             self.tokens.invalidate(token, for: self.subject)
             throw EngineFailure(stage: .token, error)
@@ -104,6 +115,14 @@ package struct AuthorizedCall: Sendable {
             throw EngineFailure(stage: .token, code: .unauthenticated, message: "No other token could be had.")
         }
         return token
+    }
+
+    private func check(_ token: FleetToken) throws(TokenClientError) {
+        do throws(TokenClientError) {
+            try self.subject.check(token)
+        } catch {
+            guard let other, (try? other.check(token)) != nil else { throw error }
+        }
     }
 
     private func exchange(

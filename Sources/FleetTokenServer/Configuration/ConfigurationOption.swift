@@ -73,7 +73,7 @@ struct ConfigurationOption: Sendable {
             help: "Connections at once; more wait until one ends."),
         .init(
             path: "limits.header_bytes", kind: .number(1024...1_048_576), standard: "32768",
-            help: "All header fields of a request together."),
+            help: "All header fields of a request together; over HTTP/2, 16384 at most."),
         .init(
             path: "limits.header_fields", kind: .number(8...1000), standard: "100", help: "Header fields of a request."),
         .init(
@@ -124,6 +124,25 @@ struct ConfigurationOption: Sendable {
         .init(
             path: "policy.secret_file", kind: .path, standard: nil,
             help: "The file of the secret that requests to the policy's webhook are signed with."),
+        .init(
+            path: "admin.callers_file", kind: .path, standard: nil,
+            help:
+                "Administrators with bearer secrets: as `callers.file`, without roles. This or `admin.provider` turns "
+                + "`/admin` on."),
+        .init(
+            path: "admin.provider", kind: .text, standard: nil,
+            help: "The name under `callers.oidc` of the identity provider among whose users are administrators."),
+        .init(
+            path: "admin.claim", kind: .text, standard: nil,
+            help: "The claim of their ID tokens that tells administrators."),
+        .init(
+            path: "admin.values", kind: .text, standard: nil,
+            help: "The values of which the claim must have one, with commas between."),
+        .init(
+            path: "revocations.key_file", kind: .path, standard: nil,
+            help:
+                "The key that signs `/.well-known/revocations`, made where it is missing; in the data folder without. "
+                + "Servers of one store need the same."),
         .init(
             path: "log.level", kind: .choice(["debug", "info", "warning", "error"]), standard: "info",
             help: "What is logged to stderr."),

@@ -42,6 +42,24 @@ public struct TokenServerConfiguration: Sendable {
         public var idle: Duration
     }
 
+    /// Who may use the admin API.
+    public struct Admin: Hashable, Sendable {
+        /// Which users of an identity provider are administrators.
+        public struct Rule: Hashable, Sendable {
+            /// The provider's label.
+            public var provider: String
+            /// The claim that tells them.
+            public var claim: String
+            /// The values of which it must have one.
+            public var values: Set<String>
+        }
+
+        /// The file of administrators with bearer secrets, if any.
+        public var callersFile: String?
+        /// Which users are administrators, if any.
+        public var rule: Rule?
+    }
+
     /// The provider id.
     public var provider: ProviderID
     /// The folder of the store.
@@ -70,6 +88,10 @@ public struct TokenServerConfiguration: Sendable {
     public var policyFile: String?
     /// The file of the secret that requests to the policy's webhook are signed with.
     public var policySecretFile: String?
+    /// Who may use the admin API; `nil` leaves it off.
+    public var admin: Admin?
+    /// The file of the key that signs the list of revocations; `nil` keeps one in the data folder.
+    public var revocationKeyFile: String?
     /// What is logged.
     public var logLevel: Logger.Level
     /// Whether log lines are JSON.
@@ -142,6 +164,21 @@ public struct TokenServerConfiguration: Sendable {
         }
         self.policyFile = file("policy.file")
         self.policySecretFile = file("policy.secret_file")
+        if let provider = values["admin.provider"] {
+            guard self.identityProviders.contains(where: { $0.label == provider }) else {
+                throw ConfigurationValues.invalid(
+                    "The setting admin.provider names \(provider.prefix(64)), which is not under callers.oidc.")
+            }
+            self.admin = Admin(
+                rule: .init(
+                    provider: provider, claim: try required("admin.claim"), values: try list("admin.values")))
+        } else if values["admin.claim"] != nil || values["admin.values"] != nil {
+            throw ConfigurationValues.invalid("admin.claim and admin.values go with admin.provider, which is missing.")
+        }
+        if let callersFile = file("admin.callers_file") {
+            self.admin = Admin(callersFile: callersFile, rule: self.admin?.rule)
+        }
+        self.revocationKeyFile = file("revocations.key_file")
         guard self.callersFile != nil || !self.identityProviders.isEmpty || !self.sessions.isEmpty else {
             throw ConfigurationValues.invalid(
                 "No authenticator is set up, so anyone could have any token; name one under callers.")

@@ -46,6 +46,12 @@ public final class SigningKeys: Sendable {
         }
     }
 
+    /// What each key is good for at a time, in the order of roles and age.
+    func statuses(at time: Date) -> [KeyStatus] {
+        let rings = self.state.withLock { $0.rings }
+        return rings.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap { $0.value.statuses(of: $0.key, at: time) }
+    }
+
     /// Reads the folder again if it changed; the keys in force stay when it cannot be read.
     ///
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.

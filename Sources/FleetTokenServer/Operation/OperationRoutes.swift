@@ -22,16 +22,24 @@ public struct OperationRoutes: Sendable {
     }
 
     /// Adds the routes to a router.
-    public func add(to router: some RouterMethods) {
-        router.get("/healthz") { _, _ in Self.text("ok\n") }
-        router.get("/readyz") { _, _ in
-            let problems = self.readiness.problems.map { "\($0.key.rawValue): \($0.value)\n" }.sorted()
-            return problems.isEmpty
-                ? Self.text("ok\n") : Self.text(problems.joined(), status: .serviceUnavailable)
-        }
-        router.get("/metrics") { _, _ in
-            Self.text(self.metrics.text, type: "text/plain; version=0.0.4; charset=utf-8")
-        }
+    public func add<Context: RequestContext>(to router: some RouterMethods<Context>) {
+        router.resource("/healthz", [.get: { _, _ in Self.text("ok\n") }])
+        router.resource(
+            "/readyz",
+            [
+                .get: { _, _ in
+                    let problems = self.readiness.problems.map { "\($0.key.rawValue): \($0.value)\n" }.sorted()
+                    return problems.isEmpty
+                        ? Self.text("ok\n") : Self.text(problems.joined(), status: .serviceUnavailable)
+                }
+            ])
+        router.resource(
+            "/metrics",
+            [
+                .get: { _, _ in
+                    Self.text(self.metrics.text, type: "text/plain; version=0.0.4; charset=utf-8")
+                }
+            ])
     }
 
     private static func text(

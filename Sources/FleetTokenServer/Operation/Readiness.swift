@@ -15,8 +15,12 @@ public final class Readiness: Sendable {
         case canary
         /// The clock goes evenly, and is not before the last record.
         case clock
+        /// The list of revocations that is followed is of now.
+        case revocations
         /// The store can be read.
         case store
+        /// Keys of every trusted account are at hand.
+        case trust
     }
 
     /// How far the clock may be from where it should be.
@@ -26,6 +30,7 @@ public final class Readiness: Sendable {
     private let roles: [Role]
     private let store: TokenServerStore
     private let metrics: TokenServerMetrics
+    private let followed: [Check: @Sendable () -> String?]
     private let now: @Sendable () -> Date
     private let uptime: @Sendable () -> Double
     private let logger: Logger
@@ -39,11 +44,13 @@ public final class Readiness: Sendable {
     ///   - roles: The roles that are served.
     ///   - store: The store.
     ///   - metrics: Shows what was found.
+    ///   - followed: What else must hold, each asked for what is wrong with it.
     ///   - now: The clock.
     ///   - uptime: Seconds on a clock that nobody sets.
     ///   - logger: Hears of every change.
     public init(
         issuer: TokenIssuer, roles: some Sequence<Role>, store: TokenServerStore, metrics: TokenServerMetrics,
+        followed: [Check: @Sendable () -> String?] = [:],
         now: @escaping @Sendable () -> Date = { Date() }, uptime: (@Sendable () -> Double)? = nil, logger: Logger
     ) {
         let origin = ContinuousClock.now
@@ -52,6 +59,7 @@ public final class Readiness: Sendable {
         self.roles = roles.sorted { $0.rawValue < $1.rawValue }
         self.store = store
         self.metrics = metrics
+        self.followed = followed
         self.now = now
         self.uptime = uptime
         self.logger = logger
@@ -59,7 +67,12 @@ public final class Readiness: Sendable {
     }
 
     /// What does not hold, in words; empty when the server is ready.
-    public var problems: [Check: String] { self.failing.withLock { $0 } }
+    public var problems: [Check: String] {
+        var problems = self.failing.withLock { $0 }
+        // Told as it is now: it costs nothing to ask.
+        for (check, problem) in self.followed { problems[check] = problem() }
+        return problems
+    }
 
     /// Looks at everything once.
     ///
@@ -69,6 +82,7 @@ public final class Readiness: Sendable {
         var failing: [Check: String] = [:]
         failing[.canary] = await self.canaryProblem()
         failing[.clock] = await self.clockProblem()
+        for (check, problem) in self.followed { failing[check] = problem() }
         failing[.store] = await self.store.isReadable() ? nil : "the store cannot be read"
         let before = self.failing.withLock { held in
             defer { held = failing }

@@ -58,6 +58,31 @@ public struct AuditReader: Sendable {
         }
     }
 
+    /// The latest of what a query finds, newest first, among the last 10,000 records.
+    ///
+    /// - Parameters:
+    ///   - query: What to look for.
+    ///   - limit: The most to return.
+    /// - Returns: The matches.
+    /// - Throws: An error of SQLite.
+    public func latest(_ query: AuditQuery, limit: Int) async throws -> [AuditMatch] {
+        try await self.store.pool.read { database in
+            let (condition, arguments) = query.sql
+            let rows = try Row.fetchCursor(
+                database,
+                sql: """
+                    SELECT sequence, content, hash FROM audit_record WHERE \(condition)
+                    ORDER BY sequence DESC LIMIT 10000
+                    """,
+                arguments: arguments)
+            var matches: [AuditMatch] = []
+            while matches.count < limit, let row = try rows.next() {
+                if let match = query.match(AuditEntry(row: row)) { matches.append(match) }
+            }
+            return matches
+        }
+    }
+
     static func search(_ query: AuditQuery, in database: Database, _ body: (AuditMatch) throws -> Void) throws {
         let (condition, arguments) = query.sql
         let rows = try Row.fetchCursor(

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+public import FleetSigning
 public import Foundation
 import GRDB
 
@@ -11,9 +12,6 @@ import GRDB
 /// the list is exact, short, and holds nothing for longer than a token lives. New tokens are a matter of the policy: end
 /// the assignment or the account first, withdraw then.
 public struct RevocationStore: Sendable {
-    /// The longest that any token lives.
-    static let tokenLife: Double = 3600
-
     private let store: TokenServerStore
 
     /// Keeps revocations in a store.
@@ -64,7 +62,7 @@ public struct RevocationStore: Sendable {
     private static func revocations(
         of target: RevocationTarget, at now: Date, in database: Database
     ) throws -> [Revocation] {
-        let end = now.addingTimeInterval(Self.tokenLife)
+        let end = now.addingTimeInterval(Revocation.longest)
         switch target {
         case .fingerprint(let value): return [Revocation(kind: .fingerprint, value: value, endsAt: end)]
         case .key(let id): return [Revocation(kind: .key, value: id, endsAt: end)]
@@ -78,7 +76,7 @@ public struct RevocationStore: Sendable {
         at now: Date, in database: Database, where isMeant: (AuditRecord) -> Bool
     ) throws -> [Revocation] {
         var query = AuditQuery()
-        query.from = now.addingTimeInterval(-Self.tokenLife)
+        query.from = now.addingTimeInterval(-Revocation.longest)
         query.decision = .granted
         var living: [Revocation] = []
         try AuditReader.search(query, in: database) { match in

@@ -66,12 +66,14 @@ struct RouteError: Error, HTTPResponseError {
         let body = Body(error: .init(code: self.status.code, message: self.message, status: self.name))
         var response = try Response.uncachedJSON(body, status: self.status)
         if self.status == .unauthorized { response.headers[.wwwAuthenticate] = "Bearer" }
-        if let retryAfter {
-            // Whole seconds, rounded up: who keeps to them is not too early again.
-            let (seconds, rest) = retryAfter.components
-            response.headers[.retryAfter] = "\(max(1, seconds + (rest > 0 ? 1 : 0)))"
-        }
+        response.headers[.retryAfter] = self.retryAfter.map(Self.retryAfterValue)
         return response
+    }
+
+    /// Whole seconds, rounded up: who keeps to them is not too early again.
+    static func retryAfterValue(_ delay: Duration) -> String {
+        let (seconds, rest) = delay.components
+        return "\(max(1, seconds + (rest > 0 ? 1 : 0)))"
     }
 }
 

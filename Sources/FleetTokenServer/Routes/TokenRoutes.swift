@@ -12,7 +12,7 @@ import NIOCore
 ///
 /// `GET /token/driver/{vehicleId}`, `/token/consumer/{tripId}`, `/token/delivery_driver/{deliveryVehicleId}`,
 /// `/token/delivery_consumer/{trackingId}` and `/token/fleet_reader` answer what the vendor's sample apps read, plus
-/// `expires_in` and `refresh_after` in seconds. `GET /.well-known/jwks.json` publishes the verification keys.
+/// `expires_in` and `refresh_after` in seconds. `POST /v1/tokens` is the same as a typed API. `GET /.well-known/jwks.json` publishes the verification keys.
 public struct TokenRoutes: Sendable {
     private let desk: TokenDesk
     private let published: @Sendable () -> [RSAPublicKey]
@@ -28,16 +28,20 @@ public struct TokenRoutes: Sendable {
     }
 
     /// Adds the routes to a router.
-    public func add(to router: some RouterMethods) {
-        router.get("/token/**") { request, context in try await self.issue(request, context) }
-        router.get("/token") { request, context in try await self.issue(request, context) }
-        router.get("/.well-known/jwks.json") { _, _ in
-            Response(
-                status: .ok,
-                headers: [.contentType: "application/jwk-set+json", .cacheControl: "public, max-age=300"],
-                body: ResponseBody(byteBuffer: ByteBuffer(bytes: JWKS.write(self.published())))
-            )
-        }
+    public func add<Context: RequestContext>(to router: some RouterMethods<Context>) {
+        router.resource("/token/**", [.get: { try await self.issue($0, $1) }])
+        router.resource("/token", [.get: { try await self.issue($0, $1) }])
+        router.resource(
+            "/.well-known/jwks.json",
+            [
+                .get: { _, _ in
+                    Response(
+                        status: .ok,
+                        headers: [.contentType: "application/jwk-set+json", .cacheControl: "public, max-age=300"],
+                        body: ResponseBody(byteBuffer: ByteBuffer(bytes: JWKS.write(self.published()))))
+                }
+            ])
+        TokenAPI(desk: self.desk).add(to: router)
     }
 
     private func issue(_ request: Request, _ context: some RequestContext) async throws -> Response {

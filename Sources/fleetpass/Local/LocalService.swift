@@ -41,14 +41,17 @@ struct LocalService {
         let provider = try options.effectiveProvider
         let authenticator = try Self.authenticator(options)
         let folder = try DataFolder.open(options.data, provider: provider)
-        let tokens = try TokenService(data: folder.path, keys: folder.keyFolder, provider: provider, logger: logger)
+        let tokens = try TokenService(
+            data: folder.path, keys: folder.keyFolder, provider: provider,
+            following: options.revocations.map { RevocationSource(url: $0, keys: options.revocationsKeys) },
+            trusting: options.trust, logger: logger)
         do throws(EngineError) {
             self.store = try SQLiteStore(path: folder.storeFile, logger: logger)
         } catch {
             throw CommandFailure(status: .configuration, message: error.message)
         }
         let engine = Engine(
-            store: self.store, verifier: tokens.verifier, logger: logger)
+            store: self.store, verifier: tokens.trust ?? tokens.verifier, logger: logger)
         let page = EnginePage(engine: engine, provider: provider, options: try options.pageOptions)
         let tokenRoutes = tokens.routes(authenticator: authenticator) { log in
             ObservedAuditLog(log: log, activity: engine.activity)
@@ -66,6 +69,7 @@ struct LocalService {
             EngineRoutes(engine: engine).add(to: router)
             page.add(to: router)
             tokens.operationRoutes.add(to: router)
+            tokens.revocationRoutes.add(to: router)
         }
     }
 
@@ -110,7 +114,7 @@ struct LocalService {
                     .init(service: self.tokens), .init(service: http), .init(service: grpc), .init(service: ready),
                     .init(service: self.page),
                     .init(service: RetentionSweep(engine: self.engine, logger: self.logger)),
-                ],
+                ] + self.tokens.followers.map { .init(service: $0) },
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: self.logger
             )

@@ -17,12 +17,24 @@ struct TokenService: Service {
     let metrics = TokenServerMetrics()
     let readiness: Readiness
     let revocations = RevocationList()
+    /// Serves the list of what is withdrawn.
+    let revocationRoutes: RevocationRoutes
+    /// Keeps up with what others publish: another token server's list, trusted accounts' keys.
+    let followers: [any Service]
+    /// Verifies for an engine: with what ``trust`` adds, where a trust file is named.
+    let trust: AccountTrust?
     /// Verifies what ``keys`` sign, without what was withdrawn.
     let verifier: TokenVerifier
     private let logger: Logger
 
     /// Opens the store in a data folder and reads the keys.
-    init(data: String, keys path: String, provider: ProviderID, logger: Logger) throws {
+    init(
+        data: String, keys path: String, provider: ProviderID, revocationKey: String? = nil,
+        following source: RevocationSource? = nil, trusting trustFile: String? = nil, logger: Logger
+    ) throws {
+        let following = try source.map { [metrics, revocations] in
+            RevocationFollowing(try $0.follower(of: revocations), metrics: metrics, logger: logger)
+        }
         do throws(TokenServerError) {
             let store = try TokenServerStore(
                 creatingAt: URL(filePath: data).appending(path: TokenStoreOptions.fileName).path(percentEncoded: false))
@@ -32,16 +44,28 @@ struct TokenService: Service {
                     code: .invalidConfiguration, message: "The key folder \(path) holds no key file ROLE.json.")
             }
             let issuer = TokenIssuer { role, time in keys.minter(for: role, at: time) }
+            let keyFile =
+                revocationKey ?? URL(filePath: data).appending(path: RevocationKeyFile.name).path(percentEncoded: false)
+            self.revocationRoutes = RevocationRoutes(
+                RevocationPublisher(key: try RevocationKeyFile(path: keyFile).key()) { now in
+                    try await RevocationStore(store: store).current(at: now)
+                })
             self.store = store
             self.keys = keys
             self.issuer = issuer
-            self.readiness = Readiness(
-                issuer: issuer, roles: keys.roles, store: store, metrics: self.metrics, logger: logger)
         } catch {
             throw CommandFailure(status: .configuration, message: error.message)
         }
         self.verifier = TokenVerifier(
             keys: TrustedKeySet(self.keys.published(at: Date())), revocations: self.revocations)
+        let trusting = try trustFile.map { [verifier] in try AccountTrusting(file: $0, verifier: verifier) }
+        self.trust = trusting?.trust
+        self.followers = [following as (any Service)?, trusting].compactMap(\.self)
+        self.readiness = Readiness(
+            issuer: self.issuer, roles: self.keys.roles, store: self.store, metrics: self.metrics,
+            followed: [
+                .revocations: { following?.follower.problem }, .trust: { trusting?.trust.problem },
+            ], logger: logger)
         self.logger = logger
     }
 
@@ -57,6 +81,16 @@ struct TokenService: Service {
                 audit: observed(SQLiteAuditLog(store: self.store, logger: self.logger)), metrics: self.metrics,
                 logger: self.logger),
             publishedKeys: { keys.published(at: Date()) })
+    }
+
+    /// The routes for administrators.
+    func adminRoutes(_ administrators: Administrators, assignments: any AssignmentStore) -> AdminRoutes {
+        AdminRoutes(
+            administrators: administrators,
+            records: .init(
+                assignments: assignments, audit: AuditReader(store: self.store),
+                revocations: RevocationStore(store: self.store), keys: self.keys),
+            logger: self.logger)
     }
 
     /// The routes for supervisors and Prometheus.
@@ -81,11 +115,10 @@ struct TokenService: Service {
         do {
             try self.keys.refresh()
             let keys = self.keys.published(at: Date())
-            if keys.map(\.id) != self.verifier.keys.keys.map(\.id) { self.verifier.replaceKeys(TrustedKeySet(keys)) }
-            let revoked = try await RevocationStore(store: self.store).current(at: Date())
-            self.revocations.replace(
-                fingerprints: revoked.filter { $0.kind == .fingerprint }.map(\.value),
-                keyIDs: revoked.filter { $0.kind == .key }.map(\.value))
+            if keys.map(\.id) != self.verifier.keys(from: TokenVerifier.own)?.keys.map(\.id) {
+                self.verifier.replaceKeys(TrustedKeySet(keys))
+            }
+            self.revocations.replace(try await RevocationStore(store: self.store).current(at: Date()))
         } catch {
             self.logger.error("keys or revocations could not be read", metadata: ["error": "\(error)"])
         }

@@ -4,6 +4,7 @@
 
 import Crypto
 import CryptoExtras
+import FleetSigning
 import FleetTokenServer
 import FleetTokens
 import Foundation

@@ -44,6 +44,22 @@ import Testing
         #expect(!configuration.logsJSON)
     }
 
+    @Test func `nobody is an administrator unless somebody is named`() throws {
+        let users = "\n  oidc:\n    login: {issuer: https://login.example, audience: fleet}"
+        #expect(try self.read(Self.least).admin == nil)
+        let both = try self.read(
+            Self.least + users + "\nadmin: {callers_file: a.json, provider: login, claim: groups, values: 'ops, dev'}")
+        #expect(both.admin?.callersFile == "/etc/fleetpass/a.json")
+        #expect(both.admin?.rule?.provider == "login")
+        #expect(both.admin?.rule?.claim == "groups")
+        #expect(both.admin?.rule?.values == ["ops", "dev"])
+        let unknown = self.problem(Self.least + "\nadmin: {provider: login, claim: groups, values: ops}")
+        #expect(unknown?.contains("admin.provider names login") == true)
+        let incomplete = self.problem(Self.least + users + "\nadmin: {provider: login, claim: groups}")
+        #expect(incomplete?.contains("admin.values is missing") == true)
+        #expect(self.problem(Self.least + "\nadmin: {claim: groups}")?.contains("admin.provider") == true)
+    }
+
     @Test func `every setting lands where it belongs, and the environment goes before the file`() throws {
         let yaml =
             "provider: acme\ndata: /var/lib/fleetpass\nkeys: keys\n" + """

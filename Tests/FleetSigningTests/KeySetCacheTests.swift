@@ -2,9 +2,9 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
+import FleetTestSupport
 import Testing
-
-@testable import FleetTokenServer
 
 @Suite struct KeySetCacheTests {
     /// Keys are their names; time is seconds.
@@ -140,7 +140,7 @@ import Testing
     /// Whatever happens in whatever order: one fetch at a time, at most one a second, and a success makes all well.
     @Test(arguments: 0..<200 as Range<UInt64>)
     func `every order of events keeps the rules`(seed: UInt64) {
-        var random = SplitMix(seed)
+        var random = SeededGenerator(seed: seed)
         var driver = Driver()
         var time = 0
         var isFetching = false
@@ -167,17 +167,5 @@ import Testing
                 if answer.hasPrefix("wait") { #expect(isFetching, "nobody would end the wait") }
             }
         }
-    }
-}
-
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-    init(_ seed: UInt64) { self.state = seed }
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var value = self.state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 }

@@ -2,9 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
-
-/// One HTTP request to an identity provider or to the company's own backend.
+/// One HTTP request to an identity provider, a key set, or the company's own backend.
 ///
 /// It may carry what is nobody's business: printing it shows verb and address only.
 public struct UpstreamRequest: Sendable, CustomStringConvertible, CustomDebugStringConvertible {
@@ -46,13 +44,16 @@ public struct UpstreamResponse: Sendable {
     public var status: Int
     /// The value of `Cache-Control`, if any.
     public var cacheControl: String?
+    /// The value of `ETag`, if any.
+    public var entityTag: String?
     /// The body.
     public var body: [UInt8]
 
     /// Makes an answer.
-    public init(status: Int, cacheControl: String? = nil, body: [UInt8] = []) {
+    public init(status: Int, cacheControl: String? = nil, entityTag: String? = nil, body: [UInt8] = []) {
         self.status = status
         self.cacheControl = cacheControl
+        self.entityTag = entityTag
         self.body = body
     }
 }
@@ -67,23 +68,4 @@ public protocol UpstreamTransport: Sendable {
     /// - Returns: The answer.
     /// - Throws: Any error when there was no answer, and `CancellationError`.
     func send(_ request: UpstreamRequest) async throws -> UpstreamResponse
-}
-
-/// Whether an address keeps its content to itself on the way: HTTPS, or this machine.
-enum UpstreamAddress {
-    static func isAcceptable(_ url: String) -> Bool {
-        guard url.utf8.count <= 2048, url.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
-            let scheme = url.range(of: "://")
-        else { return false }
-        let authority = url[scheme.upperBound...].prefix { !"/?#".contains($0) }
-        guard !authority.isEmpty, !authority.contains("@"), !url.contains("#") else { return false }
-        switch url[..<scheme.lowerBound].lowercased() {
-        case "https": return true
-        case "http":
-            let host =
-                authority.hasPrefix("[") ? authority.prefix { $0 != "]" }.dropFirst() : authority.prefix { $0 != ":" }
-            return ["127.0.0.1", "localhost", "::1"].contains(host.lowercased())
-        default: return false
-        }
-    }
 }

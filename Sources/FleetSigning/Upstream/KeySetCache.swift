@@ -2,32 +2,35 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Decides when an identity provider's key set is fetched and how long it is used; it fetches nothing itself.
+/// Decides when a published key set is fetched and how long it is used; it fetches nothing itself.
 ///
 /// Times are durations since any one moment, on a clock that never goes back.
-struct KeySetCache<Keys: Sendable>: Sendable {
+package struct KeySetCache<Keys: Sendable>: Sendable {
     /// The times by which the cache decides.
-    struct Rules: Sendable {
+    package struct Rules: Sendable {
         /// A set is used at least so long, whatever its `max-age` says.
-        var minimumAge: Duration = .seconds(300)
+        package var minimumAge: Duration = .seconds(300)
         /// A set is used at most so long.
-        var maximumAge: Duration = .seconds(86400)
+        package var maximumAge: Duration = .seconds(86400)
         /// How long a set is used that does not say.
-        var defaultAge: Duration = .seconds(3600)
+        package var defaultAge: Duration = .seconds(3600)
         /// A set is renewed after a share of its age out of this range, chosen anew for each fetch.
-        var renewal: ClosedRange<Double> = 0.7...0.9
+        package var renewal: ClosedRange<Double> = 0.7...0.9
         /// An unknown key makes for one fetch in this time.
-        var unknownKeyInterval: Duration = .seconds(30)
+        package var unknownKeyInterval: Duration = .seconds(30)
         /// The wait after a failed fetch, doubled each time up to ``longestBackoff``.
-        var shortestBackoff: Duration = .seconds(1)
+        package var shortestBackoff: Duration = .seconds(1)
         /// The longest wait after failed fetches.
-        var longestBackoff: Duration = .seconds(60)
+        package var longestBackoff: Duration = .seconds(60)
         /// So long after its end a set is used while fetches fail.
-        var longestOverrun: Duration = .seconds(86400)
+        package var longestOverrun: Duration = .seconds(86400)
+
+        /// The rules of a set that changes seldom.
+        package init() {}
     }
 
     /// What is to be done for a token that names a key.
-    enum Answer {
+    package enum Answer {
         /// Look in these keys.
         case keys(Keys)
         /// Wait for the fetch that is under way, then ask again with `afterFetch`.
@@ -51,7 +54,8 @@ struct KeySetCache<Keys: Sendable>: Sendable {
     private var retriesAt: Duration = .zero
     private var nextFetchForUnknownKey: Duration = .zero
 
-    init(rules: Rules = Rules()) {
+    /// Starts without keys.
+    package init(rules: Rules = Rules()) {
         self.rules = rules
     }
 
@@ -62,7 +66,7 @@ struct KeySetCache<Keys: Sendable>: Sendable {
     ///   - afterFetch: Whether the caller has waited for a fetch already; it never waits twice.
     ///   - contains: Whether a set has the key.
     /// - Returns: The answer, and whether a fetch must be started.
-    mutating func look(
+    package mutating func look(
         at time: Duration, afterFetch: Bool, contains: (Keys) -> Bool
     ) -> (answer: Answer, startsFetch: Bool) {
         guard let kept, time < kept.endsAt + self.rules.longestOverrun else {
@@ -85,7 +89,7 @@ struct KeySetCache<Keys: Sendable>: Sendable {
     ///   - maximumAge: How long the answer said that they may be used, or `nil` where it did not.
     ///   - time: The time now.
     ///   - share: When to renew, as a share of the age out of ``Rules/renewal``.
-    mutating func fetched(_ keys: Keys, maximumAge: Duration?, at time: Duration, renewingAfter share: Double) {
+    package mutating func fetched(_ keys: Keys, maximumAge: Duration?, at time: Duration, renewingAfter share: Double) {
         let age = min(max(maximumAge ?? self.rules.defaultAge, self.rules.minimumAge), self.rules.maximumAge)
         self.kept = Kept(keys: keys, renewsAt: time + age * share, endsAt: time + age)
         self.isFetching = false
@@ -94,7 +98,7 @@ struct KeySetCache<Keys: Sendable>: Sendable {
     }
 
     /// Takes note of a fetch that failed; the keys at hand are kept.
-    mutating func fetchFailed(at time: Duration) {
+    package mutating func fetchFailed(at time: Duration) {
         self.isFetching = false
         self.retriesAt =
             time + min(self.rules.shortestBackoff * (1 << min(self.failures, 16)), self.rules.longestBackoff)

@@ -2,8 +2,6 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-public import Foundation
-
 /// Whose tokens are withdrawn.
 public enum RevocationTarget: Hashable, Sendable {
     /// One token.
@@ -16,22 +14,4 @@ public enum RevocationTarget: Hashable, Sendable {
     case subject(String)
     /// Every token whose claims name the resource; not those for everything.
     case resource(AssignedResource)
-}
-
-/// Something withdrawn, until no token of it can be alive.
-public struct Revocation: Hashable, Sendable {
-    /// What a verifier can tell a token by.
-    public enum Kind: String, Hashable, Sendable {
-        /// The token's fingerprint.
-        case fingerprint
-        /// The id of the key that signed.
-        case key
-    }
-
-    /// What ``value`` is.
-    public var kind: Kind
-    /// The fingerprint or key id.
-    public var value: String
-    /// When it can be forgotten.
-    public var endsAt: Date
 }

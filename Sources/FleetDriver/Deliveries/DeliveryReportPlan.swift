@@ -1,0 +1,111 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokenClient
+import FleetTokens
+
+/// What a delivery vehicle has to report: the state machine of its reporter, without clock or network.
+struct DeliveryReportPlan: Sendable {
+    private(set) var isTracking = false
+    private(set) var fixes: FixBuffer
+    /// The stops that were left at the engine's last word about them; `nil` before the first.
+    private(set) var knownStops: [VehicleStop]?
+    var stopChanges = PendingChanges<StopChange>()
+    var outcomes = PendingChanges<TaskOutcomeReport>()
+
+    init(capacity: Int) {
+        self.fixes = FixBuffer(capacity: capacity)
+    }
+
+    /// How many changes the engine has not taken yet.
+    var pendingCount: Int { self.stopChanges.count + self.outcomes.count }
+
+    /// The stops that are left when everything is done that is still to be sent.
+    var remainingStops: [VehicleStop]? {
+        self.knownStops.map { known in
+            self.stopChanges.all.reduce(known) { $1.applied(to: $0) }
+        }
+    }
+
+    // MARK: - Locations
+
+    mutating func startTracking() {
+        self.isTracking = true
+    }
+
+    /// Says whether tracking was on before.
+    mutating func stopTracking() -> Bool {
+        defer { self.isTracking = false }
+        return self.isTracking
+    }
+
+    /// Keeps a fix for the next report; without tracking none is kept.
+    mutating func record(_ fix: LocationFix) {
+        guard self.isTracking else { return }
+        self.fixes.record(fix)
+    }
+
+    /// The locations to report now, or `nil` while none is known.
+    func nextLocations() -> FixBuffer.Batch? {
+        self.isTracking && self.fixes.newest != nil ? self.fixes.batch(repeatingNewest: true) : nil
+    }
+
+    /// The locations that are left at the end of tracking, if any.
+    func lastLocations() -> FixBuffer.Batch? {
+        self.fixes.unsentCount > 0 ? self.fixes.batch(repeatingNewest: false) : nil
+    }
+
+    mutating func finish(_ batch: FixBuffer.Batch, _ failure: EngineFailure?) {
+        self.fixes.finish(batch, failure)
+    }
+
+    mutating func forgetFixes() {
+        self.fixes.forget()
+    }
+
+    mutating func takeDropped() -> Int { self.fixes.takeDropped() }
+
+    // MARK: - Stops
+
+    /// Takes note of the engine's word about the stops.
+    mutating func learn(_ stops: [VehicleStop]) {
+        self.knownStops = stops
+    }
+
+    /// The change that sets the first stop's state.
+    func settingNextStop(to state: VehicleStop.State) throws(DriverError) -> StopChange {
+        .set(try self.nextStop(), state)
+    }
+
+    /// The change that takes the first stop off the list.
+    ///
+    /// A stop that was not begun is refused: otherwise, to report a completion once more because it seemed to fail would
+    /// complete the stop after it, and close its tasks.
+    func completingStop() throws(DriverError) -> StopChange {
+        let stop = try self.nextStop()
+        guard stop.state == .enroute || stop.state == .arrived else {
+            throw DriverError(
+                code: .stopNotBegun,
+                message: "The next stop is \(stop.state.rawValue); report the way there or the arrival first."
+            )
+        }
+        return .complete(stop)
+    }
+
+    /// The change that replaces all stops, of which only the first may be begun.
+    static func replacingStops(by stops: [VehicleStop]) throws(DriverError) -> StopChange {
+        guard stops.dropFirst().allSatisfy({ $0.state == .new }) else {
+            throw DriverError(
+                code: .invalidStops, message: "Only the first stop may be begun; the others must be NEW.")
+        }
+        return .replaceAll(stops)
+    }
+
+    private func nextStop() throws(DriverError) -> VehicleStop {
+        guard let stop = self.remainingStops?.first else {
+            throw DriverError(code: .noRemainingStops, message: "The vehicle has no stop left; set its stops first.")
+        }
+        return stop
+    }
+}

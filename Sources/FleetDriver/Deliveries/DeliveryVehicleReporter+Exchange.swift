@@ -1,0 +1,131 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokenClient
+import FleetTokens
+
+/// One exchange of a delivery vehicle with the engine.
+enum DeliveryReport: Sendable {
+    case locations(FixBuffer.Batch)
+    case reading
+    case stops(upTo: Int)
+    case outcome(Int)
+}
+
+extension DeliveryVehicleReporter: LocationReporting {
+    var unsentCount: Int { self.plan.fixes.unsentCount }
+
+    func send(_ report: DeliveryReport) async -> (any Error)? {
+        do {
+            switch report {
+            case .locations(let batch): return try await self.send(batch)
+            case .reading: return try await self.readStops().failure
+            case .stops(let number): return try await self.sendStops(upTo: number)
+            case .outcome(let number): return try await self.sendOutcome(number)
+            }
+        } catch {
+            // The calling task was cancelled; what was to be said stays unsaid.
+            return error
+        }
+    }
+
+    private func send(_ batch: FixBuffer.Batch) async throws -> EngineFailure? {
+        let answer = try await self.call(self.calls.locations(batch, self.configuration.sensor))
+        self.plan.finish(batch, answer.failure)
+        self.tell(.locations(newest: batch.last, pastCount: batch.past.count), answer.failure, answer.tokenWait)
+        return answer.failure
+    }
+
+    private func readStops() async throws -> (failure: EngineFailure?, tokenWait: Duration) {
+        let answer = try await self.call(self.calls.reading)
+        return (self.learnStops(from: answer), answer.tokenWait)
+    }
+
+    private func call(_ request: EngineRequest) async throws -> EngineAnswer {
+        let answer = try await self.calls.send(request, lastToken: self.lastToken, limit: self.limit)
+        self.lastToken = answer.token ?? self.lastToken
+        return answer
+    }
+
+    /// Reads the list, changes it and sends it back, because it is replaced as a whole and a dispatcher may have changed it.
+    private func sendStops(upTo number: Int) async throws -> EngineFailure? {
+        let deadline = self.pace.time.now.advanced(by: self.limit)
+        let changes = self.plan.stopChanges.changes(upTo: number)
+        guard let last = changes.last else { return nil }
+        var waited = Duration.zero
+        if !changes.contains(where: \.replacesAll) {
+            let read = try await self.readStops()
+            waited = read.tokenWait
+            if let failure = read.failure { return self.finishStops([], upTo: number, failure, waited) }
+        }
+        let stops = changes.reduce(self.plan.knownStops ?? []) { $1.applied(to: $0) }
+        let answer = try await self.calls.sendStops(
+            stops, for: last.task, lastToken: self.lastTaskToken, limit: self.pace.time.now.duration(to: deadline))
+        self.lastTaskToken = answer.token ?? self.lastTaskToken
+        return self.finishStops(stops, upTo: number, self.learnStops(from: answer), waited + answer.tokenWait)
+    }
+
+    private func sendOutcome(_ number: Int) async throws -> EngineFailure? {
+        guard let outcome = self.plan.outcomes.change(number) else { return nil }
+        let answer = try await self.calls.send(outcome, lastToken: self.lastTaskToken, limit: self.limit)
+        self.lastTaskToken = answer.token ?? self.lastTaskToken
+        let failure = answer.failure
+        if failure?.isFinal != false { self.plan.outcomes.remove({ $0 == number }, refusal: failure) }
+        self.tell(.taskOutcome(outcome.outcome, of: outcome.task), failure, answer.tokenWait)
+        return failure
+    }
+
+    // MARK: - What became of it
+
+    private var limit: Duration { self.configuration.effectiveTimeLimit }
+
+    private func learnStops(from answer: EngineAnswer) -> EngineFailure? {
+        do throws(EngineFailure) {
+            self.plan.learn(try DeliveryVehicleMessage.stops(in: answer.result.get()))
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func finishStops(
+        _ stops: [VehicleStop], upTo number: Int, _ failure: EngineFailure?, _ tokenWait: Duration
+    ) -> EngineFailure? {
+        if failure?.isFinal != false { self.plan.stopChanges.remove({ $0 <= number }, refusal: failure) }
+        self.tell(.stops(stops), failure, tokenWait)
+        return failure
+    }
+
+    private func tell(
+        _ content: DeliveryVehicleUpdateEvent.Content, _ failure: EngineFailure?, _ tokenWait: Duration
+    ) {
+        self.events.yield(
+            DeliveryVehicleUpdateEvent(
+                content: content,
+                outcome: failure.map { .failed($0) } ?? .succeeded,
+                unsentCount: self.plan.fixes.unsentCount,
+                pendingCount: self.plan.pendingCount,
+                droppedCount: self.plan.takeDropped(),
+                tokenWait: tokenWait
+            )
+        )
+    }
+}
+
+extension EngineAnswer {
+    fileprivate var failure: EngineFailure? {
+        if case .failure(let failure) = self.result { failure } else { nil }
+    }
+}
+
+extension EngineFailure {
+    /// Whether the engine would refuse the same change again, so that to keep it would block those behind it.
+    fileprivate var isFinal: Bool {
+        let final: Set<RPCCode> = [
+            .invalidArgument, .notFound, .alreadyExists, .permissionDenied, .failedPrecondition, .outOfRange,
+            .unimplemented,
+        ]
+        return self.stage == .engine && final.contains(self.code)
+    }
+}

@@ -1,0 +1,260 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import FleetTokenClient
+public import FleetTokens
+public import Foundation
+
+/// Reports the location of one delivery vehicle to the engine, what becomes of its stops, and how its tasks end.
+///
+/// Locations go out as those of a ``VehicleReporter``: one report at each interval while tracking is on, with what could
+/// not be sent before. A change of the stops, or a task's outcome, goes out at once; when that fails for a reason that may
+/// pass, the error is thrown, and the change is kept and repeated after each report while tracking is on. There is never
+/// more than one exchange with the engine on its way.
+///
+/// Locations travel with the vehicle's own token. Stops and tasks are for trusted devices only, whose tokens name a task
+/// besides: the first one of the stop, or the one whose outcome is told. A token for the vehicle alone will do for stops
+/// where its role lets it; whether it does is up to the engine.
+///
+/// ```swift
+/// await reporter.startTracking()
+/// async let shift: Void = reporter.run(reporting: locations)
+/// try await reporter.reportEnrouteToNextStop()
+/// try await reporter.reportArrivedAtStop()
+/// try await reporter.reportOutcome(.succeeded, of: task)
+/// try await reporter.reportCompletedStop()
+/// ```
+public actor DeliveryVehicleReporter {
+    /// Whom the vehicle belongs to.
+    public nonisolated let provider: ProviderID
+    /// The vehicle.
+    public nonisolated let vehicle: DeliveryVehicleID
+    /// What became of each report, for one reader; a slow one misses the oldest events.
+    public nonisolated let updates: AsyncStream<DeliveryVehicleUpdateEvent>
+
+    var pace: ReportPace
+    var configuration: VehicleReporterConfiguration
+    var plan: DeliveryReportPlan
+    let calls: DeliveryCalls
+    let events: AsyncStream<DeliveryVehicleUpdateEvent>.Continuation
+    /// The tokens that were sent last, which tell a 403 after a token change from any other.
+    var lastToken: FleetToken?
+    var lastTaskToken: FleetToken?
+    private var isReporting = false
+    private var repeating: Task<Void, Never>?
+
+    /// Makes a reporter.
+    ///
+    /// - Parameters:
+    ///   - provider: Whom the vehicle belongs to.
+    ///   - vehicle: The vehicle.
+    ///   - engine: Where the engine is: `https`, or `http` on this machine.
+    ///   - tokens: Where tokens come from; asked at each report.
+    ///   - transport: What carries the requests.
+    ///   - clock: What intervals and time limits are measured with.
+    ///   - configuration: Interval, limits and buffer.
+    /// - Throws: `TokenClientError` with `insecureURL` or `invalidConfiguration` when the engine's URL will not do.
+    public init(
+        provider: ProviderID,
+        vehicle: DeliveryVehicleID,
+        engine: URL,
+        tokens: any TokenProvider,
+        transport: any HTTPTransport = URLSessionTransport(),
+        clock: some Clock<Duration> = ContinuousClock(),
+        configuration: VehicleReporterConfiguration = .init()
+    ) throws(TokenClientError) {
+        self.provider = provider
+        self.vehicle = vehicle
+        self.configuration = configuration
+        let time = MonotonicTime(clock)
+        self.pace = ReportPace(time)
+        self.calls = DeliveryCalls(
+            provider: provider, vehicle: vehicle, endpoint: try EngineEndpoint(engine), tokens: tokens,
+            transport: transport, time: time)
+        self.plan = DeliveryReportPlan(capacity: configuration.capacity)
+        (self.updates, self.events) = AsyncStream.makeStream(
+            bufferingPolicy: .bufferingNewest(max(1, configuration.eventCapacity)))
+    }
+
+    deinit {
+        self.events.finish()
+    }
+
+    // MARK: - Locations
+
+    /// Whether locations are reported.
+    public var isTracking: Bool { self.plan.isTracking }
+
+    /// Begins to report locations.
+    public func startTracking() {
+        self.plan.startTracking()
+    }
+
+    /// Ends tracking: sends what is unsent once more, and returns when that is done.
+    ///
+    /// It is sent even when the calling task is cancelled. Fixes are not kept until tracking starts again; changes of
+    /// stops and outcomes of tasks are.
+    public func stopTracking() async {
+        guard self.plan.stopTracking() else { return }
+        await self.comeToRest()
+        if let last = self.plan.lastLocations() { _ = await self.begin(.locations(last)).value }
+        if !self.plan.isTracking { self.plan.forgetFixes() }
+        let task = self.repeatPending()
+        await task.value
+    }
+
+    /// The time between two reports, always within ``VehicleReporterConfiguration/reportingIntervals``.
+    public var reportingInterval: Duration { self.configuration.reportingInterval }
+
+    /// Changes the time between two reports, from the next report on.
+    public func setReportingInterval(_ interval: Duration) {
+        self.configuration.reportingInterval = interval
+    }
+
+    /// Keeps a location for the next report; while tracking is off it is ignored.
+    public func record(_ fix: LocationFix) {
+        self.plan.record(fix)
+    }
+
+    /// Reports the locations of a source, at once for the first and then at each interval, until the source ends.
+    ///
+    /// Start tracking first: locations that come while it is off are ignored.
+    ///
+    /// - Parameter source: Where the locations come from.
+    /// - Throws: What the source throws, or `CancellationError` when the calling task was cancelled.
+    public func run(reporting source: some LocationSource) async throws {
+        try await self.report(from: source)
+    }
+
+    /// Sends the locations now, unless they are on their way, and then whatever could not be sent before.
+    public func reportNow() async {
+        self.putOffNextReport()
+        guard !self.isReporting else { return }
+        self.isReporting = true
+        await self.comeToRest()
+        if let locations = self.plan.nextLocations() { await self.exchange(.locations(locations)) }
+        self.isReporting = false
+        // Beside the next report, which must not wait for all of these.
+        if self.plan.isTracking { _ = self.repeatPending() }
+    }
+
+    // MARK: - Stops
+
+    /// The stops that are left, changes included that the engine has not taken yet; `nil` before they were first read.
+    public var remainingStops: [VehicleStop]? { self.plan.remainingStops }
+
+    /// Asks the engine for the stops that are left.
+    ///
+    /// - Returns: The stops, changes included that the engine has not taken yet.
+    /// - Throws: `EngineFailure`, or `CancellationError` when the calling task was cancelled.
+    public func readRemainingStops() async throws -> [VehicleStop] {
+        await self.comeToRest()
+        if let failure = await self.exchange(.reading) { throw failure }
+        return self.plan.remainingStops ?? []
+    }
+
+    /// Sets all stops that are left, in the order in which the vehicle will visit them.
+    ///
+    /// A task that is in no stop any more closes.
+    ///
+    /// - Parameter stops: The stops, of which only the first may be begun.
+    /// - Returns: The stops that the engine has now.
+    /// - Throws: ``DriverError`` with ``DriverError/Code/invalidStops``, `EngineFailure`, or `CancellationError`. After
+    ///   a failure that may pass, the change is kept and repeated.
+    @discardableResult public func setStops(_ stops: [VehicleStop]) async throws -> [VehicleStop] {
+        try await self.deliver(DeliveryReportPlan.replacingStops(by: stops))
+    }
+
+    /// Says that the vehicle is on its way to the first stop that is left.
+    ///
+    /// - Returns: The stops that the engine has now.
+    /// - Throws: ``DriverError`` with ``DriverError/Code/noRemainingStops``, `EngineFailure`, or `CancellationError`.
+    ///   After a failure that may pass, the change is kept and repeated.
+    @discardableResult public func reportEnrouteToNextStop() async throws -> [VehicleStop] {
+        try await self.learnStops()
+        return try await self.deliver(self.plan.settingNextStop(to: .enroute))
+    }
+
+    /// Says that the vehicle is at the first stop that is left.
+    ///
+    /// - Returns: The stops that the engine has now.
+    /// - Throws: ``DriverError`` with ``DriverError/Code/noRemainingStops``, `EngineFailure`, or `CancellationError`.
+    ///   After a failure that may pass, the change is kept and repeated.
+    @discardableResult public func reportArrivedAtStop() async throws -> [VehicleStop] {
+        try await self.learnStops()
+        return try await self.deliver(self.plan.settingNextStop(to: .arrived))
+    }
+
+    /// Says that the first stop is done: takes it off the list, which closes its tasks.
+    ///
+    /// - Returns: The stops that are left.
+    /// - Throws: ``DriverError`` with ``DriverError/Code/noRemainingStops``, or with
+    ///   ``DriverError/Code/stopNotBegun`` for a stop that was reported neither enroute nor arrived; `EngineFailure`, or
+    ///   `CancellationError`. After a failure that may pass, the change is kept and repeated.
+    @discardableResult public func reportCompletedStop() async throws -> [VehicleStop] {
+        try await self.learnStops()
+        return try await self.deliver(self.plan.completingStop())
+    }
+
+    private func learnStops() async throws {
+        if self.plan.remainingStops == nil { _ = try await self.readRemainingStops() }
+    }
+
+    private func deliver(_ change: StopChange) async throws -> [VehicleStop] {
+        let number = self.plan.stopChanges.add(change)
+        await self.comeToRest()
+        let failure = self.plan.stopChanges.isPending(number) ? await self.exchange(.stops(upTo: number)) : nil
+        if let failure = self.plan.stopChanges.endWait(number) ?? failure { throw failure }
+        return self.plan.remainingStops ?? []
+    }
+
+    // MARK: - Tasks
+
+    /// Says how a task ended, with a token for that task.
+    ///
+    /// The engine takes one outcome for each task, which cannot be changed.
+    ///
+    /// - Parameters:
+    ///   - outcome: How it ended.
+    ///   - task: The task.
+    ///   - time: When it ended.
+    ///   - place: Where it ended; by default, the newest location while tracking is on.
+    /// - Throws: `EngineFailure`, or `CancellationError`. After a failure that may pass, the outcome is kept and
+    ///   repeated.
+    public func reportOutcome(
+        _ outcome: TaskOutcome, of task: TaskID, at time: Date = Date(), place: LocationFix? = nil
+    ) async throws {
+        let number = self.plan.outcomes.add(
+            TaskOutcomeReport(task: task, outcome: outcome, time: time, place: place ?? self.plan.fixes.newest))
+        await self.comeToRest()
+        let failure = self.plan.outcomes.isPending(number) ? await self.exchange(.outcome(number)) : nil
+        if let failure = self.plan.outcomes.endWait(number) ?? failure { throw failure }
+    }
+
+    // MARK: - What failed before
+
+    /// Repeats the changes that nobody waits for any more, until one does not get through.
+    private func repeatPending() -> Task<Void, Never> {
+        if let repeating = self.repeating { return repeating }
+        let task = Task {
+            await self.sendAbandoned()
+            self.repeating = nil
+        }
+        self.repeating = task
+        return task
+    }
+
+    private func sendAbandoned() async {
+        if let last = self.plan.stopChanges.abandoned.last {
+            await self.comeToRest()
+            let failure = await self.exchange(.stops(upTo: last))
+            if (failure as? EngineFailure)?.stage == .connection { return }
+        }
+        for number in self.plan.outcomes.abandoned {
+            await self.comeToRest()
+            let failure = await self.exchange(.outcome(number))
+            if (failure as? EngineFailure)?.stage == .connection { return }
+        }
+    }
+}

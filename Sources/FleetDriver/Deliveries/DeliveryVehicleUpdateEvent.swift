@@ -1,0 +1,37 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import FleetTokenClient
+public import FleetTokens
+
+/// What became of one report of a delivery vehicle.
+public struct DeliveryVehicleUpdateEvent: Sendable {
+    /// What a report carried.
+    public enum Content: Sendable {
+        /// The newest location, and how many earlier ones besides.
+        case locations(newest: LocationFix?, pastCount: Int)
+        /// The stops that are left, as they were sent; empty also when the report failed before they were known.
+        case stops([VehicleStop])
+        /// How a task ended.
+        case taskOutcome(TaskOutcome, of: TaskID)
+    }
+
+    /// What the report carried.
+    public var content: Content
+    /// Whether the engine took it.
+    public var outcome: VehicleUpdateEvent.Outcome
+    /// How many fixes are still unsent.
+    public var unsentCount: Int
+    /// How many changes of stops and outcomes of tasks are still unsent.
+    public var pendingCount: Int
+    /// How many fixes were lost since the event before, to the full buffer or because the engine refused them for good.
+    public var droppedCount: Int
+    /// How long the report waited for tokens.
+    public var tokenWait: Duration
+
+    /// The failure, if the report failed.
+    public var failure: EngineFailure? {
+        if case .failed(let failure) = self.outcome { failure } else { nil }
+    }
+}

@@ -1,0 +1,55 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokenClient
+
+/// Changes that the engine has not taken yet, in the order in which they were made.
+struct PendingChanges<Change: Sendable>: Sendable {
+    private struct Entry: Sendable {
+        let number: Int
+        let change: Change
+        /// Whether a caller still waits for what becomes of it.
+        var isAwaited = true
+    }
+
+    private var entries: [Entry] = []
+    private var refusals: [Int: EngineFailure] = [:]
+    private var made = 0
+
+    var count: Int { self.entries.count }
+    var all: [Change] { self.entries.map(\.change) }
+
+    /// Adds a change that a caller waits for, and gives its number.
+    mutating func add(_ change: Change) -> Int {
+        self.made += 1
+        self.entries.append(Entry(number: self.made, change: change))
+        return self.made
+    }
+
+    func isPending(_ number: Int) -> Bool { self.entries.contains { $0.number == number } }
+
+    /// The changes up to a number, oldest first.
+    func changes(upTo number: Int) -> [Change] { self.entries.prefix { $0.number <= number }.map(\.change) }
+
+    func change(_ number: Int) -> Change? { self.entries.first { $0.number == number }?.change }
+
+    /// The numbers of those that nobody waits for any more, which are to be repeated.
+    var abandoned: [Int] { self.entries.filter { !$0.isAwaited }.map(\.number) }
+
+    /// Takes changes off the list: the engine took them, or refused them for good.
+    mutating func remove(_ isDone: (Int) -> Bool, refusal: EngineFailure? = nil) {
+        for entry in self.entries where isDone(entry.number) && entry.isAwaited {
+            self.refusals[entry.number] = refusal
+        }
+        self.entries.removeAll { isDone($0.number) }
+    }
+
+    /// Ends a caller's wait, and tells the refusal that came meanwhile.
+    mutating func endWait(_ number: Int) -> EngineFailure? {
+        if let index = self.entries.firstIndex(where: { $0.number == number }) {
+            self.entries[index].isAwaited = false
+        }
+        return self.refusals.removeValue(forKey: number)
+    }
+}

@@ -1,0 +1,105 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokenClient
+
+/// What the reporters of both kinds of vehicle do alike: a report at each interval, and one exchange at a time.
+protocol LocationReporting: Actor {
+    associatedtype Report: Sendable
+
+    var pace: ReportPace { get set }
+    var reportingInterval: Duration { get }
+    /// How many fixes the engine does not have yet.
+    var unsentCount: Int { get }
+
+    func startTracking()
+    func stopTracking() async
+    func setReportingInterval(_ interval: Duration)
+    func record(_ fix: LocationFix)
+    func reportNow() async
+    /// Sends a report and takes note of what became of it.
+    ///
+    /// - Returns: Why it was not taken, or `CancellationError`.
+    func send(_ report: Report) async -> (any Error)?
+}
+
+/// When the next report is due, and what is on its way.
+struct ReportPace: Sendable {
+    let time: MonotonicTime
+    fileprivate var next: MonotonicInstant
+    fileprivate(set) var exchange: Task<(any Error)?, Never>?
+
+    init(_ time: MonotonicTime) {
+        self.time = time
+        self.next = time.now
+    }
+}
+
+extension LocationReporting {
+    /// Reports the locations of a source, at once for the first and then at each interval, until the source ends.
+    func report(from source: some LocationSource) async throws {
+        self.putOffNextReport()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                var isFirst = true
+                for try await fix in source {
+                    await self.record(fix)
+                    if isFirst { await self.reportNow() }
+                    isFirst = false
+                }
+            }
+            group.addTask { try await self.reportAtIntervals() }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+        try Task.checkCancellation()
+        if self.unsentCount > 0 { await self.reportNow() }
+    }
+
+    func putOffNextReport() {
+        self.pace.next = self.pace.time.now.advanced(by: self.reportingInterval)
+    }
+
+    private func reportAtIntervals() async throws {
+        while true {
+            try Task.checkCancellation()
+            if self.pace.time.now < self.pace.next {
+                try await self.pace.time.sleep(until: self.pace.next)
+            } else {
+                await self.reportNow()
+            }
+        }
+    }
+
+    // MARK: - Exchanges
+
+    /// Waits until nothing is on its way.
+    func comeToRest() async {
+        while let exchange = self.pace.exchange { _ = await exchange.value }
+    }
+
+    /// Starts an exchange; nothing may be on its way.
+    ///
+    /// It is a task of its own, so that the end of tracking can wait for it.
+    func begin(_ report: Report) -> Task<(any Error)?, Never> {
+        let task = Task {
+            let failure = await self.send(report)
+            self.pace.exchange = nil
+            return failure
+        }
+        self.pace.exchange = task
+        return task
+    }
+
+    /// Makes an exchange, which ends with the calling task; nothing may be on its way.
+    @discardableResult
+    func exchange(_ report: Report) async -> (any Error)? {
+        let task = self.begin(report)
+        return await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+    }
+}

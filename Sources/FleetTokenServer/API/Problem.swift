@@ -1,0 +1,94 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// An answer that says what went wrong, as `application/problem+json` (RFC 9457).
+struct Problem: Error, HTTPResponseError {
+    /// One place of the request that is wrong.
+    struct Fault: Hashable {
+        /// Where in a request something can be.
+        enum Place: Hashable {
+            /// A JSON pointer into the body as a URI fragment (RFC 6901 §6).
+            case pointer(String)
+            /// A parameter of the query.
+            case parameter(String)
+        }
+
+        let place: Place
+        let detail: String
+
+        /// The fault as a problem's answer shows it.
+        var json: JSONValue {
+            switch self.place {
+            case .pointer(let pointer): .object(["pointer": .string(pointer), "detail": .string(self.detail)])
+            case .parameter(let name): .object(["parameter": .string(name), "detail": .string(self.detail)])
+            }
+        }
+    }
+
+    let kind: ProblemKind
+    let detail: String
+    var faults: [Fault] = []
+    /// When to come again, where the answer says.
+    var retryAfter: Duration?
+    /// The methods that the path takes, where another was used.
+    var allowed: [HTTPRequest.Method] = []
+
+    var status: HTTPResponse.Status { self.kind.status }
+
+    init(_ kind: ProblemKind, _ detail: String) {
+        self.kind = kind
+        self.detail = detail
+    }
+
+    /// Words a failure of the desk.
+    init(_ error: RouteError) {
+        self.init(ProblemKind(error.status), error.message)
+        self.retryAfter = error.retryAfter
+    }
+
+    /// A body whose members are wrong.
+    init(faults: [Fault]) {
+        self.init(.invalidRequest, faults.map(\.detail).joined(separator: " "))
+        self.faults = faults
+    }
+
+    /// A method that a path does not take.
+    init(methodOtherThan allowed: [HTTPRequest.Method]) {
+        self.init(.methodNotAllowed, "This path takes \(allowed.map(\.rawValue).joined(separator: ", ")).")
+        self.allowed = allowed
+    }
+
+    /// Something that fails for now.
+    static let unavailable = Problem(RouteError.unavailable)
+
+    func response(from request: Request, context: some RequestContext) throws -> Response {
+        var headers: HTTPFields = [.contentType: "application/problem+json", .cacheControl: "no-store"]
+        if self.kind == .unauthenticated { headers[.wwwAuthenticate] = "Bearer" }
+        if !self.allowed.isEmpty { headers[.allow] = self.allowed.map(\.rawValue).joined(separator: ", ") }
+        headers[.retryAfter] = self.retryAfter.map(RouteError.retryAfterValue)
+        let response = Response(
+            status: self.status, headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: self.json.serialized)))
+        return request.method == .head ? response.createHeadResponse() : response
+    }
+
+    private var json: JSONValue {
+        var object: JSONObject = [
+            "type": .string("/problems#\(self.kind.rawValue)"),
+            "title": .string(self.kind.title),
+            "status": .integer(Int64(self.status.code)),
+            "detail": .string(self.detail),
+            "code": .string(self.kind.rawValue),
+        ]
+        if !self.faults.isEmpty {
+            object["errors"] = .array(self.faults.map(\.json))
+        }
+        return .object(object)
+    }
+}

@@ -1,0 +1,168 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetDriver
+import FleetTestSupport
+import FleetTokenClient
+import FleetTokens
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct DeliveryStopsTests {
+    // MARK: - A driver's round
+
+    @Test func `a stop is reported enroute, arrived and done`() async throws {
+        let world = try DeliveryReporterWorld()
+        #expect(await world.reporter.remainingStops == nil)
+        #expect(try await world.reporter.reportEnrouteToNextStop().short == ["1 a ENROUTE", "2 b+c NEW"])
+        #expect(try await world.reporter.reportArrivedAtStop().short == ["1 a ARRIVED", "2 b+c NEW"])
+        #expect(try await world.reporter.reportCompletedStop().short == ["2 b+c NEW"])
+        #expect(await world.reporter.remainingStops?.short == ["2 b+c NEW"])
+        #expect(world.engine.stops == ["2 b+c NEW"])
+
+        let update = try #require(world.requests.last)
+        #expect(update.method == "PATCH" && update.mask == "remaining_vehicle_journey_segments")
+        #expect(
+            String(decoding: try #require(update.body), as: UTF8.self)
+                == #"{"remainingVehicleJourneySegments":[{"stop":{"plannedLocation":{"point":{"latitude":2.0,"#
+                + #""longitude":7.0}},"state":"NEW","tasks":[{"taskId":"b"},{"taskId":"c"}]}}]}"#)
+    }
+
+    @Test func `a change of stops carries a token for the stop's task, and reading the vehicle's own`() async throws {
+        let world = try DeliveryReporterWorld(stops: ["1 a ARRIVED", "2 b+c NEW"])
+        try await world.reporter.reportCompletedStop()
+        try await world.reporter.reportEnrouteToNextStop()
+        #expect(
+            world.requests.map(\.authorization)
+                == [nil, nil, "a", nil, "b"].map { try? world.token(task: $0).authorizationHeader })
+    }
+
+    @Test func `a token for the vehicle alone will do for stops`() async throws {
+        let world = try DeliveryReporterWorld(
+            tokens: StubTokenProvider { subject, _ in
+                guard case .deliveryDriver(let vehicle, _) = subject else { throw CancellationError() }
+                return TestTokens.token(for: .deliveryDriver(vehicle))
+            })
+        #expect(try await world.reporter.reportEnrouteToNextStop().first?.state == .enroute)
+    }
+
+    @Test func `all stops can be replaced, without asking for those before`() async throws {
+        let world = try DeliveryReporterWorld(stops: [])
+        let stops = try [
+            VehicleStop(latitude: 3, longitude: 7, tasks: [TaskID(checking: "d")], state: .enroute),
+            VehicleStop(latitude: 4, longitude: 7, tasks: []),
+        ]
+        #expect(try await world.reporter.setStops(stops).short == ["3 d ENROUTE", "4  NEW"])
+        #expect(world.requests.count == 1)
+        #expect(try await world.reporter.setStops([]).isEmpty)
+        #expect(world.engine.stops.isEmpty)
+    }
+
+    @Test func `a stop that a dispatcher added meanwhile stays`() async throws {
+        let world = try DeliveryReporterWorld()
+        _ = try await world.reporter.readRemainingStops()
+        world.engine.stops = ["0 z NEW", "1 a NEW", "2 b+c NEW", "3 d NEW"]
+        #expect(
+            try await world.reporter.reportArrivedAtStop().short
+                == ["0 z NEW", "1 a ARRIVED", "2 b+c NEW", "3 d NEW"])
+    }
+
+    @Test func `a list that cannot be read whole is never sent back`() async throws {
+        let world = try DeliveryReporterWorld(stops: ["1 a NEW", "2 b NEW"])
+        _ = try await world.reporter.readRemainingStops()
+        world.engine.stops = ["1 a NEW", "2 b/c NEW"]
+        let error = await #expect(throws: EngineFailure.self) { try await world.reporter.reportEnrouteToNextStop() }
+        #expect(error?.code == .internalError)
+        #expect(world.requests.map(\.method) == ["GET", "GET"])
+    }
+
+    // MARK: - What a driver cannot mean
+
+    @Test func `a stop that was not begun cannot be completed, so that no stop is completed twice`() async throws {
+        let world = try DeliveryReporterWorld(stops: ["1 a ARRIVED", "2 b NEW"])
+        world.engine.answer(nil, nil, .offline)
+        await #expect(throws: EngineFailure.self) { try await world.reporter.reportCompletedStop() }
+        let error = await #expect(throws: DriverError.self) { try await world.reporter.reportCompletedStop() }
+        #expect(error?.code == .stopNotBegun)
+        #expect(await world.reporter.remainingStops?.short == ["2 b NEW"])
+    }
+
+    @Test func `without a stop there is nothing to report`() async throws {
+        let world = try DeliveryReporterWorld(stops: [])
+        let error = await #expect(throws: DriverError.self) { try await world.reporter.reportArrivedAtStop() }
+        #expect(error?.code == .noRemainingStops)
+    }
+
+    @Test func `only the first of new stops may be begun`() async throws {
+        let world = try DeliveryReporterWorld()
+        let stops = try [1, 2].map { try VehicleStop(latitude: $0, longitude: 7, tasks: [], state: .arrived) }
+        let error = await #expect(throws: DriverError.self) { try await world.reporter.setStops(stops) }
+        #expect(error?.code == .invalidStops && world.requests.isEmpty)
+    }
+
+    @Test(arguments: [(91.0, 0.0), (0, 181), (.nan, 0)]) func `a stop's place is checked`(place: (Double, Double)) {
+        #expect(throws: DriverError.self) { try VehicleStop(latitude: place.0, longitude: place.1, tasks: []) }
+    }
+
+    // MARK: - Bad connections
+
+    @Test func `changes that could not be sent go out after the next report, in order`() async throws {
+        let world = try DeliveryReporterWorld()
+        _ = try await world.reporter.readRemainingStops()
+        world.engine.answer(.offline, .offline, .offline)
+        await #expect(throws: EngineFailure.self) { try await world.reporter.reportEnrouteToNextStop() }
+        await #expect(throws: EngineFailure.self) { try await world.reporter.reportCompletedStop() }
+        await #expect(throws: EngineFailure.self) { try await world.reporter.reportEnrouteToNextStop() }
+        #expect(await world.reporter.remainingStops?.short == ["2 b+c ENROUTE"])
+        #expect(world.engine.stops == ["1 a NEW", "2 b+c NEW"])
+        for _ in 1...3 { #expect(try await world.event().failure != nil) }
+
+        world.engine.stops.append("3 d NEW")
+        _ = try await world.report(1)
+        let event = try await world.event()
+        guard case .stops(let sent) = event.content else {
+            Issue.record("The event is about something else: \(event)")
+            return
+        }
+        #expect(sent.short == ["2 b+c ENROUTE", "3 d NEW"] && event.pendingCount == 0)
+        #expect(world.engine.stops == ["2 b+c ENROUTE", "3 d NEW"])
+    }
+
+    @Test(arguments: [400, 403, 404, 501]) func `a change that the engine refuses is dropped and blocks nothing`(
+        status: Int
+    ) async throws {
+        let world = try DeliveryReporterWorld()
+        world.engine.answer(nil, nil, .status(status), status == 403 ? .status(403) : nil)
+        let error = await #expect(throws: EngineFailure.self) { try await world.reporter.reportArrivedAtStop() }
+        #expect(error?.httpStatus == status)
+        #expect(try await world.event().pendingCount == 0)
+        #expect(await world.reporter.remainingStops?.short == ["1 a NEW", "2 b+c NEW"])
+        #expect(try await world.report(1).failure == nil)
+    }
+
+    @Test func `a cancelled change is kept`() async throws {
+        let world = try DeliveryReporterWorld()
+        _ = try await world.reporter.readRemainingStops()
+        world.engine.answer(.silence)
+        let reporter = world.reporter
+        let change = Task { try await reporter.reportArrivedAtStop() }
+        await world.engine.transport.waitForRequests(2)
+        change.cancel()
+        await #expect(throws: CancellationError.self) { try await change.value }
+        _ = try await world.report(1)
+        _ = try await world.event()
+        #expect(world.engine.stops.first == "1 a ARRIVED")
+    }
+
+    @Test func `changes by several callers are all taken, one after the other`() async throws {
+        let world = try DeliveryReporterWorld(stops: ["1 a NEW", "2 b NEW", "3 c NEW"])
+        _ = try await world.reporter.readRemainingStops()
+        let reporter = world.reporter
+        async let first = reporter.reportEnrouteToNextStop()
+        async let second = reporter.reportArrivedAtStop()
+        async let third: Void = reporter.reportOutcome(.succeeded, of: TaskID(checking: "a"))
+        _ = try await (first, second, third)
+        #expect(try await reporter.reportCompletedStop().short == ["2 b NEW", "3 c NEW"])
+    }
+}

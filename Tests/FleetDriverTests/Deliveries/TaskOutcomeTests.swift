@@ -1,0 +1,92 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetDriver
+import FleetTestSupport
+import FleetTokenClient
+import FleetTokens
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct TaskOutcomeTests {
+    private static let time = Date(timeIntervalSince1970: 1_738_774_952)
+
+    @Test func `an outcome is told with a token for the task`() async throws {
+        let world = try DeliveryReporterWorld()
+        try await world.reporter.reportOutcome(.succeeded, of: TaskID(checking: "a"), at: Self.time, place: .at(10))
+        let request = try #require(world.requests.first)
+        #expect(request.method == "PATCH")
+        #expect(request.url.path == "/v1/providers/acme/tasks/a")
+        #expect(request.mask == "task_outcome,task_outcome_time,task_outcome_location")
+        #expect(request.authorization == (try world.token(task: "a").authorizationHeader))
+        #expect(
+            String(decoding: try #require(request.body), as: UTF8.self)
+                == #"{"taskOutcome":"SUCCEEDED","taskOutcomeLocation":{"point":{"latitude":1.0,"longitude":-122.0}},"#
+                + #""taskOutcomeTime":"2025-02-05T17:02:32.000Z"}"#)
+        guard case .taskOutcome(.succeeded, let task) = try await world.event().content else {
+            Issue.record("The event is about something else.")
+            return
+        }
+        #expect(task.value == "a")
+    }
+
+    @Test func `a token for the vehicle alone will not do for a task`() async throws {
+        let world = try DeliveryReporterWorld(
+            tokens: StubTokenProvider { subject, _ in
+                guard case .deliveryDriver(let vehicle, _) = subject else { throw CancellationError() }
+                return TestTokens.token(for: .deliveryDriver(vehicle))
+            })
+        await #expect(throws: EngineFailure.self) {
+            try await world.reporter.reportOutcome(.failed, of: TaskID(checking: "a"))
+        }
+        #expect(world.requests.isEmpty)
+    }
+
+    @Test func `the place is where the vehicle was, also when the report gets through much later`() async throws {
+        let world = try DeliveryReporterWorld()
+        world.engine.answer(nil, .offline)
+        _ = try await world.report(1)
+        await #expect(throws: EngineFailure.self) {
+            try await world.reporter.reportOutcome(.failed, of: TaskID(checking: "a"), at: Self.time)
+        }
+        #expect(try await world.event().pendingCount == 1)
+        _ = try await world.report(9)
+        #expect(try await world.event().pendingCount == 0)
+        let late = try #require(world.requests.last)
+        #expect(late.body == world.requests[1].body)
+        let place = try #require((late.json["taskOutcomeLocation"] as? [String: Any])?["point"] as? [String: Double])
+        #expect(place["latitude"] == 0.1)
+    }
+
+    @Test func `one task's missing token does not hold up another's outcome`() async throws {
+        let world = try DeliveryReporterWorld(
+            tokens: StubTokenProvider { subject, _ in
+                if case .deliveryDriver(_, let task?) = subject, task.value == "a" {
+                    throw TokenClientError(code: .refused, message: "Not yours.")
+                }
+                return TestTokens.token(for: subject)
+            })
+        world.engine.answer(.offline)
+        for task in ["a", "b"] {
+            await #expect(throws: EngineFailure.self) {
+                try await world.reporter.reportOutcome(.succeeded, of: TaskID(checking: task))
+            }
+            _ = try await world.event()
+        }
+        _ = try await world.report(1)
+        let later = [try await world.event(), try await world.event()]
+        #expect(later.map { $0.failure == nil } == [false, true])
+        #expect(later.last?.pendingCount == 1)
+    }
+
+    @Test func `an outcome that the engine refuses is dropped`() async throws {
+        let world = try DeliveryReporterWorld()
+        world.engine.answer(.status(400, #"{"status":"FAILED_PRECONDITION","message":"It has one."}"#))
+        let error = await #expect(throws: EngineFailure.self) {
+            try await world.reporter.reportOutcome(.failed, of: TaskID(checking: "a"))
+        }
+        #expect(error?.code == .failedPrecondition)
+        #expect(try await world.event().pendingCount == 0)
+    }
+}
