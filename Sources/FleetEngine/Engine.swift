@@ -36,11 +36,6 @@ public struct Engine: Sendable {
         self.now = now
     }
 
-    /// The vehicles that are online, for the engine's own page.
-    func onlineVehicles(of provider: ProviderID) async throws -> [Vehicle] {
-        try await self.store.read { try $0.onlineVehicles(of: provider, in: .world) }
-    }
-
     /// Whether the store answers now.
     func isServing() async -> Bool {
         (try? await self.store.read { _ in true }) ?? false
@@ -51,14 +46,17 @@ public struct Engine: Sendable {
     /// - Parameters:
     ///   - token: The bearer token; `nil` where the call carried none.
     ///   - method: The RPC it is for.
+    ///   - name: The name of the resource or parent that it addresses.
     /// - Throws: ``EngineError`` with `UNAUTHENTICATED`.
-    func authenticate(_ token: String?, for method: FleetMethod) async throws(EngineError) {
+    func authenticate(_ token: String?, for method: FleetMethod, of name: String) async throws(EngineError) {
         let now = self.now()
         do throws(TokenRefusal) {
             guard let token else { throw TokenRefusal.missing }
             _ = try await self.verified(token, at: now)
         } catch {
-            self.activity.refuse(error, token, nil, method: method, at: now)
+            let resource = try? ResourceName(checking: name)
+            let request = resource.map { AccessRequest(method: method, resource: $0) }
+            self.note(error, .init(method: method, text: token, request: request), at: now)
             throw EngineError(error)
         }
     }
@@ -134,12 +132,20 @@ extension Engine {
             if !admission.dependsOnTrip { self.activity.admit(examined, text, to: Call.method, at: now) }
             return admission
         } catch let refusal as TokenRefusal {
-            self.activity.refuse(refusal, text, token, method: Call.method, at: now)
+            self.note(
+                refusal, .init(method: Call.method, text: text, token: token, request: try? Call.access(request)),
+                at: now)
             throw EngineError(refusal)
         } catch let error as EngineError {
             throw error
         } catch {
             throw self.unexpected(error, in: Call.method)
+        }
+    }
+
+    private func note(_ refusal: TokenRefusal, _ call: EngineActivity.RefusedCall, at now: Date) {
+        self.activity.refuse(refusal, call, at: now) { text in
+            self.verifier.explain(text, request: call.request, at: now)
         }
     }
 
@@ -163,7 +169,8 @@ extension Engine {
             if admission.dependsOnTrip { self.activity.admit(token, text, to: method, at: now) }
             return response
         } catch let refusal as TokenRefusal {
-            self.activity.refuse(refusal, text, token, method: method, at: now)
+            self.note(
+                refusal, .init(method: method, text: text, token: token, request: admission.access), at: now)
             throw EngineError(refusal)
         } catch let error as EngineError {
             if admission.dependsOnTrip { self.activity.admit(token, text, to: method, at: now) }

@@ -17,6 +17,7 @@ import UnixSignals
 struct LocalService {
     let engine: Engine
     let issuer: TokenIssuer
+    private let page: EnginePage
     private let options: LocalServiceOptions
     private let provider: ProviderID
     private let folder: DataFolder
@@ -51,8 +52,12 @@ struct LocalService {
         }
         let engine = Engine(
             store: self.store, verifier: tokens.trust ?? tokens.verifier, logger: logger)
-        let tokenRoutes = tokens.routes(authenticator: authenticator)
+        let page = EnginePage(engine: engine, provider: provider, options: try options.pageOptions)
+        let tokenRoutes = tokens.routes(authenticator: authenticator) { log in
+            ObservedAuditLog(log: log, activity: engine.activity)
+        }
         self.engine = engine
+        self.page = page
         self.tokens = tokens
         self.issuer = tokens.issuer
         self.options = options
@@ -62,7 +67,7 @@ struct LocalService {
         self.routes = { router in
             tokenRoutes.add(to: router)
             EngineRoutes(engine: engine).add(to: router)
-            EnginePage(engine: engine, provider: provider).add(to: router)
+            page.add(to: router)
             tokens.operationRoutes.add(to: router)
             tokens.revocationRoutes.add(to: router)
         }
@@ -107,6 +112,7 @@ struct LocalService {
             configuration: .init(
                 services: [
                     .init(service: self.tokens), .init(service: http), .init(service: grpc), .init(service: ready),
+                    .init(service: self.page),
                     .init(service: RetentionSweep(engine: self.engine, logger: self.logger)),
                 ] + self.tokens.followers.map { .init(service: $0) },
                 gracefulShutdownSignals: [.sigterm, .sigint],

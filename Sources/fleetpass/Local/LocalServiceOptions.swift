@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import FleetEngine
 import FleetTokens
 import Logging
 
@@ -49,11 +50,37 @@ struct LocalServiceOptions: ParsableArguments {
     @Option(help: ArgumentHelp("What is logged to stderr: debug, info, warning or error.", valueName: "level"))
     var logLevel = "warning"
 
+    @Option(help: ArgumentHelp("Where the page's map library is: leaflet.js and leaflet.css.", valueName: "dir"))
+    var leaflet: String = PageOptions.systemLeafletFolder
+
+    @Option(
+        help: ArgumentHelp(
+            "Where the map's background comes from, such as https://tiles.example/{z}/{x}/{y}.png; without, from nowhere.",
+            valueName: "url"))
+    var tiles: String?
+
+    @Option(help: ArgumentHelp("Whom the map names as the tiles' source.", valueName: "text"))
+    var tilesAttribution: String = ""
+
     /// Logs to stderr, quiet unless something is wrong or more is asked for.
     var logger: Logger {
         var logger = Logger(label: "fleetpass", factory: { StreamLogHandler.standardError(label: $0) })
         logger.logLevel = Logger.Level(rawValue: self.logLevel) ?? .warning
         return logger
+    }
+
+    /// What the page may show.
+    var pageOptions: PageOptions {
+        get throws {
+            guard let tiles else { return PageOptions(leafletFolder: self.leaflet) }
+            guard let source = TileSource(template: tiles, attribution: self.tilesAttribution) else {
+                throw CommandFailure(
+                    status: .usage,
+                    message: "--tiles \(tiles) is no address of tiles; write it like "
+                        + "https://tiles.example/{z}/{x}/{y}.png.")
+            }
+            return PageOptions(leafletFolder: self.leaflet, tiles: source)
+        }
     }
 
     /// The provider of the options.

@@ -110,15 +110,16 @@ struct TokenService: Service {
         if let signers = self.signers, !signers.roles.isEmpty { signers.report(to: self.metrics) }
     }
 
-    /// The token server's routes.
+    /// The token server's routes; `observed` may put itself round the log of what is decided.
     func routes(
-        authenticator: any CallerAuthenticator, policy: any TokenPolicy = RolePolicy(), limiter: RequestLimiter? = nil
+        authenticator: any CallerAuthenticator, policy: any TokenPolicy = RolePolicy(), limiter: RequestLimiter? = nil,
+        observed: (any AuditLog) -> any AuditLog = { $0 }
     ) -> TokenRoutes {
         let (keys, local) = (self.keys, self.signers?.localKeys ?? [])
         return TokenRoutes(
             desk: TokenDesk(
                 issuer: self.issuer, authenticator: authenticator, policy: policy, limiter: limiter,
-                audit: SQLiteAuditLog(store: self.store, logger: self.logger), metrics: self.metrics,
+                audit: observed(SQLiteAuditLog(store: self.store, logger: self.logger)), metrics: self.metrics,
                 logger: self.logger),
             publishedKeys: { (keys?.published(at: Date()) ?? []) + local })
     }
