@@ -8,7 +8,6 @@ import Foundation
 import GoogleCredentials
 import HTTPTypes
 import SwiftASN1
-import Synchronization
 import Testing
 import X509
 
