@@ -228,6 +228,8 @@ import Testing
         TokenCacheConfiguration(minimumLife: .seconds(3000)),
         TokenCacheConfiguration(refreshBefore: .seconds(200)),
         TokenCacheConfiguration(fetchTimeout: .zero),
+        TokenCacheConfiguration(patience: .seconds(-1)),
+        TokenCacheConfiguration(patience: .seconds(3601)),
         TokenCacheConfiguration(backOffBase: .zero),
         TokenCacheConfiguration(backOffBase: .seconds(10), backOffCap: .seconds(5)),
         TokenCacheConfiguration(retryAfterLimit: .seconds(-1)),

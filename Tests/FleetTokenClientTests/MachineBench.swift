@@ -72,7 +72,7 @@ struct MachineBench {
     mutating func feed(_ event: Machine.Event) {
         for action in self.machine.handle(event, at: self.now) {
             switch action {
-            case .startFetch(let flight, _): self.started.append(flight)
+            case .startFetch(let flight, _, _): self.started.append(flight)
             case .stopFetch(let flight): self.stopped.append(flight)
             case .resume(let callers, let outcome):
                 for caller in callers { self.outcomes[caller.number, default: []].append(outcome) }

@@ -10,7 +10,8 @@ import Testing
 /// Tries every order of events up to a depth: no order may lead into a state that a good answer does not lead out of.
 @Suite struct TokenCacheOrderTests {
     private enum Step: String, CaseIterable {
-        case request, ensure, cancel, restore, succeed, succeedShortly, fail, timeOut, refuse, passMinute, passHour
+        case request, ensure, cancel, restore, succeed, succeedShortly, fail, losePatience, timeOut, refuse, passMinute,
+            passHour
     }
 
     private static func take(_ step: Step, on bench: inout MachineBench, lastCaller: inout UInt64) {
@@ -24,6 +25,7 @@ import Testing
         case .succeed: bench.land()
         case .succeedShortly: bench.land(.seconds(90))
         case .fail: bench.fail(.refused, retryAfter: .seconds(90))
+        case .losePatience: if let flight = bench.flight { bench.feed(.patienceEnded(flight)) }
         case .timeOut: if let flight = bench.flight { bench.feed(.deadlinePassed(flight)) }
         case .refuse: if let token = bench.token(of: lastCaller) { bench.feed(.invalidated(bench.subject, token)) }
         case .passMinute: bench.advance(.seconds(60))

@@ -13,6 +13,7 @@ struct TokenCacheWorld {
         case cancel(TokenSubject, TokenCacheMachine.CallerID)
         case answer(TokenCacheMachine.FlightID, HTTPTransportResponse)
         case networkFailure(TokenCacheMachine.FlightID)
+        case losePatience(TokenCacheMachine.FlightID)
         case wakeUp(TokenCacheMachine.FlightID)
         case changeHealth
         case changeVehicle
@@ -25,10 +26,19 @@ struct TokenCacheWorld {
         case good, flaky, down, slow, refusing, shortLived
     }
 
+    private struct Pending {
+        let since: Duration
+        let subject: TokenSubject
+        /// Until when the token in hand is valid; unknown after it was refused.
+        var heldUntil: Duration?
+    }
+
     private struct Minted {
         let subject: TokenSubject
         let expiresAt: Duration
     }
+
+    private static let patience = TokenCacheConfiguration().patience
 
     private(set) var violations: [String] = []
     private(set) var handedOut = 0
@@ -47,10 +57,10 @@ struct TokenCacheWorld {
     private var goodSince = Duration.zero
     private var stormUntil = Duration.zero
     private var callers: UInt64 = 0
-    private var pending: [TokenCacheMachine.CallerID: Duration] = [:]
+    private var pending: [TokenCacheMachine.CallerID: Pending] = [:]
     /// The life that a caller wants, if it wants one.
     private var wanted: [TokenCacheMachine.CallerID: Duration] = [:]
-    private var open: [TokenSubject: TokenCacheMachine.FlightID] = [:]
+    private var open: [TokenSubject: (flight: TokenCacheMachine.FlightID, since: Duration)] = [:]
     private var minted: [FleetToken: Minted] = [:]
     private var refused: Set<FleetToken> = []
     /// The cached token as an independent observer knows it: the last one that arrived and was not refused.
@@ -82,7 +92,7 @@ struct TokenCacheWorld {
             let isOver = self.world.now > end
             switch event {
             case .report, .changeHealth, .changeVehicle, .suspend, .refusalStorm: if isOver { continue }
-            case .cancel, .answer, .networkFailure, .wakeUp, .refuse: break
+            case .cancel, .answer, .networkFailure, .losePatience, .wakeUp, .refuse: break
             }
             self.take(event)
             if self.violations.count > 5 { return }
@@ -111,6 +121,7 @@ extension TokenCacheWorld {
         case .answer(let flight, let response): self.land(flight, response)
         case .networkFailure(let flight):
             self.feed(.failed(flight, TokenClientError(code: .unreachable, message: "The network is down.")))
+        case .losePatience(let flight): self.feed(.patienceEnded(flight))
         case .wakeUp(let flight): self.feed(.deadlinePassed(flight))
         case .changeHealth:
             self.health =
@@ -128,6 +139,9 @@ extension TokenCacheWorld {
         case .refuse(let subject, let token):
             if self.known[subject]?.fingerprint == token.fingerprint {
                 self.known[subject] = nil
+                for (caller, call) in self.pending where call.subject == subject {
+                    self.pending[caller]?.heldUntil = nil
+                }
                 self.refused.insert(token)
             }
             self.feed(.invalidated(subject, token))
@@ -141,7 +155,9 @@ extension TokenCacheWorld {
         let subject =
             self.world.random.chance(0.1)
             ? self.subjects.randomElement(using: &self.world.random) ?? self.subject : self.subject
-        self.pending[caller] = self.world.now
+        // Where subjects make room for each other, only the machine knows what it still has.
+        let heldUntil = self.evicts ? nil : self.known[subject]?.until
+        self.pending[caller] = Pending(since: self.world.now, subject: subject, heldUntil: heldUntil)
         if self.world.random.chance(0.05) {
             let life = self.world.random.duration(in: .zero ... .seconds(3700))
             self.wanted[caller] = life
@@ -217,18 +233,21 @@ extension TokenCacheWorld {
         switch event {
         case .requested(let own, _), .ensured(let own, _, _), .cancelled(let own, _), .invalidated(let own, _):
             subject = own
+        case .patienceEnded(let flight): subject = flight.subject
         case .restored(let flight, _), .fetched(let flight, _), .failed(let flight, _), .deadlinePassed(let flight):
             subject = flight.subject
-            if self.open[subject] == flight { self.open[subject] = nil }
+            if self.open[subject]?.flight == flight { self.open[subject] = nil }
         }
         for action in self.machine.handle(event, at: self.now) {
             switch action {
-            case .startFetch(let flight, let deadline):
+            case .startFetch(let flight, let patienceEnds, let deadline):
                 if self.open[flight.subject] != nil { self.violate("a second fetch for \(flight.subject) began") }
-                self.open[flight.subject] = flight
+                self.open[flight.subject] = (flight, self.world.now)
+                self.world.schedule(.losePatience(flight), after: self.now.duration(to: patienceEnds))
                 self.world.schedule(.wakeUp(flight), after: self.now.duration(to: deadline))
                 self.fetch(flight)
-            case .stopFetch(let flight): if self.open[flight.subject] == flight { self.open[flight.subject] = nil }
+            case .stopFetch(let flight):
+                if self.open[flight.subject]?.flight == flight { self.open[flight.subject] = nil }
             case .resume(let callers, let outcome): self.end(callers, outcome, of: subject)
             case .notify(let event): self.observe(event)
             case .save, .discard: break
@@ -251,19 +270,29 @@ extension TokenCacheWorld {
         _ callers: Set<TokenCacheMachine.CallerID>, _ outcome: TokenCacheMachine.Outcome, of subject: TokenSubject
     ) {
         for caller in callers {
-            guard let since = self.pending.removeValue(forKey: caller) else {
+            guard let pending = self.pending.removeValue(forKey: caller) else {
                 self.violate("caller \(caller.number) was answered twice")
                 continue
             }
-            if self.world.now > max(since, self.goodSince) + .seconds(8) { self.violate("a caller waited too long") }
             let wanted = self.wanted.removeValue(forKey: caller)
+            self.check(pending, isPlain: wanted == nil)
             switch outcome {
             case .token(let token, let life):
                 if wanted == nil { self.check(token, for: subject) } else { self.ensured += 1 }
                 if let wanted, life < wanted { self.violate("a life of \(life) was given for \(wanted)") }
-            case .failure(let error): if wanted == nil { self.check(error, of: subject, since: since) }
+            case .failure(let error): if wanted == nil { self.check(error, of: subject, since: pending.since) }
             case .cancelled: break
             }
+        }
+    }
+
+    /// Holds a wait that ends now against what is promised.
+    private mutating func check(_ pending: Pending, isPlain: Bool) {
+        let start = max(pending.since, self.goodSince)
+        if self.world.now > start + .seconds(8) { self.violate("a caller waited too long") }
+        let patienceEnds = start + Self.patience
+        if isPlain, self.world.now > patienceEnds, let heldUntil = pending.heldUntil, heldUntil > patienceEnds {
+            self.violate("a caller waited \(self.world.now - start) although there was a valid token")
         }
     }
 
@@ -274,7 +303,8 @@ extension TokenCacheWorld {
         if self.refused.contains(token) { self.violate("a refused token was handed out again") }
         let left = minted.expiresAt - self.world.now
         if left <= .zero { self.violate("a token was handed out \(.zero - left) after its end") }
-        if left < .seconds(300), self.isTroubled[subject] != true {
+        let isSlow = self.open[subject].map { self.world.now >= $0.since + Self.patience } ?? false
+        if left < .seconds(300), !isSlow, self.isTroubled[subject] != true {
             self.violate("a token with \(left) left was handed out")
         }
         let isStorming = self.world.now < self.stormUntil

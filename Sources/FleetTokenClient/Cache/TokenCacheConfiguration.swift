@@ -14,6 +14,12 @@ public struct TokenCacheConfiguration: Sendable {
     ///
     /// The default of 8 s is below the drivers' reporting interval of 10 s, so a stuck fetch never delays two reports.
     public var fetchTimeout: Duration
+    /// How long a caller who could have a valid token waits for a newer one, counted from the start of the fetch.
+    ///
+    /// In the last minutes of a token (``minimumLife``) a newer one is worth a short wait, not the caller's whole time
+    /// limit. Once it is over, callers get the token in hand while the fetch goes on; with zero they never wait. Callers
+    /// for whom there is no valid token wait until the fetch ends.
+    public var patience: Duration
     /// The longest wait after the first failure; it doubles with each further one, and the wait is random below it.
     public var backOffBase: Duration
     /// What the longest wait grows to.
@@ -29,6 +35,7 @@ public struct TokenCacheConfiguration: Sendable {
         minimumLife: Duration = .seconds(300),
         refreshBefore: Duration = .seconds(600),
         fetchTimeout: Duration = .seconds(8),
+        patience: Duration = .seconds(2),
         backOffBase: Duration = .seconds(1),
         backOffCap: Duration = .seconds(60),
         retryAfterLimit: Duration = .seconds(600),
@@ -38,6 +45,7 @@ public struct TokenCacheConfiguration: Sendable {
         self.minimumLife = minimumLife
         self.refreshBefore = refreshBefore
         self.fetchTimeout = fetchTimeout
+        self.patience = patience
         self.backOffBase = backOffBase
         self.backOffCap = backOffCap
         self.retryAfterLimit = retryAfterLimit
@@ -61,6 +69,10 @@ public struct TokenCacheConfiguration: Sendable {
         try require(
             self.fetchTimeout > .zero && self.fetchTimeout <= .seconds(3600),
             "fetchTimeout is \(self.fetchTimeout); it must lie above 0 and up to 3600 seconds."
+        )
+        try require(
+            self.patience >= .zero && self.patience <= .seconds(3600),
+            "patience is \(self.patience); it must lie between 0 and 3600 seconds."
         )
         try require(
             self.backOffBase > .zero && self.backOffCap >= self.backOffBase && self.backOffCap <= .seconds(3600),

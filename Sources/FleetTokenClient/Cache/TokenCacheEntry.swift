@@ -11,7 +11,7 @@ package struct TokenCacheEntry: Sendable {
         package let grant: TokenGrant
         /// From when a newer one is fetched in the background.
         package let refreshAt: MonotonicInstant
-        /// From when callers wait for a newer one.
+        /// From when callers wait a little for a newer one.
         package let floorAt: MonotonicInstant
         /// From when it is never handed out.
         package let expiresAt: MonotonicInstant

@@ -38,7 +38,9 @@ extension TokenCacheMachine {
         case fetched(FlightID, TokenGrant)
         /// A fetch brought none.
         case failed(FlightID, TokenClientError)
-        /// The wake-up that came with a fetch went off.
+        /// The first wake-up of a fetch went off: who can have a valid token waits no longer.
+        case patienceEnded(FlightID)
+        /// The second wake-up of a fetch went off: it failed.
         case deadlinePassed(FlightID)
         /// The service refused a token.
         case invalidated(TokenSubject, FleetToken)
@@ -54,9 +56,9 @@ extension TokenCacheMachine {
 
     /// What is to be done about it.
     package enum Action: Sendable {
-        /// Fetch a token, and wake the machine at the deadline unless the fetch ends before.
-        case startFetch(FlightID, deadline: MonotonicInstant)
-        /// Stop the fetch and its wake-up; its outcome no longer matters.
+        /// Fetch a token, and wake the machine at both moments unless the fetch ends before.
+        case startFetch(FlightID, patienceEnds: MonotonicInstant, deadline: MonotonicInstant)
+        /// Stop the fetch and its wake-ups; its outcome no longer matters.
         case stopFetch(FlightID)
         /// End these calls.
         case resume(Set<CallerID>, Outcome)
@@ -78,7 +80,8 @@ extension TokenCacheMachine {
         case fresh
         /// Handed out at once, while a newer one is fetched in the background.
         case stale
-        /// Too short for comfort: callers wait for a newer one, and get this one only if the server fails or has failed.
+        /// Too short for comfort: callers wait a little for a newer one, and get this one only if the server is slow,
+        /// fails or has failed.
         case expiring
     }
 }

@@ -16,7 +16,7 @@ extension TokenCacheMachine {
         let life = now.duration(to: expiresAt)
         var actions: [Action] = [.notify(.restored(id.subject, fingerprint: grant.fingerprint, life: life))]
         var waiting = flight.waiters
-        actions += Self.serve(&waiting, from: entry, of: id.subject, at: now)
+        actions += self.serve(&waiting, from: entry, of: id.subject, at: now)
         entry.flight?.waiters = waiting
         if waiting.isEmpty, now < held.refreshAt {
             entry.flight = nil
@@ -71,7 +71,7 @@ extension TokenCacheMachine {
         let callers = waiting.takeCallers()
         // However short it is: there is none that is better.
         if !callers.isEmpty { actions.append(.resume(callers, .token(grant.token, life: life))) }
-        actions += Self.serve(&waiting, from: entry, of: id.subject, at: now)
+        actions += self.serve(&waiting, from: entry, of: id.subject, at: now)
         actions += Self.refuseImpossibleLives(of: &waiting, from: entry, at: now)
         return actions
     }
@@ -94,6 +94,16 @@ extension TokenCacheMachine {
                 + "\(now.duration(to: old.expiresAt)) of the one in hand, which is kept; check what the server caches."
         )
         return actions + self.fail(id, error, at: now)
+    }
+
+    /// Serves those who waited long enough for a newer token than the one in hand; the fetch goes on.
+    mutating func endPatience(_ id: FlightID, at now: MonotonicInstant) -> [Action] {
+        guard var entry = self.entries[id.subject], let flight = entry.flight, flight.id == id else { return [] }
+        var waiting = flight.waiters
+        let actions = self.serve(&waiting, from: entry, of: id.subject, at: now)
+        entry.flight?.waiters = waiting
+        self.entries[id.subject] = entry
+        return actions
     }
 
     mutating func fail(_ id: FlightID, _ error: TokenClientError, at now: MonotonicInstant) -> [Action] {

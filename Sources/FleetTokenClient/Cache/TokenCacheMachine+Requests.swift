@@ -28,7 +28,7 @@ extension TokenCacheMachine {
             entry.flight = nil
         }
         let askedForToken = !waiting.callers.isEmpty
-        actions += Self.serve(&waiting, from: entry, of: subject, at: now)
+        actions += self.serve(&waiting, from: entry, of: subject, at: now)
         actions += Self.refuseImpossibleLives(of: &waiting, from: entry, at: now)
         let isRefreshDue = askedForToken && [.stale, .expiring].contains(entry.phase(at: now))
 
@@ -49,7 +49,9 @@ extension TokenCacheMachine {
         self.flights += 1
         let id = FlightID(subject: subject, number: self.flights)
         entry.flight = TokenCacheEntry.Flight(id: id, startedAt: now, waiters: waiters)
-        return .startFetch(id, deadline: now.advanced(by: self.configuration.fetchTimeout))
+        return .startFetch(
+            id, patienceEnds: now.advanced(by: self.configuration.patience),
+            deadline: now.advanced(by: self.configuration.fetchTimeout))
     }
 
     /// Drops the least recently used subject for which nobody waits, if a place is needed; `nil` when there is none.
@@ -66,16 +68,16 @@ extension TokenCacheMachine {
 
 extension TokenCacheMachine {
     /// Ends the calls that the token in hand is good for.
-    static func serve(
+    func serve(
         _ waiting: inout TokenWaiters, from entry: TokenCacheEntry, of subject: TokenSubject, at now: MonotonicInstant
     ) -> [Action] {
         guard let held = entry.validHeld(at: now) else { return [] }
         let life = now.duration(to: held.expiresAt)
         let outcome = Outcome.token(held.grant.token, life: life)
         var actions: [Action] = []
-        // Below the minimum life, callers wait only while the server can be believed to answer: once a fetch has failed, a
-        // wait would delay each call for nothing, by as much as a fetch may take.
-        if now < held.floorAt || entry.backOff != nil {
+        // Below the minimum life, callers wait only while the server can be believed to answer soon: once a fetch has failed
+        // or takes long, a wait would delay each call for nothing, by as much as a fetch may take.
+        if now < held.floorAt || entry.backOff != nil || self.isSlow(entry.flight, at: now) {
             let callers = waiting.takeCallers()
             if !callers.isEmpty {
                 actions.append(.resume(callers, outcome))
@@ -85,6 +87,11 @@ extension TokenCacheMachine {
         let satisfied = waiting.takeLives { $0 <= life }
         if !satisfied.isEmpty { actions.append(.resume(Set(satisfied.keys), outcome)) }
         return actions
+    }
+
+    private func isSlow(_ flight: TokenCacheEntry.Flight?, at now: MonotonicInstant) -> Bool {
+        guard let flight else { return false }
+        return now >= flight.startedAt.advanced(by: self.configuration.patience)
     }
 
     /// Ends the calls that want more life than tokens have, or than the server gave just now.

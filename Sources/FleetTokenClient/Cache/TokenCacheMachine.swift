@@ -8,8 +8,8 @@ package import FleetTokens
 ///
 /// It reads no clock, starts nothing, and every random choice follows from its seed. Its promises hold for any order
 /// of events, as long as the instants do not go back:
-/// one fetch per subject; every call ends once; a valid token is never hidden by an error, nor replaced by one that ends
-/// sooner; nothing expired is handed out; no state that a good answer does not lead out of.
+/// one fetch per subject; every call ends once; a valid token is never hidden by an error or a slow server, nor replaced by
+/// one that ends sooner; nothing expired is handed out; no state that a good answer does not lead out of.
 package struct TokenCacheMachine: Sendable {
     /// A token that reaches its floor within this time of its arrival counts as too short to fetch again at once.
     static let shortWindow = Duration.seconds(60)
@@ -74,6 +74,7 @@ package struct TokenCacheMachine: Sendable {
         case .restored(let id, let grant): return self.restore(id, grant, at: now)
         case .fetched(let id, let grant): return self.land(id, grant, at: now)
         case .failed(let id, let error): return self.fail(id, error, at: now)
+        case .patienceEnded(let id): return self.endPatience(id, at: now)
         case .deadlinePassed(let id):
             let error = TokenClientError(
                 code: .timedOut,

@@ -99,9 +99,10 @@ extension FleetTokenProvider {
         on state: inout State, into effects: inout Effects
     ) {
         switch action {
-        case .startFetch(let flight, let deadline):
+        case .startFetch(let flight, let patienceEnds, let deadline):
             let isBare = state.machine.phase(of: flight.subject, at: now) == .fetching
-            state.tasks[flight] = self.start(flight, deadline: deadline, asksArchive: isBare)
+            state.tasks[flight] = self.start(
+                flight, patienceEnds: patienceEnds, deadline: deadline, asksArchive: isBare)
         case .stopFetch(let flight): effects.stopped += state.tasks.removeValue(forKey: flight) ?? []
         case .resume(let callers, let outcome):
             for caller in callers {
@@ -123,10 +124,11 @@ extension FleetTokenProvider {
         }
     }
 
-    // Unstructured on purpose: no caller's cancellation may reach the fetch. The wake-up ends what a transport that
+    // Unstructured on purpose: no caller's cancellation may reach the fetch. The last wake-up ends what a transport that
     // ignores its timeout would leave hanging.
     private func start(
-        _ flight: TokenCacheMachine.FlightID, deadline: MonotonicInstant, asksArchive: Bool
+        _ flight: TokenCacheMachine.FlightID, patienceEnds: MonotonicInstant, deadline: MonotonicInstant,
+        asksArchive: Bool
     ) -> [Task<Void, Never>] {
         let fetch = Task {
             if asksArchive { await self.restore(flight) }
@@ -139,11 +141,13 @@ extension FleetTokenProvider {
             case .failure(let error): self.apply(.failed(flight, error))
             }
         }
-        let wakeUp = Task {
+        let wakeUps = Task {
+            guard (try? await self.time.sleep(until: patienceEnds)) != nil else { return }
+            self.apply(.patienceEnded(flight))
             guard (try? await self.time.sleep(until: deadline)) != nil else { return }
             self.apply(.deadlinePassed(flight))
         }
-        return [fetch, wakeUp]
+        return [fetch, wakeUps]
     }
 
     private func restore(_ flight: TokenCacheMachine.FlightID) async {

@@ -20,7 +20,8 @@ public import FleetTokens
 ///
 /// While the system suspends the app nothing runs, and nothing needs to be told to the provider: the clock counts the
 /// sleep. At the first call afterwards
-/// - a token that ended meanwhile is not handed out, and one whose last five minutes have begun is replaced first;
+/// - a token that ended meanwhile is not handed out, and one whose last five minutes have begun is replaced
+///   first if the server answers in time;
 /// - a fetch that was under way beyond its time limit is given up, and begun again for those who still wait;
 /// - an answer that comes late is used for what is left of its token, counted from the start of its request.
 ///
@@ -86,9 +87,10 @@ public final class FleetTokenProvider: TokenProvider {
         self.broadcast.finish()
     }
 
-    /// A token for the subject, with at least the configured minimum life while the server answers.
+    /// A token for the subject, with at least the configured minimum life while the server answers in time.
     ///
-    /// A caller that is cancelled leaves at once; the fetch goes on for the others and for the cache.
+    /// In a token's last minutes (``TokenCacheConfiguration/minimumLife``) a caller waits for a newer one, but no longer than
+    /// ``TokenCacheConfiguration/patience``: a server that hangs delays nobody who can have a valid token by more. A caller that is cancelled leaves at once; the fetch goes on for the others and for the cache.
     ///
     /// - Parameter subject: Whose token is needed.
     /// - Returns: The token, from the cache or newly fetched.
@@ -113,8 +115,8 @@ public final class FleetTokenProvider: TokenProvider {
     /// callers are not disturbed: they get the token in hand meanwhile, and nothing that goes wrong here takes it away. A
     /// pause after a failure, or one that the server asked for, holds here too.
     ///
-    /// In its last minutes (``TokenCacheConfiguration/minimumLife``) callers try to have a token replaced before they get
-    /// it. For answers at once during the whole gap, add those minutes: 45 for a gap of 40.
+    /// In its last minutes (``TokenCacheConfiguration/minimumLife``) callers wait a little to have a token replaced before
+    /// they get it. For answers at once during the whole gap, add those minutes: 45 for a gap of 40.
     ///
     /// ```swift
     /// try await tokens.ensure(valid: .seconds(45 * 60), for: .driver(vehicle))

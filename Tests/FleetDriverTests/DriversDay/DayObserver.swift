@@ -13,6 +13,8 @@ struct DayObserver {
         let at: Duration
         /// Whether a wait cannot be helped: no valid token, or one in its last minutes that nobody asked for lately.
         let isCold: Bool
+        /// When the last token ends, by the server's count.
+        let validUntil: Duration?
     }
 
     private struct Minted {
@@ -21,6 +23,9 @@ struct DayObserver {
         /// Whether it came soon after it was asked for, and so with its whole life.
         let isWhole: Bool
     }
+
+    /// The cache counts from the start of the fetch, a few seconds before the server's own count.
+    private static let countingMargin = Duration.seconds(2)
 
     private(set) var violations: [String] = []
     var figures = DayFigures()
@@ -72,7 +77,9 @@ struct DayObserver {
     // MARK: - Reports
 
     func asking(for subject: TokenSubject) -> Asking {
-        Asking(subject: subject, at: self.now, isCold: self.isCold(subject))
+        let minted = self.tokens[subject].flatMap { self.minted[$0] }
+        return Asking(
+            subject: subject, at: self.now, isCold: self.isCold(subject), validUntil: minted?.expiresAt)
     }
 
     private func isCold(_ subject: TokenSubject) -> Bool {
@@ -87,6 +94,9 @@ struct DayObserver {
     mutating func got(_ wait: Duration, _ asking: Asking) {
         self.noteWait(wait)
         self.figures.locationAge += self.awake(wait)
+        if self.awake(wait) > DriversDay.patience, self.couldHaveToken(asking) {
+            self.violate("a report waited \(wait) although there was a valid token")
+        }
         guard wait > .zero else { return }
         self.figures.waitedCold += 1
         if !asking.isCold {
@@ -100,18 +110,19 @@ struct DayObserver {
         self.noteWait(wait)
         self.figures.locationAge += DriversDay.interval
         self.figures.starved += 1
-        // The first call in the last minutes of a token waits for a newer one, and may do so for its whole time.
-        if !asking.isCold, let token = self.tokens[asking.subject], let minted = self.minted[token],
-            minted.expiresAt > self.now + .seconds(8)
-        {
-            self.violate("a report failed although its token was good")
-        }
+        if self.couldHaveToken(asking) { self.violate("a report failed although there was a valid token") }
         let trouble = max(self.day.lastTokenTrouble(before: self.now) ?? .zero, self.wokeAt)
         let oneBackOff = Duration.seconds(60 + 10 + 8)
         if self.now - trouble > oneBackOff || trouble == .zero {
             self.figures.delayed += 1
             self.violate("a report had no token \(self.now - trouble) after the server's return")
         }
+    }
+
+    /// Whether a token that was there from the start, and that nobody refused since, was valid long enough to be had.
+    private func couldHaveToken(_ asking: Asking) -> Bool {
+        guard let validUntil = asking.validUntil, self.tokens[asking.subject] != nil else { return false }
+        return validUntil > max(asking.at, self.wokeAt) + DriversDay.patience + Self.countingMargin
     }
 
     private mutating func noteWait(_ wait: Duration) {

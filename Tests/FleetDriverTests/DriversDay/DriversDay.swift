@@ -26,6 +26,8 @@ struct DriversDay: Sendable {
     /// The life of a token on arrival at most, as our server mints it.
     static let tokenLife = Duration.seconds(3300)
     static let vehicles = 3
+    /// How long a report waits that could have a valid token.
+    static let patience = Duration.seconds(2)
 
     let seed: UInt64
     let spells: [Spell]

@@ -16,6 +16,7 @@ struct MachineDay {
         case secondTry(TokenSubject, since: Duration)
         case answer(TokenCacheMachine.FlightID, expiresAt: Duration)
         case failure(TokenCacheMachine.FlightID, retryAfter: Duration?)
+        case losePatience(TokenCacheMachine.FlightID)
         case wakeUp(TokenCacheMachine.FlightID)
         case giveUp(TokenCacheMachine.CallerID)
         case switchVehicle, refuseOnce
@@ -87,6 +88,7 @@ struct MachineDay {
             self.open[flight] = nil
             let error = TokenClientError(code: .unreachable, message: "as the day has it", retryAfter: retryAfter)
             self.feed(.failed(flight, error))
+        case .losePatience(let flight): self.feed(.patienceEnded(flight))
         case .wakeUp(let flight): self.feed(.deadlinePassed(flight))
         case .giveUp(let caller):
             if let waiting = self.waiting[caller] { self.feed(.cancelled(waiting.asking.subject, caller)) }
@@ -165,7 +167,8 @@ extension MachineDay {
     private mutating func feed(_ event: TokenCacheMachine.Event) {
         for action in self.machine.handle(event, at: self.now) {
             switch action {
-            case .startFetch(let flight, let deadline):
+            case .startFetch(let flight, let patienceEnds, let deadline):
+                self.world.schedule(.losePatience(flight), after: self.now.duration(to: patienceEnds))
                 self.world.schedule(.wakeUp(flight), after: self.now.duration(to: deadline))
                 self.fetch(flight)
             case .stopFetch(let flight): self.open[flight] = nil

@@ -171,7 +171,8 @@ struct RealDay {
         guard let vehicle = self.vehicles.first(where: { request.url.path.hasSuffix("/\($0.reporter.vehicle.value)") })
         else { return self.observer.violate("a fetch for \(request.url)") }
         self.observer.fetchBegan(vehicle.subject)
-        // The fetch ends by then at the latest.
+        // Who has a valid token waits until then, and the fetch ends by then at the latest.
+        self.world.schedule(.boundary, after: DriversDay.patience)
         self.world.schedule(.boundary, after: .seconds(8))
         let (isTroubled, isSilent) = self.day.tokenTrouble(at: self.world.now)
         if isTroubled {

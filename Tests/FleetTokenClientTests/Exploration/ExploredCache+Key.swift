@@ -28,6 +28,7 @@ extension ExploredCache {
         mixer.add(observed.isTroubled ? 2 : 3)
         mixer.add(observed.token == nil ? 2 : 3)
         mixer.add(observed.flight != nil && observed.hasRestored ? 2 : 3)
+        mixer.add(observed.flight != nil && observed.hasLostPatience ? 2 : 3)
         mixer.add(entry.backOff?.error.code == .excessiveRefresh ? 2 : 3)
         self.add(entry.held?.refreshAt, to: &mixer)
         self.add(entry.held?.floorAt, to: &mixer)

@@ -30,6 +30,11 @@ extension ExploredCache {
         if observed.flight != entry.flight?.id { self.violate("a fetch that one side has lost") }
         let waiters = (entry.flight?.waiters.callers.count ?? 0) + (entry.flight?.waiters.lives.count ?? 0)
         if observed.waiting.count != waiters { self.violate("a stranded call") }
+        if observed.hasLostPatience, observed.flight != nil, observed.waiting.contains(where: { $0.life == nil }),
+            observed.token != nil, self.now < observed.expiresAt
+        {
+            self.violate("a call that waits on although there is a valid token")
+        }
         if let token = observed.token, self.now < observed.expiresAt, entry.held?.grant.token != token {
             self.violate("a valid token was lost")
         }
@@ -52,6 +57,7 @@ extension ExploredCache {
             guard let entry = self.machine.entries[subject] else { continue }
             let moments = [
                 entry.held?.refreshAt, entry.held?.floorAt, entry.held?.expiresAt, entry.backOff?.retryAt,
+                entry.flight?.startedAt.advanced(by: self.settings.configuration.patience),
                 entry.flight?.startedAt.advanced(by: self.settings.configuration.fetchTimeout),
                 entry.refusals.first?.at.advanced(by: .seconds(60)),
             ]
@@ -90,7 +96,8 @@ extension ExploredCache {
         {
             let error = TokenClientError(code: .unreachable, message: "too late")
             events += [
-                .restored(flight, grant), .fetched(flight, grant), .failed(flight, error), .deadlinePassed(flight),
+                .restored(flight, grant), .fetched(flight, grant), .failed(flight, error), .patienceEnded(flight),
+                .deadlinePassed(flight),
             ]
         }
         var other = self

@@ -24,6 +24,8 @@ struct ExploredCache: Sendable {
         var deadline = MonotonicInstant()
         /// Whether the fetch has looked for a token from an earlier run.
         var hasRestored = false
+        /// Whether the first wake-up of the fetch went off.
+        var hasLostPatience = false
         var waiting: [Call] = []
         /// The last token that arrived in time and was not refused.
         var token: FleetToken?
@@ -76,6 +78,7 @@ struct ExploredCache: Sendable {
         case .refusedAgain: return self.landRefused(index)
         case .fail, .failLate: return self.fail(index, retryAfter: nil)
         case .failWithMoment: return self.fail(index, retryAfter: ExploredSettings.tick * 2)
+        case .losePatience: return self.losePatience(index)
         case .timeOut: return self.timeOut(index)
         case .refuse: return self.refuse(index)
         case .tick: return self.pass(ticks: 1)
@@ -195,6 +198,22 @@ struct ExploredCache: Sendable {
         return true
     }
 
+    private mutating func losePatience(_ index: Int) -> Bool {
+        guard let flight = self.observed[index].flight, !self.observed[index].hasLostPatience, self.isSlow(index) else {
+            return false
+        }
+        self.observed[index].hasLostPatience = true
+        self.feed(.patienceEnded(flight), index)
+        if self.observed[index].flight != flight { self.violate("a fetch ended for want of patience") }
+        return true
+    }
+
+    /// Whether the fetch under way takes longer than callers wait.
+    private func isSlow(_ index: Int) -> Bool {
+        guard self.observed[index].flight != nil else { return false }
+        return self.now >= self.startOfFlight(index).advanced(by: self.settings.configuration.patience)
+    }
+
     private mutating func timeOut(_ index: Int) -> Bool {
         guard let flight = self.observed[index].flight, self.now >= self.observed[index].deadline else { return false }
         self.observed[index].isTroubled = true
@@ -236,7 +255,11 @@ extension ExploredCache {
         let answers = self.machine.handle(event, at: self.now)
         for action in answers {
             switch action {
-            case .startFetch(let flight, let deadline): self.begin(flight, until: deadline, before)
+            case .startFetch(let flight, let patienceEnds, let deadline):
+                if patienceEnds != self.now.advanced(by: self.settings.configuration.patience) {
+                    self.violate("a fetch with another patience")
+                }
+                self.begin(flight, until: deadline, before)
             case .stopFetch(let flight): self.stop(flight)
             case .resume(let calls, let outcome):
                 for call in calls { self.end(call.number, outcome, index, cancelling: cancelled) }
@@ -261,6 +284,7 @@ extension ExploredCache {
         self.observed[index].flight = flight
         self.observed[index].deadline = deadline
         self.observed[index].hasRestored = false
+        self.observed[index].hasLostPatience = false
     }
 
     private mutating func stop(_ flight: Machine.FlightID) {
@@ -290,7 +314,9 @@ extension ExploredCache {
         if let life, let left, left < life { self.violate("a token that lives less than was asked for") }
         guard token == observed.token else { return self.violate("a token that is refused, replaced or unknown") }
         if self.now >= observed.expiresAt { self.violate("an expired token") }
-        if life == nil, self.now >= observed.floorAt, !observed.isTroubled, !self.isPausedByRefusals(index) {
+        if life == nil, self.now >= observed.floorAt, !observed.isTroubled, !self.isSlow(index),
+            !self.isPausedByRefusals(index)
+        {
             self.violate("a token below the minimum life while the server answers")
         }
     }

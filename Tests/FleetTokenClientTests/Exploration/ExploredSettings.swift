@@ -24,8 +24,9 @@ final class ExploredSettings: Sendable {
 
     init(subjects: Int, capacity: Int, waiters: Int) {
         self.configuration = TokenCacheConfiguration(
-            capacity: capacity, minimumLife: Self.tick * 2, refreshBefore: Self.tick * 5, fetchTimeout: Self.tick,
-            backOffBase: Self.tick, backOffCap: Self.tick * 2, retryAfterLimit: Self.tick * 3, refusalsPerMinute: 2)
+            capacity: capacity, minimumLife: Self.tick * 2, refreshBefore: Self.tick * 5, fetchTimeout: Self.tick * 2,
+            patience: Self.tick, backOffBase: Self.tick, backOffCap: Self.tick * 2, retryAfterLimit: Self.tick * 3,
+            refusalsPerMinute: 2)
         let vehicles = ["veh-1", "veh-2"].compactMap { VehicleID($0).map { TokenSubject.driver($0) } }
         self.subjects = Array(([.fleetReader] + vehicles).prefix(subjects))
         self.waiters = waiters

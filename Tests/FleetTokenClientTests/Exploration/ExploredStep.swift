@@ -19,7 +19,8 @@ struct ExploredStep: Hashable, Sendable, CustomStringConvertible {
         case short, tiny, over, same, refusedAgain
         /// A failure with a short or long pause, or with the pause that the server asked for.
         case fail, failLate, failWithMoment
-        case timeOut
+        /// A wake-up of the fetch.
+        case losePatience, timeOut
         /// The service refuses the token.
         case refuse
         /// Time passes: one tick, or up to the next moment at which anything changes.

@@ -121,7 +121,7 @@ private struct Crowd {
     private mutating func feed(_ event: TokenCacheMachine.Event) {
         for action in self.machine.handle(event, at: MonotonicInstant()) {
             switch action {
-            case .startFetch(let flight, _):
+            case .startFetch(let flight, _, _):
                 self.flights.append(flight)
                 for index in self.subjects.indices where self.subjects[index] == flight.subject {
                     self.fetches[index] += 1

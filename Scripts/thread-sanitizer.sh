@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Fleetpass
+# Licence: see LICENSE in the project root.
+# SPDX-License-Identifier: Apache-2.0
+#
+# Runs the Swift tests under the thread sanitizer, in a build of its own, the proofs by exhaustion after the others. Arguments go
+# to `swift test`, for example --filter FleetEngineTests. The last line is "N run, N failed, N reports".
+#
+# The exploration of every state runs on one task, has nothing to race with, and would take hours here: it is left out.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scratch=.build-tsan
+proofs='TokenCacheWorld|TokenCacheOrder|SingleFlight|DriversDay|AccessMatrix'
+alone=TokenCacheExploration
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# The sanitizer takes what such a lock protects for a race, so nothing could be believed any more.
+if grep -rnE --include='*.swift' '\b(Mutex[<(]|import Synchronization)' Sources Tests >&2; then
+  echo "Use Locked instead of Mutex: the thread sanitizer does not understand Mutex on Linux." >&2
+  exit 1
+fi
+
+swift build --build-tests --sanitize=thread --scratch-path "$scratch"
+export TSAN_OPTIONS="halt_on_error=0:history_size=4:log_path=$work/report"
+
+run=0
+failed=0
+tests() {
+  local code=0 count bad
+  swift test --skip-build --sanitize=thread --scratch-path "$scratch" --disable-xctest "$@" </dev/null >"$work/log" 2>&1 || code=$?
+  count=$(sed -nE 's/.*Test run with ([0-9]+) tests?.*/\1/p' "$work/log" | awk '{ sum += $1 } END { print sum + 0 }')
+  bad=$(grep -v 'Test run with' "$work/log" | grep -cE '^✘ Test .* failed after ' || true)
+  # The sanitizer's own exit code says that there were reports, which are counted below.
+  ((count > 0)) || bad=$((bad + 1))
+  ((bad == 0)) || { grep -E '✘|error:|Fatal' "$work/log" || tail -n 40 "$work/log"; } >&2
+  echo "exit code $code, $count run, $bad failed" >&2
+  run=$((run + count))
+  failed=$((failed + bad))
+}
+
+if (($# > 0)); then
+  tests "$@"
+else
+  tests --skip "$proofs|$alone"
+  tests --filter "$proofs"
+fi
+cat "$work"/report.* >&2 2>/dev/null || true
+reports=$(cat "$work"/report.* 2>/dev/null | grep -c '^WARNING: ThreadSanitizer' || true)
+echo "$run run, $failed failed, $reports reports"
+((failed == 0 && reports == 0))
