@@ -21,6 +21,7 @@ struct Fleetpass: AsyncParsableCommand {
             UpCommand.self, DemoCommand.self, DriveCommand.self, WatchCommand.self, MintCommand.self,
             InspectCommand.self, VerifyCommand.self, ExplainCommand.self,
             ServeCommand.self, KeysCommand.self, AssignmentsCommand.self, RevokeCommand.self, AuditCommand.self,
+            ReplayCommand.self, ExportCommand.self,
         ]
     )
 

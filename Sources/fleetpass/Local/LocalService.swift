@@ -22,6 +22,7 @@ struct LocalService {
     private let folder: DataFolder
     private let store: SQLiteStore
     private let tokens: TokenService
+    private let recorder: CallRecorder?
     private let logger: Logger
     private let routes: @Sendable (Router<CallerRequestContext>) -> Void
 
@@ -46,8 +47,16 @@ struct LocalService {
         } catch {
             throw CommandFailure(status: .configuration, message: error.message)
         }
+        do throws(CallRecordingError) {
+            self.recorder = try options.record.map { path throws(CallRecordingError) in
+                try CallRecorder(appendingTo: path, logger: logger)
+            }
+        } catch {
+            throw CommandFailure(
+                status: .configuration, message: "the recording \(options.record ?? "") \(error.message).")
+        }
         let engine = Engine(
-            store: self.store, verifier: tokens.verifier, logger: logger)
+            store: self.store, verifier: tokens.verifier, recorder: self.recorder, logger: logger)
         let tokenRoutes = tokens.routes(authenticator: authenticator)
         self.engine = engine
         self.tokens = tokens
@@ -99,12 +108,14 @@ struct LocalService {
             )
             try await whenReady(addresses)
         }
+        var services: [any Service] = [
+            self.tokens, http, grpc, ready, RetentionSweep(engine: self.engine, logger: self.logger),
+        ]
+        // First, as services end in the opposite order and it keeps what the others still answer.
+        if let recorder { services.insert(recorder, at: 0) }
         let group = ServiceGroup(
             configuration: .init(
-                services: [
-                    .init(service: self.tokens), .init(service: http), .init(service: grpc), .init(service: ready),
-                    .init(service: RetentionSweep(engine: self.engine, logger: self.logger)),
-                ],
+                services: services.map { .init(service: $0) },
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: self.logger
             )

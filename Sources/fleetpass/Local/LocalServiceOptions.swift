@@ -28,6 +28,9 @@ struct LocalServiceOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Give tokens only to the callers in this file, by bearer secret.", valueName: "file"))
     var callers: String?
 
+    @Option(help: ArgumentHelp("Append every call that the engine answers to this file; for export and replay.", valueName: "file"))
+    var record: String?
+
     /// The provider of the options.
     var effectiveProvider: ProviderID {
         get throws {
