@@ -6,6 +6,7 @@ import FleetEngineAPI
 import FleetTokens
 import Foundation
 import Logging
+import SwiftProtobuf
 
 /// The service behind the Fleet Engine API: checks the token of every call, applies it, keeps what it changed.
 ///
@@ -18,6 +19,7 @@ public struct Engine: Sendable {
     let routes: any RouteEstimator
     let now: @Sendable () -> Date
     private let verifier: any TokenVerifying
+    private let recorder: CallRecorder?
     private let logger: Logger?
 
     init(
@@ -25,6 +27,7 @@ public struct Engine: Sendable {
         verifier: any TokenVerifying,
         activity: EngineActivity = EngineActivity(),
         routes: any RouteEstimator = StraightLineEstimator(),
+        recorder: CallRecorder? = nil,
         logger: Logger? = nil,
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
@@ -32,6 +35,7 @@ public struct Engine: Sendable {
         self.verifier = verifier
         self.activity = activity
         self.routes = routes
+        self.recorder = recorder
         self.logger = logger
         self.now = now
     }
@@ -82,11 +86,13 @@ public struct Engine: Sendable {
     func perform<Call: ReadingCall>(
         _ call: Call.Type, _ request: Call.Request, token: String?
     ) async throws(EngineError) -> Call.Response {
-        let admission = try await self.admit(call, request, token)
-        return try await self.reporting(admission) {
-            try await self.store.read { store in
-                try admission.confirm(in: store)
-                return try Call.run(request, access: admission.access, in: store, context: admission.context)
+        try await self.recording(Call.method, request) { () throws(EngineError) in
+            let admission = try await self.admit(call, request, token)
+            return try await self.reporting(admission) {
+                try await self.store.read { store in
+                    try admission.confirm(in: store)
+                    return try Call.run(request, access: admission.access, in: store, context: admission.context)
+                }
             }
         }
     }
@@ -102,17 +108,34 @@ public struct Engine: Sendable {
     func perform<Call: WritingCall>(
         _ call: Call.Type, _ request: Call.Request, token: String?
     ) async throws(EngineError) -> Call.Response {
-        let admission = try await self.admit(call, request, token)
-        return try await self.reporting(admission) {
-            try await self.store.write { store in
-                try admission.confirm(in: store)
-                return try Call.run(request, access: admission.access, in: store, context: admission.context)
+        try await self.recording(Call.method, request) { () throws(EngineError) in
+            let admission = try await self.admit(call, request, token)
+            return try await self.reporting(admission) {
+                try await self.store.write { store in
+                    try admission.confirm(in: store)
+                    return try Call.run(request, access: admission.access, in: store, context: admission.context)
+                }
             }
         }
     }
 }
 
 extension Engine {
+    /// Hands a call and its answer to the recorder, where there is one.
+    private func recording<Response: Message>(
+        _ method: FleetMethod, _ request: some Message, _ body: () async throws(EngineError) -> Response
+    ) async throws(EngineError) -> Response {
+        guard let recorder else { return try await body() }
+        do throws(EngineError) {
+            let response = try await body()
+            recorder.record(method, request, .success(response), at: self.now())
+            return response
+        } catch {
+            recorder.record(method, request, Result<Response, EngineError>.failure(error), at: self.now())
+            throw error
+        }
+    }
+
     /// Checks the token, then the address, then the right to it; all that can be refused without looking is.
     private func admit<Call: EngineCall>(
         _ call: Call.Type, _ request: Call.Request, _ text: String?

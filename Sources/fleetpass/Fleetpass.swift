@@ -21,7 +21,7 @@ struct Fleetpass: AsyncParsableCommand {
             UpCommand.self, DemoCommand.self, DriveCommand.self, WatchCommand.self, SimulateCommand.self,
             MintCommand.self, InspectCommand.self, VerifyCommand.self, ExplainCommand.self,
             ServeCommand.self, KeysCommand.self, AssignmentsCommand.self, RevokeCommand.self, AuditCommand.self,
-            DoctorCommand.self,
+            DoctorCommand.self, ReplayCommand.self, ExportCommand.self,
         ]
     )
 

@@ -4,10 +4,16 @@
 
 import SwiftProtobuf
 
-/// What the .proto files declare, for reflection.
+/// What the .proto files declare: for reflection, and for reading and writing logs of calls.
 struct ServiceIndex: Sendable {
     /// The full name of every service.
     let services: Set<String>
+    /// Every message, by its full name.
+    let messages: [String: Google_Protobuf_DescriptorProto]
+    /// The names of the values of every enumeration, by its full name.
+    let enumerations: [String: [String]]
+    /// Every method, by its full name with a slash, as gRPC paths have it.
+    let methods: [String: Google_Protobuf_MethodDescriptorProto]
     private let files: [String: Google_Protobuf_FileDescriptorProto]
     /// The file of each full name: messages, enumerations, services and methods.
     private let declaring: [String: String]
@@ -20,19 +26,28 @@ struct ServiceIndex: Sendable {
         let set = (try? Google_Protobuf_FileDescriptorSet(serializedBytes: bytes)) ?? .init()
         var services: Set<String> = []
         var declaring: [String: String] = [:]
+        var declared = Declared()
+        var methods: [String: Google_Protobuf_MethodDescriptorProto] = [:]
         for file in set.file {
-            for name in file.messageType.flatMap({ Self.names(in: $0, of: file.package) }) {
-                declaring[name] = file.name
-            }
-            for type in file.enumType { declaring["\(file.package).\(type.name)"] = file.name }
+            var own = Declared()
+            own.add(file.messageType, file.enumType, of: file.package)
+            for name in [String](own.messages.keys) + own.enumerations.keys { declaring[name] = file.name }
+            declared.messages.merge(own.messages) { $1 }
+            declared.enumerations.merge(own.enumerations) { $1 }
             for service in file.service {
                 let name = "\(file.package).\(service.name)"
                 services.insert(name)
                 declaring[name] = file.name
-                for method in service.method { declaring["\(name).\(method.name)"] = file.name }
+                for method in service.method {
+                    declaring["\(name).\(method.name)"] = file.name
+                    methods["\(name)/\(method.name)"] = method
+                }
             }
         }
         self.services = services
+        self.messages = declared.messages
+        self.enumerations = declared.enumerations
+        self.methods = methods
         self.files = Dictionary(set.file.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
         self.declaring = declaring
     }
@@ -57,9 +72,21 @@ struct ServiceIndex: Sendable {
         self.declaring[symbol].map { self.file(named: $0) } ?? []
     }
 
-    private static func names(in message: Google_Protobuf_DescriptorProto, of scope: String) -> [String] {
-        let name = "\(scope).\(message.name)"
-        return [name] + message.enumType.map { "\(name).\($0.name)" }
-            + message.nestedType.flatMap { self.names(in: $0, of: name) }
+    /// Messages and enumerations, nested ones included.
+    private struct Declared {
+        var messages: [String: Google_Protobuf_DescriptorProto] = [:]
+        var enumerations: [String: [String]] = [:]
+
+        mutating func add(
+            _ messages: [Google_Protobuf_DescriptorProto], _ enumerations: [Google_Protobuf_EnumDescriptorProto],
+            of scope: String
+        ) {
+            for type in enumerations { self.enumerations["\(scope).\(type.name)"] = type.value.map(\.name) }
+            for message in messages {
+                let name = "\(scope).\(message.name)"
+                self.messages[name] = message
+                self.add(message.nestedType, message.enumType, of: name)
+            }
+        }
     }
 }

@@ -11,10 +11,13 @@ extension Engine {
     ///   - store: The store.
     ///   - verifier: What decides whether a token is good.
     ///   - activity: What remembers the callers.
+    ///   - recorder: What keeps every call; `nil` for none.
     ///   - logger: Where failures of the engine's own are told.
     public init(
-        store: SQLiteStore, verifier: any TokenVerifying, activity: EngineActivity = EngineActivity(), logger: Logger
+        store: SQLiteStore, verifier: any TokenVerifying, activity: EngineActivity = EngineActivity(),
+        recorder: CallRecorder? = nil, logger: Logger
     ) {
-        self.init(store: store as any EngineStore, verifier: verifier, activity: activity, logger: logger)
+        self.init(
+            store: store as any EngineStore, verifier: verifier, activity: activity, recorder: recorder, logger: logger)
     }
 }

@@ -23,6 +23,7 @@ struct LocalService {
     private let folder: DataFolder
     private let store: SQLiteStore
     private let tokens: TokenService
+    private let recorder: CallRecorder?
     private let logger: Logger
     private let routes: @Sendable (Router<CallerRequestContext>) -> Void
 
@@ -50,8 +51,17 @@ struct LocalService {
         } catch {
             throw CommandFailure(status: .configuration, message: error.message)
         }
+        do throws(CallRecordingError) {
+            self.recorder = try options.record.map { path throws(CallRecordingError) in
+                try CallRecorder(appendingTo: path, logger: logger)
+            }
+        } catch {
+            throw CommandFailure(
+                status: .configuration, message: "the recording \(options.record ?? "") \(error.message).")
+        }
         let engine = Engine(
-            store: self.store, verifier: tokens.trust ?? tokens.verifier, logger: logger)
+            store: self.store, verifier: tokens.trust ?? tokens.verifier, recorder: self.recorder,
+            logger: logger)
         let page = EnginePage(engine: engine, provider: provider, options: try options.pageOptions)
         let tokenRoutes = tokens.routes(authenticator: authenticator) { log in
             ObservedAuditLog(log: log, activity: engine.activity)
@@ -108,13 +118,15 @@ struct LocalService {
             )
             try await whenReady(addresses)
         }
+        var services: [any Service] = [
+            self.tokens, http, grpc, ready, self.page, RetentionSweep(engine: self.engine, logger: self.logger),
+        ]
+        services += self.tokens.followers
+        // First, as services end in the opposite order and it keeps what the others still answer.
+        if let recorder { services.insert(recorder, at: 0) }
         let group = ServiceGroup(
             configuration: .init(
-                services: [
-                    .init(service: self.tokens), .init(service: http), .init(service: grpc), .init(service: ready),
-                    .init(service: self.page),
-                    .init(service: RetentionSweep(engine: self.engine, logger: self.logger)),
-                ] + self.tokens.followers.map { .init(service: $0) },
+                services: services.map { .init(service: $0) },
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: self.logger
             )

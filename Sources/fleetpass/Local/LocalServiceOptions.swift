@@ -32,6 +32,11 @@ struct LocalServiceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "Append every call that the engine answers to this file; for export and replay.", valueName: "file"))
+    var record: String?
+
+    @Option(
+        help: ArgumentHelp(
             "Refuse what another token server withdrew: the address of its list, https or this machine.",
             valueName: "url"))
     var revocations: String?

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngineAPI
+import FleetTokens
 import Foundation
 import SwiftProtobuf
 import Testing
@@ -35,34 +36,36 @@ import Testing
             store: MemoryStore(), verifier: TextVerifier(provider: Self.provider), now: { clock.now })
         try await Self.presume(exchanges, engine, clock)
 
-        var differences = ResponseDifferences()
+        var differences = ResponseDifferences(tolerance: .seconds(1))
         for exchange in exchanges {
             clock.set(exchange.time)
             do {
                 try await Self.replay(exchange, engine, &differences)
-                #expect(!exchange.isRefused)
+                #expect(!exchange.call.isRefused)
             } catch let error as EngineError {
-                #expect(exchange.isRefused, "\(exchange.kind) at \(exchange.time): \(error)")
+                #expect(exchange.call.isRefused, "\(exchange.call.name) at \(exchange.time): \(error)")
             }
         }
+        let counts = Dictionary(
+            uniqueKeysWithValues: differences.counts.map { ("\($0.call): \($0.difference) \($0.field)", $1) })
         let understood = try Self.understood()
-        for kind in Set(differences.counts.keys).union(understood.keys).sorted() {
-            #expect(differences.counts[kind] == understood[kind], "\(kind)")
+        for kind in Set(counts.keys).union(understood.keys).sorted() {
+            #expect(counts[kind] == understood[kind], "\(kind)")
         }
     }
 
     /// Creates the vehicle as it must have been when the recording began.
     private static func presume(_ exchanges: [RecordedExchange], _ engine: Engine, _ clock: TestClock) async throws {
-        let vehicle = try #require(exchanges.first { $0.kind == "UpdateVehicleLog" })
-        let trip = try #require(exchanges.first { $0.kind == "UpdateTripLog" })
-        var presumed = try RecordedExchange.message(vehicle.response, as: Vehicle.self)
-        presumed.lastLocation = try RecordedExchange.message(trip.response, as: Trip.self).lastLocation
+        let first = try #require(exchanges.first { $0.call.method == .updateVehicle })
+        let trip = try #require(exchanges.first { $0.call.method == .updateTrip })
+        var presumed: Vehicle = try first.response()
+        presumed.lastLocation = try (trip.response() as Trip).lastLocation
         clock.set(presumed.lastLocation.serverTime.date)
         _ = try await engine.perform(
             CreateVehicle.self,
             .with {
                 $0.parent = "providers/\(Self.provider)"
-                $0.vehicleID = vehicle.request["vehicleId"] as? String ?? ""
+                $0.vehicleID = first.call.resourceID ?? ""
                 $0.vehicle = presumed
             },
             token: serverToken
@@ -72,42 +75,20 @@ import Testing
     private static func replay(
         _ exchange: RecordedExchange, _ engine: Engine, _ differences: inout ResponseDifferences
     ) async throws {
-        let parent = "providers/\(Self.provider)"
-        let request = exchange.request
-        let mask = (request["updateMask"] as? String ?? "").split(separator: ",").map(String.init)
-        let tripID = request["tripId"] as? String ?? ""
-        let vehicleID = request["vehicleId"] as? String ?? ""
-        switch exchange.kind {
-        case "CreateTripLog":
-            let call = try CreateTrip.Request.with {
-                $0.parent = parent
-                $0.tripID = tripID
-                $0.trip = try RecordedExchange.message(request["trip"], as: Trip.self)
-            }
-            let ours = try await engine.perform(CreateTrip.self, call, token: serverToken)
-            let recorded = try RecordedExchange.message(exchange.response, as: Trip.self)
-            try differences.compare(recorded, with: ours, in: "CreateTrip")
-        case "UpdateTripLog":
-            let call = try UpdateTrip.Request.with {
-                $0.name = "\(parent)/trips/\(tripID)"
-                $0.trip = try RecordedExchange.message(request["trip"], as: Trip.self)
-                $0.updateMask.paths = mask
-            }
-            let ours = try await engine.perform(UpdateTrip.self, call, token: serverToken)
-            let recorded = try RecordedExchange.message(exchange.response, as: Trip.self)
-            try differences.compare(recorded, with: ours, in: "UpdateTrip")
-        case "UpdateVehicleLog":
-            let call = try UpdateVehicle.Request.with {
-                $0.name = "\(parent)/vehicles/\(vehicleID)"
-                $0.vehicle = try RecordedExchange.message(request["vehicle"], as: Vehicle.self)
-                $0.updateMask.paths = mask
-            }
+        switch exchange.call.method {
+        case .createTrip:
+            let ours = try await engine.perform(CreateTrip.self, exchange.request(), token: serverToken)
+            try differences.compare(exchange.call.response, with: ours, in: exchange.call.name)
+        case .updateTrip:
+            let ours = try await engine.perform(UpdateTrip.self, exchange.request(), token: serverToken)
+            try differences.compare(exchange.call.response, with: ours, in: exchange.call.name)
+        case .updateVehicle:
             // The driver's own token must be enough for all that the driver SDK sends.
-            let ours = try await engine.perform(UpdateVehicle.self, call, token: "driver|vehicleid=\(vehicleID)")
-            let recorded = try RecordedExchange.message(exchange.response, as: Vehicle.self)
-            try differences.compare(recorded, with: ours, in: "UpdateVehicle")
+            let token = "driver|vehicleid=\(exchange.call.resourceID ?? "")"
+            let ours = try await engine.perform(UpdateVehicle.self, exchange.request(), token: token)
+            try differences.compare(exchange.call.response, with: ours, in: exchange.call.name)
         default:
-            Issue.record("The recording holds a \(exchange.kind), which is not replayed.")
+            Issue.record("The recording holds a \(exchange.call.name), which is not replayed.")
         }
     }
 }

@@ -1,0 +1,98 @@
+# Fleetpass
+# Licence: see LICENSE in the project root.
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings of the real service, replayed through a running engine, and what it recorded of that."""
+
+import json
+import pathlib
+import subprocess
+
+import pytest
+
+from service import FLEETPASS, Service
+
+RECORDINGS = pathlib.Path(__file__).parents[3] / "shared" / "data" / "recordings"
+
+
+def run(*arguments, code=0, **options):
+    done = subprocess.run([FLEETPASS, *map(str, arguments)], capture_output=True, text=True, timeout=300, **options)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+@pytest.mark.skipif(not RECORDINGS.is_dir(), reason="the recordings of the real service are not at hand")
+def test_every_recorded_call_ends_as_it_did(tmp_path):
+    traffic = tmp_path / "traffic.jsonl"
+    service = Service(tmp_path / "data", "--record", str(traffic))
+    try:
+        for name, calls in (("two-trips-bay-area.json", 542), ("lmfs.json", 669)):
+            report = json.loads(
+                run("replay", RECORDINGS / name, "--engine", service.http, "--data", tmp_path / "data",
+                    "--provider", service.provider, "--compare", "--output", "json").stdout)
+            assert report["sent"] == calls
+            assert report["otherwise"] == []
+            assert report["leftOut"] == 0
+            assert report["differences"]
+    finally:
+        service.stop()
+
+    # What the engine kept is a recording again, and carries no token.
+    text = traffic.read_text()
+    assert "eyJ" not in text
+    whole = json.loads(run("export", traffic).stdout)
+    assert len(whole["rawLogs"]) >= 542 + 669
+    kinds = {entry["jsonpayload"]["@type"].rsplit(".", 1)[1] for entry in whole["rawLogs"]}
+    assert {"CreateVehicleLog", "UpdateVehicleLog", "UpdateTripLog", "UpdateDeliveryVehicleLog"} <= kinds
+    part = json.loads(run("export", "-", "--about", "Vehicle_1", input=text).stdout)
+    assert part["vehicle"] == "Vehicle_1"
+    assert part["solutionType"] == "ODRD"
+    assert len(part["rawLogs"]) < len(whole["rawLogs"])
+
+    # A fresh engine answers its own kind of engine in the same way.
+    again = Service(tmp_path / "again")
+    try:
+        report = json.loads(
+            run("replay", traffic, "--engine", again.http, "--data", tmp_path / "again", "--provider",
+                again.provider, "--compare", "--output", "json").stdout)
+        assert report["otherwise"] == []
+    finally:
+        again.stop()
+
+
+def test_a_call_that_ends_otherwise_is_told(service, tmp_path):
+    recording = tmp_path / "one.json"
+    recording.write_text(json.dumps([{
+        "timestamp": "2026-01-02T03:04:05Z", "logName": f"projects/{service.provider}/logs/x",
+        "jsonPayload": {
+            "@type": "type.googleapis.com/maps.fleetengine.v1.GetVehicleLog",
+            "request": {"vehicleId": "nobody"}, "errorResponse": {"code": "UNAVAILABLE", "message": "then"},
+        },
+    }, {
+        "timestamp": "2026-01-02T03:04:06Z", "logName": f"projects/{service.provider}/logs/x",
+        "jsonPayload": {
+            "@type": "type.googleapis.com/maps.fleetengine.v1.DeleteVehicleLog",
+            "request": {"vehicleId": "nobody-either"}, "response": None,
+        },
+    }]))
+    arguments = ["replay", recording, "--engine", service.http, "--data", service.data, "--provider", service.provider]
+    done = run(*arguments, code=1)
+    assert "call 2 DeleteVehicle: recorded OK, now 404 NOT_FOUND" in done.stdout
+    assert done.stdout.endswith("sent=2 otherwise=1 left_out=0\n")
+
+
+@pytest.mark.parametrize(("text", "word"), [("nonsense", "is not JSON"), ("[]", "holds no entries")])
+def test_what_is_no_recording_is_a_configuration_error(tmp_path, text, word):
+    file = tmp_path / "x.json"
+    file.write_text(text)
+    for command in ("replay", "export"):
+        assert word in run(command, file, code=78).stderr
+
+
+def test_an_engine_that_is_away_is_told(service, tmp_path):
+    recording = tmp_path / "one.json"
+    recording.write_text(json.dumps([{
+        "timestamp": "2026-01-02T03:04:05Z",
+        "jsonPayload": {"@type": "x.GetVehicleLog", "request": {"vehicleId": "v"}, "response": {}},
+    }]))
+    done = run("replay", recording, "--engine", "http://127.0.0.1:9", "--data", service.data, code=69)
+    assert "does not answer" in done.stderr

@@ -1,0 +1,88 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+import Foundation
+public import Logging
+public import ServiceLifecycle
+import SwiftProtobuf
+
+/// Writes every call of an engine to a file, one log entry on each line, in the format of Cloud Logging exports.
+///
+/// Tokens are not part of it. A call never waits for the file: when the disk is slower than the callers, calls are left out
+/// and counted.
+public final class CallRecorder: Service {
+    /// How many calls wait to be written at the most.
+    static let maximumWaiting = 10_000
+
+    private let file: FileHandle
+    private let path: String
+    private let calls: AsyncStream<LoggedCall>
+    private let continuation: AsyncStream<LoggedCall>.Continuation
+    private let logger: Logger
+
+    /// Opens the file, and makes it where it is missing; what is in it stays.
+    ///
+    /// - Parameters:
+    ///   - path: The file. It tells who went where, so only this user may read it.
+    ///   - logger: Hears of calls that are left out.
+    /// - Throws: ``CallRecordingError`` when it cannot be written.
+    public init(appendingTo path: String, logger: Logger) throws(CallRecordingError) {
+        if !FileManager.default.fileExists(atPath: path) {
+            _ = FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
+        }
+        guard let file = FileHandle(forUpdatingAtPath: path), (try? file.seekToEnd()) != nil else {
+            throw CallRecordingError("cannot be written; name a file in a folder that exists and is writable")
+        }
+        self.file = file
+        self.path = path
+        self.logger = logger
+        (self.calls, self.continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.maximumWaiting))
+    }
+
+    /// Writes until graceful shutdown, and then what is left.
+    public func run() async throws {
+        await withGracefulShutdownHandler {
+            for await call in self.calls {
+                do {
+                    try self.file.write(contentsOf: JSONValue.object(call.entry).serialized + [UInt8(ascii: "\n")])
+                } catch {
+                    self.logger.error(
+                        "a call is missing in the recording",
+                        metadata: ["file": "\(self.path)", "error": "\(error)"])
+                }
+            }
+        } onGracefulShutdown: {
+            self.finish()
+        }
+        try self.file.close()
+    }
+
+    /// Takes no more calls; ``run()`` returns once those taken are written.
+    func finish() {
+        self.continuation.finish()
+    }
+
+    /// Keeps one call.
+    func record(
+        _ method: FleetMethod, _ request: some Message, _ answer: Result<some Message, EngineError>, at time: Date
+    ) {
+        let response = try? answer.get()
+        let failure: LoggedCall.Failure? =
+            if case .failure(let error) = answer { .init(status: error.code.rawValue, message: error.message) } else {
+                nil
+            }
+        let call = LoggedCall(
+            method: method, time: time, request: Self.object(request), response: response.map(Self.object),
+            failure: failure)
+        if case .dropped = self.continuation.yield(call) {
+            self.logger.warning("a call is missing in the recording", metadata: ["file": "\(self.path)"])
+        }
+    }
+
+    private static func object(_ message: some Message) -> JSONObject {
+        let json: [UInt8]? = try? message.jsonUTF8Bytes()
+        return json.flatMap { try? JSONValue(parsing: $0).object } ?? JSONObject()
+    }
+}

@@ -1,0 +1,110 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+public import Foundation
+
+/// A recording that cannot be read.
+public struct CallRecordingError: Error, Hashable, Sendable {
+    /// What is wrong with it, in words that follow the name of the file or entry.
+    public let message: String
+
+    init(_ message: String) {
+        self.message = message
+    }
+}
+
+/// Calls in the order of their times, as Cloud Logging exports them or as ``CallRecorder`` keeps them.
+public struct CallRecording: Hashable, Sendable {
+    /// The calls, the earliest first.
+    public let calls: [LoggedCall]
+
+    /// Makes a recording of calls, in any order.
+    init(_ calls: [LoggedCall]) {
+        // Stable, as calls may have been answered at the same time.
+        self.calls = calls.enumerated()
+            .sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
+            .map(\.element)
+    }
+
+    /// Reads a recording: an array of log entries, an object that holds one as `rawLogs`, or one entry on each line.
+    ///
+    /// - Parameter bytes: The UTF-8 JSON.
+    /// - Throws: ``CallRecordingError`` that names the first entry that is wrong.
+    public init(parsing bytes: Data) throws(CallRecordingError) {
+        let entries = try Self.entries(bytes)
+        guard !entries.isEmpty else { throw CallRecordingError("holds no entries") }
+        var calls: [LoggedCall] = []
+        calls.reserveCapacity(entries.count)
+        for (number, entry) in entries.enumerated() {
+            guard let object = entry.object else {
+                throw CallRecordingError("is no recording: its entry \(number + 1) is not an object")
+            }
+            do throws(CallRecordingError) {
+                calls.append(try LoggedCall(entry: object))
+            } catch {
+                throw CallRecordingError("is no recording: its entry \(number + 1) \(error.message)")
+            }
+        }
+        self.init(calls)
+    }
+
+    private static func entries(_ bytes: Data) throws(CallRecordingError) -> [JSONValue] {
+        do throws(TokenError) {
+            switch try JSONValue(parsing: bytes) {
+            case .array(let entries): return entries
+            case .object(let members) where members["rawLogs"]?.array != nil: return members["rawLogs"]?.array ?? []
+            case let entry: return [entry]
+            }
+        } catch let whole {
+            // One value after another is no JSON text, but may be lines of them.
+            let lines = bytes.split(separator: UInt8(ascii: "\n"))
+            var entries: [JSONValue] = []
+            for (number, line) in lines.enumerated() {
+                do throws(TokenError) {
+                    entries.append(try JSONValue(parsing: line))
+                } catch {
+                    // A torn last line is how a recorder that was killed leaves its file.
+                    if number > 0, number == lines.count - 1 { break }
+                    throw CallRecordingError("is not JSON: " + (number == 0 ? whole : error).message)
+                }
+            }
+            return entries
+        }
+    }
+
+    /// The calls that are about a resource.
+    ///
+    /// - Parameter id: The id of a vehicle, trip or task.
+    /// - Returns: The calls whose request or response names it.
+    public func about(_ id: String) -> CallRecording {
+        CallRecording(self.calls.filter { $0.names(id) })
+    }
+
+    /// The recording as one JSON text, which viewers of Cloud Logging exports load.
+    public var exported: Data {
+        let isDelivery = self.calls.contains { $0.method.isDelivery }
+        let vehicle = self.calls.lazy
+            .filter { ["vehicles", "deliveryVehicles"].contains($0.collection) }.compactMap(\.resourceID).first
+        let document: JSONObject = [
+            "vehicle": .string(vehicle ?? ""),
+            "projectId": .string(self.calls.first?.provider ?? ""),
+            "logSource": .string("Cloud Logging"),
+            "solutionType": .string(isDelivery ? "LMFS" : "ODRD"),
+            "rawLogs": .array(self.calls.map { .object($0.entry) }),
+        ]
+        return Data(JSONValue.object(document).serialized)
+    }
+}
+
+extension LoggedCall {
+    fileprivate func names(_ id: String) -> Bool {
+        if self.resourceID == id { return true }
+        let resource = self.resourceField.flatMap { self.request[$0]?.object }
+        return [resource, self.response].compactMap(\.self).contains { object in
+            ["vehicleId", "deliveryVehicleId", "trackingId"].contains { object[$0]?.string == id }
+                || object["currentTrips"]?.array?.contains(.string(id)) == true
+        }
+    }
+}

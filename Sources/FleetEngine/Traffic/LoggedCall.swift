@@ -1,0 +1,90 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+public import Foundation
+
+/// One call as a log tells it: what was asked and what was answered, in the JSON of the public API.
+public struct LoggedCall: Hashable, Sendable {
+    /// A refusal.
+    struct Failure: Hashable, Sendable {
+        /// The status word, such as `NOT_FOUND`.
+        var status: String
+        /// The reason in words.
+        var message: String
+    }
+
+    /// What was called.
+    let method: FleetMethod
+    /// When it was answered.
+    public let time: Date
+    /// The request message.
+    let request: JSONObject
+    /// The response message; `nil` for a refusal.
+    let response: JSONObject?
+    /// Why it was refused; `nil` for a success.
+    let failure: Failure?
+
+    /// The RPC's short name, such as `UpdateVehicle`.
+    public var name: String { self.method.name }
+    /// The status word: `OK`, or that of the refusal.
+    public var status: String { self.failure?.status ?? "OK" }
+    /// Whether it was refused.
+    public var isRefused: Bool { self.failure != nil }
+
+    /// The name of the resource or its parent, such as `providers/p/vehicles/v`.
+    var resourceName: String {
+        let resource = self.resourceField.flatMap { self.request[$0]?.object?["name"]?.string }
+        return self.request["name"]?.string ?? self.request["parent"]?.string ?? resource ?? ""
+    }
+
+    /// The provider's id.
+    var provider: String {
+        let parts = self.resourceName.split(separator: "/")
+        return parts.count > 1 ? String(parts[1]) : ""
+    }
+
+    /// The id of the resource, or `nil` where the call is about many.
+    var resourceID: String? {
+        if let field = self.idField, let id = self.request[field]?.string { return id }
+        let parts = self.resourceName.split(separator: "/")
+        return parts.count > 3 ? String(parts[3]) : nil
+    }
+
+    /// The field of the request that holds the resource.
+    var resourceField: String? {
+        switch self.method {
+        case .createVehicle, .updateVehicle: "vehicle"
+        case .createTrip, .updateTrip: "trip"
+        case .createDeliveryVehicle, .updateDeliveryVehicle: "deliveryVehicle"
+        case .createTask, .updateTask: "task"
+        default: nil
+        }
+    }
+
+    /// The field of a creating request that holds the id, under which logs keep the id of every call on one resource.
+    var idField: String? {
+        switch self.method {
+        case .createVehicle, .getVehicle, .updateVehicle, .deleteVehicle, .updateVehicleAttributes: "vehicleId"
+        case .createTrip, .getTrip, .updateTrip, .deleteTrip: "tripId"
+        case .createDeliveryVehicle, .getDeliveryVehicle, .updateDeliveryVehicle, .deleteDeliveryVehicle:
+            "deliveryVehicleId"
+        case .createTask, .getTask, .updateTask, .deleteTask: "taskId"
+        case .getTaskTrackingInfo: "trackingId"
+        default: nil
+        }
+    }
+
+    /// The collection of the resource, such as `vehicles`.
+    var collection: String? {
+        switch self.idField {
+        case "vehicleId": "vehicles"
+        case "tripId": "trips"
+        case "deliveryVehicleId": "deliveryVehicles"
+        case "taskId": "tasks"
+        case "trackingId": "taskTrackingInfo"
+        default: nil
+        }
+    }
+}

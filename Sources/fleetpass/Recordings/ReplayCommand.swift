@@ -1,0 +1,84 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import FleetEngine
+import FleetTokenClient
+import FleetTokenServer
+import FleetTokens
+import Foundation
+
+/// `fleetpass replay`: sends the calls of a recording to an engine, and compares the answers.
+struct ReplayCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "replay",
+        abstract: "Send a recording's calls to an engine, and compare the answers.",
+        discussion: """
+            Example:  fleetpass replay two-trips.json --data fleetpass-data --compare
+
+            The calls go out one after the other, over REST, for the provider of --provider, with server tokens that the keys \
+            in --data sign. What a recording presumes is created first. A call succeeds as it was recorded, or fails as it \
+            was: otherwise it is told, and the exit code is 1. --compare also counts the fields that differ, but for times.
+            """
+    )
+
+    @OptionGroup var source: RecordingArgument
+
+    @Option(help: ArgumentHelp("The engine's REST address.", valueName: "url"))
+    var engine: String = "http://127.0.0.1:8080"
+
+    @Option(
+        help: ArgumentHelp("The data folder of `up`, or a folder of key files; its server keys sign.", valueName: "dir")
+    )
+    var data: String = "fleetpass-data"
+
+    @Option(help: "The provider id.", transform: checkedID)
+    var provider: ProviderID?
+
+    @Flag(help: "Compare the answers field by field.")
+    var compare = false
+
+    @Option(help: "text for people; json for programs.")
+    var output: OutputFormat = .text
+
+    func run() async throws {
+        let recording = try self.source.read()
+        let provider = try self.provider ?? ProviderID(checking: "demo-fleet")
+        let session = ReplaySession(
+            engine: try self.endpoint(), provider: provider, issuer: try self.issuer(provider),
+            transport: URLSessionTransport())
+        let report = try await session.run(recording, comparing: self.compare)
+        switch self.output {
+        case .text: Console.give(report.text)
+        case .json: try Console.give(json: report)
+        }
+        guard report.otherwise.isEmpty else {
+            throw CommandFailure(
+                status: .failed, message: "\(report.otherwise.count) of \(report.sent) calls ended otherwise.")
+        }
+    }
+
+    private func endpoint() throws -> EngineEndpoint {
+        guard let url = URL(string: self.engine), url.scheme != nil, url.host() != nil else {
+            throw CommandFailure(
+                status: .usage, message: "--engine \(self.engine) is not a URL such as http://127.0.0.1:8080.")
+        }
+        do throws(TokenClientError) {
+            return try EngineEndpoint(url)
+        } catch {
+            throw CommandFailure(status: .usage, message: "--engine: \(error.message)")
+        }
+    }
+
+    private func issuer(_ provider: ProviderID) throws -> TokenIssuer {
+        let accounts = "\(self.data)/service-accounts"
+        let folder = FileManager.default.fileExists(atPath: accounts) ? accounts : self.data
+        do throws(TokenServerError) {
+            let keys = try SigningKeys(folder: KeyFolder(path: folder), provider: provider)
+            return TokenIssuer { role, time in keys.minter(for: role, at: time) }
+        } catch {
+            throw CommandFailure(status: .configuration, message: error.message)
+        }
+    }
+}

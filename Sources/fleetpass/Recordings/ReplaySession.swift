@@ -1,0 +1,143 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngine
+import FleetTokenClient
+import FleetTokenServer
+import FleetTokens
+import Foundation
+
+/// One run of a recording against an engine.
+struct ReplaySession {
+    let engine: EngineEndpoint
+    let provider: ProviderID
+    let issuer: TokenIssuer
+    let transport: any HTTPTransport
+
+    /// Sends the calls in their order.
+    ///
+    /// - Parameters:
+    ///   - recording: The calls.
+    ///   - compares: Whether fields are compared.
+    /// - Returns: What came of it.
+    /// - Throws: ``CommandFailure`` when the engine cannot be reached.
+    func run(_ recording: CallRecording, comparing compares: Bool) async throws -> ReplayReport {
+        for call in recording.presumed(for: self.provider) {
+            let answer = try await self.send(call)
+            // What an earlier run left is as good.
+            guard ![200, 409].contains(answer.status) else { continue }
+            Console.say("fleetpass: what the recording presumes was refused with \(answer.status): \(answer.refusal)")
+        }
+        var report = ReplayReport()
+        var differences = ResponseDifferences(tolerance: nil)
+        for (index, call) in recording.calls.enumerated() {
+            guard let replayed = call.replayed(for: self.provider) else {
+                report.leftOut += 1
+                continue
+            }
+            let answer = try await self.send(replayed)
+            report.sent += 1
+            if (answer.status == 200) == call.isRefused {
+                report.otherwise.append(
+                    .init(
+                        number: index + 1, call: call.name, recorded: call.status, status: answer.status,
+                        message: answer.status == 200 ? nil : answer.refusal))
+            } else if compares, answer.status == 200 {
+                do throws(CallRecordingError) {
+                    try differences.compare(call, with: answer.body)
+                } catch {
+                    throw CommandFailure(status: .failed, message: "call \(index + 1) \(error.message).")
+                }
+            }
+        }
+        report.differences = compares ? ReplayReport.Difference.list(differences) : nil
+        return report
+    }
+
+    private func send(_ call: ReplayedCall) async throws -> HTTPTransportResponse {
+        do {
+            let token = try await self.issuer.issue(call.isDelivery ? .deliveryServer : .server).token
+            return try await self.transport.send(
+                HTTPTransportRequest(
+                    method: call.verb, url: self.engine.url(call.path, query: call.query),
+                    headers: [
+                        (name: "Authorization", value: token.authorizationHeader),
+                        (name: "Content-Type", value: "application/json"),
+                    ],
+                    body: call.body))
+        } catch let error as TokenServerError {
+            throw CommandFailure(status: .configuration, message: error.message)
+        } catch {
+            throw CommandFailure(status: .unreachable, message: "the engine does not answer: \(error)")
+        }
+    }
+}
+
+extension HTTPTransportResponse {
+    /// The status word and the message of an error of the API.
+    fileprivate var refusal: String {
+        struct Envelope: Decodable {
+            struct Fault: Decodable {
+                let status: String
+                let message: String
+            }
+            let error: Fault
+        }
+        let fault = (try? JSONDecoder().decode(Envelope.self, from: self.body))?.error
+        return fault.map { "\($0.status): \($0.message)" } ?? "an answer that is not the API's"
+    }
+}
+
+/// What a replay came to.
+struct ReplayReport: Encodable {
+    /// A call that did not end as it was recorded.
+    struct Otherwise: Encodable {
+        let number: Int
+        let call: String
+        let recorded: String
+        let status: Int
+        let message: String?
+    }
+
+    /// A kind of difference between answers.
+    struct Difference: Encodable {
+        let call: String
+        let difference: String
+        let field: String
+        let count: Int
+
+        static func list(_ differences: ResponseDifferences) -> [Self] {
+            differences.counts.map { Self(call: $0.call, difference: $0.difference, field: $0.field, count: $1) }
+                .sorted { ($0.call, $0.field, $0.difference) < ($1.call, $1.field, $1.difference) }
+        }
+    }
+
+    /// How many calls were sent.
+    var sent = 0
+    /// How many are about many resources, and were not sent.
+    var leftOut = 0
+    var otherwise: [Otherwise] = []
+    /// Absent where nothing was compared.
+    var differences: [Difference]?
+
+    var text: String {
+        let ended = self.otherwise.map { one in
+            "call \(one.number) \(one.call): recorded \(one.recorded), now \(one.status)"
+                + (one.message.map { " \($0)" } ?? "")
+        }
+        let fields = (self.differences ?? []).map { one in
+            "\(String(one.count).leftPadded(to: 6))  \(one.call): \(one.difference) \(one.field)"
+        }
+        let closing =
+            "sent=\(self.sent) otherwise=\(self.otherwise.count) left_out=\(self.leftOut)"
+            + (self.differences.map { " differences=\($0.count)" } ?? "")
+        return (ended + fields + [closing]).joined(separator: "\n")
+    }
+}
+
+extension String {
+    fileprivate func leftPadded(to width: Int) -> String {
+        String(repeating: " ", count: max(0, width - self.count)) + self
+    }
+}

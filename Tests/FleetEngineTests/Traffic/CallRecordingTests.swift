@@ -1,0 +1,151 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+import Foundation
+import Logging
+import SwiftProtobuf
+import Testing
+
+@testable import FleetEngine
+
+@Suite struct CallRecordingTests {
+    @Test(
+        .enabled(if: RecordedExchange.exists("lmfs.json"), "The recordings are not at hand."),
+        arguments: [("two-trips-bay-area.json", 542), ("lmfs.json", 669)])
+    func `a recording of the service is read whole, and comes back from an export`(name: String, count: Int) throws {
+        let exchanges = try RecordedExchange.read(name)
+        #expect(exchanges.count == count)
+        for exchange in exchanges { try Self.checkMessages(exchange) }
+        let recording = CallRecording(exchanges.map(\.call))
+        let again = try CallRecording(parsing: recording.exported)
+        #expect(again.calls.count == count)
+        for (first, second) in zip(recording.calls, again.calls) { #expect(first == second) }
+    }
+
+    /// Every field and value that was kept is one of the API.
+    private static func checkMessages(_ exchange: RecordedExchange) throws {
+        switch exchange.call.method {
+        case .createTrip:
+            let _: CreateTrip.Request = try exchange.request()
+            let _: Trip = try exchange.response()
+        case .updateTrip:
+            let _: UpdateTrip.Request = try exchange.request()
+            let _: Trip = try exchange.response()
+        case .updateVehicle:
+            let _: UpdateVehicle.Request = try exchange.request()
+            let _: Vehicle = try exchange.response()
+        case .updateDeliveryVehicle:
+            let request: UpdateDeliveryVehicle.Request = try exchange.request()
+            #expect(request.deliveryVehicle.name.hasSuffix("deliveryVehicles/\(exchange.call.resourceID ?? "")"))
+            let _: DeliveryVehicle = try exchange.response()
+        case .createTask:
+            let _: CreateTask.Request = try exchange.request()
+            let _: DeliveryTask = try exchange.response()
+        case .updateTask:
+            let _: UpdateTask.Request = try exchange.request()
+            let _: DeliveryTask = try exchange.response()
+        default: Issue.record("unforeseen: \(exchange.call.name)")
+        }
+    }
+
+    private static let entry = """
+        {"timestamp":"2026-01-02T03:04:05.5Z","logName":"projects/acme/logs/fleetengine.googleapis.com%2Fupdate_vehicle",\
+        "jsonPayload":{"@type":"type.googleapis.com/maps.fleetengine.v1.UpdateVehicleLog",\
+        "request":{"vehicleId":"v-1","updateMask":"vehicleState,lastLocation","vehicle":{"state":"VEHICLE_STATE_ONLINE",\
+        "supportedTrips":["EXCLUSIVE_TRIP","SHARED_TRIP"],"vehicleType":{"vehicleCategory":"AUTO"},"navStatus":null,\
+        "lastLocation":{"locSensor":"LOCATION_SENSOR_ROAD_SNAPPED_LOCATION_PROVIDER","speed":{"value":4}},"extra":1}}}}
+        """
+
+    @Test func `the log's names and values become the API's`() throws {
+        let call = try #require(CallRecording(parsing: Data(Self.entry.utf8)).calls.first)
+        let vehicle: JSONObject = [
+            "vehicleState": .string("ONLINE"), "supportedTripTypes": .array([.string("EXCLUSIVE"), .string("SHARED")]),
+            "vehicleType": .object(["category": .string("AUTO")]),
+            "lastLocation": .object([
+                "locationSensor": .string("ROAD_SNAPPED_LOCATION_PROVIDER"), "speed": .integer(4),
+            ]),
+        ]
+        #expect(
+            call.request == [
+                "name": .string("providers/acme/vehicles/v-1"), "vehicle": .object(vehicle),
+                "updateMask": .string("vehicleState,lastLocation"),
+            ])
+        #expect(call.method == .updateVehicle)
+        #expect(call.resourceID == "v-1")
+        #expect(call.time == Date(timeIntervalSince1970: 1_767_323_045.5))
+    }
+
+    @Test func `an array, an object with rawLogs and lines are the same recording`() throws {
+        let one = try CallRecording(parsing: Data("[\(Self.entry),\(Self.entry)]".utf8))
+        #expect(one.calls.count == 2)
+        #expect(try CallRecording(parsing: Data(#"{"rawLogs":[\#(Self.entry),\#(Self.entry)]}"#.utf8)) == one)
+        #expect(try CallRecording(parsing: Data("\(Self.entry)\n\(Self.entry)\n".utf8)) == one)
+    }
+
+    @Test func `a torn last line is what a killed recorder leaves`() throws {
+        let text = "\(Self.entry)\n\(Self.entry)\n\(Self.entry.prefix(40))"
+        #expect(try CallRecording(parsing: Data(text.utf8)).calls.count == 2)
+    }
+
+    @Test(arguments: [
+        ("", "holds no entries"), ("[]", "holds no entries"), ("[1]", "entry 1 is not an object"), ("{}", "no jsonPayload"),
+        (#"[{"jsonPayload":{"@type":"x.Nothing"}}]"#, "x.Nothing"), ("{\n{", "is not JSON"),
+        ("\(Self.entry)\nnonsense\n\(Self.entry)", "is not JSON"),
+        (
+            #"{"timestamp":"noon","jsonPayload":{"@type":"maps.fleetengine.v1.GetTripLog"}}"#,
+            "the timestamp \"noon\""
+        ),
+    ])
+    func `what is no recording is named`(text: String, part: String) throws {
+        let error = try #require(throws: CallRecordingError.self) { try CallRecording(parsing: Data(text.utf8)) }
+        #expect(error.message.contains(part), "\(error.message)")
+    }
+
+    @Test func `what an engine recorded can be read, refusals too and no tokens`() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).jsonl").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let recorder = try CallRecorder(appendingTo: path, logger: Logger(label: "test"))
+        let clock = TestClock(TestClock.start)
+        let engine = Engine(
+            store: MemoryStore(), verifier: TextVerifier(), recorder: recorder, now: { clock.now })
+        let request = CreateVehicle.Request.with {
+            $0.parent = "providers/acme"
+            $0.vehicleID = "v-1"
+            $0.vehicle.vehicleState = .online
+            $0.vehicle.supportedTripTypes = [.exclusive]
+            $0.vehicle.maximumCapacity = 4
+            $0.vehicle.vehicleType.category = .auto
+        }
+        let created = try await engine.perform(CreateVehicle.self, request, token: serverToken)
+        await #expect(throws: EngineError.self) {
+            try await engine.perform(CreateVehicle.self, request, token: serverToken)
+        }
+        recorder.finish()
+        try await recorder.run()
+
+        let bytes = try Data(contentsOf: URL(filePath: path))
+        #expect(!String(decoding: bytes, as: UTF8.self).contains(serverToken))
+        #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
+        let calls = try CallRecording(parsing: bytes).calls
+        #expect(calls.map(\.status) == ["OK", "ALREADY_EXISTS"])
+        let exchange = RecordedExchange(call: try #require(calls.first), time: clock.now)
+        #expect(try exchange.request() as CreateVehicle.Request == request)
+        #expect(try exchange.response() as Vehicle == created)
+        #expect(exchange.call.time == clock.now)
+    }
+
+    @Test func `a recording can be cut down to what one id is about`() throws {
+        let recording = try CallRecording(parsing: Data(Self.entry.utf8))
+        #expect(recording.about("v-1") == recording)
+        #expect(recording.about("v-2").calls.isEmpty)
+    }
+
+    @Test func `a file that cannot be made is an error`() {
+        #expect(throws: CallRecordingError.self) {
+            try CallRecorder(appendingTo: "/nowhere/at/all.jsonl", logger: Logger(label: "test"))
+        }
+    }
+}
