@@ -4,6 +4,7 @@
 
 import ArgumentParser
 import FleetEngine
+import FleetSigning
 import FleetTokenClient
 import FleetTokenServer
 import FleetTokens
@@ -76,7 +77,9 @@ struct ReplayCommand: AsyncParsableCommand {
         let folder = FileManager.default.fileExists(atPath: accounts) ? accounts : self.data
         do throws(TokenServerError) {
             let keys = try SigningKeys(folder: KeyFolder(path: folder), provider: provider)
-            return TokenIssuer { role, time in keys.minter(for: role, at: time) }
+            return TokenIssuer { claims, role, time in
+                try await keys.minter(for: role, at: time)?.mint(claims, at: time)
+            }
         } catch {
             throw CommandFailure(status: .configuration, message: error.message)
         }
