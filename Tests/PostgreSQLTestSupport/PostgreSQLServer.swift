@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-public import FleetPostgreSQL
+import FleetPostgreSQL
 public import Foundation
 public import Logging
 import Synchronization

@@ -46,6 +46,8 @@ public struct TokenServerConfiguration: Sendable {
     public var provider: ProviderID
     /// The folder of the store.
     public var data: String
+    /// The address of the PostgreSQL database that holds the store; `nil` keeps it in ``data``.
+    public var postgreSQL: String?
     /// The folder of the service accounts' key files.
     public var keys: String
     /// The address to listen on.
@@ -102,6 +104,7 @@ public struct TokenServerConfiguration: Sendable {
             throw ConfigurationValues.invalid("The setting provider: \(error.message)")
         }
         self.data = try requiredFile("data")
+        self.postgreSQL = values["store.postgresql"]
         self.keys = try requiredFile("keys")
         self.host = try required("listen.host")
         self.port = try number("listen.port")

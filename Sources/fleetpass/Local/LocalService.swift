@@ -20,7 +20,7 @@ struct LocalService {
     private let options: LocalServiceOptions
     private let provider: ProviderID
     private let folder: DataFolder
-    private let store: SQLiteStore
+    private let store: LocalEngineStore
     private let tokens: TokenService
     private let logger: Logger
     private let routes: @Sendable (Router<CallerRequestContext>) -> Void
@@ -40,14 +40,14 @@ struct LocalService {
         let provider = try options.effectiveProvider
         let authenticator = try Self.authenticator(options)
         let folder = try DataFolder.open(options.data, provider: provider)
-        let tokens = try TokenService(data: folder.path, keys: folder.keyFolder, provider: provider, logger: logger)
+        let tokens = try TokenService(
+            data: folder.path, store: options.store, keys: folder.keyFolder, provider: provider, logger: logger)
         do throws(EngineError) {
-            self.store = try SQLiteStore(path: folder.storeFile, logger: logger)
+            self.store = try LocalEngineStore(options.store, file: folder.storeFile, logger: logger)
         } catch {
             throw CommandFailure(status: .configuration, message: error.message)
         }
-        let engine = Engine(
-            store: self.store, verifier: tokens.verifier, logger: logger)
+        let engine = self.store.engine(verifier: tokens.verifier, logger: logger)
         let tokenRoutes = tokens.routes(authenticator: authenticator)
         self.engine = engine
         self.tokens = tokens
@@ -99,6 +99,8 @@ struct LocalService {
             )
             try await whenReady(addresses)
         }
+        try await self.tokens.checkStore()
+        try await self.store.check()
         let group = ServiceGroup(
             configuration: .init(
                 services: [

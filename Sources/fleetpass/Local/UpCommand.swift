@@ -33,4 +33,7 @@ enum LocalLogging {
         logger.logLevel = .warning
         return logger
     }
+
+    /// For commands that tell of failures themselves.
+    static func quiet() -> Logger { Logger(label: "fleetpass") { _ in SwiftLogNoOpLogHandler() } }
 }

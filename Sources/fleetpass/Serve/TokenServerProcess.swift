@@ -32,13 +32,14 @@ struct TokenServerProcess {
         self.configuration = configuration
         self.certificate = try configuration.tls.map { try ReloadingCertificate($0, logger: logger) }
         self.tokens = try TokenService(
-            data: configuration.data, keys: configuration.keys, provider: configuration.provider, logger: logger)
+            data: configuration.data, store: configuration.postgreSQL, keys: configuration.keys,
+            provider: configuration.provider, logger: logger)
         let transport = UpstreamSession()
         do throws(TokenServerError) {
             self.routes = self.tokens.routes(
                 authenticator: try configuration.authenticator(transport: transport),
                 policy: try configuration.policy(
-                    assignments: SQLiteAssignmentStore(store: self.tokens.store), transport: transport),
+                    assignments: StoredAssignments(store: self.tokens.store), transport: transport),
                 limiter: RequestLimiter(configuration.requestLimits))
             self.origins =
                 configuration.origins.isEmpty ? nil : try AllowedOriginsMiddleware(origins: configuration.origins)
@@ -77,6 +78,7 @@ struct TokenServerProcess {
             },
             logger: self.logger
         )
+        try await self.tokens.checkStore()
         await self.tokens.refresh()
         await self.tokens.readiness.check()
         var services: [any Service] = [self.tokens]

@@ -22,10 +22,11 @@ struct TokenService: Service {
     private let logger: Logger
 
     /// Opens the store in a data folder and reads the keys.
-    init(data: String, keys path: String, provider: ProviderID, logger: Logger) throws {
+    ///
+    /// The store is the data folder's own where no address of a database is given.
+    init(data: String, store address: String? = nil, keys path: String, provider: ProviderID, logger: Logger) throws {
         do throws(TokenServerError) {
-            let store = try TokenServerStore(
-                creatingAt: URL(filePath: data).appending(path: TokenStoreOptions.fileName).path(percentEncoded: false))
+            let store = try Self.store(address, data: data, logger: logger)
             let keys = try SigningKeys(folder: KeyFolder(path: path), provider: provider)
             guard !keys.roles.isEmpty else {
                 throw TokenServerError(
@@ -45,6 +46,23 @@ struct TokenService: Service {
         self.logger = logger
     }
 
+    private static func store(
+        _ address: String?, data: String, logger: Logger
+    ) throws(TokenServerError) -> TokenServerStore {
+        if let address { return try TokenServerStore(postgreSQL: address, logger: logger) }
+        return try TokenServerStore(
+            creatingAt: URL(filePath: data).appending(path: TokenStoreOptions.fileName).path(percentEncoded: false))
+    }
+
+    /// Fails with what to mend where the store cannot be used.
+    func checkStore() async throws {
+        do throws(TokenServerError) {
+            try await self.store.check()
+        } catch {
+            throw CommandFailure(status: .configuration, message: error.message)
+        }
+    }
+
     /// The token server's routes.
     func routes(
         authenticator: any CallerAuthenticator, policy: any TokenPolicy = RolePolicy(), limiter: RequestLimiter? = nil
@@ -53,7 +71,7 @@ struct TokenService: Service {
         return TokenRoutes(
             desk: TokenDesk(
                 issuer: self.issuer, authenticator: authenticator, policy: policy, limiter: limiter,
-                audit: SQLiteAuditLog(store: self.store, logger: self.logger), metrics: self.metrics,
+                audit: StoredAuditLog(store: self.store, logger: self.logger), metrics: self.metrics,
                 logger: self.logger),
             publishedKeys: { keys.published(at: Date()) })
     }

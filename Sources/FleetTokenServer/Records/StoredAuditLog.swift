@@ -2,8 +2,6 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
-import GRDB
 public import Logging
 import Synchronization
 
@@ -11,8 +9,8 @@ import Synchronization
 /// the next, so that one sync of the disk serves them all.
 ///
 /// The end of the chain is kept beside the records, in the same transaction, so that records cut off its end are missed.
-/// Who can write the file can rewrite both; note ``head()`` elsewhere and verify against it.
-public final class SQLiteAuditLog: AuditLog {
+/// Who can write the store can rewrite both; note ``head()`` elsewhere and verify against it.
+public final class StoredAuditLog: AuditLog {
     private struct Waiting: Sendable {
         let record: AuditRecord
         let resume: @Sendable (Result<Void, any Error>) -> Void
@@ -27,8 +25,6 @@ public final class SQLiteAuditLog: AuditLog {
     private let logger: Logger
     private let waitingLimit: Int
     private let queue = Mutex(Queue())
-    /// Serial, and the only place that waits for the disk.
-    private let writer = DispatchQueue(label: "fleetpass.audit.group-commit")
 
     /// Keeps the audit in a store.
     ///
@@ -57,19 +53,24 @@ public final class SQLiteAuditLog: AuditLog {
             defer { queue.isWriterRunning = true }
             return (true, !queue.isWriterRunning)
         }
-        if !isTaken { waiting.resume(.failure(Self.failure("too many records wait for the disk"))) }
-        if startsWriter { self.writer.async { self.drain() } }
+        if !isTaken { waiting.resume(.failure(Self.failure("too many records wait for the store"))) }
+        if startsWriter { Task { await self.drain() } }
     }
 
-    private func drain() {
+    private func drain() async {
         while let group = self.nextGroup() {
-            let outcome = Result { try self.commit(group.map(\.record)) }
+            let outcome: Result<Void, any Error>
+            do {
+                outcome = .success(try await self.commit(group.map(\.record)))
+            } catch {
+                outcome = .failure(error)
+            }
             if case .failure(let error) = outcome {
                 self.logger.error(
                     "Audit records could not be kept",
                     metadata: ["records": "\(group.count)", "error": "\(error)"])
             }
-            for waiting in group { waiting.resume(outcome.mapError { _ in Self.failure("the disk refused it") }) }
+            for waiting in group { waiting.resume(outcome.mapError { _ in Self.failure("the store refused it") }) }
         }
     }
 
@@ -85,22 +86,17 @@ public final class SQLiteAuditLog: AuditLog {
         }
     }
 
-    private func commit(_ records: [AuditRecord]) throws {
-        try self.store.pool.writeWithoutTransaction { database in
-            try database.inTransaction(.immediate) {
-                // Read each time: another process may have added to the chain.
-                var head = try AuditReader.keptHead(database)
-                let insert = try database.cachedStatement(
-                    sql: "INSERT INTO audit_record (sequence, content, hash) VALUES (?, ?, ?)")
-                for record in records {
-                    let entry = AuditEntry(record, after: head)
-                    try insert.execute(arguments: [entry.sequence, entry.content, entry.hash])
-                    head = AuditHead(entry)
-                }
-                try database.execute(
-                    sql: "UPDATE audit_head SET sequence = ?, hash = ?", arguments: [head.sequence, head.hash])
-                return .commit
+    private func commit(_ records: [AuditRecord]) async throws {
+        try await self.store.database.write { database in
+            // Read each time: another process may have added to the chain.
+            var head = try database.lockHead()
+            var entries: [AuditEntry] = []
+            for record in records {
+                let entry = AuditEntry(record, after: head)
+                entries.append(entry)
+                head = AuditHead(entry)
             }
+            try database.append(entries, head: head)
         }
     }
 
