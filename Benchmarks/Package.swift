@@ -20,6 +20,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     ],
     targets: [
+        .executableTarget(name: "http-load"),
         .executableTarget(
             name: "tokens-bench",
             dependencies: [

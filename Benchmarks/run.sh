@@ -5,8 +5,22 @@
 #
 # Builds the benchmarks in release mode and prints one table. Figures are ratios within one run: machines differ, and
 # are shared. Needs openssl for one row.
+#
+#   run.sh            tokens and the engine
+#   run.sh minting    minting over HTTP beside openssl, Node and Go, by turns on one core
+#   run.sh overload   four times the capacity for a minute
 set -euo pipefail
 cd "$(dirname "$0")"
+
+case ${1:-} in
+  '') ;;
+  minting | overload)
+    echo "| what | ours | beside | ratio | limit |"
+    echo "| --- | --- | --- | --- | --- |"
+    exec "./$1.sh"
+    ;;
+  *) echo "usage: Benchmarks/run.sh [minting | overload]" >&2; exit 2 ;;
+esac
 
 swift build -c release >&2
 programs=$(swift build -c release --show-bin-path)

@@ -10,7 +10,9 @@ set -euo pipefail
 packages=(ca-certificates curl git libpq-dev libsqlite3-dev pkg-config zlib1g-dev)
 case ${1:-} in
   '') ;;
-  --tests) packages+=(gobjc libblocksruntime-dev libgnustep-base-dev openssl postgresql python3 python3-venv) ;;
+  --tests)
+    packages+=(chromium gobjc libblocksruntime-dev libgnustep-base-dev libjs-leaflet nodejs openssl postgresql python3 python3-venv)
+    ;;
   *) echo "usage: Scripts/install-packages.sh [--tests]" >&2; exit 2 ;;
 esac
 

@@ -126,6 +126,9 @@ if gate "build" build_everything; then
 fi
 gate "apps resolve no third-party package" IntegrationTests/check-zero-dependencies.sh || true
 gate "adoption sources beside the SDKs' names" IntegrationTests/check-sdk-adoption.sh || true
+if command -v node >/dev/null; then
+  gate "the browser's token module" node --test IntegrationTests/javascript || true
+fi
 if ((full)); then
   gate "generated code fits protos/" generated_code_is_unchanged || true
 fi

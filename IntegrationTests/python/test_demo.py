@@ -52,15 +52,14 @@ def wait_for(condition, seconds):
 
 
 def test_vehicles_move_on_real_routes(demo):
-    first = wait_for(lambda: {v["id"]: v for v in state(demo)["vehicles"]}, 30)
-    assert len(first) >= 2
+    def online():
+        return {i: v for i, v in state(demo)["vehicles"].items() if v["state"] == "online" and "place" in v}
+
+    first = wait_for(lambda: len(online()) >= 2 and online(), 60)
 
     def moved():
-        now = {v["id"]: v for v in state(demo)["vehicles"]}
-        return all(
-            (now[i]["latitude"], now[i]["longitude"]) != (v["latitude"], v["longitude"])
-            for i, v in first.items() if i in now
-        ) and now
+        now = online()
+        return all(now[i]["place"] != v["place"] for i, v in first.items() if i in now) and now
 
     wait_for(moved, 60)
 
@@ -68,40 +67,67 @@ def test_vehicles_move_on_real_routes(demo):
 def test_drivers_and_customers_are_processes_of_their_own(demo):
     def apps():
         commands = [command[1:] for command in commands_of_children(demo).values()]
-        drivers = {c[c.index("--vehicle") + 1] for c in commands if c[0] == "drive"}
-        customers = {c[c.index("--trip") + 1] for c in commands if c[0] == "watch"}
-        return (drivers, customers) if len(drivers) >= 2 and customers else None
+        values = lambda app, option: {c[c.index(option) + 1] for c in commands if c[0] == app and option in c}
+        drivers, customers = values("drive", "--vehicle"), values("watch", "--trip")
+        vans, recipients = values("drive", "--delivery-vehicle"), values("watch", "--tracking-id")
+        return (drivers, vans) if len(drivers) >= 2 and customers and vans and recipients else None
 
-    drivers, _ = wait_for(apps, 60)
-    assert drivers <= {"vehicle-1", "vehicle-2", "vehicle-3"}
+    drivers, vans = wait_for(apps, 60)
+    assert drivers <= {"vehicle-1", "vehicle-2"} and vans == {"van-1"}
 
 
 def test_drivers_and_customers_use_tokens_of_their_own(demo):
     def both():
-        tokens = state(demo)["tokens"]
-        return {"driver", "consumer"} <= {t["role"] for t in tokens} and tokens
+        tokens = state(demo)["tokens"].values()
+        wanted = {
+            "driver", "consumer", "delivery_untrusted_driver", "delivery_trusted_driver", "delivery_consumer",
+        }
+        return wanted <= {t["role"] for t in tokens if t["count"] > 0} and tokens
 
     for token in wait_for(both, 60):
         assert re.fullmatch(r"[0-9a-f]{16}", token["fingerprint"])
-        assert 0 < token["secondsLeft"] <= 3300
-        if token["role"] != "server":
-            assert "*" not in token["subject"]
+        assert 0 < token["expires"] / 1000 - time.time() <= 3300
+        if token["role"] not in ("server", "delivery_server"):
+            assert "*" not in token["claims"]
+            assert token["issued"] <= time.time() * 1000, "the token server told of it"
 
 
 def test_a_wrong_token_is_refused_with_the_reason(demo):
-    refusals = wait_for(lambda: state(demo)["refusals"], 90)
+    refusals = wait_for(lambda: state(demo)["refusals"], 90).values()
     assert {r["reason"] for r in refusals} <= {
         "CLAIM_MISMATCH", "ROLE_LACKS_PERMISSION", "SIGNATURE_INVALID", "TOKEN_MISSING", "TOKEN_MALFORMED"
     }
     assert all(r["message"] for r in refusals)
 
 
+def test_a_shipment_comes_near_and_is_delivered(demo):
+    def followed():
+        commands = [command[1:] for command in commands_of_children(demo).values()]
+        return {c[c.index("--tracking-id") + 1] for c in commands if c[0] == "watch" and "--tracking-id" in c}
+
+    # The first of them, because the whole round takes two and a half minutes at this speed.
+    shipment = min(wait_for(followed, 60))
+    token = demo.mint("delivery_consumer", tracking=shipment)
+    seen = []
+
+    def delivered():
+        info = demo.rest("GET", f"taskTrackingInfo/{shipment}", token).json()
+        seen.append("vehicleLocation" in info)
+        return info if info.get("taskOutcome") == "SUCCEEDED" else None
+
+    info = wait_for(delivered, 240)
+    assert "taskOutcomeTime" in info
+    assert any(seen), "the recipient never saw the vehicle come near"
+    wait_for(lambda: shipment not in followed(), 60)
+
+
 def test_the_page_asks_nobody_else(demo):
     page = requests.get(f"{demo.http}/", timeout=10)
     assert "default-src 'none'" in page.headers["content-security-policy"]
-    for path in ["/", "/page/page.js", "/page/page.css"]:
+    for path in ["/", "/page/page.js", "/page/page.css", "/page/map.js", "/page/fleet-token.js"]:
         text = requests.get(f"{demo.http}{path}", timeout=10).text
-        foreign = [u for u in re.findall(r"https?://[^\s\"'<>]+", text) if not u.startswith("http://www.w3.org/2000/svg")]
+        known = ("http://www.w3.org/2000/svg", "https://tokens.example")
+        foreign = [u for u in re.findall(r"https?://[^\s\"'<>]+", text) if not u.startswith(known)]
         assert not foreign, foreign
 
 

@@ -3,74 +3,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tokens that IAM signs for the machine's own account: no key file near the program, and the engine takes them."""
 
-import http.server
 import json
-import threading
 import time
 
 import jwt
 import pytest
 
 from service import run
-
-
-class Google(http.server.BaseHTTPRequestHandler):
-    """The metadata server and IAM Credentials, as far as signing needs them."""
-
-    def log_message(self, *_):
-        pass
-
-    def answer(self, status, body, kind="application/json"):
-        data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Metadata-Flavor", "Google")
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def do_GET(self):
-        self.server.seen.append(self.path)
-        if self.headers.get("Metadata-Flavor") != "Google":
-            self.answer(403, "metadata flavor is missing", "text/plain")
-        elif self.path.split("?")[0].endswith("/token"):
-            self.answer(200, {"access_token": "machine-token", "expires_in": 3599, "token_type": "Bearer"})
-        elif self.path.endswith("/email"):
-            self.answer(200, "machine@demo-fleet.iam.gserviceaccount.com", "text/plain")
-        elif "universe" in self.path:
-            self.answer(200, "googleapis.com", "text/plain")
-        elif self.path.endswith("/project-id"):
-            self.answer(200, "demo-fleet", "text/plain")
-        else:
-            self.answer(200, "", "text/plain")
-
-    def do_POST(self):
-        self.server.seen.append(self.path)
-        account, _, verb = self.path.rpartition("/")[2].partition(":")
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        key = self.server.keys.get(account)
-        if self.headers.get("Authorization") != "Bearer machine-token" or verb != "signJwt" or key is None:
-            self.answer(403, {"error": {"code": 403, "message": "denied", "status": "PERMISSION_DENIED"}})
-            return
-        signed = jwt.encode(
-            json.loads(body["payload"]), key["private_key"], algorithm="RS256", headers={"kid": key["private_key_id"]}
-        )
-        self.answer(200, {"keyId": key["private_key_id"], "signedJwt": signed})
+from stand_ins import GoogleServer
 
 
 @pytest.fixture
 def google(service):
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Google)
-    server.seen = []
-    server.keys = {service.account("driver")["client_email"]: service.account("driver")}
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    server = GoogleServer(service.account("driver"))
     yield server
-    server.shutdown()
-    server.server_close()
+    server.stop()
 
 
 def mint(google, tmp_path, account, *options):
-    address = f"127.0.0.1:{google.server_address[1]}"
+    address = google.host
     return run(
         "mint", "--impersonate", account, "--role", "driver", "--vehicle", "veh-iam", *options,
         environment={
@@ -106,6 +57,11 @@ def test_an_account_that_may_not_be_impersonated_is_named(google, tmp_path):
     assert result.returncode == 78
     assert "stranger@demo-fleet.iam.gserviceaccount.com" in result.stderr.decode()
     assert "machine-token" not in result.stderr.decode()
+
+
+def test_an_iam_that_is_down_is_told_from_one_that_refuses(service, google, tmp_path):
+    google.fault = (503, "UNAVAILABLE")
+    assert mint(google, tmp_path, service.account("driver")["client_email"]).returncode == 69
 
 
 def test_what_was_looked_for_is_listed_when_there_are_no_credentials(tmp_path):

@@ -15,6 +15,7 @@ import subprocess
 import threading
 import time
 
+import httpx
 import jwt
 import pytest
 import requests
@@ -24,18 +25,17 @@ from forgery import new_rsa_key
 from service import AUDIENCE, PROGRAM, Service, run
 
 SECRET = "a-long-secret-that-must-never-show-7f3a"
+BASE = "provider: demo-fleet\ndata: .\nkeys: service-accounts\ncallers:\n  file: callers.json\n"
 READY = re.compile(r"^ready http=(?P<http>https?://127\.0\.0\.1:\d+) provider=demo-fleet$")
 
 
 class TokenServer:
     """One `serve tokens`, from its ready line to its end."""
 
-    def __init__(self, folder, settings="", environment=None):
+    def __init__(self, folder, settings="", environment=None, base=BASE):
+        self.folder = folder
         config = folder / "tokens.yaml"
-        config.write_text(
-            "provider: demo-fleet\ndata: .\nkeys: service-accounts\ncallers:\n  file: callers.json\n" + settings,
-            encoding="utf-8",
-        )
+        config.write_text(base + settings, encoding="utf-8")
         self.process = subprocess.Popen(
             [PROGRAM, "serve", "tokens", "--config", config], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, env={"FLEETPASS_LISTEN_PORT": "0", **(environment or {})},
@@ -81,6 +81,29 @@ def test_only_callers_that_are_known_get_tokens_and_only_their_roles(folder):
         for line in run("audit", "export", "--data", folder).stdout.decode().splitlines()
     ]
     assert decisions == ["refused", "granted"]
+
+
+def test_more_requests_than_places_are_turned_away_and_the_server_goes_on(folder):
+    server = TokenServer(folder, "limits:\n  pending: 1\n")
+    answers = []
+
+    def ask(caller):
+        with requests.Session() as session:
+            session.headers["Authorization"] = f"Bearer {SECRET}"
+            for number in range(25):
+                answer = session.get(f"{server.http}/token/driver/veh-{caller}-{number}", timeout=30)
+                answers.append((answer.status_code, answer.headers.get("Retry-After")))
+
+    callers = [threading.Thread(target=ask, args=(number,)) for number in range(16)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert len(answers) == 16 * 25
+    assert {status for status, _ in answers} == {200, 503}
+    assert all((status == 503) == (retry_after == "1") for status, retry_after in answers)
+    assert server.get("/token/driver/veh-1").status_code == 200
+    assert server.get("/readyz", secret=None).status_code == 200
 
 
 def test_supervisors_and_prometheus_are_told(folder):
@@ -227,6 +250,22 @@ def test_tls_takes_a_new_certificate_without_a_restart(folder):
         assert time.monotonic() < deadline
         time.sleep(0.2)
     assert server.get("/token/driver/veh-1", verify=str(folder / "cert.pem")).status_code == 200
+    assert server.stop()[0] == 0
+
+
+def test_clients_choose_between_http_2_and_http_1(folder):
+    make_certificate(folder, "both")
+    server = TokenServer(folder, "listen: {tls: {certificate: cert.pem, key: key.pem}}\n")
+    trust = ssl.create_default_context(cafile=folder / "cert.pem")
+    headers = {"Authorization": f"Bearer {SECRET}"}
+    for wanted, version in [({"http2": True}, "HTTP/2"), ({"http2": False}, "HTTP/1.1")]:
+        with httpx.Client(base_url=server.http, verify=trust, headers=headers, **wanted) as client:
+            answers = [client.get(f"/token/driver/veh-{number}") for number in range(5)]
+            answers.append(client.post("/v1/tokens", json={"role": "driver", "vehicle": "veh-9"}))
+            refused = client.post("/v1/tokens", content=b"x" * 100_000, headers={"Content-Type": "application/json"})
+            assert refused.status_code == 413
+            answers.append(client.get("/readyz"))
+            assert [(answer.status_code, answer.http_version) for answer in answers] == [(200, version)] * 7
     assert server.stop()[0] == 0
 
 

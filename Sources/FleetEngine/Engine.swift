@@ -36,11 +36,6 @@ public struct Engine: Sendable {
         self.now = now
     }
 
-    /// The vehicles that are online, for the engine's own page.
-    func onlineVehicles(of provider: ProviderID) async throws -> [Vehicle] {
-        try await self.store.read { try $0.onlineVehicles(of: provider, in: .world) }
-    }
-
     /// Whether the store answers now.
     func isServing() async -> Bool {
         (try? await self.store.read { _ in true }) ?? false
@@ -51,15 +46,28 @@ public struct Engine: Sendable {
     /// - Parameters:
     ///   - token: The bearer token; `nil` where the call carried none.
     ///   - method: The RPC it is for.
+    ///   - name: The name of the resource or parent that it addresses.
     /// - Throws: ``EngineError`` with `UNAUTHENTICATED`.
-    func authenticate(_ token: String?, for method: FleetMethod) throws(EngineError) {
+    func authenticate(_ token: String?, for method: FleetMethod, of name: String) async throws(EngineError) {
         let now = self.now()
         do throws(TokenRefusal) {
             guard let token else { throw TokenRefusal.missing }
-            _ = try self.verifier.verify(token, at: now)
+            _ = try await self.verified(token, at: now)
         } catch {
-            self.activity.refuse(error, token, nil, method: method, at: now)
+            let resource = try? ResourceName(checking: name)
+            let request = resource.map { AccessRequest(method: method, resource: $0) }
+            self.note(error, .init(method: method, text: token, request: request), at: now)
             throw EngineError(error)
+        }
+    }
+
+    /// Verifies a token; where its key is not known, once more after the key was asked for.
+    private func verified(_ token: String, at now: Date) async throws(TokenRefusal) -> ExaminedToken {
+        do throws(TokenRefusal) {
+            return try self.verifier.verify(token, at: now)
+        } catch {
+            guard error.reason == .keyUnknown, await self.verifier.learnKey(of: token) else { throw error }
+            return try self.verifier.verify(token, at: now)
         }
     }
 
@@ -74,7 +82,7 @@ public struct Engine: Sendable {
     func perform<Call: ReadingCall>(
         _ call: Call.Type, _ request: Call.Request, token: String?
     ) async throws(EngineError) -> Call.Response {
-        let admission = try self.admit(call, request, token)
+        let admission = try await self.admit(call, request, token)
         return try await self.reporting(admission) {
             try await self.store.read { store in
                 try admission.confirm(in: store)
@@ -94,7 +102,7 @@ public struct Engine: Sendable {
     func perform<Call: WritingCall>(
         _ call: Call.Type, _ request: Call.Request, token: String?
     ) async throws(EngineError) -> Call.Response {
-        let admission = try self.admit(call, request, token)
+        let admission = try await self.admit(call, request, token)
         return try await self.reporting(admission) {
             try await self.store.write { store in
                 try admission.confirm(in: store)
@@ -108,12 +116,12 @@ extension Engine {
     /// Checks the token, then the address, then the right to it; all that can be refused without looking is.
     private func admit<Call: EngineCall>(
         _ call: Call.Type, _ request: Call.Request, _ text: String?
-    ) throws(EngineError) -> Admission {
+    ) async throws(EngineError) -> Admission {
         let now = self.now()
         var token: ExaminedToken?
         do {
             guard let text else { throw TokenRefusal.missing }
-            let examined = try self.verifier.verify(text, at: now)
+            let examined = try await self.verified(text, at: now)
             token = examined
             let access = try Call.access(request)
             let admission = Admission(
@@ -124,12 +132,20 @@ extension Engine {
             if !admission.dependsOnTrip { self.activity.admit(examined, text, to: Call.method, at: now) }
             return admission
         } catch let refusal as TokenRefusal {
-            self.activity.refuse(refusal, text, token, method: Call.method, at: now)
+            self.note(
+                refusal, .init(method: Call.method, text: text, token: token, request: try? Call.access(request)),
+                at: now)
             throw EngineError(refusal)
         } catch let error as EngineError {
             throw error
         } catch {
             throw self.unexpected(error, in: Call.method)
+        }
+    }
+
+    private func note(_ refusal: TokenRefusal, _ call: EngineActivity.RefusedCall, at now: Date) {
+        self.activity.refuse(refusal, call, at: now) { text in
+            self.verifier.explain(text, request: call.request, at: now)
         }
     }
 
@@ -153,7 +169,8 @@ extension Engine {
             if admission.dependsOnTrip { self.activity.admit(token, text, to: method, at: now) }
             return response
         } catch let refusal as TokenRefusal {
-            self.activity.refuse(refusal, text, token, method: method, at: now)
+            self.note(
+                refusal, .init(method: method, text: text, token: token, request: admission.access), at: now)
             throw EngineError(refusal)
         } catch let error as EngineError {
             if admission.dependsOnTrip { self.activity.admit(token, text, to: method, at: now) }

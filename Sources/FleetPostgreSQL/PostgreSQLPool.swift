@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import FleetTokens
 import Foundation
 public import Logging
-import Synchronization
 
 /// A few connections to one database, each on a thread of its own; what waits is served in the order of its arrival.
 ///
@@ -97,7 +97,7 @@ extension PostgreSQLPool {
         let limits: PostgreSQLLimits
         let schema: PostgreSQLSchema?
         let logger: Logger
-        let state = Mutex(State())
+        let state = Locked(State())
         private let arrivals = DispatchSemaphore(value: 0)
 
         init(address: PostgreSQLAddress, limits: PostgreSQLLimits, schema: PostgreSQLSchema?, logger: Logger) {

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTokenClient
+import FleetTokens
 
 /// What came in, in order, and who waits for more of it.
 final class ArrivalLog<Entry: Sendable>: Sendable {

@@ -43,6 +43,12 @@ public struct CredentialError: Error, Sendable, CustomStringConvertible {
     public var cause: (any Error)?
     /// How long the service asks to be left alone, where it says.
     public var retryAfter: Duration?
+    /// The HTTP status that the service answered with, where it answered.
+    public var status: Int?
+    /// The bounded word with which the service names the error, such as `IAM_PERMISSION_DENIED`, where it says.
+    public var reason: String?
+    /// What to do about it, where the service's words tell.
+    public var nextStep: String?
     /// The steps of the search and what each found; empty for errors of other kinds.
     public var search: [SearchStep]
 
@@ -58,12 +64,15 @@ public struct CredentialError: Error, Sendable, CustomStringConvertible {
 
     /// Makes an error.
     public init(
-        code: Code, message: String, cause: (any Error)? = nil, retryAfter: Duration? = nil, search: [SearchStep] = []
+        code: Code, message: String, cause: (any Error)? = nil, retryAfter: Duration? = nil, status: Int? = nil,
+        reason: String? = nil, search: [SearchStep] = []
     ) {
         self.code = code
         self.message = message
         self.cause = cause
         self.retryAfter = retryAfter
+        self.status = status
+        self.reason = reason
         self.search = search
     }
 }

@@ -5,6 +5,18 @@
 import FleetSigning
 import FleetTokens
 
+/// How often access tokens were taken from memory, and fetched.
+public struct AccessTokenStatistics: Hashable, Sendable {
+    /// Calls that had a token at once.
+    public var hits = 0
+    /// Calls that waited for a fetch, or failed because one had failed a moment ago.
+    public var misses = 0
+    /// Fetches that ended.
+    public var fetches = 0
+    /// Fetches that brought no token.
+    public var failures = 0
+}
+
 /// An identity at Google, with the access tokens that it gets.
 ///
 /// Tokens are remembered for each set of scopes and renewed before they end: in the background from 225 s before, and
@@ -82,9 +94,30 @@ public struct GoogleCredential: Sendable, CustomStringConvertible {
     /// - Returns: Names in lower case, and values.
     /// - Throws: ``CredentialError``; `CancellationError`.
     public func headers(scopes: [String]) async throws -> [(name: String, value: String)] {
-        let token = try await self.accessToken(scopes: scopes)
+        self.headers(with: try await self.accessToken(scopes: scopes))
+    }
+
+    /// The header fields of a call with a token at hand.
+    func headers(with token: AccessToken) -> [(name: String, value: String)] {
         let project = self.quotaProject.map { [(name: "x-goog-user-project", value: $0)] } ?? []
         return [(name: "authorization", value: token.authorizationHeader)] + project
+    }
+
+    /// Forgets a token that a service answered with 401, unless it was fetched a moment ago.
+    ///
+    /// - Parameters:
+    ///   - token: The token that was refused.
+    ///   - scopes: What it is for.
+    /// - Returns: Whether the next caller gets another one.
+    func discard(_ token: AccessToken, scopes: [String]) -> Bool {
+        self.tokens.discard(scopes) { $0 == token }
+    }
+
+    /// How often the access tokens were taken from memory, and fetched.
+    public var statistics: AccessTokenStatistics {
+        let counts = self.tokens.statistics
+        return AccessTokenStatistics(
+            hits: counts.hits, misses: counts.misses, fetches: counts.fetches, failures: counts.failures)
     }
 
     /// A token for one service, signed with the account's own key and without any request (AIP-4111).

@@ -12,6 +12,14 @@ enum Console {
         FileHandle.standardError.write(Data((message + "\n").utf8))
     }
 
+    /// Whether somebody watches stderr.
+    static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
+
+    /// Replaces the last line of a terminal's stderr.
+    static func replace(_ line: String) {
+        FileHandle.standardError.write(Data("\r\u{1B}[K\(line)".utf8))
+    }
+
     /// Writes a result to stdout at once, also into a pipe.
     static func give(_ result: String) {
         FileHandle.standardOutput.write(Data((result + "\n").utf8))

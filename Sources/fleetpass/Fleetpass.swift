@@ -18,9 +18,10 @@ struct Fleetpass: AsyncParsableCommand {
             69 a needed service is unreachable, 78 configuration error.
             """,
         subcommands: [
-            UpCommand.self, DemoCommand.self, DriveCommand.self, WatchCommand.self, MintCommand.self,
-            InspectCommand.self, VerifyCommand.self, ExplainCommand.self,
+            UpCommand.self, DemoCommand.self, DriveCommand.self, WatchCommand.self, SimulateCommand.self,
+            MintCommand.self, InspectCommand.self, VerifyCommand.self, ExplainCommand.self,
             ServeCommand.self, KeysCommand.self, AssignmentsCommand.self, RevokeCommand.self, AuditCommand.self,
+            DoctorCommand.self,
         ]
     )
 

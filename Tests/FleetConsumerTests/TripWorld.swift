@@ -62,6 +62,7 @@ extension ManualClock {
     ///   - changes: What the model publishes.
     ///   - run: Runs it.
     /// - Returns: All changes.
+    /// - Throws: What the model throws.
     func elements<Change: Sendable>(
         of changes: AsyncStream<Change>, running run: @escaping @Sendable () async throws -> Void
     ) async throws -> [Change] {

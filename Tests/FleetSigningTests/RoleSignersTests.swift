@@ -6,7 +6,6 @@ import FleetSigning
 import FleetTestSupport
 import FleetTokens
 import Foundation
-import Synchronization
 import Testing
 
 @Suite struct RoleSignersTests {
@@ -15,7 +14,7 @@ import Testing
     /// Counts what it signs, and can be slow or broken.
     final class CountingSigner: PayloadSigner {
         let local: LocalSigner
-        let count = Mutex(0)
+        let count = Locked(0)
         let gate: @Sendable (Int) async throws -> Void
         var account: String { self.local.account }
 
@@ -83,7 +82,7 @@ import Testing
         async throws
     {
         let clock = ManualClock()
-        let works = Mutex(true)
+        let works = Locked(true)
         let signer = try CountingSigner(TestKeys.server.get()) { _ in if !works.withLock({ $0 }) { throw Broken() } }
         let signers = self.signers([.server: signer], clock: clock)
         for _ in 0..<200 {

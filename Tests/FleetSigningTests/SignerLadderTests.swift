@@ -6,7 +6,6 @@ import FleetSigning
 import FleetTestSupport
 import FleetTokens
 import Foundation
-import Synchronization
 import Testing
 
 @Suite struct SignerLadderTests {
@@ -30,7 +29,7 @@ import Testing
 
     @Test func `a failing rung is passed over, looked at from time to time, and taken back`() async throws {
         let key = try TestKeys.driver.get()
-        let works = Mutex(false)
+        let works = Locked(false)
         let first = try CountingSigner(key) { _ in if !works.withLock({ $0 }) { throw Broken() } }
         let second = try CountingSigner(key)
         let ladder = try SignerLadder([first, second], clock: self.clock)
@@ -67,7 +66,7 @@ import Testing
     }
 
     @Test func `when every rung rests the error says so, and it ends`() async throws {
-        let works = Mutex(false)
+        let works = Locked(false)
         let signer = try CountingSigner(TestKeys.driver.get()) { _ in if !works.withLock({ $0 }) { throw Broken() } }
         let ladder = try SignerLadder([signer], clock: self.clock)
         for _ in 0..<3 { await #expect(throws: SigningError.self) { try await self.mint(ladder) } }

@@ -4,6 +4,7 @@
 
 import FleetTestSupport
 import FleetTokenClient
+import FleetTokens
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct ManualClockTests {

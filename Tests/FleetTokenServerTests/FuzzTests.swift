@@ -12,12 +12,13 @@ import Testing
 
 /// Inputs that are almost right, in great number.
 ///
-/// Each is made from its seed alone, so a failure names what to repeat. `FLEETPASS_FUZZ_ROUNDS` sets how many each test tries; `FLEETPASS_FUZZ_SEED` where it begins.
+/// Each is made from its seed alone, so a failure names what to repeat. `FLEETPASS_FUZZ_INPUTS` sets how many each test
+/// tries; `FLEETPASS_FUZZ_SEED` where it begins.
 @Suite struct FuzzTests {
     static let seeds: Range<UInt64> = {
         func number(_ name: String) -> UInt64? { ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) } }
         let first = number("FLEETPASS_FUZZ_SEED") ?? 1
-        return first..<first + (number("FLEETPASS_FUZZ_ROUNDS") ?? 2000)
+        return first..<first + (number("FLEETPASS_FUZZ_INPUTS") ?? 2000)
     }()
 
     // MARK: - ID tokens

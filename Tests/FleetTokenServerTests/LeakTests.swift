@@ -10,7 +10,6 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import Logging
-import Synchronization
 import Testing
 
 @testable import FleetTokenServer
@@ -18,7 +17,7 @@ import Testing
 /// Every way in, with secrets that can be searched for.
 @Suite struct LeakTests {
     final class Log: Sendable {
-        private let text = Mutex("")
+        private let text = Locked("")
         var contents: String { self.text.withLock { $0 } }
         func append(_ line: String) { self.text.withLock { $0 += line + "\n" } }
     }

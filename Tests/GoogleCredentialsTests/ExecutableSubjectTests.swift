@@ -4,7 +4,6 @@
 
 import FleetTokens
 import Foundation
-import Synchronization
 import Testing
 
 @testable import GoogleCredentials
@@ -18,7 +17,7 @@ import Testing
             let limit: Duration
         }
 
-        let runs = Mutex<[Run]>([])
+        let runs = Locked<[Run]>([])
         let output: JSONObject
 
         init(_ output: JSONObject) { self.output = output }

@@ -152,6 +152,83 @@ import Testing
         #expect(settings.budget.remaining == 6)
     }
 
+    @Test func `an access token that IAM refuses is dropped once, and the call made again with a new one`() async throws
+    {
+        let world = World()
+        let credential = try await world.metadata()
+        let signer = try await credential.signer(impersonating: Google.account)
+        _ = try await self.mint(signer)
+        #expect(world.network.requests(to: "/token").count == 1)
+        // The old token is withdrawn at Google; the metadata server has a new one.
+        world.network.answer { request, index in
+            if request.url.contains("/token") {
+                var response = CredentialsResponse.json([
+                    "access_token": "MARKED-access-2", "expires_in": .integer(3599),
+                ])
+                response.headers = [("Metadata-Flavor", "Google")]
+                return response
+            }
+            guard !request.url.hasSuffix(":signJwt") || request.header("authorization") == "Bearer MARKED-access-2"
+            else { return .json(["error": ["status": "UNAUTHENTICATED"]], status: 401) }
+            return try await Google.answer(request, index)
+        }
+        world.clock.advance(by: .seconds(60))
+        _ = try self.verify(try await self.mint(signer))
+        #expect(world.network.requests(to: "/token").count == 2)
+    }
+
+    @Test func `a token that is refused the moment it was fetched is not fetched again and again`() async throws {
+        let world = World()
+        let credential = try await world.metadata()
+        world.network.answer { request, index in
+            guard request.url.hasSuffix(":signJwt") else { return try await Google.answer(request, index) }
+            return .json(["error": ["status": "UNAUTHENTICATED"]], status: 401)
+        }
+        let signer = try await credential.signer(impersonating: Google.account)
+        for _ in 0..<5 { await #expect(throws: SigningError.self) { try await self.mint(signer) } }
+        #expect(world.network.requests(to: "/token").count == 1)
+        #expect(world.network.requests(to: ":signJwt").count == 5)
+    }
+
+    @Test(arguments: [
+        (
+            403, "IAM_PERMISSION_DENIED",
+            "roles/iam.serviceAccountTokenCreator to \(Google.machine) on \(Google.account)"
+        ),
+        (403, "SERVICE_DISABLED", "Enable the IAM Service Account Credentials API"),
+        (404, "NOT_FOUND", "There is no such account"),
+    ])
+    func `a refusal says what to do`(status: Int, reason: String, advice: String) async throws {
+        let world = World()
+        let credential = try await world.metadata()
+        world.network.answer { request, index in
+            guard request.url.hasSuffix(":signJwt") else { return try await Google.answer(request, index) }
+            let details = JSONValue.array([.object(["reason": .string(reason)])])
+            return .json(
+                ["error": .object(["status": "PERMISSION_DENIED", "details": details])], status: status)
+        }
+        let signer = try await credential.signer(impersonating: Google.account)
+        let error = await #expect(throws: SigningError.self) { try await self.mint(signer) }
+        #expect(error?.message.contains(advice) == true, "\(error?.message ?? "")")
+    }
+
+    @Test func `signers find their identity when they first sign, and again after a failed search`() async throws {
+        var world = World()
+        world.variables = ["GCE_METADATA_HOST": "metadata.google.internal"]
+        world.network.answer { _, _ in CredentialsResponse(status: 500) }
+        let google = GoogleSigners(ApplicationDefaultCredentials(context: world.context))
+        let signer = google.signer(impersonating: Google.account)
+        let own = google.ownSigner(expecting: Google.account)
+        #expect(world.network.requests.isEmpty)
+        await #expect(throws: SigningError.self) { try await self.mint(signer) }
+        world.network.answer(Google.answer)
+        world.clock.advance(by: .seconds(10))
+        _ = try self.verify(try await self.mint(signer))
+        let error = await #expect(throws: SigningError.self) { try await self.mint(own) }
+        #expect(error?.message.contains("runs as \(Google.machine)") == true)
+        #expect(google.statistics?.fetches == 1)
+    }
+
     @Test func `the budget refuses in any minute what the quota would refuse, and says when it is low`() async throws {
         let clock = ManualClock()
         let (changes, change) = AsyncStream.makeStream(of: Bool.self)

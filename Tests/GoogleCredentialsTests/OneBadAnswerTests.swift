@@ -109,6 +109,24 @@ import Testing
         #expect(world.network.requests.count == 1)
     }
 
+    @Test(arguments: [("Sun, 06 Nov 1994 08:49:37 GMT", 0), ("Thu, 01 Jan 2026 00:00:40 GMT", 40)])
+    func `Retry-After as a date counts from this machine's clock`(date: String, seconds: Int) async throws {
+        try await self.expectWait(date, server: nil, seconds: seconds)
+    }
+
+    @Test func `Retry-After as a date counts from the server's own clock where it tells it`() async throws {
+        try await self.expectWait(
+            "Fri, 02 Jan 2026 10:00:30 GMT", server: "Fri, 02 Jan 2026 10:00:00 GMT", seconds: 30)
+    }
+
+    private func expectWait(_ date: String, server: String?, seconds: Int) async throws {
+        let headers = [("Retry-After", date)] + (server.map { [("Date", $0)] } ?? [])
+        let world = World(StandIn { _, _ in CredentialsResponse(status: 503, headers: headers) })
+        let credential = try await world.load(Files.user)
+        let error = await #expect(throws: CredentialError.self) { try await credential.accessToken(scopes: []) }
+        #expect(error?.retryAfter == .seconds(seconds))
+    }
+
     @Test func `a service that never answers ends with the time limit`() async throws {
         var world = World(
             StandIn { _, _ in

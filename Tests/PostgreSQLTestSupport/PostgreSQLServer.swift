@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetPostgreSQL
+import FleetTokens
 public import Foundation
 public import Logging
-import Synchronization
 
 /// A PostgreSQL server to throw away, started by `Scripts/postgresql.sh`; it ends with the test process.
 public final class PostgreSQLServer: Sendable {
@@ -24,7 +24,7 @@ public final class PostgreSQLServer: Sendable {
             .contains { FileManager.default.isExecutableFile(atPath: $0) }
     }()
 
-    private static let held = Mutex<PostgreSQLServer?>(nil)
+    private static let held = Locked<PostgreSQLServer?>(nil)
 
     /// The server that the tests of this process share, for databases of their own; nobody restarts it.
     public static func shared() throws -> PostgreSQLServer {

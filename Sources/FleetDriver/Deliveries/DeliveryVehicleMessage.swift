@@ -25,6 +25,7 @@ struct DeliveryVehicleMessage: Decodable {
     }
     struct Task: Decodable {
         var taskId: String
+        var taskDuration: String?
     }
 
     var remainingVehicleJourneySegments: [Segment]?
@@ -48,15 +49,28 @@ struct DeliveryVehicleMessage: Decodable {
     }
 }
 
+extension DeliveryVehicleMessage.Task {
+    /// Proto3 JSON writes a duration as seconds with an `s`.
+    fileprivate var duration: Duration? {
+        guard let text = self.taskDuration, text.hasSuffix("s"), let seconds = Double(text.dropLast()),
+            (0...315_576_000_000).contains(seconds)
+        else { return nil }
+        return .seconds(seconds)
+    }
+}
+
 extension DeliveryVehicleMessage.Stop {
     fileprivate var stop: VehicleStop {
         get throws {
-            try VehicleStop(
+            let tasks = try (self.tasks ?? []).map { (try TaskID(checking: $0.taskId), $0.duration) }
+            var stop = try VehicleStop(
                 latitude: self.plannedLocation?.point?.latitude ?? 0,
                 longitude: self.plannedLocation?.point?.longitude ?? 0,
-                tasks: (self.tasks ?? []).map { try TaskID(checking: $0.taskId) },
+                tasks: tasks.map(\.0),
                 state: VehicleStop.State(rawValue: self.state ?? VehicleStop.State.new.rawValue)
             )
+            for (task, duration) in tasks { stop.taskDurations[task] = duration }
+            return stop
         }
     }
 }

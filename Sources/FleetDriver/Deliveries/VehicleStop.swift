@@ -30,6 +30,9 @@ public struct VehicleStop: Hashable, Sendable {
     /// How far the vehicle is with it.
     public internal(set) var state: State
 
+    /// How long each task takes, as far as the engine said; not sent.
+    public internal(set) var taskDurations: [TaskID: Duration] = [:]
+
     /// Checks a stop.
     ///
     /// - Parameters:

@@ -7,13 +7,13 @@ import FleetTokens
 
 /// Reports one vehicle's location and state, in the shape of Google's Driver SDK; for the main thread only.
 ///
-/// Underneath is a ``VehicleReporter``. Settings take effect in the order in which they were made. When the last
+/// Underneath is a ``VehicleReporter``, or a ``DeliveryVehicleReporter`` for scheduled tasks. Settings take effect in the order in which they were made. When the last
 /// reference goes, reporting stops without a last report; turn tracking off before.
-@preconcurrency @MainActor public final class GMTDVehicleReporter: NSObject {
+@preconcurrency @MainActor public class GMTDVehicleReporter: NSObject {
     private enum Command: Sendable {
         case track(AsyncStream<LocationFix>)
         case stop
-        case update(GMTDVehicleState)
+        case perform(@MainActor @Sendable () async -> Void)
         case interval(Duration)
     }
 
@@ -24,6 +24,7 @@ import FleetTokens
     private static let intervals: ClosedRange<TimeInterval> = 5...60
 
     private let commands: AsyncStream<Command>.Continuation
+    private let setState: (@Sendable (VehicleState) async throws(DriverError) -> Void)?
     private let locations: (any LocationSource)?
     private var listeners: [WeakListener] = []
     private var fixes: AsyncStream<LocationFix>.Continuation?
@@ -50,7 +51,7 @@ import FleetTokens
         }
     }
 
-    init(_ context: GMTDDriverContext) throws {
+    convenience init(_ context: GMTDDriverContext) throws {
         let reporter = try VehicleReporter(
             provider: ProviderID(checking: context.providerID),
             vehicle: VehicleID(checking: context.vehicleID),
@@ -59,21 +60,30 @@ import FleetTokens
             transport: context.engine.transport,
             clock: context.engine.clock
         )
-        let commands: AsyncStream<Command>
-        (commands, self.commands) = AsyncStream.makeStream()
-        self.locations = context.locations
-        super.init()
-
+        self.init(
+            reporter, locations: context.locations,
+            setState: { state throws(DriverError) in try await reporter.setState(state) })
         let updates = reporter.updates
         Task { [weak self] in
-            for await event in updates { self?.tell(event) }
-        }
-        Task { [weak self] in
-            await Self.carryOut(commands, with: reporter) { state, error in
-                let cause = GMTDVehicleReporterErrorCode.locationTrackingNotEnabled.error(error.message)
-                self?.tell(GMTDVehicleUpdate(vehicleState: state, location: nil), failure: cause)
+            for await event in updates {
+                self?.tell(
+                    GMTDVehicleUpdate(vehicleState: GMTDVehicleState(event.state), location: event.location),
+                    failure: event.failure?.grpcError)
             }
         }
+    }
+
+    init(
+        _ reporter: some LocationReporting,
+        locations: (any LocationSource)?,
+        setState: (@Sendable (VehicleState) async throws(DriverError) -> Void)? = nil
+    ) {
+        let commands: AsyncStream<Command>
+        (commands, self.commands) = AsyncStream.makeStream()
+        self.locations = locations
+        self.setState = setState
+        super.init()
+        Task { await Self.carryOut(commands, with: reporter) }
     }
 
     deinit {
@@ -85,9 +95,23 @@ import FleetTokens
 
     /// Sets the vehicle's state; listeners hear whether the engine took it.
     ///
-    /// A report that fails is repeated at each interval while tracking is on.
+    /// A report that fails is repeated at each interval while tracking is on. Delivery vehicles have no such state, and
+    /// nothing is done for them.
     public func update(_ state: GMTDVehicleState) {
-        self.commands.yield(.update(state))
+        guard let setState = self.setState else { return }
+        self.perform { [weak self] in
+            do throws(DriverError) {
+                try await setState(state.state)
+            } catch {
+                let cause = GMTDVehicleReporterErrorCode.locationTrackingNotEnabled.error(error.message)
+                self?.tell(GMTDVehicleUpdate(vehicleState: state, location: nil), failure: cause)
+            }
+        }
+    }
+
+    /// Does something after everything that was said before.
+    func perform(_ work: @escaping @MainActor @Sendable () async -> Void) {
+        self.commands.yield(.perform(work))
     }
 
     /// Keeps a location for the next report; ignored while tracking is off.
@@ -111,14 +135,7 @@ import FleetTokens
         self.listeners.removeAll { $0.listener == nil || $0.listener === listener }
     }
 
-    private func tell(_ event: VehicleUpdateEvent) {
-        self.tell(
-            GMTDVehicleUpdate(vehicleState: GMTDVehicleState(event.state), location: event.location),
-            failure: event.failure?.grpcError
-        )
-    }
-
-    private func tell(_ update: GMTDVehicleUpdate, failure: NSError?) {
+    func tell(_ update: GMTDVehicleUpdate, failure: NSError?) {
         let error = failure.map { GMTDVehicleReporterErrorCode.updateFailed($0) }
         for listener in self.listeners.compactMap(\.listener) {
             if let error {
@@ -131,28 +148,18 @@ import FleetTokens
 
     // MARK: - Tracking
 
-    private static func carryOut(
-        _ commands: AsyncStream<Command>,
-        with reporter: VehicleReporter,
-        onRefusal: (GMTDVehicleState, DriverError) -> Void
-    ) async {
+    private static func carryOut(_ commands: AsyncStream<Command>, with reporter: some LocationReporting) async {
         var tracking: Task<Void, Never>?
         for await command in commands {
             switch command {
             case .track(let fixes):
                 await reporter.startTracking()
-                tracking = Task { try? await reporter.run(reporting: fixes) }
+                tracking = Task { try? await reporter.report(from: fixes) }
             case .stop:
                 await reporter.stopTracking()
                 tracking?.cancel()
-            case .update(let state):
-                do throws(DriverError) {
-                    try await reporter.setState(state.state)
-                } catch {
-                    onRefusal(state, error)
-                }
-            case .interval(let interval):
-                await reporter.setReportingInterval(interval)
+            case .perform(let work): await work()
+            case .interval(let interval): await reporter.setReportingInterval(interval)
             }
         }
         tracking?.cancel()

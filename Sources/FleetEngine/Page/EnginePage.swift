@@ -2,57 +2,128 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetEngineAPI
 public import FleetTokens
 import Foundation
 import HTTPTypes
 public import Hummingbird
 import NIOCore
+public import ServiceLifecycle
 
-/// A page that shows the engine at work: vehicles moving, tokens in use, refusals with their reasons.
+/// A page that shows the engine at work: vehicles moving, the life of their tokens, refusals check by check.
 ///
 /// It shows every vehicle to whoever opens it, so it belongs on a developer's own machine only. It asks no other host
-/// for anything, and shows fingerprints, never tokens.
-public struct EnginePage: Sendable {
+/// for anything unless tiles are configured, and shows fingerprints, never tokens. It moves while ``run()`` runs.
+public struct EnginePage: Service {
     private let engine: Engine
     private let provider: ProviderID
+    private let files: PageFiles
+    private let feed: PageFeed
 
     /// Makes the page of one provider.
-    public init(engine: Engine, provider: ProviderID) {
+    ///
+    /// - Parameters:
+    ///   - engine: The engine to show.
+    ///   - provider: Whose resources are shown.
+    ///   - options: What it may show beyond that.
+    public init(engine: Engine, provider: ProviderID, options: PageOptions = PageOptions()) {
         self.engine = engine
         self.provider = provider
+        self.files = PageFiles(options: options)
+        self.feed = PageFeed(run: String(UInt64.random(in: .min ... .max), radix: 36))
     }
 
-    /// Adds `/`, its style and script, and `/page/state`, which the script reads.
+    /// Reads the engine's state each second and sends what changed, until shutdown.
+    public func run() async {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                // A store that fails now is asked again; readers keep what they have.
+                if let state = try? await PageState(of: self.engine, provider: self.provider) {
+                    try? self.feed.publish(state, at: self.engine.now())
+                }
+                try? await Task.sleep(for: .seconds(1))
+            }
+        }
+        self.feed.close()
+    }
+
+    /// Adds `/`, `/share/…` and everything below `/page/`.
     ///
     /// - Parameter router: The router to add to; it must stand at the root.
     public func add<Context: RequestContext>(to router: some RouterMethods<Context>) {
-        let files: [(path: RouterPath, type: String, bytes: [UInt8])] = [
-            ("/", "text/html; charset=utf-8", PackageResources.page_html),
-            ("/page/page.css", "text/css; charset=utf-8", PackageResources.page_css),
-            ("/page/page.js", "text/javascript; charset=utf-8", PackageResources.page_js),
-        ]
-        for file in files {
-            router.get(file.path) { _, _ in Self.answer(file.bytes, type: file.type) }
+        self.files.add(to: router)
+        router.get("/page/settings") { _, _ in
+            try self.json(
+                Settings(
+                    provider: self.provider.value, hasLeaflet: self.files.hasLeaflet,
+                    leafletFolder: self.files.options.leafletFolder,
+                    tiles: self.files.options.tiles.map(Settings.Tiles.init)))
         }
+        router.get("/page/matrix") { _, _ in try self.json(PageMatrix()) }
         router.get("/page/state") { _, _ in
-            let state = PageState(
-                provider: self.provider,
-                vehicles: try await self.engine.onlineVehicles(of: self.provider),
-                activity: self.engine.activity.snapshot(),
-                now: Date()
-            )
-            return Self.answer([UInt8](try JSONEncoder().encode(state)), type: "application/json")
+            try self.json(await PageState(of: self.engine, provider: self.provider))
         }
+        router.get("/page/events") { request, _ in self.events(for: request) }
     }
 
-    private static func answer(_ bytes: [UInt8], type: String) -> Response {
-        let headers: HTTPFields = [
-            .contentType: type, .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
-            .contentSecurityPolicy:
-                "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; "
-                + "form-action 'none'; frame-ancestors 'none'",
-        ]
-        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    private struct Settings: Encodable {
+        struct Tiles: Encodable {
+            let template: String
+            let attribution: String
+
+            init(_ source: TileSource) {
+                self.template = source.template
+                self.attribution = source.attribution
+            }
+        }
+
+        let provider: String
+        let hasLeaflet: Bool
+        let leafletFolder: String
+        let tiles: Tiles?
+    }
+
+    private func json(_ value: some Encodable) throws -> Response {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return self.files.answer([UInt8](try encoder.encode(value)), type: "application/json")
+    }
+
+    private func events(for request: Request) -> Response {
+        guard !self.feed.isFull else {
+            return Response(
+                status: .serviceUnavailable, headers: [.retryAfter: "5", .contentType: "text/plain; charset=utf-8"],
+                body: ResponseBody(
+                    byteBuffer: ByteBuffer(
+                        string: "\(PageFeed.maximumReaders) pages are open already; close one and try again.\n")))
+        }
+        let lastEventID = HTTPField.Name("Last-Event-ID").flatMap { request.headers[$0] }
+        let body = ResponseBody { writer in
+            if let reader = try self.feed.join(after: lastEventID) {
+                defer { self.feed.leave(reader) }
+                try await Self.write(reader, to: &writer)
+            }
+            try await writer.finish(nil)
+        }
+        return Response(status: .ok, headers: self.files.headers(type: "text/event-stream"), body: body)
+    }
+
+    /// Hands a writer to the one task that writes; it needs no lock, as the task that gave it waits meanwhile.
+    private struct Handover: @unchecked Sendable {
+        let writer: any ResponseBodyWriter
+    }
+
+    /// Writes a reader's events until they end, or until the reader is let go in the middle of a write.
+    private static func write(_ reader: PageFeed.Reader, to writer: inout any ResponseBodyWriter) async throws {
+        let handover = Handover(writer: writer)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                var writer = handover.writer
+                try await writer.write(ByteBuffer(string: "retry: 2000\n\n"))
+                for await event in reader.events { try await writer.write(ByteBuffer(string: event)) }
+            }
+            group.addTask { for await _ in reader.end {} }
+            try await group.next()
+            group.cancelAll()
+        }
     }
 }

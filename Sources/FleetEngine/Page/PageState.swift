@@ -5,83 +5,72 @@
 import FleetEngineAPI
 import FleetTokens
 import Foundation
-import SwiftProtobuf
 
-/// What the page shows, as its script reads it; times are Unix milliseconds.
-struct PageState: Encodable {
-    struct VehicleDot: Encodable {
-        let id: String
-        let state: String
-        let latitude: Double
-        let longitude: Double
-        let heading: Int32?
-        let trips: [String]
-        let reported: Int64
-    }
+/// What the page shows, by kind and id; nothing in it is or holds a token.
+struct PageState: Encodable, Hashable, Sendable {
+    /// The most resources of one kind that are shown.
+    static let limit = 500
 
-    struct Token: Encodable {
-        let fingerprint: String
-        let subject: String
-        let role: String
-        let secondsLeft: Int64
-        let lastMethod: String
-        let lastUse: Int64
-        let count: Int
-    }
+    var vehicles: [String: PageVehicle] = [:]
+    var trips: [String: PageTrip] = [:]
+    var deliveryVehicles: [String: PageDeliveryVehicle] = [:]
+    var tasks: [String: PageTask] = [:]
+    var tokens: [String: PageToken] = [:]
+    var refusals: [String: PageRefusal] = [:]
+    /// The kinds of which there are more than are shown.
+    var truncated: [String] = []
 
-    struct Refusal: Encodable {
-        let time: Int64
-        let method: String
-        let reason: String
-        let message: String
-        let fingerprint: String?
-        let subject: String?
-    }
-
-    let provider: String
-    let now: Int64
-    let vehicles: [VehicleDot]
-    let tokens: [Token]
-    let refusals: [Refusal]
-
-    init(provider: ProviderID, vehicles: [Vehicle], activity: EngineActivity.Snapshot, now: Date) {
-        self.provider = provider.value
-        self.now = Self.milliseconds(now)
-        self.vehicles = vehicles.map { vehicle in
-            let location = vehicle.lastLocation
-            return VehicleDot(
-                id: vehicle.name.split(separator: "/").last.map(String.init) ?? "",
-                state: "\(vehicle.vehicleState)",
-                latitude: location.location.latitude,
-                longitude: location.location.longitude,
-                heading: location.hasHeading ? location.heading.value : nil,
-                trips: vehicle.currentTrips,
-                reported: Self.milliseconds(location.serverTime.date)
-            )
+    /// Reads what the engine holds of a provider: first what is at work, then the rest, each up to the limit.
+    init(of engine: Engine, provider: ProviderID) async throws {
+        self = try await engine.store.read { store in
+            var state = PageState()
+            state.vehicles = try state.read(store, provider) { PageVehicle($1, id: $0) }
+            state.trips = try state.read(store, provider) { PageTrip($1, id: $0) }
+            state.deliveryVehicles = try state.read(store, provider) { PageDeliveryVehicle($1, id: $0) }
+            state.tasks = try state.read(store, provider) { PageTask($1, id: $0) }
+            return state
         }
-        .sorted { $0.id < $1.id }
-        self.tokens = activity.tokens.prefix(100).map { use in
-            Token(
-                fingerprint: use.fingerprint,
-                subject: use.claims,
-                role: use.role,
-                secondsLeft: Int64(use.expiry.timeIntervalSince(now)),
-                lastMethod: use.lastMethod.name,
-                lastUse: Self.milliseconds(use.lastUse),
-                count: use.count
-            )
-        }
-        self.refusals = activity.refusals.prefix(50).map { refusal in
-            Refusal(
-                time: Self.milliseconds(refusal.time),
-                method: refusal.method.name,
-                reason: refusal.reason,
-                message: refusal.message,
-                fingerprint: refusal.fingerprint,
-                subject: refusal.claims
-            )
+        let activity = engine.activity.snapshot()
+        self.tokens = PageToken.all(in: activity)
+        for refusal in activity.refusals {
+            let shown = PageRefusal(refusal)
+            self.refusals[shown.id] = shown
         }
     }
 
-    private static func milliseconds(_ date: Date) -> Int64 { Int64(date.timeIntervalSince1970 * 1000) }
+    init() {}
+
+    private mutating func read<Resource: StoredResource, Shown>(
+        _ store: any EngineReader, _ provider: ProviderID, _ show: (String, Resource) -> Shown
+    ) throws -> [String: Shown] {
+        var found: [String: Shown] = [:]
+        for isActiveOnly in [true, false] {
+            try store.scan(StoreScan(isActiveOnly: isActiveOnly), of: provider) { (id, resource: Resource) in
+                guard found.count < Self.limit || found[id] != nil else {
+                    self.truncated.append(Resource.collection.rawValue)
+                    return false
+                }
+                if found[id] == nil { found[id] = show(id, resource) }
+                return true
+            }
+            if found.count >= Self.limit { break }
+        }
+        return found
+    }
+}
+
+/// Where something is.
+struct PagePlace: Encodable, Hashable, Sendable {
+    let latitude: Double
+    let longitude: Double
+
+    init(_ point: LatLng) {
+        self.latitude = point.latitude
+        self.longitude = point.longitude
+    }
+}
+
+extension Date {
+    /// Unix milliseconds, as scripts count.
+    var milliseconds: Int64 { Int64(self.timeIntervalSince1970 * 1000) }
 }

@@ -32,7 +32,7 @@ public struct EngineRoutes: Sendable {
             let match = try HTTPMatch(verb: request.method, path: request.uri.path)
             let token = try BearerToken.read(request.headers[values: .authorization])
             // A caller whose token is not good is refused before anything else it sent is read.
-            try self.engine.authenticate(token, for: match.rule.method)
+            try await self.engine.authenticate(token, for: match.rule.method, of: match.name)
             let binding = RESTBinding.binding(for: match.rule.method)
             let query = try HTTPQuery(request.uri.query ?? "", allowed: match.rule.query)
             guard

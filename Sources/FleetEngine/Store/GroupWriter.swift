@@ -2,17 +2,17 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
+import FleetTokens
 
 /// Takes writes in, and hands them in groups to a writer that is started when there is something to do.
 ///
 /// A caller whose task is cancelled takes its write back if no group has taken it yet, and otherwise learns what came
 /// of it.
 final class GroupWriter: Sendable {
-    private let queue: Mutex<WriteQueue>
+    private let queue: Locked<WriteQueue>
 
     init(groupLimit: Int, waitingLimit: Int) {
-        self.queue = Mutex(WriteQueue(groupLimit: groupLimit, waitingLimit: waitingLimit))
+        self.queue = Locked(WriteQueue(groupLimit: groupLimit, waitingLimit: waitingLimit))
     }
 
     /// How many writes wait for the next group.

@@ -5,11 +5,10 @@
 import FleetEngineAPI
 import FleetTokens
 import SwiftProtobuf
-import Synchronization
 
 /// Keeps resources in memory, for tests and for engines that may forget.
 final class MemoryStore: EngineStore {
-    private let contents = Mutex(Contents())
+    private let contents = Locked(Contents())
 
     func read<Result: Sendable>(
         _ body: @escaping @Sendable (any EngineReader) throws -> Result

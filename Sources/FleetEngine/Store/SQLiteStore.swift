@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import FleetTokens
 import GRDB
 public import Logging
 

@@ -19,6 +19,7 @@ struct RefreshMachine<Value: Sendable>: Sendable {
         let refreshAt: Duration
         let waitAt: Duration
         let endsAt: Duration
+        let fetchedAt: Duration
     }
 
     private let windows: RefreshWindows
@@ -71,11 +72,22 @@ struct RefreshMachine<Value: Sendable>: Sendable {
             value: value,
             refreshAt: endsAt - self.windows.advisory + self.windows.jitter * random,
             waitAt: endsAt - self.windows.mandatory,
-            endsAt: endsAt
+            endsAt: endsAt,
+            fetchedAt: now
         )
         self.entry = entry
         // A source that hands out values near their end is not asked again at once.
         self.pausedUntil = now >= entry.refreshAt ? now + self.windows.longestPause : now
+    }
+
+    /// The value turned out to be good for nothing before its end.
+    ///
+    /// One that was fetched within the longest pause stays: a source that gives such values again and again is not asked
+    /// for more each time.
+    mutating func discard(at now: Duration) {
+        guard let entry, now - entry.fetchedAt >= self.windows.longestPause else { return }
+        self.entry = nil
+        self.pausedUntil = now
     }
 
     /// A refresh failed; a value that has not ended stays.

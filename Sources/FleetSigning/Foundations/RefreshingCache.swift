@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
+import FleetTokens
 
 /// Values by key, each fetched once for all who ask and renewed before it ends.
 ///
@@ -15,7 +15,20 @@ package final class RefreshingCache<Key: Hashable & Sendable, Value: Sendable>: 
         var waiters: [UInt64: Waiter] = [:]
     }
 
+    /// What became of those who asked, and of the fetches.
+    package struct Statistics: Hashable, Sendable {
+        /// Who had a value at once.
+        package var hits = 0
+        /// Who had to wait for a fetch, or failed because one had failed a moment ago.
+        package var misses = 0
+        /// The fetches that ended.
+        package var fetches = 0
+        /// Those of them that brought nothing.
+        package var failures = 0
+    }
+
     private struct State: Sendable {
+        var statistics = Statistics()
         var slots: [Key: Slot] = [:]
         var lastWaiter: UInt64 = 0
     }
@@ -25,7 +38,7 @@ package final class RefreshingCache<Key: Hashable & Sendable, Value: Sendable>: 
         case waiting
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
     private let windows: RefreshWindows
     private let capacity: Int
     private let time: TimeSource
@@ -69,15 +82,44 @@ package final class RefreshingCache<Key: Hashable & Sendable, Value: Sendable>: 
         }
     }
 
+    /// The value of a key, where there is one that has not ended; nothing is fetched.
+    package func current(_ key: Key) -> Value? {
+        let now = self.time.uptime
+        return self.state.withLock { $0.slots[key]?.machine.value(at: now) }
+    }
+
+    /// What happened so far.
+    package var statistics: Statistics { self.state.withLock { $0.statistics } }
+
+    /// Forgets a value that turned out to be good for nothing, unless it was fetched a moment ago.
+    ///
+    /// - Parameters:
+    ///   - key: Whose value.
+    ///   - isUseless: Whether the value that is there is the one; another may have taken its place.
+    /// - Returns: Whether the next caller gets another value.
+    package func discard(_ key: Key, where isUseless: (Value) -> Bool) -> Bool {
+        let now = self.time.uptime
+        return self.state.withLock { state in
+            guard let value = state.slots[key]?.machine.value(at: now), isUseless(value) else { return true }
+            state.slots[key]?.machine.discard(at: now)
+            return state.slots[key]?.machine.value(at: now) == nil
+        }
+    }
+
     private func join(_ key: Key, as number: UInt64, _ continuation: Waiter) {
         let now = self.time.uptime
         let (joining, startsRefresh) = self.state.withLock { state -> (Joining, Bool) in
             if state.slots[key] == nil { self.makeRoom(in: &state, at: now) }
             // Changed in place: a copy of many waiters for each new one would cost their square.
             switch state.slots[key, default: self.emptySlot].machine.ask(at: now) {
-            case .serve(let value, let startsRefresh): return (.done(.success(value)), startsRefresh)
-            case .fail(let error): return (.done(.failure(error)), false)
+            case .serve(let value, let startsRefresh):
+                state.statistics.hits += 1
+                return (.done(.success(value)), startsRefresh)
+            case .fail(let error):
+                state.statistics.misses += 1
+                return (.done(.failure(error)), false)
             case .wait(let startsRefresh):
+                state.statistics.misses += 1
                 // Cancelled before it lay down: the handler ran already and found nobody.
                 guard !Task.isCancelled else { return (.done(.failure(CancellationError())), startsRefresh) }
                 state.slots[key, default: self.emptySlot].waiters[number] = continuation
@@ -111,6 +153,8 @@ package final class RefreshingCache<Key: Hashable & Sendable, Value: Sendable>: 
         let now = self.time.uptime
         let random = self.random()
         let (waiters, answer) = self.state.withLock { state -> ([Waiter], Result<Value, any Error>) in
+            state.statistics.fetches += 1
+            if case .failure = result { state.statistics.failures += 1 }
             guard var slot = state.slots[key] else { return ([], result.map(\.value)) }
             let answer: Result<Value, any Error>
             switch result {

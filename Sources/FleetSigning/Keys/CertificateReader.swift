@@ -11,6 +11,12 @@ import X509
 ///
 /// The certificate is only the key's envelope: it is self-signed, and trust comes from where it was fetched.
 enum CertificateReader {
+    /// Whether the certificate is to be used at a time; a text that is none is left to ``rsaKey(ofPEM:id:)``.
+    static func isValid(_ pem: String, at time: Date) -> Bool {
+        guard let certificate = try? Certificate(pemEncoded: pem) else { return true }
+        return certificate.notValidBefore <= time && time <= certificate.notValidAfter
+    }
+
     static func rsaKey(ofPEM pem: String, id: String) throws(SigningError) -> _RSA.Signing.PublicKey {
         do {
             let certificate = try Certificate(pemEncoded: pem)

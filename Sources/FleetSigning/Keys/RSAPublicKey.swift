@@ -66,6 +66,12 @@ public struct RSAPublicKey: TokenKey {
         try Self(self.key, id: self.id, account: account)
     }
 
+    /// Whether two are one key with one id, of one account.
+    func isSame(as other: Self) -> Bool {
+        self.id == other.id && self.account == other.account
+            && self.key.derRepresentation == other.key.derRepresentation
+    }
+
     /// The modulus and exponent, big-endian without leading zeros, as a JWK holds them.
     package var primitives: (modulus: [UInt8], exponent: [UInt8])? {
         guard let primitives = try? self.key.getKeyPrimitives() else { return nil }

@@ -16,10 +16,12 @@ extension TrustedKeySet {
     ///   - name: The key's id for a PEM text, which has none of its own.
     ///   - role: The role of the account, where it is known.
     ///   - provider: The provider of the account; a key file's own project where it is `nil`.
+    ///   - time: Leaves out certificates that are not to be used then; `nil` takes all.
     /// - Returns: The keys.
     /// - Throws: ``SigningError`` that says what is wrong.
     public static func read(
-        _ bytes: Data, named name: String, role: Role? = nil, provider: ProviderID? = nil
+        _ bytes: Data, named name: String, role: Role? = nil, provider: ProviderID? = nil,
+        validAt time: Date? = nil
     ) throws(SigningError) -> [RSAPublicKey] {
         let text = String(decoding: bytes, as: UTF8.self)
         if text.hasPrefix("-----BEGIN") {
@@ -48,6 +50,7 @@ extension TrustedKeySet {
                         + "JSON object of key ids and X.509 certificates."
                 )
             }
+            if let time, !CertificateReader.isValid(pem, at: time) { continue }
             keys.append(try RSAPublicKey(pem: pem, id: id))
         }
         return keys

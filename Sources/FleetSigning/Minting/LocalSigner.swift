@@ -4,6 +4,7 @@
 
 import Crypto
 import CryptoExtras
+import FleetTokens
 
 /// Signs with a private key in memory.
 ///
@@ -12,6 +13,7 @@ import CryptoExtras
 public struct LocalSigner: TokenSigner {
     private let key: ServiceAccountKey
     let fastKey: OpenSSLKey?
+    private let encodedHeader: [UInt8]
     /// The public half of the key.
     public let publicKey: RSAPublicKey?
 
@@ -33,6 +35,7 @@ public struct LocalSigner: TokenSigner {
         let publicKey = try key.publicKey()
         self.key = key
         self.publicKey = publicKey
+        self.encodedHeader = Self.encodedHeader(keyID: key.keyID)
         // A library that signs anything else than the key would is not used.
         let probe = Array("fleetpass".utf8)
         self.fastKey = library.flatMap { OpenSSLKey(key.privateKey, library: $0) }.flatMap { fastKey in
@@ -40,6 +43,13 @@ public struct LocalSigner: TokenSigner {
                 publicKey.isValidSignature($0, for: probe) ? fastKey : nil
             }
         }
+    }
+
+    /// Signs a payload under a header of this signer's key, which is written once.
+    public func sign(payload: [UInt8]) async throws -> SignedToken {
+        let input = self.encodedHeader + Base64URL.encode(payload)
+        let signature = try await self.sign(input)
+        return SignedToken(token: Self.token(input, signature.bytes), publicKey: self.publicKey)
     }
 
     /// Signs a message with RS256.

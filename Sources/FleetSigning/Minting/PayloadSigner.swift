@@ -22,8 +22,10 @@ public struct SignedToken: Sendable {
     /// A signer far away writes header and payload anew, so what comes back is judged and not believed.
     ///
     /// - Parameter payload: The JSON that was to be signed.
+    /// - Returns: The token taken apart.
     /// - Throws: ``SigningError`` with ``SigningError/Code/releaseCheckFailed``.
-    func check(against payload: [UInt8]) throws(SigningError) {
+    @discardableResult
+    func check(against payload: [UInt8]) throws(SigningError) -> CompactJWS {
         func failed(_ problem: String) -> SigningError {
             SigningError(code: .releaseCheckFailed, message: "A signed token \(problem) and was not released.")
         }
@@ -39,11 +41,12 @@ public struct SignedToken: Sendable {
                 throw failed("does not say what was to be signed")
             }
         }
-        guard let publicKey else { return }
+        guard let publicKey else { return parts }
         if let keyID = parts.keyID, keyID != publicKey.id { throw failed("names another key than the signer") }
         guard publicKey.isValidSignature(parts.signature, for: parts.signingInput) else {
             throw failed("did not verify with its public key")
         }
+        return parts
     }
 }
 
@@ -79,9 +82,14 @@ extension TokenSigner {
 extension PayloadSigner {
     /// Header, dot and payload as they are signed.
     package static func signingInput(keyID: String?, payload: [UInt8]) -> [UInt8] {
+        self.encodedHeader(keyID: keyID) + Base64URL.encode(payload)
+    }
+
+    /// The header as it is signed, with the dot that follows.
+    static func encodedHeader(keyID: String?) -> [UInt8] {
         var header: JSONObject = ["alg": .string("RS256"), "typ": .string("JWT")]
         if let keyID { header["kid"] = .string(keyID) }
-        return Base64URL.encode(JSONValue.object(header).serialized) + [UInt8(ascii: ".")] + Base64URL.encode(payload)
+        return Base64URL.encode(JSONValue.object(header).serialized) + [UInt8(ascii: ".")]
     }
 
     /// The compact form of a signing input and its signature.

@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
+import FleetTokens
 
 /// Signs with the first of several signers of one account that can.
 ///
@@ -13,8 +13,24 @@ public final class SignerLadder: PayloadSigner {
     /// The account of every rung.
     public let account: String
 
+    /// How one rung has fared.
+    public struct RungStatistics: Hashable, Sendable {
+        /// How often it was asked for a signature and answered or failed.
+        public var attempts = 0
+        /// How often it failed.
+        public var failures = 0
+        /// Whether it is passed over at present.
+        public var isPassedOver = false
+    }
+
+    private struct State {
+        var breakers: [CircuitBreaker]
+        var statistics: [RungStatistics]
+        var lastError: (any Error)?
+    }
+
     private let rungs: [any PayloadSigner]
-    private let breakers: Mutex<[CircuitBreaker]>
+    private let state: Locked<State>
     private let time: TimeSource
 
     /// Makes a ladder.
@@ -34,12 +50,24 @@ public final class SignerLadder: PayloadSigner {
         }
         self.account = account
         self.rungs = rungs
-        self.breakers = Mutex(rungs.map { _ in CircuitBreaker() })
+        self.state = Locked(
+            State(breakers: rungs.map { _ in CircuitBreaker() }, statistics: rungs.map { _ in RungStatistics() }))
         self.time = TimeSource(clock: clock)
     }
 
     /// Which rungs are passed over at present, in the ladder's order.
-    public var passedOver: [Bool] { self.breakers.withLock { $0.map(\.isOpen) } }
+    public var passedOver: [Bool] { self.statistics.map(\.isPassedOver) }
+
+    /// How each rung has fared, in the ladder's order.
+    public var statistics: [RungStatistics] {
+        self.state.withLock { state in
+            zip(state.statistics, state.breakers).map { statistics, breaker in
+                var statistics = statistics
+                statistics.isPassedOver = breaker.isOpen
+                return statistics
+            }
+        }
+    }
 
     /// Signs a payload with the first rung that can.
     ///
@@ -51,28 +79,44 @@ public final class SignerLadder: PayloadSigner {
         var lastError: (any Error)?
         for (index, rung) in self.rungs.enumerated() {
             let now = self.time.uptime
-            guard self.breakers.withLock({ $0[index].admit(at: now) }) else { continue }
+            guard self.state.withLock({ $0.breakers[index].admit(at: now) }) else { continue }
             do {
                 let signed = try await rung.sign(payload: payload)
                 try signed.check(against: payload)
-                self.breakers.withLock { $0[index].succeed() }
+                self.state.withLock { state in
+                    state.breakers[index].succeed()
+                    state.statistics[index].attempts += 1
+                }
                 return signed
             } catch {
                 if Task.isCancelled || error is CancellationError {
-                    self.breakers.withLock { $0[index].abandon() }
+                    self.state.withLock { $0.breakers[index].abandon() }
                     throw CancellationError()
                 }
                 let now = self.time.uptime
-                self.breakers.withLock { $0[index].fail(at: now) }
+                self.state.withLock { state in
+                    state.breakers[index].fail(at: now)
+                    state.statistics[index].attempts += 1
+                    state.statistics[index].failures += 1
+                    state.lastError = error
+                }
                 lastError = error
             }
         }
-        throw SigningError(
+        throw self.failure(lastError)
+    }
+
+    /// The error of a call that no rung could serve, with the reason of the last rung that failed.
+    private func failure(_ lastError: (any Error)?) -> SigningError {
+        let cause = lastError ?? self.state.withLock { $0.lastError }
+        let reason = (cause as? SigningError).map { " \($0.message)" } ?? ""
+        return SigningError(
             code: .signingFailed,
             message: lastError == nil
-                ? "Every signer of \(self.account) failed lately and is passed over; it is tried again in 30 s at most."
-                : "No signer of \(self.account) could sign.",
-            cause: lastError
+                ? "Every signer of \(self.account) failed lately and is passed over; it is tried again in 30 s at "
+                    + "most.\(reason)"
+                : "No signer of \(self.account) could sign.\(reason)",
+            cause: cause
         )
     }
 }

@@ -11,6 +11,8 @@ public struct MintedToken: Hashable, Sendable {
     public let token: FleetToken
     /// What it says.
     public let claims: TokenClaims
+    /// The id of the key that signed, where the token says.
+    public let keyID: String?
 }
 
 /// Mints Fleet Engine tokens for one signing account.
@@ -56,7 +58,9 @@ public struct TokenMinter: Sendable {
         )
         let payload = claims.payload
         let signed = try await self.signer.sign(payload: payload)
-        if self.checksBeforeRelease { try signed.check(against: payload) }
-        return MintedToken(token: signed.token, claims: claims)
+        let parts =
+            self.checksBeforeRelease
+            ? try signed.check(against: payload) : try? CompactJWS(signed.token.compactSerialization)
+        return MintedToken(token: signed.token, claims: claims, keyID: parts?.keyID)
     }
 }

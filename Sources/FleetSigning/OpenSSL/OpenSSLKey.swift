@@ -4,8 +4,8 @@
 
 import Crypto
 import CryptoExtras
+import FleetTokens
 import Foundation
-import Synchronization
 
 /// An RSA private key in OpenSSL's hands, which signs about twice as fast as swift-crypto's.
 ///
@@ -20,7 +20,7 @@ final class OpenSSLKey: @unchecked Sendable {
     let library: OpenSSLLibrary
     private let key: OpenSSLLibrary.Handle
     private let signatureBytes: Int
-    private let idle = Mutex<[Context]>([])
+    private let idle = Locked<[Context]>([])
 
     /// Copies a key; `nil` where OpenSSL does not take it.
     init?(_ key: _RSA.Signing.PrivateKey, library: OpenSSLLibrary) {

@@ -5,7 +5,6 @@
 import Crypto
 public import FleetTokens
 public import Foundation
-import Synchronization
 
 /// Verifies tokens against a set of trusted keys, and remembers those that held.
 ///
@@ -14,6 +13,8 @@ import Synchronization
 public final class TokenVerifier: Sendable {
     private struct State {
         var keys: TrustedKeySet
+        /// Whose keys ``keys`` are, the verifier's own first.
+        var sources: [(name: String, keys: TrustedKeySet)]
         /// Counts the replacements of the keys.
         var generation = 0
         var verified: VerificationCache
@@ -22,7 +23,7 @@ public final class TokenVerifier: Sendable {
     private let examiner: TokenExaminer
     private let revocations: RevocationList?
     private let remembers: Bool
-    private let state: Mutex<State>
+    private let state: Locked<State>
 
     /// Makes a verifier.
     ///
@@ -39,16 +40,33 @@ public final class TokenVerifier: Sendable {
         self.revocations = revocations
         let cache = VerificationCache(capacity: cacheCapacity)
         self.remembers = cache.isEnabled
-        self.state = Mutex(State(keys: keys, verified: cache))
+        self.state = Locked(State(keys: keys, sources: [(Self.own, keys)], verified: cache))
     }
 
     /// The keys in force.
     public var keys: TrustedKeySet { self.state.withLock { $0.keys } }
 
-    /// Replaces the keys; every remembered token is forgotten.
-    public func replaceKeys(_ keys: TrustedKeySet) {
+    /// The name of the keys that the verifier is made with.
+    public static let own = "own"
+
+    /// The keys of one source.
+    public func keys(from source: String) -> TrustedKeySet? {
+        self.state.withLock { $0.sources.first { $0.name == source }?.keys }
+    }
+
+    /// Replaces the keys of a source; every remembered token is forgotten.
+    ///
+    /// - Parameters:
+    ///   - keys: The keys.
+    ///   - source: Who vouches for them; every source has its own, and all are trusted.
+    public func replaceKeys(_ keys: TrustedKeySet, from source: String = TokenVerifier.own) {
         self.state.withLock { state in
-            state.keys = keys
+            if let index = state.sources.firstIndex(where: { $0.name == source }) {
+                state.sources[index].keys = keys
+            } else {
+                state.sources.append((source, keys))
+            }
+            state.keys = TrustedKeySet(state.sources.flatMap(\.keys.keys))
             state.generation += 1
             state.verified.removeAll()
         }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import FleetTokenClient
+import FleetTokens
 public import Foundation
 
 /// A token server that misbehaves by script, for the tests of an app.

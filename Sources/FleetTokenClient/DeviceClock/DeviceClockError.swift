@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
 public import Foundation
 
 /// How far the phone's date lies from the token server's, as the `Date` of an answer showed it.

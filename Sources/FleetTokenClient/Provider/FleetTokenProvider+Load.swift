@@ -2,6 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
+
 extension FleetTokenProvider {
     /// How much is going on at a moment.
     package struct Load: Equatable, Sendable {

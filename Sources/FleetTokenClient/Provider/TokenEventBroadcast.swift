@@ -2,6 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
+
 /// Hands events to everybody who listens.
 final class TokenEventBroadcast: Sendable {
     private struct State: Sendable {

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTokenClient
+import FleetTokens
 
 /// An answer that C owes: the first one counts, and cancelling the wait is one, too.
 final class PendingAnswer<Value: Sendable>: Sendable {

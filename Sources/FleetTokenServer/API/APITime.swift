@@ -11,11 +11,15 @@ enum APITime {
         date.formatted(.iso8601)
     }
 
-    /// Reads a time; `nil` for text that is none, and for years that no calendar of ours reaches.
+    /// Reads a time, with or without a fraction of a second; `nil` for text that is none, and for years without four
+    /// digits.
     static func date(_ text: String) -> Date? {
-        guard text.utf8.count <= 64, let date = try? Date(text, strategy: .iso8601),
-            (0...253_402_300_799).contains(date.timeIntervalSince1970)
-        else { return nil }
+        guard text.utf8.count <= 64 else { return nil }
+        let text = text.uppercased()
+        let date =
+            (try? Date(text, strategy: .iso8601))
+            ?? (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+        guard let date, (-62_135_596_800...253_402_300_799).contains(date.timeIntervalSince1970) else { return nil }
         return date
     }
 }

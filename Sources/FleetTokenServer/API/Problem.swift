@@ -9,11 +9,26 @@ import NIOCore
 
 /// An answer that says what went wrong, as `application/problem+json` (RFC 9457).
 struct Problem: Error, HTTPResponseError {
-    /// One place of the body that is wrong.
+    /// One place of the request that is wrong.
     struct Fault: Hashable {
-        /// A JSON pointer as a URI fragment (RFC 6901 §6).
-        let pointer: String
+        /// Where in a request something can be.
+        enum Place: Hashable {
+            /// A JSON pointer into the body as a URI fragment (RFC 6901 §6).
+            case pointer(String)
+            /// A parameter of the query.
+            case parameter(String)
+        }
+
+        let place: Place
         let detail: String
+
+        /// The fault as a problem's answer shows it.
+        var json: JSONValue {
+            switch self.place {
+            case .pointer(let pointer): .object(["pointer": .string(pointer), "detail": .string(self.detail)])
+            case .parameter(let name): .object(["parameter": .string(name), "detail": .string(self.detail)])
+            }
+        }
     }
 
     let kind: ProblemKind
@@ -72,8 +87,7 @@ struct Problem: Error, HTTPResponseError {
             "code": .string(self.kind.rawValue),
         ]
         if !self.faults.isEmpty {
-            object["errors"] = .array(
-                self.faults.map { .object(["pointer": .string($0.pointer), "detail": .string($0.detail)]) })
+            object["errors"] = .array(self.faults.map(\.json))
         }
         return .object(object)
     }

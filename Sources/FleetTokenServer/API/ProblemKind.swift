@@ -38,7 +38,7 @@ enum ProblemKind: String, CaseIterable {
 
     var title: String {
         switch self {
-        case .invalidRequest: "The request's members are not valid"
+        case .invalidRequest: "Parts of the request are not valid"
         case .malformedBody: "The body is not a JSON object"
         case .unauthenticated: "The caller is not known"
         case .permissionDenied: "The caller may not have this"
@@ -54,7 +54,7 @@ enum ProblemKind: String, CaseIterable {
     /// What a client is to do.
     var remedy: String {
         switch self {
-        case .invalidRequest: "Mend each place that errors points to; the same request fails again."
+        case .invalidRequest: "Mend each place that errors names; the same request fails again."
         case .malformedBody: "Send one JSON object in UTF-8, without repeated members."
         case .unauthenticated: "Send Authorization: Bearer with a credential that is valid now; sign in again."
         case .permissionDenied: "No rule grants it; ask the operator for a role or an assignment."

@@ -4,22 +4,42 @@
 
 import FleetTokens
 import Foundation
+import Hummingbird
 
-/// Reads the members of a JSON object one by one, and collects what is wrong with them, so that one answer names all.
+/// Reads the members of a JSON object, or the parameters of a query, one by one, and collects what is wrong with them, so
+/// that one answer names all.
 struct RequestMembers {
     private(set) var faults: [Problem.Fault] = []
     private let object: JSONObject
+    private let isQuery: Bool
     private var read: Set<String> = []
 
     init(_ object: JSONObject) {
         self.object = object
+        self.isQuery = false
     }
+
+    /// Reads the parameters of a query, none of which may stand twice.
+    init(queryOf request: Request) {
+        var object = JSONObject()
+        var repeated: [String] = []
+        for (name, value) in request.uri.queryParameters {
+            if object[String(name)] != nil { repeated.append(String(name)) }
+            object[String(name)] = .string(String(value))
+        }
+        self.object = object
+        self.isQuery = true
+        for name in Set(repeated).sorted() { self.refuse(name, "The parameter stands twice.") }
+    }
+
+    /// Whether a member is there.
+    func has(_ name: String) -> Bool { self.object[name] != nil }
 
     /// A text that must be there.
     mutating func string(_ name: String) -> String? {
         let isThere = self.object[name] != nil
         let text = self.optionalString(name)
-        if !isThere { self.refuse(name, "The member \"\(name)\" is missing.") }
+        if !isThere { self.refuse(name, "\"\(name)\" is missing.") }
         return text
     }
 
@@ -28,7 +48,7 @@ struct RequestMembers {
         self.read.insert(name)
         guard let value = self.object[name] else { return nil }
         guard let text = value.string else {
-            self.refuse(name, "The member \"\(name)\" must be a string.")
+            self.refuse(name, "\"\(name)\" must be a string.")
             return nil
         }
         return text
@@ -46,11 +66,22 @@ struct RequestMembers {
         return self.checked(name) { () throws(TokenError) in try FleetID(checking: text) }
     }
 
+    /// A number in decimal digits that may be missing, in a query.
+    mutating func optionalNumber(_ name: String, _ range: ClosedRange<Int>) -> Int? {
+        guard let text = self.optionalString(name) else { return nil }
+        guard let number = Int(text), range.contains(number) else {
+            self.refuse(
+                name, "\"\(name)\" must be a number from \(range.lowerBound) to \(range.upperBound).")
+            return nil
+        }
+        return number
+    }
+
     /// A time of RFC 3339 that may be missing.
     mutating func optionalDate(_ name: String) -> Date? {
         guard let text = self.optionalString(name) else { return nil }
         guard let date = APITime.date(text) else {
-            self.refuse(name, "The member \"\(name)\" must be a time like 2026-01-31T14:05:00Z.")
+            self.refuse(name, "\"\(name)\" must be a time like 2026-01-31T14:05:00Z.")
             return nil
         }
         return date
@@ -73,7 +104,9 @@ struct RequestMembers {
 
     /// Notes what is wrong with a member.
     mutating func refuse(_ name: String, _ detail: String) {
-        self.faults.append(Problem.Fault(pointer: Self.pointer(to: name), detail: detail))
+        let place: Problem.Fault.Place =
+            self.isQuery ? .parameter(String(name.prefix(64))) : .pointer(Self.pointer(to: name))
+        self.faults.append(Problem.Fault(place: place, detail: detail))
     }
 
     /// The value that was built from the members, where nothing was wrong.
@@ -87,7 +120,7 @@ struct RequestMembers {
         for key in self.object.keys.sorted() where !self.read.contains(key) {
             let name = "\"\(key.prefix(64))\""
             self.refuse(
-                key, known.contains(key) ? "The member \(name) does not belong here." : "There is no member \(name).")
+                key, known.contains(key) ? "\(name) does not belong here." : "There is no \(name).")
         }
         guard let value, self.faults.isEmpty else { throw Problem(faults: self.faults) }
         return value

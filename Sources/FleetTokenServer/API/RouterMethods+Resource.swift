@@ -12,9 +12,11 @@ extension RouterMethods {
         _ handlers: [HTTPRequest.Method: @Sendable (Request, Context) async throws -> Response]
     ) {
         let allowed = handlers.keys.sorted { $0.rawValue < $1.rawValue }
-        let others: [HTTPRequest.Method] = [.get, .head, .post, .put, .patch, .delete, .options, .trace, .connect]
+        let others: [HTTPRequest.Method?] = [
+            .get, .head, .post, .put, .patch, .delete, .options, .trace, .connect, HTTPRequest.Method("QUERY"),
+        ]
         for (method, handler) in handlers { self.on(path, method: method, use: handler) }
-        for method in others where handlers[method] == nil {
+        for case let method? in others where handlers[method] == nil {
             self.on(path, method: method) { _, _ -> Response in throw Problem(methodOtherThan: allowed) }
         }
     }

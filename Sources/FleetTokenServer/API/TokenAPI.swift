@@ -7,12 +7,13 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// `POST /v1/tokens`, and the page `/problems` that its errors refer to.
+/// `POST /v1/tokens`, its description in `/openapi.json`, and the page `/problems` that its errors refer to.
 struct TokenAPI {
     let desk: TokenDesk
 
     func add<Context: RequestContext>(to router: some RouterMethods<Context>) {
         router.resource("/v1/tokens", [.post: { try await self.issue($0, $1) }])
+        router.resource("/openapi.json", [.get: { _, _ in Self.description }])
         router.resource("/problems", [.get: { _, _ in Self.problems }])
     }
 
@@ -20,7 +21,7 @@ struct TokenAPI {
         let type = try TokenRequest.tokenType(of: try await APIBody.object(of: request))
         do {
             let issued = try await self.desk.issue(type, for: CallerRequest(request, context))
-            return try .uncachedJSON(Self.answer(issued, role: type.role))
+            return .uncachedJSON(Self.answer(issued, role: type.role))
         } catch let error as RouteError {
             throw Problem(error)
         }
@@ -37,6 +38,17 @@ struct TokenAPI {
         ]
         object["key_id"] = issued.keyID.map(JSONValue.string)
         return .object(object)
+    }
+
+    /// The whole server in the words of OpenAPI 3.1.
+    private static var description: Response {
+        Response(
+            status: .ok,
+            headers: [
+                .contentType: "application/json", .cacheControl: "public, max-age=300",
+                .xContentTypeOptions: "nosniff",
+            ],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: PackageResources.openapi_json)))
     }
 
     /// What each kind of problem means, where its `type` leads.

@@ -18,7 +18,7 @@ enum TokenRequest {
         var members = RequestMembers(body)
         let type = members.string("role").flatMap { Self.type(Role(rawValue: $0), &members) }
         // Without a role nothing can be said of the members that some role takes.
-        let isRoleWrong = members.faults.contains { $0.pointer == "#/role" }
+        let isRoleWrong = members.faults.contains { $0.place == .pointer("#/role") }
         if isRoleWrong { members.pass(Self.members) }
         return try members.finish(type, known: Self.members)
     }

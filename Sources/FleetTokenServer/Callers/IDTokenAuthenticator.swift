@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+public import FleetSigning
 import FleetTokens
 public import Foundation
 
@@ -11,7 +12,8 @@ public import Foundation
 /// your audiences, and be within its time. One with a mark of a Fleet Engine token is refused whoever signed it.
 public struct IDTokenAuthenticator: CallerAuthenticator {
     private let rules: UserTokenRules
-    private let keys: RemoteKeySet
+    private let source: KeySetSource
+    private let keys: RemoteKeySet<UserTokenKeySet>
     private let now: @Sendable () -> Date
 
     /// Where a provider is and what its tokens must say.
@@ -73,9 +75,9 @@ public struct IDTokenAuthenticator: CallerAuthenticator {
         self.rules = try UserTokenRules(
             label: configuration.label, issuer: configuration.issuer, audiences: configuration.audiences,
             leeway: configuration.leeway, nameClaim: configuration.nameClaim, algorithms: [.rs256, .es256, .edDSA])
-        self.keys = RemoteKeySet(
-            source: configuration.keysAddress.map(KeySetSource.address) ?? .discovery(issuer: configuration.issuer),
-            transport: transport, now: uptime)
+        let source = configuration.keysAddress.map(KeySetSource.address) ?? .discovery(issuer: configuration.issuer)
+        self.source = source
+        self.keys = RemoteKeySet(now: uptime) { try await source.fetch(over: transport) }
         self.now = now
     }
 
@@ -87,7 +89,7 @@ public struct IDTokenAuthenticator: CallerAuthenticator {
         }
         // What has ended needs no key to be refused, and no fetch.
         let caller = try self.rules.caller(of: token, at: self.now())
-        let keys = try await self.keys.keys(named: keyID).filter { $0.algorithm == algorithm }
+        let keys = try await self.keys(named: keyID).filter { $0.algorithm == algorithm }
         guard !keys.isEmpty else {
             throw CallerRefusal(.algorithm, "The key of the user's token is for another algorithm.")
         }
@@ -95,5 +97,31 @@ public struct IDTokenAuthenticator: CallerAuthenticator {
             throw CallerRefusal(.signature, "The signature of the user's token does not hold.")
         }
         return caller
+    }
+
+    /// The keys of this id, at least one; each fixes its own algorithm.
+    private func keys(named id: String) async throws -> [UserTokenKey] {
+        switch await self.keys.lookup({ $0.contains(id) }) {
+        case .found(let set): return set.keys.filter { $0.id == id }
+        case .unknownKey:
+            throw CallerRefusal(.unknown, "The user's token names a key that its issuer does not have.")
+        case .unavailable: throw KeySetError(message: "The keys of \(self.source) cannot be fetched now.")
+        }
+    }
+}
+
+extension IDTokenAuthenticator {
+    /// How many keys a provider publishes that its tokens may be signed with; fetched now and not kept.
+    ///
+    /// - Parameters:
+    ///   - configuration: The provider.
+    ///   - transport: Sends the requests.
+    /// - Returns: The number of keys.
+    /// - Throws: An error in words when they cannot be fetched or read.
+    public static func countKeys(of configuration: Configuration, transport: any UpstreamTransport) async throws -> Int
+    {
+        let source =
+            configuration.keysAddress.map(KeySetSource.address) ?? .discovery(issuer: configuration.issuer)
+        return try await source.fetch(over: transport).keys.keys.count
     }
 }

@@ -18,7 +18,7 @@ public struct StaticBearerAuthenticator: CallerAuthenticator {
             let name: String
             let salt: String?
             let secret_sha256: String
-            let roles: [String]
+            let roles: [String]?
         }
         let callers: [Entry]
     }
@@ -41,6 +41,18 @@ public struct StaticBearerAuthenticator: CallerAuthenticator {
     /// - Parameter json: The file, in the form above.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
     public init(json: Data) throws(TokenServerError) {
+        try self.init(json: json, label: "static", givesRoles: true)
+    }
+
+    /// Reads administrators from a file's bytes: of the form above, without roles.
+    ///
+    /// - Parameter json: The file.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
+    public init(administrators json: Data) throws(TokenServerError) {
+        try self.init(json: json, label: "admin", givesRoles: false)
+    }
+
+    private init(json: Data, label: String, givesRoles: Bool) throws(TokenServerError) {
         let file: File
         do {
             file = try JSONDecoder().decode(File.self, from: json)
@@ -54,7 +66,7 @@ public struct StaticBearerAuthenticator: CallerAuthenticator {
                 "The callers' file names \(file.callers.count) callers; it needs 1 to \(Self.maximumCallers).")
         }
         var callers: [Known] = []
-        for entry in file.callers { callers.append(try Self.known(entry)) }
+        for entry in file.callers { callers.append(try Self.known(entry, label: label, givesRoles: givesRoles)) }
         guard Set(callers.map(\.caller.name)).count == callers.count else {
             throw Self.invalid("Two entries of the callers' file have one name.")
         }
@@ -90,7 +102,9 @@ public struct StaticBearerAuthenticator: CallerAuthenticator {
         return (secret, self.hexadecimal(salt), self.hexadecimal(SHA256.hash(data: salt + Array(secret.utf8))))
     }
 
-    private static func known(_ entry: File.Entry) throws(TokenServerError) -> Known {
+    private static func known(
+        _ entry: File.Entry, label: String, givesRoles: Bool
+    ) throws(TokenServerError) -> Known {
         guard let digest = self.bytes(ofHexadecimal: entry.secret_sha256), digest.count == 32 else {
             throw self.invalid(
                 "The secret_sha256 of \"\(entry.name)\" is not 64 hexadecimal digits; "
@@ -99,14 +113,17 @@ public struct StaticBearerAuthenticator: CallerAuthenticator {
         }
         guard let salt = self.bytes(ofHexadecimal: entry.salt ?? ""), salt.isEmpty || (16...64).contains(salt.count)
         else { throw self.invalid("The salt of \"\(entry.name)\" is not 32 to 128 hexadecimal digits.") }
-        let roles = Set(entry.roles.map(Role.init(rawValue:)))
-        guard !roles.isEmpty, roles.isSubset(of: TokenRoute.roles) else {
+        let roles = Set((entry.roles ?? []).map(Role.init(rawValue:)))
+        guard givesRoles || entry.roles == nil else {
+            throw self.invalid("The administrator \"\(entry.name)\" has roles; those are for callers, take them away.")
+        }
+        guard roles.isEmpty != givesRoles, roles.isSubset(of: TokenRoute.roles) else {
             throw self.invalid(
                 "The roles of \"\(entry.name)\" must be some of "
                     + "\(TokenRoute.roles.map(\.rawValue).sorted().joined(separator: ", "))."
             )
         }
-        return Known(salt: salt, digest: digest, caller: Caller(name: entry.name, issuer: "static", roles: roles))
+        return Known(salt: salt, digest: digest, caller: Caller(name: entry.name, issuer: label, roles: roles))
     }
 
     private static func invalid(_ message: String) -> TokenServerError {

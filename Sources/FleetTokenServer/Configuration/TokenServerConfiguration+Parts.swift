@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+public import FleetSigning
 import Foundation
 
 extension TokenServerConfiguration {
@@ -28,7 +29,35 @@ extension TokenServerConfiguration {
                 throw TokenServerError(code: error.code, message: "\(callersFile): \(error.message)")
             }
         }
+        if !self.certificateCallers.isEmpty {
+            members.append(try ClientCertificateAuthenticator(entries: self.certificateCallers))
+        }
+        members += self.proxies
         return CallerAuthenticators(members)
+    }
+
+    /// Who may use the admin API.
+    ///
+    /// - Parameter transport: Fetches the identity provider's keys.
+    /// - Returns: The administrators, or `nil` where there are to be none.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
+    public func administrators(transport: any UpstreamTransport) throws(TokenServerError) -> Administrators? {
+        guard let admin else { return nil }
+        var secrets: StaticBearerAuthenticator?
+        if let path = admin.callersFile {
+            do throws(TokenServerError) {
+                secrets = try StaticBearerAuthenticator(administrators: try Self.read(path))
+            } catch {
+                throw TokenServerError(code: error.code, message: "\(path): \(error.message)")
+            }
+        }
+        var rule: Administrators.Rule?
+        if let wanted = admin.rule, let found = self.identityProviders.first(where: { $0.label == wanted.provider }) {
+            rule = Administrators.Rule(
+                provider: try IDTokenAuthenticator(found, transport: transport), claim: wanted.claim,
+                values: wanted.values)
+        }
+        return Administrators(secrets: secrets, rule: rule)
     }
 
     /// What they may have.
@@ -64,7 +93,9 @@ extension TokenServerConfiguration {
 
     private static func read(_ path: String) throws(TokenServerError) -> Data {
         guard let bytes = try? Data(contentsOf: URL(filePath: path)) else {
-            throw ConfigurationValues.invalid("The file \(path) cannot be read.")
+            throw ConfigurationValues.invalid(
+                "The file \(path) cannot be read; create it, let this user read it, or mend its path, which starts at "
+                    + "the configuration's folder.")
         }
         return bytes
     }

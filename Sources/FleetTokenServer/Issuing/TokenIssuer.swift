@@ -25,7 +25,13 @@ public struct IssuedToken: Sendable {
 
 /// Issues tokens: one signing account for each role.
 public struct TokenIssuer: Sendable {
-    private let minter: @Sendable (_ role: Role, _ time: Date) -> TokenMinter?
+    /// Mints a token for a role at a time; gives `nil` where the role is not served.
+    public typealias Mint =
+        @Sendable (_ claims: AuthorizationClaims, _ role: Role, _ time: Date) async throws ->
+        MintedToken?
+
+    private let mint: Mint
+    private let spreadsWider: @Sendable () -> Bool
     private let now: @Sendable () -> Date
 
     /// Makes an issuer.
@@ -34,19 +40,21 @@ public struct TokenIssuer: Sendable {
     ///   - minters: The minter of each role that is served.
     ///   - now: The clock.
     public init(minters: [Role: TokenMinter], now: @escaping @Sendable () -> Date = { Date() }) {
-        self.init(now: now) { role, _ in minters[role] }
+        self.init(now: now) { claims, role, time in try await minters[role]?.mint(claims, at: time) }
     }
 
-    /// Makes an issuer whose keys change with time.
+    /// Makes an issuer whose signers change with time.
     ///
     /// - Parameters:
     ///   - now: The clock.
-    ///   - minter: The minter of a role at a time, or `nil` where the role is not served.
+    ///   - spreadsWider: Whether apps should come back over a longer time, as when few signatures are left.
+    ///   - mint: Mints the tokens.
     public init(
-        now: @escaping @Sendable () -> Date = { Date() },
-        minter: @escaping @Sendable (_ role: Role, _ time: Date) -> TokenMinter?
+        now: @escaping @Sendable () -> Date = { Date() }, spreadsWider: @escaping @Sendable () -> Bool = { false },
+        mint: @escaping Mint
     ) {
-        self.minter = minter
+        self.mint = mint
+        self.spreadsWider = spreadsWider
         self.now = now
     }
 
@@ -58,14 +66,14 @@ public struct TokenIssuer: Sendable {
     ///   `CancellationError`.
     public func issue(_ type: TokenType) async throws -> IssuedToken {
         let now = self.now()
-        guard let minter = self.minter(type.role, now) else {
+        let claims = try type.claims
+        guard let minted = try await self.mint(claims, type.role, now) else {
             throw TokenServerError(
                 code: .roleNotServed,
-                message: "No signer is set up for the role \(type.role); add its service account."
+                message: "No signer is set up for the role \(type.role); add its key file to the key folder, or its "
+                    + "account under signers."
             )
         }
-        let claims = try type.claims
-        let minted = try await minter.mint(claims, at: now)
         let expiresAt = Date(timeIntervalSince1970: TimeInterval(minted.claims.expiresAt))
         let expiresIn = Duration.seconds(minted.claims.expiresAt - Int64(now.timeIntervalSince1970.rounded(.up)))
         return IssuedToken(
@@ -73,18 +81,21 @@ public struct TokenIssuer: Sendable {
             issuedAt: now,
             expiresAt: expiresAt,
             expiresIn: expiresIn,
-            refreshAfter: Self.refreshAfter(spreadBy: claims.summary, expiresIn: expiresIn),
-            keyID: try? CompactJWS(minted.token.compactSerialization).keyID
+            refreshAfter: Self.refreshAfter(
+                spreadBy: claims.summary, isWide: self.spreadsWider(), expiresIn: expiresIn),
+            keyID: minted.keyID
         )
     }
 
     /// When to refresh: 30 to 45 minutes from now, spread by a hash of what the token is for.
     ///
     /// A fleet that starts its shift in one minute then comes back over a quarter of an hour, not in one minute again.
-    /// A token with less life is refreshed 5 minutes before its end at the latest.
-    static func refreshAfter(spreadBy subject: String, expiresIn: Duration) -> Duration {
+    /// When signatures run low it comes back over 25 to 50 minutes: no oftener in the mean, and to each minute at most
+    /// three fifths as often. A token with less life is refreshed 5 minutes before its end at the latest.
+    static func refreshAfter(spreadBy subject: String, isWide: Bool, expiresIn: Duration) -> Duration {
         let hash = SHA256.hash(data: Data(subject.utf8)).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        let spread = Duration.seconds(1800 + Int64(hash % 901))
+        let range: ClosedRange<Int64> = isWide ? 1500...3000 : 1800...2700
+        let spread = Duration.seconds(range.lowerBound + Int64(hash % UInt64(range.count)))
         return max(.zero, min(spread, expiresIn - .seconds(300)))
     }
 }

@@ -162,7 +162,8 @@ extension KeyFolder {
     private func entry(_ name: String) throws(TokenServerError) -> KeyRing.Entry {
         do {
             let key = try ServiceAccountKey(json: Data(contentsOf: self.url(name)))
-            return KeyRing.Entry(key: key, minter: TokenMinter(signer: try LocalSigner(key)), file: name)
+            let signer = try LocalSigner(key)
+            return KeyRing.Entry(key: key, signer: signer, minter: TokenMinter(signer: signer), file: name)
         } catch let error as SigningError {
             throw Self.invalid("\(name): \(error.message)")
         } catch {

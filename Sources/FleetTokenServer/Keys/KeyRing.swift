@@ -11,6 +11,8 @@ public struct KeyRing: Sendable {
     public struct Entry: Sendable {
         /// The key.
         public let key: ServiceAccountKey
+        /// Signs with it.
+        let signer: any PayloadSigner
         /// Makes tokens with it.
         let minter: TokenMinter
         /// Its file's name.

@@ -5,7 +5,6 @@
 public import FleetSigning
 public import FleetTokens
 public import Foundation
-import Synchronization
 
 /// The keys of a folder as they are in force, read again when the folder changes.
 public final class SigningKeys: Sendable {
@@ -16,7 +15,7 @@ public final class SigningKeys: Sendable {
 
     private let folder: KeyFolder
     private let provider: ProviderID
-    private let state: Mutex<State>
+    private let state: Locked<State>
 
     /// Reads the keys of a folder.
     ///
@@ -27,7 +26,7 @@ public final class SigningKeys: Sendable {
     public init(folder: KeyFolder, provider: ProviderID) throws(TokenServerError) {
         self.folder = folder
         self.provider = provider
-        self.state = Mutex(State(rings: try folder.read(), fingerprint: try folder.fingerprint()))
+        self.state = Locked(State(rings: try folder.read(), fingerprint: try folder.fingerprint()))
     }
 
     /// The roles that have a key.
@@ -38,12 +37,23 @@ public final class SigningKeys: Sendable {
         self.state.withLock { $0.rings[role]?.signing(at: time)?.minter }
     }
 
+    /// Signs for a role at a time; `nil` where the role has no key.
+    func signer(for role: Role, at time: Date) -> (any PayloadSigner)? {
+        self.state.withLock { $0.rings[role]?.signing(at: time)?.signer }
+    }
+
     /// The keys that verifiers are to trust at a time.
     public func published(at time: Date) -> [RSAPublicKey] {
         let rings = self.state.withLock { $0.rings }
         return rings.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap { role, ring in
             ring.published(at: time).compactMap { try? $0.publicKey(role: role, provider: self.provider) }
         }
+    }
+
+    /// What each key is good for at a time, in the order of roles and age.
+    func statuses(at time: Date) -> [KeyStatus] {
+        let rings = self.state.withLock { $0.rings }
+        return rings.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap { $0.value.statuses(of: $0.key, at: time) }
     }
 
     /// Reads the folder again if it changed; the keys in force stay when it cannot be read.

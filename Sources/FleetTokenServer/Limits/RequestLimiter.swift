@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import FleetTokens
-import Synchronization
 
 /// The limits of a token server; what is `nil` has none.
 public struct RequestLimits: Sendable {
@@ -13,9 +12,14 @@ public struct RequestLimits: Sendable {
     public var perSubject: RateLimit?
     /// Of all together.
     public var global: RateLimit?
+    /// How many requests of known callers are worked on at once; more are turned away.
+    public var pending: Int?
 
     /// Describes limits.
-    public init(perCaller: RateLimit? = nil, perSubject: RateLimit? = nil, global: RateLimit? = nil) {
+    public init(
+        perCaller: RateLimit? = nil, perSubject: RateLimit? = nil, global: RateLimit? = nil, pending: Int? = nil
+    ) {
+        self.pending = pending
         self.perCaller = perCaller
         self.perSubject = perSubject
         self.global = global
@@ -40,6 +44,9 @@ public struct RateLimitExceeded: Error, Hashable, Sendable {
     public var retryAfter: Duration
 }
 
+/// A request for which there is no place now, because as many as may be are worked on.
+struct RequestLimiterFull: Error {}
+
 /// Admits requests within limits; it does nothing but count, in bounded memory.
 public final class RequestLimiter: Sendable {
     /// How many callers, and how many subjects, are remembered.
@@ -49,11 +56,12 @@ public final class RequestLimiter: Sendable {
         var callers = RecentEntries<CallerID, TokenBucket>(capacity: RequestLimiter.capacity)
         var subjects = RecentEntries<String, TokenBucket>(capacity: RequestLimiter.capacity)
         var all = TokenBucket()
+        var pending = 0
     }
 
     private let limits: RequestLimits
     private let uptime: @Sendable () -> Duration
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// Makes a limiter.
     ///
@@ -92,6 +100,26 @@ public final class RequestLimiter: Sendable {
             return nil
         }
         if let refusal { throw refusal }
+    }
+
+    /// Works on a request while there is a place for it.
+    ///
+    /// Who is turned away learns it at once, so that those who are not have little to wait for: a queue without an end
+    /// would make everybody late and hold memory for callers that have given up.
+    ///
+    /// - Parameter body: The work.
+    /// - Returns: What the work gives.
+    /// - Throws: ``RequestLimiterFull`` when there is no place; what the work throws.
+    func withPlace<Result>(_ body: () async throws -> Result) async throws -> Result {
+        guard let most = self.limits.pending else { return try await body() }
+        let hasPlace = self.state.withLock { state in
+            guard state.pending < most else { return false }
+            state.pending += 1
+            return true
+        }
+        guard hasPlace else { throw RequestLimiterFull() }
+        defer { self.state.withLock { $0.pending -= 1 } }
+        return try await body()
     }
 
     /// Admits a token that is about to be issued.

@@ -2,10 +2,10 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
 public import FleetTokens
 public import Foundation
 public import Logging
-import Synchronization
 
 /// Whether a token server can do its work: its signers sign, its store answers, its clock is right.
 public final class Readiness: Sendable {
@@ -15,22 +15,29 @@ public final class Readiness: Sendable {
         case canary
         /// The clock goes evenly, and is not before the last record.
         case clock
+        /// The list of revocations that is followed is of now.
+        case revocations
         /// The store can be read.
         case store
+        /// Keys of every trusted account are at hand.
+        case trust
     }
 
     /// How far the clock may be from where it should be.
     static let clockTolerance: Double = 60
 
+    private static let notTriedYet = "no trial token was made yet"
+
     private let issuer: TokenIssuer
     private let roles: [Role]
     private let store: TokenServerStore
     private let metrics: TokenServerMetrics
+    private let followed: [Check: @Sendable () -> String?]
     private let now: @Sendable () -> Date
     private let uptime: @Sendable () -> Double
     private let logger: Logger
     private let started: (now: Date, uptime: Double)
-    private let failing = Mutex<[Check: String]>([:])
+    private let failing: Locked<[Check: String]>
 
     /// Watches a server.
     ///
@@ -39,11 +46,13 @@ public final class Readiness: Sendable {
     ///   - roles: The roles that are served.
     ///   - store: The store.
     ///   - metrics: Shows what was found.
+    ///   - followed: What else must hold, each asked for what is wrong with it.
     ///   - now: The clock.
     ///   - uptime: Seconds on a clock that nobody sets.
     ///   - logger: Hears of every change.
     public init(
         issuer: TokenIssuer, roles: some Sequence<Role>, store: TokenServerStore, metrics: TokenServerMetrics,
+        followed: [Check: @Sendable () -> String?] = [:],
         now: @escaping @Sendable () -> Date = { Date() }, uptime: (@Sendable () -> Double)? = nil, logger: Logger
     ) {
         let origin = ContinuousClock.now
@@ -52,14 +61,21 @@ public final class Readiness: Sendable {
         self.roles = roles.sorted { $0.rawValue < $1.rawValue }
         self.store = store
         self.metrics = metrics
+        self.followed = followed
         self.now = now
         self.uptime = uptime
         self.logger = logger
         self.started = (now(), uptime())
+        self.failing = Locked([.canary: Self.notTriedYet])
     }
 
     /// What does not hold, in words; empty when the server is ready.
-    public var problems: [Check: String] { self.failing.withLock { $0 } }
+    public var problems: [Check: String] {
+        var problems = self.failing.withLock { $0 }
+        // Told as it is now: it costs nothing to ask.
+        for (check, problem) in self.followed { problems[check] = problem() }
+        return problems
+    }
 
     /// Looks at everything once.
     ///
@@ -69,6 +85,7 @@ public final class Readiness: Sendable {
         var failing: [Check: String] = [:]
         failing[.canary] = await self.canaryProblem()
         failing[.clock] = await self.clockProblem()
+        for (check, problem) in self.followed { failing[check] = problem() }
         failing[.store] = await self.store.isReadable() ? nil : "the store cannot be read"
         let before = self.failing.withLock { held in
             defer { held = failing }
@@ -77,34 +94,47 @@ public final class Readiness: Sendable {
         for check in Check.allCases {
             self.metrics.readiness(of: check, holds: failing[check] == nil)
             guard before[check] != failing[check] else { continue }
+            // A problem that is still there is told in other words now and then; that is no news.
+            let isNews = (before[check] == nil) != (failing[check] == nil) || before[check] == Self.notTriedYet
             self.logger.log(
-                level: failing[check] == nil ? .notice : .error, "readiness changed",
+                level: !isNews ? .debug : failing[check] == nil ? .notice : .error, "readiness changed",
                 metadata: ["check": "\(check.rawValue)", "problem": "\(failing[check] ?? "none")"])
         }
         return failing.isEmpty
     }
 
     private func canaryProblem() async -> String? {
-        var failed: [Role] = []
-        for role in self.roles {
-            let isUp = await self.canHaveToken(role)
-            self.metrics.canary(of: role, isUp: isUp)
-            if !isUp { failed.append(role) }
+        // Side by side: a role whose signer is slow keeps no other waiting.
+        let problems = await withTaskGroup(of: (Role, String?).self) { group in
+            for role in self.roles { group.addTask { (role, await self.problem(of: role)) } }
+            var problems: [Role: String] = [:]
+            for await (role, problem) in group {
+                self.metrics.canary(of: role, isUp: problem == nil)
+                problems[role] = problem
+            }
+            return problems
         }
-        return failed.isEmpty ? nil : "no trial token for \(failed.map(\.rawValue).joined(separator: ", "))"
+        guard !problems.isEmpty else { return nil }
+        return "no trial token for "
+            + problems.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0): \($1)" }.joined(separator: " | ")
     }
 
     /// Makes a token that reaches one thing that nobody has, and throws it away.
-    private func canHaveToken(_ role: Role) async -> Bool {
+    private func problem(of role: Role) async -> String? {
         do {
             let claims = try AuthorizationClaims(
                 trip: .only(try TripID(checking: "fleetpass-canary")), additional: ["canary": "true"])
             let issued = try await self.issuer.issue(.custom(role, claims))
-            return issued.expiresIn > .zero
+            return issued.expiresIn > .zero ? nil : "the token had ended already; set the clock right"
         } catch {
-            self.logger.error("no trial token", metadata: ["role": "\(role)", "error": "\(error)"])
-            return false
+            return Self.line(error)
         }
+    }
+
+    /// An error on one line.
+    private static func line(_ error: any Error) -> String {
+        let text = (error as? SigningError)?.message ?? (error as? TokenServerError)?.message ?? "\(error)"
+        return text.split(separator: "\n").map { $0.trimmingPrefix(while: \.isWhitespace) }.joined(separator: "; ")
     }
 
     private func clockProblem() async -> String? {

@@ -2,8 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+public import FleetSigning
 import FleetTokens
-import Synchronization
 
 /// Counts what a token server does, for Prometheus.
 ///
@@ -29,18 +29,35 @@ public final class TokenServerMetrics: Sendable {
             help: "Whether the last trial token of the role could be made and verified.")
         var readiness = MetricFamily(
             "fleetpass_ready", .gauge, labels: ["check"], help: "Whether each part of readiness holds.")
+        var revocationPolls = MetricFamily(
+            "fleetpass_revocation_polls_total", .counter, labels: ["outcome"],
+            help: "Looks at the list of revocations that is followed, by what became of them.")
+        var revocationAge = MetricFamily(
+            "fleetpass_revocation_list_age_seconds", .gauge,
+            help: "How long ago the list of revocations in force was made.")
+        var sources: [@Sendable () -> [MetricFamily]] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// Makes counters at zero.
     public init() {}
 
     /// Everything in the Prometheus text format.
     public var text: String {
-        self.state.withLock { state in
-            state.requests.text + state.refusals.text + state.duration.text + state.canary.text + state.readiness.text
+        let (own, sources) = self.state.withLock { state in
+            (
+                state.requests.text + state.refusals.text + state.duration.text + state.canary.text
+                    + state.readiness.text + state.revocationPolls.text + state.revocationAge.text,
+                state.sources
+            )
         }
+        return own + sources.flatMap { $0() }.map(\.text).joined()
+    }
+
+    /// Shows further numbers, which are asked for each time.
+    func add(_ source: @escaping @Sendable () -> [MetricFamily]) {
+        self.state.withLock { $0.sources.append(source) }
     }
 
     func granted(_ role: Role, took duration: Duration) {
@@ -58,6 +75,24 @@ public final class TokenServerMetrics: Sendable {
 
     func readiness(of check: Readiness.Check, holds: Bool) {
         self.state.withLock { $0.readiness.set(holds ? 1 : 0, check.rawValue) }
+    }
+
+    /// Counts a look at the list of revocations that is followed.
+    ///
+    /// - Parameters:
+    ///   - outcome: What became of it.
+    ///   - age: How long ago the list in force was made, if there is one.
+    public func revocationPoll(_ outcome: RevocationFollower.Outcome, age: Duration?) {
+        let label =
+            switch outcome {
+            case .applied: "applied"
+            case .unchanged: "unchanged"
+            case .failed: "failed"
+            }
+        self.state.withLock { state in
+            state.revocationPolls.add(1, label)
+            if let age { state.revocationAge.set((age / .seconds(1)).rounded()) }
+        }
     }
 
     private func count(_ outcome: Outcome, _ role: Role, _ duration: Duration) {

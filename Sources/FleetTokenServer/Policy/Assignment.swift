@@ -18,6 +18,9 @@ public enum AssignedResource: Hashable, Sendable {
     /// A shipment by its tracking id, for its recipient.
     case tracking(TrackingID)
 
+    /// The kinds' names in rules, commands and stores.
+    static let kinds = ["vehicle", "trip", "delivery_vehicle", "task", "tracking"]
+
     /// The kind's name in rules, commands and stores.
     public var kind: String {
         switch self {

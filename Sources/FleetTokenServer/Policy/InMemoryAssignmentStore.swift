@@ -2,18 +2,18 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
 public import Foundation
-import Synchronization
 
 /// Assignments in memory, for tests and for a server that is told them anew at each start.
 public final class InMemoryAssignmentStore: AssignmentStore {
-    private let held: Mutex<[AssignedResource: Set<Assignment>]>
+    private let held: Locked<[AssignedResource: Set<Assignment>]>
 
     /// Makes a store.
     ///
     /// - Parameter assignments: What it holds from the start.
     public init(_ assignments: some Sequence<Assignment> = []) {
-        self.held = Mutex(Dictionary(grouping: assignments, by: \.resource).mapValues(Set.init))
+        self.held = Locked(Dictionary(grouping: assignments, by: \.resource).mapValues(Set.init))
     }
 
     /// Whether somebody holds a resource at a time.

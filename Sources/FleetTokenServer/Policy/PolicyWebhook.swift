@@ -2,9 +2,9 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
 import FleetTokens
 import Foundation
-import Synchronization
 
 /// Asks the company's own backend whether a caller may have a token.
 ///
@@ -31,7 +31,7 @@ final class PolicyWebhook: Sendable {
     private let secret: SharedSecret
     private let transport: any UpstreamTransport
     private let uptime: @Sendable () -> Duration
-    private let answers = Mutex(RecentEntries<Question, Answer>(capacity: PolicyWebhook.capacity))
+    private let answers = Locked(RecentEntries<Question, Answer>(capacity: PolicyWebhook.capacity))
 
     init(
         _ settings: PolicyFile.Webhook, secret: SharedSecret, transport: any UpstreamTransport,

@@ -73,6 +73,31 @@ public struct AuditReader: Sendable {
         }
     }
 
+    /// The latest of what a query finds, newest first, among the last 10,000 records.
+    ///
+    /// - Parameters:
+    ///   - query: What to look for.
+    ///   - limit: The most to return.
+    /// - Returns: The matches.
+    /// - Throws: An error of the store.
+    public func latest(_ query: AuditQuery, limit: Int) async throws -> [AuditMatch] {
+        try await self.store.database.read { database in
+            let (condition, values) = query.sql
+            var matches: [AuditMatch] = []
+            try database.rows(
+                """
+                SELECT sequence, content, hash FROM audit_record WHERE \(condition)
+                ORDER BY sequence DESC LIMIT 10000
+                """, values
+            ) { row in
+                guard matches.count < limit else { return false }
+                if let match = query.match(try AuditEntry(row: row)) { matches.append(match) }
+                return true
+            }
+            return matches
+        }
+    }
+
     static func search(
         _ query: AuditQuery, in database: any TokenServerTransaction, _ body: (AuditMatch) throws -> Void
     ) throws {

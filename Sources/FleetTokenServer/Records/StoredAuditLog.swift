@@ -2,8 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
 public import Logging
-import Synchronization
 
 /// Keeps the audit in the token server's store, in groups: records that arrive while one group reaches the disk wait for
 /// the next, so that one sync of the disk serves them all.
@@ -21,10 +21,16 @@ public final class StoredAuditLog: AuditLog {
         var isWriterRunning = false
     }
 
+    private static let groupLimit = 512
+    /// How long records gather between two groups when many come at once.
+    ///
+    /// A sync of the disk takes as much of the processor as many records do. A record that comes alone does not wait.
+    private static let gathering: Duration = .milliseconds(4)
+
     private let store: TokenServerStore
     private let logger: Logger
     private let waitingLimit: Int
-    private let queue = Mutex(Queue())
+    private let queue = Locked(Queue())
 
     /// Keeps the audit in a store.
     ///
@@ -59,19 +65,22 @@ public final class StoredAuditLog: AuditLog {
 
     private func drain() async {
         while let group = self.nextGroup() {
-            let outcome: Result<Void, any Error>
-            do {
-                outcome = .success(try await self.commit(group.map(\.record)))
-            } catch {
-                outcome = .failure(error)
-            }
-            if case .failure(let error) = outcome {
-                self.logger.error(
-                    "Audit records could not be kept",
-                    metadata: ["records": "\(group.count)", "error": "\(error)"])
-            }
-            for waiting in group { waiting.resume(outcome.mapError { _ in Self.failure("the store refused it") }) }
+            await self.keep(group)
+            // Nobody takes this back: what waits is to be kept.
+            if group.count > 1, group.count < Self.groupLimit { try? await Task.sleep(for: Self.gathering) }
         }
+    }
+
+    private func keep(_ group: [Waiting]) async {
+        let outcome: Result<Void, any Error>
+        do {
+            outcome = .success(try await self.commit(group.map(\.record)))
+        } catch {
+            self.logger.error(
+                "Audit records could not be kept", metadata: ["records": "\(group.count)", "error": "\(error)"])
+            outcome = .failure(Self.failure("the store refused it"))
+        }
+        for waiting in group { waiting.resume(outcome) }
     }
 
     private func nextGroup() -> [Waiting]? {
@@ -80,7 +89,7 @@ public final class StoredAuditLog: AuditLog {
                 queue.isWriterRunning = false
                 return nil
             }
-            let group = Array(queue.waiting.prefix(512))
+            let group = Array(queue.waiting.prefix(Self.groupLimit))
             queue.waiting.removeFirst(group.count)
             return group
         }

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+public import FleetSigning
 public import Foundation
 
 /// Withdraws tokens, and tells verifiers which ones; kept in the token server's store.
@@ -10,9 +11,6 @@ public import Foundation
 /// the list is exact, short, and holds nothing for longer than a token lives. New tokens are a matter of the policy: end
 /// the assignment or the account first, withdraw then.
 public struct RevocationStore: Sendable {
-    /// The longest that any token lives.
-    static let tokenLife: Double = 3600
-
     private let store: TokenServerStore
 
     /// Keeps revocations in a store.
@@ -72,7 +70,7 @@ public struct RevocationStore: Sendable {
     private static func revocations(
         of target: RevocationTarget, at now: Date, in database: any TokenServerTransaction
     ) throws -> [Revocation] {
-        let end = now.addingTimeInterval(Self.tokenLife)
+        let end = now.addingTimeInterval(Revocation.longest)
         switch target {
         case .fingerprint(let value): return [Revocation(kind: .fingerprint, value: value, endsAt: end)]
         case .key(let id): return [Revocation(kind: .key, value: id, endsAt: end)]
@@ -86,7 +84,7 @@ public struct RevocationStore: Sendable {
         at now: Date, in database: any TokenServerTransaction, where isMeant: (AuditRecord) -> Bool
     ) throws -> [Revocation] {
         var query = AuditQuery()
-        query.from = now.addingTimeInterval(-Self.tokenLife)
+        query.from = now.addingTimeInterval(-Revocation.longest)
         query.decision = .granted
         var living: [Revocation] = []
         try AuditReader.search(query, in: database) { match in

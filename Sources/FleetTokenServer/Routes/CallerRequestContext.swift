@@ -6,16 +6,21 @@ public import Hummingbird
 public import NIOCore
 
 /// A request's context that knows the connection's other end, as authenticators and limits need it.
-public struct CallerRequestContext: RequestContext, RemoteAddressRequestContext {
+public struct CallerRequestContext: RequestContext, RemoteAddressRequestContext, ClientCertificateRequestContext {
     /// What every context holds.
     public var coreContext: CoreRequestContextStorage
     /// The connection's other end.
     public let remoteAddress: SocketAddress?
+    /// The channel of the connection, or of one stream of it.
+    public let channel: any Channel
+    /// The client's certificate, which whoever adds middleware that knows the server's TLS fills in.
+    public var clientCertificate: ClientCertificate?
 
     /// Makes the context of a request.
     public init(source: ApplicationRequestContextSource) {
         self.coreContext = .init(source: source)
         self.remoteAddress = source.channel.remoteAddress
+        self.channel = source.channel
     }
 }
 

@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
+import FleetTokens
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -33,6 +33,13 @@ struct RouteError: Error, HTTPResponseError {
         message: "The caller is not known, or its credential is not valid now; send Authorization: Bearer CREDENTIAL."
     )
 
+    static let overloaded = Self(
+        status: .serviceUnavailable,
+        name: "UNAVAILABLE",
+        message: "More tokens are asked for than can be made; come again after the time in Retry-After.",
+        retryAfter: .seconds(1)
+    )
+
     static let unavailable = Self(
         status: .serviceUnavailable,
         name: "UNAVAILABLE",
@@ -53,18 +60,11 @@ struct RouteError: Error, HTTPResponseError {
             retryAfter: excess.retryAfter)
     }
 
-    private struct Body: Encodable {
-        struct Detail: Encodable {
-            let code: Int
-            let message: String
-            let status: String
-        }
-        let error: Detail
-    }
-
     func response(from request: Request, context: some RequestContext) throws -> Response {
-        let body = Body(error: .init(code: self.status.code, message: self.message, status: self.name))
-        var response = try Response.uncachedJSON(body, status: self.status)
+        let detail: JSONObject = [
+            "code": .integer(Int64(self.status.code)), "message": .string(self.message), "status": .string(self.name),
+        ]
+        var response = Response.uncachedJSON(.object(["error": .object(detail)]), status: self.status)
         if self.status == .unauthorized { response.headers[.wwwAuthenticate] = "Bearer" }
         response.headers[.retryAfter] = self.retryAfter.map(Self.retryAfterValue)
         return response
@@ -79,13 +79,11 @@ struct RouteError: Error, HTTPResponseError {
 
 extension Response {
     /// A JSON answer that no cache may keep.
-    static func uncachedJSON(_ body: some Encodable, status: HTTPResponse.Status = .ok) throws -> Response {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return Response(
+    static func uncachedJSON(_ body: JSONValue, status: HTTPResponse.Status = .ok) -> Response {
+        Response(
             status: status,
             headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: try encoder.encode(body)))
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: body.serialized))
         )
     }
 }

@@ -6,7 +6,7 @@ import FleetTokens
 import Foundation
 
 /// What the vendor's sample apps read, in the keys of either service, plus relative times that need no clock.
-struct TokenAnswer: Encodable {
+struct TokenAnswer {
     /// Whose keys the answer has.
     enum Shape {
         /// `jwt`, `creationTimestamp`, `expirationTimestamp`.
@@ -15,30 +15,22 @@ struct TokenAnswer: Encodable {
         case scheduled
     }
 
-    private enum Key: String, CodingKey {
-        case jwt, creationTimestamp, expirationTimestamp
-        case token
-        case creationTimestampMS = "creation_timestamp_ms"
-        case expirationTimestampMS = "expiration_timestamp_ms"
-        case expiresIn = "expires_in"
-        case refreshAfter = "refresh_after"
-    }
-
     let issued: IssuedToken
     let shape: Shape
 
-    func encode(to encoder: any Encoder) throws {
-        let keys: (token: Key, created: Key, expires: Key) =
+    var json: JSONValue {
+        let keys =
             switch self.shape {
-            case .onDemand: (.jwt, .creationTimestamp, .expirationTimestamp)
-            case .scheduled: (.token, .creationTimestampMS, .expirationTimestampMS)
+            case .onDemand: (token: "jwt", created: "creationTimestamp", expires: "expirationTimestamp")
+            case .scheduled: (token: "token", created: "creation_timestamp_ms", expires: "expiration_timestamp_ms")
             }
-        var container = encoder.container(keyedBy: Key.self)
-        try container.encode(self.issued.token.compactSerialization, forKey: keys.token)
-        try container.encode(Self.unixMilliseconds(self.issued.issuedAt), forKey: keys.created)
-        try container.encode(Self.unixMilliseconds(self.issued.expiresAt), forKey: keys.expires)
-        try container.encode(self.issued.expiresIn.components.seconds, forKey: .expiresIn)
-        try container.encode(self.issued.refreshAfter.components.seconds, forKey: .refreshAfter)
+        return .object([
+            keys.token: .string(self.issued.token.compactSerialization),
+            keys.created: .integer(Self.unixMilliseconds(self.issued.issuedAt)),
+            keys.expires: .integer(Self.unixMilliseconds(self.issued.expiresAt)),
+            "expires_in": .integer(self.issued.expiresIn.components.seconds),
+            "refresh_after": .integer(self.issued.refreshAfter.components.seconds),
+        ])
     }
 
     private static func unixMilliseconds(_ date: Date) -> Int64 {

@@ -48,6 +48,6 @@ public struct TokenRoutes: Sendable {
         let (route, type) = try TokenRoute.tokenType(
             ofPath: request.uri.path, task: request.uri.queryParameters["task"].map(String.init))
         let issued = try await self.desk.issue(type, for: CallerRequest(request, context))
-        return try .uncachedJSON(TokenAnswer(issued: issued, shape: route.answerShape))
+        return .uncachedJSON(TokenAnswer(issued: issued, shape: route.answerShape).json)
     }
 }

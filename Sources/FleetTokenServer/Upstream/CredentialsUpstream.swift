@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+public import FleetSigning
 public import GoogleCredentials
 
 /// Sends requests to identity providers and webhooks over the transport that Google's credentials use.

@@ -7,7 +7,10 @@ extension AccessRequest {
     ///
     /// - Throws: ``TokenRefusal`` with ``TokenRefusal/Reason/roleLacksPermission``.
     public func checkPermission(of role: Role) throws(TokenRefusal) {
-        let permissions = role.permissions
+        try self.checkPermission(of: role, permitting: role.permissions)
+    }
+
+    func checkPermission(of role: Role, permitting permissions: Set<Permission>) throws(TokenRefusal) {
         for row in AccessRule.rows(for: self.method, maskedFields: self.maskedFields) {
             guard row.permissions.isSubset(of: permissions) else {
                 let lacking = row.permissions.subtracting(permissions).map { "fleetengine.\($0.rawValue)" }.sorted()
@@ -28,8 +31,14 @@ extension AccessRequest {
     ///
     /// - Throws: ``TokenRefusal`` with ``TokenRefusal/Reason/claimsMissing`` or ``TokenRefusal/Reason/claimMismatch``.
     public func checkCoverage(of claims: AuthorizationClaims?, role: Role?) throws(TokenRefusal) {
+        try self.checkCoverage(of: claims, permitting: role?.permissions ?? [])
+    }
+
+    func checkCoverage(
+        of claims: AuthorizationClaims?, permitting permissions: Set<Permission>
+    ) throws(TokenRefusal) {
         let rows = AccessRule.rows(for: self.method, maskedFields: self.maskedFields)
-        if let role, Self.needsNoClaims(role, rows: rows) { return }
+        if Self.needsNoClaims(permissions, rows: rows) { return }
         guard let claims, !claims.isEmpty else {
             throw .permissionDenied(
                 .claimsMissing,
@@ -46,9 +55,8 @@ extension AccessRequest {
         }
     }
 
-    private static func needsNoClaims(_ role: Role, rows: [AccessRule]) -> Bool {
-        let permissions = role.permissions
-        return rows.allSatisfy { row in
+    private static func needsNoClaims(_ permissions: Set<Permission>, rows: [AccessRule]) -> Bool {
+        rows.allSatisfy { row in
             row.permissions.allSatisfy { permission in
                 permission.allActions.map(permissions.contains) ?? false
             }

@@ -66,7 +66,7 @@ extension TokenExaminer {
         if let role = account?.role {
             record(.role, found: role.rawValue) { () throws(TokenRefusal) in }
             record(.permission, found: "\(role) may call \(request.method.name)") { () throws(TokenRefusal) in
-                try request.checkPermission(of: role)
+                try request.checkPermission(of: role, permitting: account?.permissions ?? [])
             }
         } else {
             recorder.skip(.role, why: "the keys do not say which role the account holds")
@@ -80,7 +80,8 @@ extension TokenExaminer {
             recorder.skip(.provider, why: "the keys do not say which provider the account belongs to")
         }
         record(.coverage, found: "the claims reach it") { () throws(TokenRefusal) in
-            try request.checkCoverage(of: examination.claims.authorization, role: account?.role)
+            try request.checkCoverage(
+                of: examination.claims.authorization, permitting: account?.permissions ?? [])
         }
     }
 }
@@ -98,8 +99,9 @@ extension AccessRequest {
             )
         }
         try self.checkProvider(of: token.account)
-        try self.checkPermission(of: role)
-        try self.checkCoverage(of: token.claims.authorization, role: role)
+        let permissions = token.account.permissions
+        try self.checkPermission(of: role, permitting: permissions)
+        try self.checkCoverage(of: token.claims.authorization, permitting: permissions)
     }
 
     func checkProvider(of account: TrustedAccount?) throws(TokenRefusal) {

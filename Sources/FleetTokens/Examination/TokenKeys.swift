@@ -10,12 +10,18 @@ public struct TrustedAccount: Hashable, Sendable {
     public var role: Role?
     /// The provider the account belongs to; `nil` where only the signature matters.
     public var provider: ProviderID?
+    /// What the account may do where that is not what ``role`` permits: several roles, or a custom one.
+    public var granted: Set<Permission>?
+
+    /// What the account may do.
+    public var permissions: Set<Permission> { self.granted ?? self.role?.permissions ?? [] }
 
     /// Describes an account.
-    public init(email: String, role: Role? = nil, provider: ProviderID? = nil) {
+    public init(email: String, role: Role? = nil, provider: ProviderID? = nil, granted: Set<Permission>? = nil) {
         self.email = email
         self.role = role
         self.provider = provider
+        self.granted = granted
     }
 }
 

@@ -13,20 +13,29 @@ package enum Base64URL {
 
     /// The text for some bytes, as ASCII.
     package static func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {
-        var text: [UInt8] = []
-        text.reserveCapacity((bytes.count * 4 + 2) / 3)
-        var buffer: UInt32 = 0
-        var bits = 0
-        for byte in bytes {
-            buffer = buffer << 8 | UInt32(byte)
-            bits += 8
-            while bits >= 6 {
-                bits -= 6
-                text.append(self.alphabet[Int(buffer >> UInt32(bits)) & 0x3F])
+        bytes.withContiguousStorageIfAvailable { self.encode($0) }
+            ?? Array(bytes).withUnsafeBufferPointer { self.encode($0) }
+    }
+
+    private static func encode(_ bytes: UnsafeBufferPointer<UInt8>) -> [UInt8] {
+        self.alphabet.withUnsafeBufferPointer { alphabet in
+            [UInt8](unsafeUninitializedCapacity: (bytes.count * 4 + 2) / 3) { text, count in
+                var buffer: UInt32 = 0
+                var bits: UInt32 = 0
+                for byte in bytes {
+                    buffer = buffer << 8 | UInt32(byte)
+                    bits += 8
+                    while bits >= 6 {
+                        bits -= 6
+                        text.initializeElement(at: count, to: alphabet[Int(buffer >> bits & 0x3F)])
+                        count += 1
+                    }
+                }
+                guard bits > 0 else { return }
+                text.initializeElement(at: count, to: alphabet[Int(buffer << (6 - bits) & 0x3F)])
+                count += 1
             }
         }
-        if bits > 0 { text.append(self.alphabet[Int(buffer << UInt32(6 - bits)) & 0x3F]) }
-        return text
     }
 
     /// The bytes of a text, or `nil` when the text is not exactly what ``encode(_:)`` writes.

@@ -66,6 +66,8 @@ extension JSONObject: Hashable {
 
 extension JSONObject: ExpressibleByDictionaryLiteral {
     package init(dictionaryLiteral elements: (String, JSONValue)...) {
-        self.init(Dictionary(elements) { _, last in last })
+        self.init()
+        self.members.reserveCapacity(elements.count)
+        for (key, value) in elements { self[key] = value }
     }
 }

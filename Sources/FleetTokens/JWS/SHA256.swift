@@ -27,40 +27,60 @@ enum SHA256 {
             padded.append(UInt8(truncatingIfNeeded: bitCount >> shift))
         }
 
-        var state: [UInt32] = [
+        var state: SIMD8<UInt32> = [
             0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
         ]
-        for start in stride(from: 0, to: padded.count, by: 64) {
-            self.compress(padded[start..<start + 64], into: &state)
+        padded.withUnsafeBufferPointer { bytes in
+            self.constants.withUnsafeBufferPointer { constants in
+                withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64) { words in
+                    for start in stride(from: 0, to: bytes.count, by: 64) {
+                        self.schedule(bytes[start..<start + 64], into: words)
+                        state &+= self.rounds(words, constants, from: state)
+                    }
+                }
+            }
         }
-        return state.flatMap { word in
-            stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> $0) }
+        return (0..<8).flatMap { index in
+            stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: state[index] >> $0) }
         }
     }
 
-    private static func compress(_ block: ArraySlice<UInt8>, into state: inout [UInt32]) {
-        func rotate(_ word: UInt32, _ count: UInt32) -> UInt32 { word >> count | word << (32 - count) }
-        var words = stride(from: block.startIndex, to: block.endIndex, by: 4).map { start in
-            block[start..<start + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+    private static func rotate(_ word: UInt32, _ count: UInt32) -> UInt32 { word >> count | word << (32 - count) }
+
+    /// The 64 words that the rounds take in, made from the 64 bytes of a block.
+    private static func schedule(
+        _ block: Slice<UnsafeBufferPointer<UInt8>>, into words: UnsafeMutableBufferPointer<UInt32>
+    ) {
+        for index in 0..<16 {
+            let start = block.startIndex + 4 * index
+            let (high, low) = (
+                UInt32(block[start]) << 24 | UInt32(block[start + 1]) << 16,
+                UInt32(block[start + 2]) << 8 | UInt32(block[start + 3])
+            )
+            words.initializeElement(at: index, to: high | low)
         }
         for index in 16..<64 {
             let (early, late) = (words[index - 15], words[index - 2])
-            let first = rotate(early, 7) ^ rotate(early, 18) ^ early >> 3
-            let second = rotate(late, 17) ^ rotate(late, 19) ^ late >> 10
-            words.append(words[index - 16] &+ first &+ words[index - 7] &+ second)
+            let first = self.rotate(early, 7) ^ self.rotate(early, 18) ^ early >> 3
+            let second = self.rotate(late, 17) ^ self.rotate(late, 19) ^ late >> 10
+            words.initializeElement(at: index, to: words[index - 16] &+ first &+ words[index - 7] &+ second)
         }
-        var work = state
+    }
+
+    private static func rounds(
+        _ words: UnsafeMutableBufferPointer<UInt32>, _ constants: UnsafeBufferPointer<UInt32>,
+        from state: SIMD8<UInt32>
+    ) -> SIMD8<UInt32> {
+        var (a, b, c, d) = (state[0], state[1], state[2], state[3])
+        var (e, f, g, h) = (state[4], state[5], state[6], state[7])
         for index in 0..<64 {
-            let (a, b, c, e, f, g) = (work[0], work[1], work[2], work[4], work[5], work[6])
-            let sum1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)
-            let choice = e & f ^ ~e & g
-            let step = work[7] &+ sum1 &+ choice &+ self.constants[index] &+ words[index]
-            let sum0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)
+            let sum1 = self.rotate(e, 6) ^ self.rotate(e, 11) ^ self.rotate(e, 25)
+            let step = h &+ sum1 &+ (e & f ^ ~e & g) &+ constants[index] &+ words[index]
+            let sum0 = self.rotate(a, 2) ^ self.rotate(a, 13) ^ self.rotate(a, 22)
             let majority = a & b ^ a & c ^ b & c
-            work.removeLast()
-            work.insert(step &+ sum0 &+ majority, at: 0)
-            work[4] = work[4] &+ step
+            (h, g, f, e) = (g, f, e, d &+ step)
+            (d, c, b, a) = (c, b, a, step &+ sum0 &+ majority)
         }
-        for index in 0..<8 { state[index] = state[index] &+ work[index] }
+        return [a, b, c, d, e, f, g, h]
     }
 }

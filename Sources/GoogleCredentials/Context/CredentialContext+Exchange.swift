@@ -4,6 +4,7 @@
 
 import FleetSigning
 import FleetTokens
+import Foundation
 
 extension CredentialContext {
     /// Sends a request, reads the answer, and tries again what may succeed later.
@@ -12,12 +13,15 @@ extension CredentialContext {
     ///   - service: What errors call the other side.
     ///   - policy: How often; the context's unless told otherwise.
     ///   - statuses: Further statuses that are answers and not errors.
+    ///   - renew: Called when the credential is answered with 401, the first time only; says whether the next attempt
+    ///     has another one.
     ///   - make: Makes each attempt's request, with a fresh credential where it has one.
     ///   - read: Reads an answer with a status of 200 to 299, or an accepted one.
     /// - Returns: What was read.
     /// - Throws: ``CredentialError``; `CancellationError`.
     func exchange<Answer: Sendable>(
         with service: String, policy: RetryPolicy? = nil, accepting statuses: Set<Int> = [],
+        renewing renew: @escaping @Sendable () -> Bool = { false },
         _ make: @escaping @Sendable () async throws -> CredentialsRequest,
         read: @escaping @Sendable (CredentialsResponse) throws -> Answer
     ) async throws -> Answer {
@@ -26,9 +30,12 @@ extension CredentialContext {
         return try await self.time.withLimit(policy.limit, orThrow: timeout) {
             let start = self.time.uptime
             var failures = 0
+            var mayRenew = true
             while true {
                 do {
                     return try read(try await self.attempt(service, make(), accepting: statuses))
+                } catch let error as CredentialError where error.status == 401 && mayRenew && renew() {
+                    mayRenew = false
                 } catch let error as CredentialError where error.isTransient && error.code != .quotaExhausted {
                     failures += 1
                     let pause = policy.pause(
@@ -54,11 +61,28 @@ extension CredentialContext {
         }
         guard !(200...299).contains(response.status), !statuses.contains(response.status) else { return response }
         let isTransient = [408, 429].contains(response.status) || response.status >= 500
+        let reasons = Self.reasons(in: response.body)
         throw CredentialError(
             code: isTransient ? .unavailable : .refused,
-            message: "\(service) answered \(response.status)\(Self.reason(in: response.body)).",
-            retryAfter: response.header("Retry-After").flatMap { Int64($0) }.map { .seconds(min(max($0, 0), 86_400)) }
+            message: "\(service) answered \(response.status)"
+                + (reasons.isEmpty ? "." : " (\(reasons.joined(separator: ", ")))."),
+            retryAfter: self.retryAfter(response),
+            status: response.status,
+            reason: reasons.last
         )
+    }
+
+    /// The wait that an answer asks for, in seconds or as a date; the date counts from the answer's own `Date`.
+    private func retryAfter(_ response: CredentialsResponse) -> Duration? {
+        guard let text = response.header("Retry-After") else { return nil }
+        let seconds =
+            Int64(text)
+            ?? HTTPDate.unixSeconds(text).map { until in
+                until
+                    - (response.header("Date").flatMap(HTTPDate.unixSeconds)
+                        ?? Int64(self.time.date.timeIntervalSince1970))
+            }
+        return seconds.map { .seconds(min(max($0, 0), 86_400)) }
     }
 
     /// The request, sent elsewhere where its host has an override.
@@ -72,12 +96,18 @@ extension CredentialContext {
         return request
     }
 
-    /// The bounded word with which OAuth and Google's services name an error; other text may hold anything.
-    private static func reason(in body: [UInt8]) -> String {
-        guard let error = (try? JSONValue(parsing: body))?.object?["error"],
-            let word = error.string ?? error.object?["status"]?.string, word.utf8.count <= 64,
-            word.utf8.allSatisfy({ $0 == UInt8(ascii: "_") || Unicode.Scalar($0).properties.isAlphabetic && $0 < 0x80 })
-        else { return "" }
-        return " (\(word))"
+    /// The bounded words with which OAuth and Google's services name an error, the more exact one last; other text may
+    /// hold anything.
+    private static func reasons(in body: [UInt8]) -> [String] {
+        guard let error = (try? JSONValue(parsing: body))?.object?["error"] else { return [] }
+        let details = error.object?["details"]?.array ?? []
+        let words =
+            [error.string ?? error.object?["status"]?.string] + details.prefix(8).map { $0.object?["reason"]?.string }
+        return words.compactMap(\.self).filter { word in
+            word.utf8.count <= 64
+                && word.utf8.allSatisfy {
+                    $0 == UInt8(ascii: "_") || Unicode.Scalar($0).properties.isAlphabetic && $0 < 0x80
+                }
+        }
     }
 }

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import FleetTokens
 import Foundation
-import Synchronization
 
 /// Runs programs that print a subject token, for external accounts that need one.
 public protocol ExecutableRunner: Sendable {
@@ -76,10 +76,10 @@ public struct ProcessRunner: ExecutableRunner {
 
 /// Resumes a continuation the first time only.
 private final class Once: Sendable {
-    private let continuation: Mutex<CheckedContinuation<[UInt8], any Error>?>
+    private let continuation: Locked<CheckedContinuation<[UInt8], any Error>?>
 
     init(_ continuation: CheckedContinuation<[UInt8], any Error>) {
-        self.continuation = Mutex(continuation)
+        self.continuation = Locked(continuation)
     }
 
     /// Gives the result, and says whether it was the first one.

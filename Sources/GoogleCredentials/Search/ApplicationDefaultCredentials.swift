@@ -20,7 +20,7 @@ public struct ApplicationDefaultCredentials: Sendable {
 
     private static let variable = "GOOGLE_APPLICATION_CREDENTIALS"
 
-    private let context: CredentialContext
+    let context: CredentialContext
     private let explicit: Explicit?
     private let quotaProject: String?
     private let universeDomain: String?

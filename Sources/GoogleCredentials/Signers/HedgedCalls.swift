@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetSigning
-import Synchronization
+import FleetTokens
 
 /// Makes calls, and makes a call a second time when it takes longer than nearly all before it did.
 ///
@@ -17,7 +17,7 @@ final class HedgedCalls: Sendable {
         case due
     }
 
-    private let latencies = Mutex(LatencyWindow())
+    private let latencies = Locked(LatencyWindow())
     private let time: TimeSource
 
     init(time: TimeSource) {

@@ -94,11 +94,16 @@ struct IAMCredentialsClient: Sendable {
         body["delegates"] = .array(delegates.map { .string("projects/-/serviceAccounts/\($0)") })
         let bytes = JSONValue.object(body).serialized
         let url = "https://iamcredentials.\(self.universe)/v1/projects/-/serviceAccounts/\(account):\(method)"
+        let used = Locked<AccessToken?>(nil)
         return try await self.context.exchange(with: Self.service, policy: self.retries) {
-            let headers = try await self.credential.headers(scopes: self.credential.iamScopes)
+            used.withLock { $0 }.map { self.credential.discard($0, scopes: self.credential.iamScopes) } ?? false
+        } _: {
+            let token = try await self.credential.accessToken(scopes: self.credential.iamScopes)
+            used.withLock { $0 = token }
             try self.budget?.spend()
             return CredentialsRequest(
-                method: "POST", url: url, headers: headers + [("content-type", "application/json")], body: bytes)
+                method: "POST", url: url,
+                headers: self.credential.headers(with: token) + [("content-type", "application/json")], body: bytes)
         } read: {
             try read($0)
         }

@@ -4,7 +4,6 @@
 
 public import FleetSigning
 import FleetTokens
-import Synchronization
 
 /// Signs with IAM's `signBlob`, with no key on any disk of ours.
 ///
@@ -13,7 +12,7 @@ import Synchronization
 /// key changes with every call, the token goes out without a `kid`, as the vendor's own signers make it.
 public final class IAMSignBlobSigner: PayloadSigner {
     private let calls: IAMSigningCalls
-    private let lastKeyID = Mutex<String?>(nil)
+    private let lastKeyID = Locked<String?>(nil)
 
     /// The e-mail of the account that signs.
     public var account: String { self.calls.account }
@@ -27,12 +26,17 @@ public final class IAMSignBlobSigner: PayloadSigner {
     ///   - universe: The universe that the account belongs to.
     ///   - settings: How the service is called.
     /// - Throws: ``CredentialError`` with ``CredentialError/Code/invalidConfiguration`` for what is not an account.
-    public init(
+    public convenience init(
         account: String, delegates: [String] = [], credential: GoogleCredential,
         universe: String = "googleapis.com", settings: IAMSigning = IAMSigning()
     ) throws(CredentialError) {
-        self.calls = try IAMSigningCalls(
-            account: account, delegates: delegates, credential: credential, universe: universe, settings: settings)
+        self.init(
+            calls: try IAMSigningCalls(
+                account: account, delegates: delegates, credential: credential, universe: universe, settings: settings))
+    }
+
+    init(calls: IAMSigningCalls) {
+        self.calls = calls
     }
 
     /// Signs a payload.
@@ -54,7 +58,7 @@ public final class IAMSignBlobSigner: PayloadSigner {
             let (token, keyID) = try await self.sign(payload, naming: nil)
             return SignedToken(token: token, publicKey: await self.calls.publicKey(keyID))
         } catch {
-            throw self.calls.failure(error)
+            throw await self.calls.failure(error)
         }
     }
 

@@ -28,8 +28,13 @@ public struct IAMSignJwtSigner: PayloadSigner {
         account: String, delegates: [String] = [], credential: GoogleCredential,
         universe: String = "googleapis.com", settings: IAMSigning = IAMSigning()
     ) throws(CredentialError) {
-        self.calls = try IAMSigningCalls(
-            account: account, delegates: delegates, credential: credential, universe: universe, settings: settings)
+        self.init(
+            calls: try IAMSigningCalls(
+                account: account, delegates: delegates, credential: credential, universe: universe, settings: settings))
+    }
+
+    init(calls: IAMSigningCalls) {
+        self.calls = calls
     }
 
     /// Signs a payload.
@@ -45,7 +50,7 @@ public struct IAMSignJwtSigner: PayloadSigner {
             return SignedToken(
                 token: FleetToken(signed.token), publicKey: await self.calls.publicKey(signed.keyID))
         } catch {
-            throw self.calls.failure(error)
+            throw await self.calls.failure(error)
         }
     }
 }

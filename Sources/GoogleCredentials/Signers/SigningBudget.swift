@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetSigning
-import Synchronization
+import FleetTokens
 
 /// The signing calls that a project may make in a minute, shared by all signers of the process.
 ///
@@ -38,7 +38,7 @@ public final class SigningBudget: Sendable {
     public let callsPerMinute: Int
 
     private let lowMark: Int
-    private let state = Mutex(State())
+    private let state = Locked(State())
     private let time: TimeSource
     private let onChange: @Sendable (Bool) -> Void
 

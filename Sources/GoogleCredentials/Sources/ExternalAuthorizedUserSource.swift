@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTokens
-import Synchronization
 
 /// Tokens for a person of a workforce pool who logged in with `gcloud`; the token service may replace the refresh token.
 final class ExternalAuthorizedUserSource: TokenSource {
@@ -11,13 +10,13 @@ final class ExternalAuthorizedUserSource: TokenSource {
 
     private let tokenURL: String
     private let client: ClientAuthentication
-    private let refreshToken: Mutex<String>
+    private let refreshToken: Locked<String>
     private let context: CredentialContext
 
     init(tokenURL: String, client: ClientAuthentication, refreshToken: String, context: CredentialContext) {
         self.tokenURL = tokenURL
         self.client = client
-        self.refreshToken = Mutex(refreshToken)
+        self.refreshToken = Locked(refreshToken)
         self.context = context
     }
 

@@ -5,6 +5,7 @@
 import ArgumentParser
 import FleetTokenServer
 import Foundation
+import Logging
 
 /// Where the token server's store is.
 struct TokenStoreOptions: ParsableArguments {
@@ -35,7 +36,9 @@ struct TokenStoreOptions: ParsableArguments {
     func open() async throws -> TokenServerStore {
         do throws(TokenServerError) {
             guard TokenServerStore.isAddress(self.path) else { return try TokenServerStore(openingAt: self.path) }
-            let store = try TokenServerStore(postgreSQL: self.path, logger: LocalLogging.quiet())
+            // What goes wrong is told once, by the command.
+            let logger = Logger(label: "fleetpass") { _ in SwiftLogNoOpLogHandler() }
+            let store = try TokenServerStore(postgreSQL: self.path, logger: logger)
             try await store.check()
             return store
         } catch {

@@ -13,9 +13,10 @@ struct DemoCommand: AsyncParsableCommand {
         discussion: """
             Example:  fleetpass demo
 
-            Drivers replay real drives and customers watch their trips, each in a process of its own (fleetpass drive, \
-            fleetpass watch), and now and then somebody sends a wrong token. The drives are in the data folder's \
-            routes/ for your own drivers.
+            Drivers replay real drives, customers watch their trips and recipients their shipments, each in a process of \
+            its own (fleetpass drive, fleetpass watch), and now and then somebody sends a wrong token. The drives are in \
+            the data folder's routes/ for your own drivers; a delivery vehicle drives those whose names begin with \
+            delivery.
             """
     )
 
@@ -34,7 +35,7 @@ struct DemoCommand: AsyncParsableCommand {
     func run() async throws {
         // Unreadable routes are told before anything starts.
         let ownRoutes = try self.routes.map(DemoRoute.all)
-        let service = try LocalService(self.options, logger: LocalLogging.logger())
+        let service = try LocalService(self.options, logger: self.options.logger)
         let (issuer, speed) = (service.issuer, self.speed)
         try await service.run { addresses in
             Console.say("watch it at \(addresses.http.absoluteString)/   (Ctrl-C ends it)")

@@ -8,10 +8,11 @@ import FleetTokenServer
 import FleetTokens
 import Foundation
 
-/// A small fleet on real routes: drivers and customers in processes of their own, a backend, and somebody who tries
-/// wrong tokens.
+/// A small fleet on real routes: drivers, customers and recipients in processes of their own, a backend, and somebody
+/// who tries wrong tokens.
 struct DemoFleet {
     private let drives: [(vehicle: VehicleID, route: DemoRoute)]
+    private let rounds: [DemoDeliveryRound]
     private let speed: Double
     private let app: FleetApp
     private let backend: FleetBackend
@@ -19,8 +20,9 @@ struct DemoFleet {
 
     init(addresses: LocalService.Addresses, issuer: TokenIssuer, routes: [DemoRoute], speed: Double) throws {
         self.speed = speed
-        self.app = try FleetApp(addresses: addresses)
-        self.drives = try routes.enumerated().map { index, route in
+        let app = try FleetApp(addresses: addresses)
+        self.app = app
+        self.drives = try routes.filter { !$0.isDelivery }.enumerated().map { index, route in
             (try VehicleID(checking: "vehicle-\(index + 1)"), route)
         }
         let transport = URLSessionTransport()
@@ -31,6 +33,17 @@ struct DemoFleet {
             token: { try await issuer.issue(.server).token },
             transport: transport
         )
+        let deliveries = FleetBackend(
+            provider: addresses.provider,
+            engine: engine,
+            token: { try await issuer.issue(.deliveryServer).token },
+            transport: transport
+        )
+        self.rounds = try routes.filter(\.isDelivery).enumerated().map { index, route in
+            DemoDeliveryRound(
+                vehicle: try DeliveryVehicleID(checking: "van-\(index + 1)"), route: route, speed: speed, app: app,
+                backend: deliveries)
+        }
         self.intruder = DemoIntruder(
             provider: addresses.provider,
             engine: engine,
@@ -45,6 +58,9 @@ struct DemoFleet {
         await withTaskGroup(of: Void.self) { group in
             for drive in self.drives {
                 group.addTask { await self.repeatUntilCancelled { try await self.drive(drive.vehicle, drive.route) } }
+            }
+            for round in self.rounds {
+                group.addTask { await self.repeatUntilCancelled { try await round.run() } }
             }
             group.addTask {
                 await self.repeatUntilCancelled {

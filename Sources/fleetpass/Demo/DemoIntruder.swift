@@ -5,7 +5,6 @@
 import FleetTokenClient
 import FleetTokens
 import Foundation
-import Synchronization
 
 /// Somebody who sends tokens where they do not belong, so that the page has refusals to show.
 final class DemoIntruder: Sendable {
@@ -14,7 +13,7 @@ final class DemoIntruder: Sendable {
     private let tokens: FleetTokenProvider
     private let transport: any HTTPTransport
     private let vehicles: [VehicleID]
-    private let count = Mutex(0)
+    private let count = Locked(0)
 
     init(
         provider: ProviderID, engine: EngineEndpoint, tokens: FleetTokenProvider, transport: any HTTPTransport,

@@ -10,6 +10,9 @@ struct DemoRoute {
     let file: String
     let route: Route
 
+    /// Whether a delivery vehicle drives it, which the file's name tells.
+    var isDelivery: Bool { URL(filePath: self.file).lastPathComponent.hasPrefix("delivery") }
+
     /// Reads every GPX file of a folder, in the order of their names.
     ///
     /// - Throws: ``CommandFailure`` with `configuration`.
@@ -34,14 +37,9 @@ struct DemoRoute {
     ///
     /// - Throws: ``CommandFailure`` with `configuration` when the folder cannot be written.
     static func unpack(into folder: String) throws {
-        let drives = [
-            "bay-area-trip-1.gpx": PackageResources.bay_area_trip_1_gpx,
-            "bay-area-trip-2.gpx": PackageResources.bay_area_trip_2_gpx,
-            "delivery-day.gpx": PackageResources.delivery_day_gpx,
-        ]
         do {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-            for (name, bytes) in drives {
+            for (name, bytes) in BundledRoutes.files {
                 try Data(bytes).write(to: URL(filePath: folder).appending(path: name), options: .atomic)
             }
         } catch {

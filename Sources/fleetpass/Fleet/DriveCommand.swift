@@ -18,13 +18,24 @@ struct DriveCommand: AsyncParsableCommand {
             Example:  fleetpass drive --vehicle veh-3 --route Examples/routes/bay-area-trip-1.gpx --speed 4 \
             --create-with data/service-accounts/server.json
 
+            Example:  fleetpass drive --delivery-vehicle van-1 --route Examples/routes/delivery-day.gpx --report-stops
+
             Asks the token server for the vehicle's token and sends it with each location update. Prints one line for \
             each report; ends with 1 when the last report failed.
             """
     )
 
     @Option(help: "The vehicle's id.", transform: checkedID)
-    var vehicle: VehicleID
+    var vehicle: VehicleID?
+
+    @Option(help: "The delivery vehicle's id, in place of --vehicle.", transform: checkedID)
+    var deliveryVehicle: DeliveryVehicleID?
+
+    @Flag(
+        help: """
+            Act as a delivery driver on a trusted device: report each stop when the drive comes by, and its tasks as done.
+            """)
+    var reportStops = false
 
     @Option(help: ArgumentHelp("A GPX 1.1 file, or a recording in JSON.", valueName: "file"))
     var route: String
@@ -37,10 +48,20 @@ struct DriveCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Create the vehicle first, with this service account's key file of the role server.", valueName: "file"))
+            "Create the vehicle first, with this service account's key file of the role server, or delivery_server.",
+            valueName: "file"))
     var createWith: String?
 
     @OptionGroup var addresses: FleetAddressOptions
+
+    func validate() throws {
+        guard (self.vehicle == nil) != (self.deliveryVehicle == nil) else {
+            throw ValidationError("Give either --vehicle or --delivery-vehicle.")
+        }
+        guard !self.reportStops || self.deliveryVehicle != nil else {
+            throw ValidationError("--report-stops is for a --delivery-vehicle.")
+        }
+    }
 
     func run() async throws {
         let source: RouteLocationSource
@@ -51,9 +72,26 @@ struct DriveCommand: AsyncParsableCommand {
             let isUsage = error.code == .invalidSpeed
             throw CommandFailure(status: isUsage ? .usage : .configuration, message: error.message)
         }
-        if let file = self.createWith { try await self.createVehicle(keyFile: file) }
-        let reporter = try self.reporter()
-        let outcome = Task { await Self.printUpdates(of: reporter) }
+        if let vehicle = self.vehicle {
+            try await self.create { try await $0.createVehicle(vehicle) }
+            try await self.drive(vehicle, along: source)
+        } else if let vehicle = self.deliveryVehicle {
+            try await self.create { try await $0.createDeliveryVehicle(vehicle) }
+            try await self.drive(vehicle, along: source)
+        }
+    }
+
+    private func drive(_ vehicle: VehicleID, along source: RouteLocationSource) async throws {
+        let reporter = try Self.checkingURLs {
+            try VehicleReporter(
+                provider: self.addresses.effectiveProvider,
+                vehicle: vehicle,
+                engine: self.addresses.engineURL,
+                tokens: self.addresses.tokens(),
+                configuration: .init(reportingInterval: .seconds(self.interval))
+            )
+        }
+        let outcome = Task { await DriveReport.print(reporter.updates) { DriveReport($0) } }
         await reporter.startTracking()
         try await reporter.setState(.online)
         try await reporter.run(reporting: source)
@@ -62,55 +100,44 @@ struct DriveCommand: AsyncParsableCommand {
         if let failure = await outcome.value { throw failure }
     }
 
-    private func reporter() throws -> VehicleReporter {
-        do {
-            return try VehicleReporter(
+    private func drive(_ vehicle: DeliveryVehicleID, along source: RouteLocationSource) async throws {
+        let reporter = try Self.checkingURLs {
+            try DeliveryVehicleReporter(
                 provider: self.addresses.effectiveProvider,
-                vehicle: self.vehicle,
+                vehicle: vehicle,
                 engine: self.addresses.engineURL,
                 tokens: self.addresses.tokens(),
                 configuration: .init(reportingInterval: .seconds(self.interval))
             )
+        }
+        let outcome = Task { await DriveReport.print(reporter.updates) { DriveReport($0) } }
+        await reporter.startTracking()
+        if self.reportStops {
+            try await DeliveryRound(reporter: reporter).drive(along: source)
+        } else {
+            try await reporter.run(reporting: source)
+        }
+        await reporter.stopTracking()
+        outcome.cancel()
+        if let failure = await outcome.value { throw failure }
+    }
+
+    private static func checkingURLs<Reporter>(_ make: () throws -> Reporter) throws -> Reporter {
+        do {
+            return try make()
         } catch let error as TokenClientError {
             throw CommandFailure(status: .usage, message: error.message)
         }
     }
 
-    /// Prints each report, and tells how the last one failed.
-    private static func printUpdates(of reporter: VehicleReporter) async -> CommandFailure? {
-        var last: EngineFailure?
-        for await update in reporter.updates {
-            last = update.failure
-            let place = update.location.map { String(format: "%.6f,%.6f", $0.latitude, $0.longitude) } ?? "no location"
-            if let failure = update.failure {
-                Console.give("failed    \(update.state) \(place) \(failure)")
-            } else {
-                Console.give("reported  \(update.state) \(place) +\(update.pastLocationCount) past")
-            }
-        }
-        return last.map { failure in
-            CommandFailure(
-                status: failure.code == .unavailable ? .unreachable : .failed,
-                message: "the last report failed: \(failure)"
-            )
-        }
-    }
-
-    private func createVehicle(keyFile: String) async throws {
-        guard let bytes = try? Data(contentsOf: URL(filePath: keyFile)) else {
-            throw CommandFailure(status: .configuration, message: "the key file \(keyFile) cannot be read.")
-        }
+    private func create(_ vehicle: (FleetBackend) async throws -> Void) async throws {
+        guard let keyFile = self.createWith else { return }
+        let type: TokenType = self.vehicle == nil ? .deliveryServer : .server
+        let backend = try FleetBackend(
+            keyFile: keyFile, type: type, provider: self.addresses.effectiveProvider, engine: self.addresses.engineURL,
+            transport: URLSessionTransport())
         do {
-            let minter = TokenMinter(signer: try LocalSigner(ServiceAccountKey(json: bytes)))
-            let backend = FleetBackend(
-                provider: try self.addresses.effectiveProvider,
-                engine: try EngineEndpoint(self.addresses.engineURL),
-                token: { try await minter.mint(TokenType.server.claims, at: Date()).token },
-                transport: URLSessionTransport()
-            )
-            try await backend.createVehicle(self.vehicle)
-        } catch let error as SigningError {
-            throw CommandFailure(status: .configuration, message: "\(keyFile): \(error.message)")
+            try await vehicle(backend)
         } catch let error as EngineFailure {
             throw CommandFailure(status: .failed, message: "the vehicle was not created: \(error)")
         } catch let error as TokenClientError {

@@ -7,7 +7,7 @@ import FleetTokenClient
 import FleetTokens
 import Foundation
 
-/// Where `drive` and `watch` find the token server and the engine.
+/// Where `drive`, `watch` and `simulate` find the token server and the engine.
 struct FleetAddressOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The token server.", valueName: "url"))
     var tokenServer: String = "http://127.0.0.1:8080"
@@ -36,11 +36,14 @@ struct FleetAddressOptions: ParsableArguments {
     var engineURL: URL { get throws { try Self.url(self.engine, option: "--engine") } }
 
     /// A provider that asks the token server.
-    func tokens() throws -> FleetTokenProvider {
+    func tokens(
+        transport: any HTTPTransport = URLSessionTransport(maximumBodyBytes: TokenEndpoint.maximumAnswerBytes),
+        configuration: TokenCacheConfiguration = .init()
+    ) throws -> FleetTokenProvider {
         let secret = ProcessInfo.processInfo.environment[self.secretVariable]
         do {
             let endpoint = try TokenEndpoint.fleetpass(Self.url(self.tokenServer, option: "--token-server"))
-            return try FleetTokenProvider(endpoint: endpoint) {
+            return try FleetTokenProvider(endpoint: endpoint, transport: transport, configuration: configuration) {
                 secret.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
             }
         } catch let error as TokenClientError {

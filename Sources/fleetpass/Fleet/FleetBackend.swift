@@ -2,11 +2,12 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
 import FleetTokenClient
 import FleetTokens
 import Foundation
 
-/// What a company's own backend does at the engine: creates vehicles and trips, and moves trips on.
+/// What a company's own backend does at the engine: creates vehicles, trips and tasks, and moves them on.
 struct FleetBackend: Sendable {
     let provider: ProviderID
     let engine: EngineEndpoint
@@ -45,6 +46,40 @@ struct FleetBackend: Sendable {
             "PUT", ["trips", id.value], ["updateMask": body.keys.sorted().joined(separator: ",")], body)
     }
 
+    // MARK: - Deliveries
+
+    /// Creates a delivery vehicle; one that exists already is fine.
+    func createDeliveryVehicle(_ id: DeliveryVehicleID) async throws {
+        try await self.call(
+            "POST", ["deliveryVehicles"], ["deliveryVehicleId": id.value], ["type": "AUTO"], accepting: [200, 409])
+    }
+
+    /// Creates a delivery of one shipment to a place.
+    func createTask(_ id: TaskID, tracking: TrackingID, at place: [Double]) async throws {
+        try await self.call(
+            "POST", ["tasks"], ["taskId": id.value],
+            [
+                "type": "DELIVERY", "state": "OPEN", "trackingId": tracking.value, "taskDuration": "60s",
+                "plannedLocation": ["point": ["latitude": place[0], "longitude": place[1]]],
+            ]
+        )
+    }
+
+    /// Sets the stops of a delivery vehicle, one task at each.
+    func setStops(_ stops: [(task: TaskID, place: [Double])], of vehicle: DeliveryVehicleID) async throws {
+        let segments: [[String: Any]] = stops.map { stop in
+            let point = ["latitude": stop.place[0], "longitude": stop.place[1]]
+            return [
+                "stop": [
+                    "plannedLocation": ["point": point], "state": "NEW", "tasks": [["taskId": stop.task.value]],
+                ] as [String: Any]
+            ]
+        }
+        try await self.call(
+            "PATCH", ["deliveryVehicles", vehicle.value], ["updateMask": "remaining_vehicle_journey_segments"],
+            ["remainingVehicleJourneySegments": segments])
+    }
+
     private func call(
         _ method: String, _ path: [String], _ query: [String: String], _ body: [String: Any],
         accepting statuses: Set<Int> = [200]
@@ -63,5 +98,31 @@ struct FleetBackend: Sendable {
             )
         )
         guard statuses.contains(answer.status) else { throw EngineFailure(refusal: answer) }
+    }
+}
+
+extension FleetBackend {
+    /// A backend that mints its own tokens with a key file.
+    ///
+    /// - Throws: ``CommandFailure`` with `configuration` for a key file that will not do, or `usage` for the engine's URL.
+    init(
+        keyFile: String, type: TokenType, provider: ProviderID, engine: URL, transport: any HTTPTransport
+    ) throws {
+        guard let bytes = try? Data(contentsOf: URL(filePath: keyFile)) else {
+            throw CommandFailure(status: .configuration, message: "the key file \(keyFile) cannot be read.")
+        }
+        do {
+            let minter = TokenMinter(signer: try LocalSigner(ServiceAccountKey(json: bytes)))
+            self.init(
+                provider: provider,
+                engine: try EngineEndpoint(engine),
+                token: { try await minter.mint(type.claims, at: Date()).token },
+                transport: transport
+            )
+        } catch let error as SigningError {
+            throw CommandFailure(status: .configuration, message: "\(keyFile): \(error.message)")
+        } catch let error as TokenClientError {
+            throw CommandFailure(status: .usage, message: error.message)
+        }
     }
 }

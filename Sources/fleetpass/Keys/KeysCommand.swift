@@ -52,34 +52,16 @@ func checkedRole(_ text: String) throws -> Role {
     return role
 }
 
-/// One key as the commands print it.
-struct KeyReport: Encodable {
-    let role: String
-    let keyID: String
-    let state: String
-    /// When it begins or began to sign; absent for the oldest key.
-    let signsFrom: Date?
-    /// When no token of it can be alive; absent for the newest key.
-    let retiredFrom: Date?
-
-    /// The keys of a role, oldest first.
-    static func all(_ role: Role, _ ring: KeyRing, at now: Date) -> [Self] {
-        ring.entries.indices.map { index in
-            KeyReport(
-                role: role.rawValue, keyID: ring.entries[index].key.keyID,
-                state: ring.schedule.state(of: index, at: now).rawValue,
-                signsFrom: index == 0 ? nil : ring.schedule.start(of: index), retiredFrom: ring.schedule.end(of: index))
-        }
-    }
-
-    static func give(_ reports: [Self], as format: OutputFormat) throws {
+extension [KeyStatus] {
+    /// Prints what each key is good for.
+    func give(as format: OutputFormat) throws {
         guard format == .text else {
             let encoder = JSONEncoder()
             encoder.dateEncodingStrategy = .iso8601
             encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
-            return Console.give(String(decoding: try encoder.encode(reports), as: UTF8.self))
+            return Console.give(String(decoding: try encoder.encode(self), as: UTF8.self))
         }
-        for report in reports {
+        for report in self {
             var words = [report.role, report.keyID, report.state]
             if let time = report.signsFrom { words.append("signs-from=\(time.formatted(.iso8601))") }
             if let time = report.retiredFrom { words.append("retired-from=\(time.formatted(.iso8601))") }

@@ -27,9 +27,9 @@ struct KeysRotateCommand: AsyncParsableCommand {
         let reports = try self.keys.with { folder in
             let now = Date()
             let roles = self.role.isEmpty ? try folder.read().keys.sorted { $0.rawValue < $1.rawValue } : self.role
-            return try roles.flatMap { KeyReport.all($0, try folder.rotate($0, at: now), at: now) }
+            return try roles.flatMap { try folder.rotate($0, at: now).statuses(of: $0, at: now) }
         }
-        try KeyReport.give(reports, as: self.output)
+        try reports.give(as: self.output)
     }
 }
 
@@ -49,9 +49,10 @@ struct KeysListCommand: AsyncParsableCommand {
     func run() async throws {
         let rings = try self.keys.with { try $0.read() }
         let now = Date()
-        try KeyReport.give(
-            rings.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap { KeyReport.all($0.key, $0.value, at: now) },
-            as: self.output)
+        let statuses = rings.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap {
+            $0.value.statuses(of: $0.key, at: now)
+        }
+        try statuses.give(as: self.output)
     }
 }
 
@@ -85,6 +86,6 @@ struct KeysRetireCommand: AsyncParsableCommand {
     func run() async throws {
         let now = Date()
         let ring = try self.keys.with { try $0.retire(self.key, of: self.role, at: now, isForced: self.force) }
-        try KeyReport.give(KeyReport.all(self.role, ring, at: now), as: self.output)
+        try ring.statuses(of: self.role, at: now).give(as: self.output)
     }
 }

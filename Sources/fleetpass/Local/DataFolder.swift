@@ -32,8 +32,7 @@ struct DataFolder {
     /// - Throws: ``CommandFailure`` with `configuration` that says what cannot be used.
     static func open(_ path: String, provider: ProviderID) throws -> DataFolder {
         let url = URL(filePath: path, directoryHint: .isDirectory)
-        // Whatever is created from here on belongs to this user alone, from its first moment.
-        umask(0o077)
+        PrivateProcess.begin()
         let accountsFolder = url.appending(path: "service-accounts", directoryHint: .isDirectory)
         do {
             try FileManager.default.createDirectory(at: accountsFolder, withIntermediateDirectories: true)

@@ -17,6 +17,7 @@ import UnixSignals
 struct LocalService {
     let engine: Engine
     let issuer: TokenIssuer
+    private let page: EnginePage
     private let options: LocalServiceOptions
     private let provider: ProviderID
     private let folder: DataFolder
@@ -41,15 +42,21 @@ struct LocalService {
         let authenticator = try Self.authenticator(options)
         let folder = try DataFolder.open(options.data, provider: provider)
         let tokens = try TokenService(
-            data: folder.path, store: options.store, keys: folder.keyFolder, provider: provider, logger: logger)
+            data: folder.path, store: options.store, keys: folder.keyFolder, provider: provider,
+            following: options.revocations.map { RevocationSource(url: $0, keys: options.revocationsKeys) },
+            trusting: options.trust, logger: logger)
         do throws(EngineError) {
             self.store = try LocalEngineStore(options.store, file: folder.storeFile, logger: logger)
         } catch {
             throw CommandFailure(status: .configuration, message: error.message)
         }
-        let engine = self.store.engine(verifier: tokens.verifier, logger: logger)
-        let tokenRoutes = tokens.routes(authenticator: authenticator)
+        let engine = self.store.engine(verifier: tokens.trust ?? tokens.verifier, logger: logger)
+        let page = EnginePage(engine: engine, provider: provider, options: try options.pageOptions)
+        let tokenRoutes = tokens.routes(authenticator: authenticator) { log in
+            ObservedAuditLog(log: log, activity: engine.activity)
+        }
         self.engine = engine
+        self.page = page
         self.tokens = tokens
         self.issuer = tokens.issuer
         self.options = options
@@ -59,8 +66,9 @@ struct LocalService {
         self.routes = { router in
             tokenRoutes.add(to: router)
             EngineRoutes(engine: engine).add(to: router)
-            EnginePage(engine: engine, provider: provider).add(to: router)
+            page.add(to: router)
             tokens.operationRoutes.add(to: router)
+            tokens.revocationRoutes.add(to: router)
         }
     }
 
@@ -105,8 +113,9 @@ struct LocalService {
             configuration: .init(
                 services: [
                     .init(service: self.tokens), .init(service: http), .init(service: grpc), .init(service: ready),
+                    .init(service: self.page),
                     .init(service: RetentionSweep(engine: self.engine, logger: self.logger)),
-                ],
+                ] + self.tokens.followers.map { .init(service: $0) },
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: self.logger
             )

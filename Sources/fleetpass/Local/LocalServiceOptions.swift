@@ -3,7 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import FleetEngine
 import FleetTokens
+import Logging
 
 /// The options that `up` and `demo` share.
 struct LocalServiceOptions: ParsableArguments {
@@ -34,6 +36,59 @@ struct LocalServiceOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Give tokens only to the callers in this file, by bearer secret.", valueName: "file"))
     var callers: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Refuse what another token server withdrew: the address of its list, https or this machine.",
+            valueName: "url"))
+    var revocations: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The keys that such a list must be signed with; jwks.json below the list's address without.",
+            valueName: "file|url"))
+    var revocationsKeys: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Trust these service accounts too, with the roles and keys that the file names.", valueName: "file"))
+    var trust: String?
+
+    @Option(help: ArgumentHelp("What is logged to stderr: debug, info, warning or error.", valueName: "level"))
+    var logLevel = "warning"
+
+    @Option(help: ArgumentHelp("Where the page's map library is: leaflet.js and leaflet.css.", valueName: "dir"))
+    var leaflet: String = PageOptions.systemLeafletFolder
+
+    @Option(
+        help: ArgumentHelp(
+            "Where the map's background comes from, such as https://tiles.example/{z}/{x}/{y}.png; without, from nowhere.",
+            valueName: "url"))
+    var tiles: String?
+
+    @Option(help: ArgumentHelp("Whom the map names as the tiles' source.", valueName: "text"))
+    var tilesAttribution: String = ""
+
+    /// Logs to stderr, quiet unless something is wrong or more is asked for.
+    var logger: Logger {
+        var logger = Logger(label: "fleetpass", factory: { StreamLogHandler.standardError(label: $0) })
+        logger.logLevel = Logger.Level(rawValue: self.logLevel) ?? .warning
+        return logger
+    }
+
+    /// What the page may show.
+    var pageOptions: PageOptions {
+        get throws {
+            guard let tiles else { return PageOptions(leafletFolder: self.leaflet) }
+            guard let source = TileSource(template: tiles, attribution: self.tilesAttribution) else {
+                throw CommandFailure(
+                    status: .usage,
+                    message: "--tiles \(tiles) is no address of tiles; write it like "
+                        + "https://tiles.example/{z}/{x}/{y}.png.")
+            }
+            return PageOptions(leafletFolder: self.leaflet, tiles: source)
+        }
+    }
+
     /// The provider of the options.
     var effectiveProvider: ProviderID {
         get throws {
@@ -46,8 +101,14 @@ struct LocalServiceOptions: ParsableArguments {
         guard (0...65535).contains(self.port), (0...65535).contains(self.grpcPort) else {
             throw ValidationError("A port is a number from 0 to 65535.")
         }
+        guard ["debug", "info", "warning", "error"].contains(self.logLevel) else {
+            throw ValidationError("--log-level is debug, info, warning or error.")
+        }
         guard !(self.isOpen && self.callers != nil) else {
             throw ValidationError("--open and --callers exclude each other.")
+        }
+        guard self.revocations != nil || self.revocationsKeys == nil else {
+            throw ValidationError("--revocations-keys belongs to --revocations.")
         }
     }
 

@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Logging
 
 /// `fleetpass up`: everything on this machine, for development and tests.
 struct UpCommand: AsyncParsableCommand {
@@ -21,19 +20,7 @@ struct UpCommand: AsyncParsableCommand {
     @OptionGroup var options: LocalServiceOptions
 
     func run() async throws {
-        let service = try LocalService(self.options, logger: LocalLogging.logger())
+        let service = try LocalService(self.options, logger: self.options.logger)
         try await service.run { _ in }
     }
-}
-
-/// Logs to stderr, quiet unless something is wrong.
-enum LocalLogging {
-    static func logger() -> Logger {
-        var logger = Logger(label: "fleetpass", factory: { StreamLogHandler.standardError(label: $0) })
-        logger.logLevel = .warning
-        return logger
-    }
-
-    /// For commands that tell of failures themselves.
-    static func quiet() -> Logger { Logger(label: "fleetpass") { _ in SwiftLogNoOpLogHandler() } }
 }

@@ -11,7 +11,9 @@ struct CallersFile {
 
     func authenticator() throws -> StaticBearerAuthenticator {
         guard let bytes = try? Data(contentsOf: URL(filePath: self.path)) else {
-            throw CommandFailure(status: .configuration, message: "the callers' file \(self.path) cannot be read.")
+            throw CommandFailure(
+                status: .configuration,
+                message: "the callers' file \(self.path) cannot be read; create it, as docs/token-server.md shows.")
         }
         do throws(TokenServerError) {
             return try StaticBearerAuthenticator(json: bytes)

@@ -3,12 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTokenServer
+import FleetTokens
 import Foundation
 import Logging
 import NIOCore
 import NIOSSL
 import ServiceLifecycle
-import Synchronization
 
 /// A certificate and its key, read again when their files change; connections that are open keep theirs.
 final class ReloadingCertificate: Service {
@@ -19,13 +19,27 @@ final class ReloadingCertificate: Service {
     }
 
     private let files: TokenServerConfiguration.TLSFiles
+    private let clients: TokenServerConfiguration.ClientCertificates
     private let logger: Logger
-    private let state: Mutex<State>
+    private let state: Locked<State>
 
-    init(_ files: TokenServerConfiguration.TLSFiles, logger: Logger) throws {
+    init(
+        _ files: TokenServerConfiguration.TLSFiles, clients: TokenServerConfiguration.ClientCertificates = .none,
+        logger: Logger
+    ) throws {
+        if let authorities = clients.authorities {
+            guard let known = try? NIOSSLCertificate.fromPEMFile(authorities), !known.isEmpty else {
+                throw CommandFailure(
+                    status: .configuration,
+                    message:
+                        "listen.tls.client_ca: \(authorities) holds no certificate in PEM form; name the file of the "
+                        + "authorities that sign clients' certificates.")
+            }
+        }
         self.files = files
+        self.clients = clients
         self.logger = logger
-        self.state = Mutex(try Self.read(files))
+        self.state = Locked(try Self.read(files))
     }
 
     /// TLS 1.2 or later, with the certificate as it is when a connection opens.
@@ -34,6 +48,15 @@ final class ReloadingCertificate: Service {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: current.chain, privateKey: current.key)
         configuration.minimumTLSVersion = .tlsv12
+        switch self.clients {
+        case .none: break
+        case .optional(let authorities):
+            configuration.certificateVerification = .optionalVerification
+            configuration.trustRoots = .file(authorities)
+        case .required(let authorities):
+            configuration.certificateVerification = .noHostnameVerification
+            configuration.trustRoots = .file(authorities)
+        }
         configuration.sslContextCallback = { _, promise in
             let current = self.state.withLock { $0 }
             var override = NIOSSLContextConfigurationOverride()

@@ -26,7 +26,11 @@ struct ServeTokensCommand: AsyncParsableCommand {
     var reference = false
 
     func validate() throws {
-        guard self.reference || self.config != nil else { throw ValidationError("Pass --config.") }
+        guard self.reference || self.config != nil else {
+            throw ValidationError(
+                "Pass --config FILE.yaml; --reference prints every setting, and docs/token-server.md shows a first file."
+            )
+        }
     }
 
     func run() async throws {
@@ -35,10 +39,14 @@ struct ServeTokensCommand: AsyncParsableCommand {
         try await TokenServerProcess(configuration).run()
     }
 
-    private static func read(_ path: String) throws -> TokenServerConfiguration {
+    static func read(_ path: String) throws -> TokenServerConfiguration {
         let file = URL(filePath: path)
         guard let text = try? String(contentsOf: file, encoding: .utf8) else {
-            throw CommandFailure(status: .configuration, message: "the configuration \(path) cannot be read as UTF-8.")
+            throw CommandFailure(
+                status: .configuration,
+                message:
+                    "the configuration \(path) cannot be read as UTF-8 text; create it, or name the right file with "
+                    + "--config (serve tokens --reference prints every setting).")
         }
         do throws(TokenServerError) {
             return try TokenServerConfiguration(

@@ -6,7 +6,7 @@ import FleetTokenServer
 import Foundation
 import Hummingbird
 import HummingbirdCore
-import HummingbirdTLS
+import HummingbirdHTTP2
 import Logging
 import NIOCore
 import ServiceLifecycle
@@ -16,6 +16,7 @@ import UnixSignals
 struct TokenServerProcess {
     private let configuration: TokenServerConfiguration
     private let routes: TokenRoutes
+    private let admin: AdminRoutes?
     private let origins: AllowedOriginsMiddleware<CallerRequestContext>?
     private let tokens: TokenService
     private let certificate: ReloadingCertificate?
@@ -27,20 +28,29 @@ struct TokenServerProcess {
             if logsJSON { JSONLogHandler() } else { StreamLogHandler.standardError(label: label) }
         }
         logger.logLevel = configuration.logLevel
-        // Whatever is created from here on belongs to this user alone.
-        umask(0o077)
+        PrivateProcess.begin()
         self.configuration = configuration
-        self.certificate = try configuration.tls.map { try ReloadingCertificate($0, logger: logger) }
+        self.certificate = try configuration.tls.map {
+            try ReloadingCertificate($0, clients: configuration.clientCertificates, logger: logger)
+        }
         self.tokens = try TokenService(
             data: configuration.data, store: configuration.postgreSQL, keys: configuration.keys,
-            provider: configuration.provider, logger: logger)
+            signers: configuration.signers,
+            google: configuration.google.signers(variables: ProcessInfo.processInfo.environment),
+            provider: configuration.provider, revocationKey: configuration.revocationKeyFile, logger: logger)
         let transport = UpstreamSession()
+        let assignments = StoredAssignments(store: self.tokens.store)
         do throws(TokenServerError) {
             self.routes = self.tokens.routes(
                 authenticator: try configuration.authenticator(transport: transport),
                 policy: try configuration.policy(
-                    assignments: StoredAssignments(store: self.tokens.store), transport: transport),
+                    assignments: assignments, transport: transport),
                 limiter: RequestLimiter(configuration.requestLimits))
+            if let administrators = try configuration.administrators(transport: transport) {
+                self.admin = self.tokens.adminRoutes(administrators, assignments: assignments)
+            } else {
+                self.admin = nil
+            }
             self.origins =
                 configuration.origins.isEmpty ? nil : try AllowedOriginsMiddleware(origins: configuration.origins)
         } catch {
@@ -52,8 +62,11 @@ struct TokenServerProcess {
     func run() async throws {
         let router = Router(context: CallerRequestContext.self)
         if let origins { router.add(middleware: origins) }
+        if self.configuration.clientCertificates != .none { router.add(middleware: ClientCertificateMiddleware()) }
         self.routes.add(to: router)
         self.tokens.operationRoutes.add(to: router)
+        self.admin?.add(to: router)
+        self.tokens.revocationRoutes.add(to: router)
         let limits = self.configuration.limits
         let http = HTTP1Channel.Configuration(
             idleTimeout: .seconds(limits.idle.components.seconds),
@@ -65,7 +78,11 @@ struct TokenServerProcess {
         let application = Application(
             router: router,
             server: try self.certificate.map {
-                try .tls(.http1(configuration: http), tlsConfiguration: $0.configuration)
+                // The client chooses: h2, or HTTP/1.1.
+                try .http2Upgrade(
+                    tlsConfiguration: $0.configuration,
+                    configuration: .init(
+                        idleTimeout: limits.idle, gracefulCloseTimeout: .seconds(20), streamConfiguration: http))
             }
                 ?? .http1(configuration: http),
             configuration: .init(
@@ -80,7 +97,7 @@ struct TokenServerProcess {
         )
         try await self.tokens.checkStore()
         await self.tokens.refresh()
-        await self.tokens.readiness.check()
+        await self.tokens.firstCheck()
         var services: [any Service] = [self.tokens]
         if let certificate { services.append(certificate) }
         services.append(application)

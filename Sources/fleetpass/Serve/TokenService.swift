@@ -6,44 +6,109 @@ import FleetSigning
 import FleetTokenServer
 import FleetTokens
 import Foundation
+import GoogleCredentials
 import Logging
 import ServiceLifecycle
 
 /// The parts of a token server that `up` and `serve tokens` share: store, audit, keys, revocations, readiness, metrics.
 struct TokenService: Service {
     let store: TokenServerStore
-    let keys: SigningKeys
+    let keys: SigningKeys?
+    let signers: ConfiguredSigners?
     let issuer: TokenIssuer
     let metrics = TokenServerMetrics()
     let readiness: Readiness
     let revocations = RevocationList()
+    /// Serves the list of what is withdrawn.
+    let revocationRoutes: RevocationRoutes
+    /// Keeps up with what others publish: another token server's list, trusted accounts' keys.
+    let followers: [any Service]
+    /// Verifies for an engine: with what ``trust`` adds, where a trust file is named.
+    let trust: AccountTrust?
     /// Verifies what ``keys`` sign, without what was withdrawn.
     let verifier: TokenVerifier
     private let logger: Logger
 
     /// Opens the store in a data folder and reads the keys.
     ///
-    /// The store is the data folder's own where no address of a database is given.
-    init(data: String, store address: String? = nil, keys path: String, provider: ProviderID, logger: Logger) throws {
+    /// - Parameters:
+    ///   - data: The data folder.
+    ///   - address: The database that holds the store instead of a file in the data folder, if any.
+    ///   - path: The key folder, if any.
+    ///   - settings: How roles are signed that do not simply sign with the folder's keys.
+    ///   - google: The identity that asks IAM; needed where there are such roles.
+    ///   - provider: The provider.
+    ///   - revocationKey: The file of the key that signs the list of revocations; in the data folder without.
+    ///   - source: Another server's list of revocations to follow, if any.
+    ///   - trustFile: The file of further accounts to trust, if any.
+    ///   - logger: Hears of what goes wrong.
+    /// - Throws: ``CommandFailure``.
+    init(
+        data: String, store address: String? = nil, keys path: String?, signers settings: [SignerSettings] = [],
+        google: GoogleSigners? = nil,
+        provider: ProviderID, revocationKey: String? = nil, following source: RevocationSource? = nil,
+        trusting trustFile: String? = nil, logger: Logger
+    ) throws {
+        let revocations = self.revocations
+        let following = try source.map { [metrics] in
+            RevocationFollowing(try $0.follower(of: revocations), metrics: metrics, logger: logger)
+        }
         do throws(TokenServerError) {
             let store = try Self.store(address, data: data, logger: logger)
-            let keys = try SigningKeys(folder: KeyFolder(path: path), provider: provider)
-            guard !keys.roles.isEmpty else {
-                throw TokenServerError(
-                    code: .invalidConfiguration, message: "The key folder \(path) holds no key file ROLE.json.")
+            let keys: SigningKeys?
+            if let path {
+                keys = try SigningKeys(folder: KeyFolder(path: path), provider: provider)
+            } else {
+                keys = nil
             }
-            let issuer = TokenIssuer { role, time in keys.minter(for: role, at: time) }
+            let signers: ConfiguredSigners?
+            if let google {
+                signers = try ConfiguredSigners(settings, keys: keys, google: google)
+            } else {
+                signers = nil
+            }
+            let roles = (keys?.roles ?? []).union(signers?.roles ?? [])
+            guard !roles.isEmpty else {
+                throw TokenServerError(
+                    code: .invalidConfiguration,
+                    message:
+                        "The key folder \(path ?? "") holds no key file ROLE.json; download a service account's key "
+                        + "as driver.json, and so for each role, or set up accounts under signers.")
+            }
+            let issuer = TokenIssuer(spreadsWider: { signers?.isBudgetLow ?? false }) { claims, role, time in
+                guard let minted = try await signers?.mint(claims, as: role) else {
+                    return try await keys?.minter(for: role, at: time)?.mint(claims, at: time)
+                }
+                guard revocations.holds(minted.token) else { return minted }
+                // A shared token that was withdrawn from one is nobody's any more.
+                return try await signers?.mint(claims, as: role, isShared: false)
+            }
+            let keyFile =
+                revocationKey ?? URL(filePath: data).appending(path: RevocationKeyFile.name).path(percentEncoded: false)
+            self.revocationRoutes = RevocationRoutes(
+                RevocationPublisher(key: try RevocationKeyFile(path: keyFile).key()) { now in
+                    try await RevocationStore(store: store).current(at: now)
+                })
             self.store = store
             self.keys = keys
+            self.signers = signers
             self.issuer = issuer
-            self.readiness = Readiness(
-                issuer: issuer, roles: keys.roles, store: store, metrics: self.metrics, logger: logger)
         } catch {
             throw CommandFailure(status: .configuration, message: error.message)
         }
         self.verifier = TokenVerifier(
-            keys: TrustedKeySet(self.keys.published(at: Date())), revocations: self.revocations)
+            keys: TrustedKeySet(self.keys?.published(at: Date()) ?? []), revocations: self.revocations)
+        let trusting = try trustFile.map { [verifier] in try AccountTrusting(file: $0, verifier: verifier) }
+        self.trust = trusting?.trust
+        self.followers = [following as (any Service)?, trusting].compactMap(\.self)
+        self.readiness = Readiness(
+            issuer: self.issuer, roles: (self.keys?.roles ?? []).union(self.signers?.roles ?? []), store: self.store,
+            metrics: self.metrics,
+            followed: [
+                .revocations: { following?.follower.problem }, .trust: { trusting?.trust.problem },
+            ], logger: logger)
         self.logger = logger
+        if let signers = self.signers, !signers.roles.isEmpty { signers.report(to: self.metrics) }
     }
 
     private static func store(
@@ -63,17 +128,28 @@ struct TokenService: Service {
         }
     }
 
-    /// The token server's routes.
+    /// The token server's routes; `observed` may put itself round the log of what is decided.
     func routes(
-        authenticator: any CallerAuthenticator, policy: any TokenPolicy = RolePolicy(), limiter: RequestLimiter? = nil
+        authenticator: any CallerAuthenticator, policy: any TokenPolicy = RolePolicy(), limiter: RequestLimiter? = nil,
+        observed: (any AuditLog) -> any AuditLog = { $0 }
     ) -> TokenRoutes {
-        let keys = self.keys
+        let (keys, local) = (self.keys, self.signers?.localKeys ?? [])
         return TokenRoutes(
             desk: TokenDesk(
                 issuer: self.issuer, authenticator: authenticator, policy: policy, limiter: limiter,
-                audit: StoredAuditLog(store: self.store, logger: self.logger), metrics: self.metrics,
+                audit: observed(StoredAuditLog(store: self.store, logger: self.logger)), metrics: self.metrics,
                 logger: self.logger),
-            publishedKeys: { keys.published(at: Date()) })
+            publishedKeys: { (keys?.published(at: Date()) ?? []) + local })
+    }
+
+    /// The routes for administrators.
+    func adminRoutes(_ administrators: Administrators, assignments: any AssignmentStore) -> AdminRoutes {
+        AdminRoutes(
+            administrators: administrators,
+            records: .init(
+                assignments: assignments, audit: AuditReader(store: self.store),
+                revocations: RevocationStore(store: self.store), keys: self.keys),
+            logger: self.logger)
     }
 
     /// The routes for supervisors and Prometheus.
@@ -85,24 +161,36 @@ struct TokenService: Service {
             var round = 0
             while !Task.isCancelled {
                 await self.refresh()
-                // Trial tokens cost signatures; the rest costs next to nothing.
-                if round % 15 == 0 { await self.readiness.check() }
+                // Trial tokens cost signatures; the rest costs next to nothing. What is down is looked at each time, so
+                // that its recovery shows; breakers keep that cheap.
+                if round % 15 == 0 || !self.readiness.problems.isEmpty { await self.readiness.check() }
                 round += 1
                 try? await Task.sleep(for: .seconds(2))
             }
         }
     }
 
+    /// Looks at everything once before the server listens; what takes long is looked at later, and is not ready until then.
+    func firstCheck() async {
+        await withTaskGroup { group in
+            group.addTask { _ = await self.readiness.check() }
+            group.addTask { try? await Task.sleep(for: .seconds(3)) }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
     /// Takes over what changed in the folder and the store.
     func refresh() async {
         do {
-            try self.keys.refresh()
-            let keys = self.keys.published(at: Date())
-            if keys.map(\.id) != self.verifier.keys.keys.map(\.id) { self.verifier.replaceKeys(TrustedKeySet(keys)) }
-            let revoked = try await RevocationStore(store: self.store).current(at: Date())
-            self.revocations.replace(
-                fingerprints: revoked.filter { $0.kind == .fingerprint }.map(\.value),
-                keyIDs: revoked.filter { $0.kind == .key }.map(\.value))
+            if let keys = self.keys {
+                try keys.refresh()
+                let keys = keys.published(at: Date())
+                if keys.map(\.id) != self.verifier.keys(from: TokenVerifier.own)?.keys.map(\.id) {
+                    self.verifier.replaceKeys(TrustedKeySet(keys))
+                }
+            }
+            self.revocations.replace(try await RevocationStore(store: self.store).current(at: Date()))
         } catch {
             self.logger.error("keys or revocations could not be read", metadata: ["error": "\(error)"])
         }

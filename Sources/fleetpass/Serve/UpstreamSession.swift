@@ -2,13 +2,14 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
 import FleetTokenClient
 import FleetTokenServer
 import Foundation
 
-/// Sends the token server's own requests, to identity providers and to the policy's webhook.
+/// Sends a server's own requests: to identity providers, key sets, lists of revocations and the policy's webhook.
 struct UpstreamSession: UpstreamTransport {
-    private let transport = URLSessionTransport(maximumBodyBytes: 1024 * 1024)
+    private let transport = URLSessionTransport(maximumBodyBytes: SignedRevocations.maximumBytes)
 
     func send(_ request: UpstreamRequest) async throws -> UpstreamResponse {
         guard let url = URL(string: request.url) else { throw URLError(.badURL) }
@@ -18,6 +19,7 @@ struct UpstreamSession: UpstreamTransport {
                 timeout: request.timeout))
         guard answer.body.count <= request.maximumBytes else { throw URLError(.dataLengthExceedsMaximum) }
         return UpstreamResponse(
-            status: answer.status, cacheControl: answer.header("cache-control"), body: Array(answer.body))
+            status: answer.status, cacheControl: answer.header("cache-control"),
+            entityTag: answer.header("etag"), body: Array(answer.body))
     }
 }

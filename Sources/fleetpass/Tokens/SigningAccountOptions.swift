@@ -45,7 +45,9 @@ struct SigningAccountOptions: ParsableArguments {
         do {
             return try await TokenMinter(signer: self.signer()).mint(claims, at: Date())
         } catch let error as SigningError {
-            throw CommandFailure(status: .configuration, message: "\(source): \(error.message)")
+            let isTransient = (error.cause as? CredentialError)?.isTransient ?? false
+            throw CommandFailure(
+                status: isTransient ? .unreachable : .configuration, message: "\(source): \(error.message)")
         } catch let error as CredentialError {
             throw CommandFailure(
                 status: error.isTransient ? .unreachable : .configuration, message: "\(source): \(error)")
@@ -60,7 +62,10 @@ struct SigningAccountOptions: ParsableArguments {
                 .signer(impersonating: account, delegates: self.delegates)
         }
         guard let file = self.key, let bytes = try? Data(contentsOf: URL(filePath: file)) else {
-            throw CommandFailure(status: .configuration, message: "the key file \(self.key ?? "") cannot be read.")
+            throw CommandFailure(
+                status: .configuration,
+                message: "the key file \(self.key ?? "") cannot be read; fleetpass up makes one for each role in its "
+                    + "data folder (service-accounts/ROLE.json), and --impersonate EMAIL signs without one.")
         }
         return try LocalSigner(ServiceAccountKey(json: bytes))
     }

@@ -15,6 +15,23 @@ final class StubDeliveryEngine: Sendable {
         var stops: [String] = []
         /// Answers in place of the engine's own, for the requests to come.
         var script: [StubTransport.Answer?] = []
+        /// What came in, answered or not.
+        var outcomes: [String: String] = [:]
+        var latitudes: [Double] = []
+        /// How often the network loses a request or an answer.
+        var lossRate = 0.0
+        var random = SeededGenerator(seed: 0)
+
+        /// Takes a request in, as the engine does.
+        mutating func take(_ request: HTTPTransportRequest) {
+            if request.url.path.contains("/tasks/") {
+                self.outcomes[request.url.lastPathComponent] = (try? request.json)?["taskOutcome"] as? String
+            } else if request.mask == "remaining_vehicle_journey_segments" {
+                self.stops = (try? request.stops) ?? ["not readable"]
+            } else if request.method == "PATCH" {
+                self.latitudes += (try? request.latitudes) ?? []
+            }
+        }
     }
 
     let state: Locked<State>
@@ -26,10 +43,13 @@ final class StubDeliveryEngine: Sendable {
         self.transport = StubTransport { request, _ in
             let scripted = state.withLock { $0.script.isEmpty ? nil : $0.script.removeFirst() }
             if let scripted { return scripted }
-            if request.mask == "remaining_vehicle_journey_segments" {
-                let sent = try request.stops
-                state.withLock { $0.stops = sent }
+            let isLost = state.withLock { state in
+                let isLost = state.random.chance(state.lossRate)
+                // Half of what is lost is the answer, after the engine took the request.
+                if !isLost || state.random.chance(0.5) { state.take(request) }
+                return isLost
             }
+            if isLost { return .offline }
             let text = state.withLock {
                 #"{"remainingVehicleJourneySegments":[\#($0.stops.map(Self.segment).joined(separator: ","))]}"#
             }

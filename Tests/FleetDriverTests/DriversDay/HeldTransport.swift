@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTokenClient
+import FleetTokens
 
 /// A network that holds every request until a simulation says what becomes of it.
 final class HeldTransport: HTTPTransport {

@@ -7,7 +7,6 @@ import FleetTokens
 import GRPCCore
 import GRPCNIOTransportHTTP2Posix
 import SwiftProtobuf
-import Synchronization
 import Testing
 
 @testable import FleetEngine
@@ -50,7 +49,7 @@ import Testing
     }
 
     @Test func `each call carries the token for its method`() async throws {
-        let asked = Mutex<[FleetMethod]>([])
+        let asked = Locked<[FleetMethod]>([])
         let tokens = FleetTokenInterceptor { method in
             asked.withLock { $0.append(method) }
             return FleetToken(serverToken)

@@ -65,8 +65,57 @@ import Testing
         #expect(claims.contains("{\"vehicleid\":\"veh-0\"}"))
         #expect(!claims.contains("{\"vehicleid\":\"veh-1\"}"))
         for second in 0..<5 {
-            activity.refuse(.missing, nil, nil, method: .getTrip, at: TestClock.start + TimeInterval(second))
+            activity.refuse(
+                .missing, .init(method: .getTrip, text: nil), at: TestClock.start + TimeInterval(second)
+            ) { text in TokenExaminer().explain(text, request: nil, keys: nil, now: TestClock.start) }
         }
         #expect(activity.snapshot().refusals.map { $0.time.timeIntervalSince(TestClock.start) } == [4, 3, 2])
+    }
+
+    @Test func `a refusal is explained check by check, with what the call addressed`() async throws {
+        let fixture = EngineFixture()
+        _ = await code { try await fixture.vehicle("veh-1", token: "driver|vehicleid=veh-2") }
+        let refusal = try #require(fixture.engine.activity.snapshot().refusals.first)
+        #expect(refusal.sequence == 1)
+        #expect(refusal.addressed?.kind == .vehicle)
+        #expect(refusal.addressed?.id == "veh-1")
+        #expect(refusal.subject?.id == "veh-2")
+        #expect(refusal.explanation?.checks.map(\.rule) == TokenRule.allCases)
+    }
+
+    @Test func `refusals that come in a flood are kept and not all explained`() {
+        let activity = EngineActivity()
+        var explained = 0
+        func refuse(at second: TimeInterval) {
+            activity.refuse(
+                .missing, .init(method: .getTrip, text: "some token"), at: TestClock.start + second
+            ) { text in
+                explained += 1
+                return TokenExaminer().explain(text, request: nil, keys: nil, now: TestClock.start)
+            }
+        }
+        for _ in 0..<100 { refuse(at: 0) }
+        #expect(explained == 20)
+        refuse(at: 1)
+        #expect(explained == 21)
+        #expect(activity.snapshot().refusals.count == 101)
+    }
+
+    @Test func `a token that takes over from one near its end refreshes it, another app's does not`() throws {
+        let activity = EngineActivity()
+        let claims = try AuthorizationClaims(vehicle: .only(VehicleID(checking: "veh-1")))
+        func issue(_ fingerprint: String, at seconds: TimeInterval) {
+            activity.noteIssue(
+                fingerprint: fingerprint, role: .driver, claims: claims,
+                expiry: TestClock.start + seconds + 3300, at: TestClock.start + seconds)
+        }
+        issue("first", at: 0)
+        issue("other app", at: 20)
+        issue("refresh", at: 2400)
+        issue("much later", at: 20_000)
+        let issues = activity.snapshot().issues
+        #expect(issues.map(\.fingerprint) == ["much later", "refresh", "other app", "first"])
+        #expect(issues.map(\.replaced) == [nil, "other app", nil, nil])
+        #expect(issues.allSatisfy { $0.subject.kind == .vehicle && $0.subject.id == "veh-1" })
     }
 }

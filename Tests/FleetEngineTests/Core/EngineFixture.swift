@@ -5,7 +5,6 @@
 import FleetEngineAPI
 import Foundation
 import SwiftProtobuf
-import Synchronization
 
 @testable import FleetEngine
 @testable import FleetTokens
@@ -30,9 +29,9 @@ final class EngineFixture: Sendable {
 /// A clock that moves when it is told to.
 final class TestClock: Sendable {
     static let start = Date(timeIntervalSince1970: 1_800_000_000)
-    private let time: Mutex<Date>
+    private let time: Locked<Date>
 
-    init(_ start: Date) { self.time = Mutex(start) }
+    init(_ start: Date) { self.time = Locked(start) }
 
     var now: Date { self.time.withLock { $0 } }
     func advance(by seconds: TimeInterval) { self.time.withLock { $0 += seconds } }

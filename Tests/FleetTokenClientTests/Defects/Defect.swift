@@ -4,6 +4,7 @@
 
 import FleetTestSupport
 import FleetTokenClient
+import FleetTokens
 import Testing
 
 /// Makes worlds for one check, and cleans up after it.

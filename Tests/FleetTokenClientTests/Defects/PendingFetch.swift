@@ -4,6 +4,7 @@
 
 import FleetTestSupport
 import FleetTokenClient
+import FleetTokens
 
 /// How one call of a fetcher ended.
 enum FetchResult: Sendable {

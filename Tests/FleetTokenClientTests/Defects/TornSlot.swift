@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTokenClient
+import FleetTokens
 
 /// One cached token whose parts are written one after the other, as variables without a common lock are.
 ///

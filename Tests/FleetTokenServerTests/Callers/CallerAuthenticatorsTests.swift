@@ -3,12 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+import FleetSigning
 import FleetTokens
 import Foundation
 import GoogleCredentials
 import HTTPTypes
 import SwiftASN1
-import Synchronization
 import Testing
 import X509
 

@@ -8,7 +8,6 @@ import FleetSigning
 import FleetTokens
 import Foundation
 import HTTPTypes
-import Synchronization
 import Testing
 
 @testable import FleetTokenServer
@@ -155,7 +154,7 @@ import Testing
     @Test func `a flood of invented keys makes for one fetch in thirty seconds`() async throws {
         let key = Key.p256(.init())
         let provider = IdentityProvider([("k1", key)])
-        let time = Mutex(Duration.zero)
+        let time = Locked(Duration.zero)
         let authenticator = try Self.authenticator(provider, uptime: { time.withLock { $0 } })
         let good = IdentityProvider.request(try IdentityProvider.token(key: key))
         #expect(try await authenticator.caller(of: good) != nil)
@@ -186,7 +185,7 @@ import Testing
     @Test func `a new key is found, and a withdrawn one ends with the set`() async throws {
         let (old, new) = (Key.p256(.init()), Key.ed25519(.init()))
         let provider = IdentityProvider([("k1", old)])
-        let time = Mutex(Duration.zero)
+        let time = Locked(Duration.zero)
         let authenticator = try Self.authenticator(provider, uptime: { time.withLock { $0 } })
         let oldToken = IdentityProvider.request(try IdentityProvider.token(key: old))
         let newToken = IdentityProvider.request(try IdentityProvider.token(kid: "k2", key: new))
@@ -199,7 +198,7 @@ import Testing
     @Test func `while the provider is down nobody is refused for it, and known keys go on`() async throws {
         let key = Key.p256(.init())
         let provider = IdentityProvider([("k1", key)])
-        let time = Mutex(Duration.zero)
+        let time = Locked(Duration.zero)
         let authenticator = try Self.authenticator(provider, uptime: { time.withLock { $0 } })
         let request = IdentityProvider.request(try IdentityProvider.token(key: key))
         provider.state.withLock { $0.status = 503 }

@@ -4,11 +4,11 @@
 
 import Crypto
 import CryptoExtras
+import FleetSigning
 import FleetTokenServer
 import FleetTokens
 import Foundation
 import HTTPTypes
-import Synchronization
 
 /// An identity provider without a network: keys, tokens, a discovery document, and what it was asked for.
 final class IdentityProvider: UpstreamTransport {
@@ -79,10 +79,10 @@ final class IdentityProvider: UpstreamTransport {
         var keysAddress = IdentityProvider.issuer + "/keys"
     }
 
-    let state: Mutex<State>
+    let state: Locked<State>
 
     init(_ keys: [(id: String, key: SigningKey)]) {
-        self.state = Mutex(State(keys: keys))
+        self.state = Locked(State(keys: keys))
     }
 
     /// How often the keys were fetched.

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
 import FleetTokens
 import Foundation
 import Testing
@@ -104,6 +105,6 @@ import Testing
             ("max-age=99999999999999999999999", 4_294_967_296), ("s-maxage=5", nil),
         ] as [(String?, Int?)])
     func `the time that keys may be used for is read from the header`(header: String?, seconds: Int?) {
-        #expect(KeySetSource.maximumAge(ofCacheControl: header) == seconds.map { .seconds($0) })
+        #expect(KeySetFetch.maximumAge(ofCacheControl: header) == seconds.map { .seconds($0) })
     }
 }

@@ -3,7 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTokenServer
+import FleetTokens
 import Foundation
+import GoogleCredentials
 import Logging
 import Testing
 
@@ -44,6 +46,22 @@ import Testing
         #expect(!configuration.logsJSON)
     }
 
+    @Test func `nobody is an administrator unless somebody is named`() throws {
+        let users = "\n  oidc:\n    login: {issuer: https://login.example, audience: fleet}"
+        #expect(try self.read(Self.least).admin == nil)
+        let both = try self.read(
+            Self.least + users + "\nadmin: {callers_file: a.json, provider: login, claim: groups, values: 'ops, dev'}")
+        #expect(both.admin?.callersFile == "/etc/fleetpass/a.json")
+        #expect(both.admin?.rule?.provider == "login")
+        #expect(both.admin?.rule?.claim == "groups")
+        #expect(both.admin?.rule?.values == ["ops", "dev"])
+        let unknown = self.problem(Self.least + "\nadmin: {provider: login, claim: groups, values: ops}")
+        #expect(unknown?.contains("admin.provider names login") == true)
+        let incomplete = self.problem(Self.least + users + "\nadmin: {provider: login, claim: groups}")
+        #expect(incomplete?.contains("admin.values is missing") == true)
+        #expect(self.problem(Self.least + "\nadmin: {claim: groups}")?.contains("admin.provider") == true)
+    }
+
     @Test func `every setting lands where it belongs, and the environment goes before the file`() throws {
         let yaml =
             "provider: acme\ndata: /var/lib/fleetpass\nkeys: keys\n" + """
@@ -55,7 +73,7 @@ import Testing
                 policy: {file: policy.yaml, secret_file: hook.secret}
                 cors: {origins: "https://a.example,https://b.example"}
                 listen: {host: 0.0.0.0, port: 443, tls: {certificate: c.pem, key: k.pem}}
-                limits: {connections: 5, header_bytes: 2048, header_fields: 9, idle: 2m, per_caller: 60/1m, global: 5/1s}
+                limits: {connections: 5, header_bytes: 2048, header_fields: 9, idle: 2m, per_caller: 60/1m, global: 5/1s, pending: 7}
                 log: {level: debug, format: json}
                 """
         let configuration = try self.read(
@@ -87,6 +105,7 @@ import Testing
         #expect(configuration.policySecretFile == "/etc/fleetpass/hook.secret")
         #expect(configuration.origins == ["https://a.example", "https://b.example"])
         #expect(configuration.requestLimits.perCaller != nil)
+        #expect(configuration.requestLimits.pending == 7)
         #expect(configuration.requestLimits.perSubject == nil)
         #expect(configuration.logLevel == .debug)
         #expect(configuration.logsJSON)
@@ -94,6 +113,14 @@ import Testing
 
     static let mistakes: [(change: String, message: String)] = [
         ("listen:\n  prot: 1", "Line 7: there is no setting listen.prot; there are host, port, tls."),
+        ("signers: {pilot: {account: self}}", "signers.pilot: there is no such role; there are consumer, "),
+        ("signers: {driver: {account: nobody}}", "signers.driver.account must be self or a service account's e-mail"),
+        ("signers: {driver: {ways: magic}}", "signers.driver.ways must be some of key, sign_jwt, sign_blob, each once"),
+        ("signers: {driver: {ways: 'key, key'}}", "signers.driver.ways must be some of"),
+        ("signers: {driver: {key: k.json}}", "signers.driver.ways does not use it; add key to the ways"),
+        ("signers: {driver: {delegates: a@b}}", "name it in signers.driver.account"),
+        ("google: {endpoints: {iam: 'http://10.0.0.1'}}", "google.endpoints.iam must be an https address"),
+        ("listen: {tls: {client_ca: ca.pem}}", "listen.tls.client_ca needs a server with TLS"),
         ("colour: red", "Line 6: there is no setting colour"),
         ("listen:\n  port: many", "Line 7: listen.port must be a whole number from 0 to 65535."),
         ("limits:\n  idle: 75", "Line 7: limits.idle must be a time like 75s or 5m."),
@@ -119,9 +146,82 @@ import Testing
         #expect(problem.contains("No authenticator is set up"))
     }
 
+    @Test func `it does not start without anything to sign with`() throws {
+        let problem = try #require(self.problem("provider: acme\ndata: d\ncallers: {file: c}"))
+        #expect(problem.contains("Set keys to a folder of key files ROLE.json"))
+        #expect(problem.contains("signers.driver.account"))
+    }
+
+    @Test func `roles are signed as the file says, and no key folder is needed`() throws {
+        let configuration = try self.read(
+            """
+            provider: acme
+            data: d
+            callers: {file: c}
+            signers:
+              driver: {account: d@acme.example, ways: "sign_jwt, sign_blob, key", delegates: "a@b, c@d", key: d.json}
+              consumer: {account: self}
+            google:
+              credentials: adc.json
+              signing_calls_per_minute: 500
+              endpoints: {iam: "http://127.0.0.1:1/", keys: "https://keys.example"}
+            """)
+        #expect(configuration.keys == nil)
+        #expect(
+            configuration.signers == [
+                SignerSettings(role: .consumer),
+                SignerSettings(
+                    role: .driver, account: .email("d@acme.example"), ways: [.iam(.signJwt), .iam(.signBlob), .key],
+                    delegates: ["a@b", "c@d"], keyFile: "/etc/fleetpass/d.json"),
+            ])
+        #expect(
+            configuration.google
+                == GoogleSettings(
+                    credentialFile: "/etc/fleetpass/adc.json",
+                    hostOverrides: [
+                        "iamcredentials.googleapis.com": "http://127.0.0.1:1",
+                        "www.googleapis.com": "https://keys.example",
+                    ], callsPerMinute: 500))
+    }
+
+    private static let secured = "provider: acme\ndata: d\nkeys: k\n"
+
+    @Test func `callers known by certificates and proxies land where they belong`() throws {
+        let configuration = try self.read(
+            Self.secured + """
+                listen: {tls: {certificate: c.pem, key: k.pem, client_ca: ca.pem, client_certificate: required}}
+                callers:
+                  certificate:
+                    dispatch: {uri: "spiffe://acme/dispatch", roles: "driver, consumer"}
+                  proxy:
+                    edge: {peers: "10.0.0.0/24, ::1", subject_header: X-User, claim_headers: "X-Groups=groups"}
+                """)
+        #expect(configuration.clientCertificates == .required(authorities: "/etc/fleetpass/ca.pem"))
+        let caller = try #require(configuration.certificateCallers.first)
+        #expect(caller.name == "dispatch")
+        #expect(caller.identity == .uri("spiffe://acme/dispatch"))
+        #expect(caller.roles == [.driver, .consumer])
+        #expect(configuration.proxies.count == 1)
+    }
+
+    @Test(arguments: [
+        ("certificate: {a: {uri: 'x'}}", "callers.certificate needs listen.tls.client_ca"),
+        ("certificate: {a: {roles: driver}}", "takes one of uri, dns_name and fingerprint"),
+        ("certificate: {a: {fingerprint: 'ab:cd'}}", "64 hexadecimal digits"),
+        ("certificate: {a: {uri: 'x', roles: pilot}}", "there is no role pilot"),
+        ("proxy: {a: {peers: 10.0.0.1}}", "callers.proxy.a.subject_header is missing"),
+        ("proxy: {a: {subject_header: X-User}}", "needs a name and the addresses it connects from"),
+        ("proxy: {a: {peers: 0.0.0.0/0, subject_header: X-User}}", "lists every address there is"),
+        ("proxy: {a: {peers: '::1', subject_header: X-User, claim_headers: X}}", "must be written like X-Groups=groups"),
+    ])
+    func `a mistake about certificates and proxies is named`(callers: String, message: String) throws {
+        let problem = try #require(self.problem(Self.secured + "callers: {\(callers)}"))
+        #expect(problem.contains(message), "\(problem)")
+    }
+
     @Test func `an identity provider needs its issuer and audience`() throws {
         let problem = try #require(self.problem("provider: acme\ndata: d\nkeys: k\ncallers: {oidc: {x: {issuer: y}}}"))
-        #expect(problem == "The setting callers.oidc.x.audience is missing.")
+        #expect(problem.hasPrefix("The setting callers.oidc.x.audience is missing; add it"))
     }
 
     @Test func `a mistake in the environment names the variable and not its value`() throws {

@@ -9,14 +9,13 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import Logging
-import Synchronization
 import Testing
 
 @testable import FleetTokenServer
 
 @Suite struct RequestLimiterTests {
     final class ManualUptime: Sendable {
-        let time = Mutex(Duration.zero)
+        let time = Locked(Duration.zero)
         var now: @Sendable () -> Duration { { self.time.withLock { $0 } } }
         func advance(_ duration: Duration) { self.time.withLock { $0 += duration } }
     }

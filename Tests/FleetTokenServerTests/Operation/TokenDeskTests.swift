@@ -7,7 +7,6 @@ import FleetTokens
 import Foundation
 import HTTPTypes
 import Logging
-import Synchronization
 import Testing
 
 @testable import FleetTokenServer
@@ -19,7 +18,7 @@ import Testing
     /// Keeps records in memory, or cannot.
     final class Log: AuditLog {
         struct Full: Error {}
-        let records = Mutex<[AuditRecord]>([])
+        let records = Locked<[AuditRecord]>([])
         let isFull: Bool
 
         init(isFull: Bool = false) { self.isFull = isFull }

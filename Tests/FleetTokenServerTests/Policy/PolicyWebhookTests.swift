@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+import FleetSigning
 import FleetTokens
 import Foundation
-import Synchronization
 import Testing
 
 @testable import FleetTokenServer
@@ -21,9 +21,9 @@ import Testing
     static let caller = Caller(name: "ann", issuer: "acme", claims: ["groups": ["drivers"]])
 
     final class Backend: UpstreamTransport {
-        let requests = Mutex<[UpstreamRequest]>([])
-        let answer: Mutex<UpstreamResponse?>
-        init(_ answer: UpstreamResponse?) { self.answer = Mutex(answer) }
+        let requests = Locked<[UpstreamRequest]>([])
+        let answer: Locked<UpstreamResponse?>
+        init(_ answer: UpstreamResponse?) { self.answer = Locked(answer) }
 
         func send(_ request: UpstreamRequest) async throws -> UpstreamResponse {
             struct TimedOut: Error {}
@@ -89,7 +89,7 @@ import Testing
 
     @Test func `an answer is kept for its time, for the same question only`() async throws {
         let backend = Backend(Backend.says(#"{"decision":"grant"}"#))
-        let time = Mutex(Duration.zero)
+        let time = Locked(Duration.zero)
         let policy = try Self.policy(backend) { time.withLock { $0 } }
         func ask(_ id: String, _ caller: Caller = Self.caller) async throws -> Bool {
             try await policy.decide(try Self.type(id), for: caller, at: RulePolicyTests.noon).isGranted

@@ -2,11 +2,11 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
+import FleetTokens
 
 /// Counts what concurrent code does.
 final class Counter: Sendable {
-    private let number = Mutex(0)
+    private let number = Locked(0)
 
     var value: Int { self.number.withLock { $0 } }
 

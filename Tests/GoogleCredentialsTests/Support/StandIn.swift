@@ -4,7 +4,6 @@
 
 import FleetTokens
 import Foundation
-import Synchronization
 
 @testable import GoogleCredentials
 
@@ -12,11 +11,11 @@ import Synchronization
 final class StandIn: CredentialsTransport {
     typealias Handler = @Sendable (CredentialsRequest, Int) async throws -> CredentialsResponse
 
-    private let seen = Mutex<[CredentialsRequest]>([])
-    private let handler: Mutex<Handler>
+    private let seen = Locked<[CredentialsRequest]>([])
+    private let handler: Locked<Handler>
 
     init(_ handler: @escaping Handler = Google.answer) {
-        self.handler = Mutex(handler)
+        self.handler = Locked(handler)
     }
 
     var requests: [CredentialsRequest] { self.seen.withLock { $0 } }

@@ -4,6 +4,7 @@
 
 import Crypto
 import CryptoExtras
+import FleetSigning
 import FleetTokens
 import Foundation
 
@@ -93,7 +94,7 @@ struct UserTokenKeySet: Sendable {
     /// Reads a JSON Web Key Set; keys of no use are left out.
     ///
     /// - Parameter bytes: The JSON text.
-    /// - Throws: ``KeySetError`` when it is no key set, or has no key that is of use.
+    /// - Throws: `KeySetError` when it is no key set, or has no key that is of use.
     init(parsing bytes: [UInt8]) throws(KeySetError) {
         guard let entries = (try? JSONValue(parsing: bytes))?.object?["keys"]?.array else {
             throw KeySetError(message: "The key set is not a JSON object with an array \"keys\".")
@@ -110,10 +111,4 @@ struct UserTokenKeySet: Sendable {
     func contains(_ id: String) -> Bool {
         self.keys.contains { $0.id == id }
     }
-}
-
-/// Why an identity provider's keys cannot be had; nobody is refused for it, they are asked to come again.
-struct KeySetError: Error, CustomStringConvertible {
-    let message: String
-    var description: String { self.message }
 }

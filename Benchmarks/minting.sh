@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Fleetpass
+# Licence: see LICENSE in the project root.
+# SPDX-License-Identifier: Apache-2.0
+#
+# Minting over HTTP: `serve tokens` on one core, every request for another vehicle, each token signed, verified and
+# recorded on disk before it leaves. Beside it, by turns on the same core: `openssl speed rsa2048`, and the same route
+# in Node and in Go, which neither verify nor record. ROUNDS and SECONDS_EACH change how long.
+set -euo pipefail
+cd "$(dirname "$0")"
+. ./serving.sh
+rounds=${ROUNDS:-5}
+seconds=${SECONDS_EACH:-4}
+connections=${CONNECTIONS:-32}
+
+declare -A ports results
+serve fleetpass "$fleetpass" serve tokens --config "$work/tokens.yaml"
+ports[fleetpass]=$port
+if command -v node >/dev/null; then
+  serve node node peers/node/mint.js "$work/keys/driver.json" "$secret"
+  ports[node]=$port
+fi
+if command -v go >/dev/null && [[ -d /usr/share/gocode/src/github.com/golang-jwt/jwt ]]; then
+  GO111MODULE=off GOPATH=/usr/share/gocode GOCACHE=$work/go-cache go build -o "$work/mint-go" peers/go/mint.go
+  GOMAXPROCS=1 serve go "$work/mint-go" "$work/keys/driver.json" "$secret"
+  ports[go]=$port
+fi
+
+openssl_signs() { taskset -c 0 openssl speed -elapsed -seconds 2 rsa2048 2>/dev/null | awk '/^rsa +2048/ { print $6 }'; }
+median() { tr ' ' '\n' <<<"$1" | grep . | sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+
+for ((round = 0; round < rounds; round++)); do
+  results[openssl]+=" $(openssl_signs)"
+  for name in "${!ports[@]}"; do
+    line=$(load "${ports[$name]}" "$connections" "$seconds")
+    echo "$name: $line" >&2
+    results[$name]+=" $(field rate "$line")"
+  done
+done
+
+signs=$(median "${results[openssl]}")
+ours=$(median "${results[fleetpass]}")
+for name in openssl node go; do
+  [[ -n ${results[$name]:-} ]] || { echo "left out: $name is not installed" >&2; continue; }
+  beside=$(median "${results[$name]}")
+  case $name in
+    openssl) peer="openssl speed rsa2048" limit="at least 0.80 ×" ;;
+    node) peer="Node, crypto.sign" limit="over 1 ×" ;;
+    go) peer="Go, golang-jwt" limit="over 1 ×" ;;
+  esac
+  awk -v ours="$ours" -v beside="$beside" -v peer="$peer" -v limit="$limit" 'BEGIN {
+    printf "| tokens over HTTP, one core, durable | %d/s | %s: %d/s | %.2f × | %s |\n", ours, peer, beside, ours / beside, limit }'
+done

@@ -1,0 +1,353 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+// The rules of fleet-token.js with a clock and a server that do what they are told: node --test IntegrationTests/javascript
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { FleetTokenError, FleetTokens } from "../../Sources/FleetEngine/Page/Web/fleet-token.js";
+
+const trip = { kind: "consumer", id: "trip-7" };
+
+/** Lets everything run that waits for nothing but promises. */
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+class Clock {
+  #timers = new Map();
+  #next = 0;
+  seconds = 1000;
+  wallOffset = 1_800_000_000;
+  monotonic = () => this.seconds;
+  wall = () => this.seconds + this.wallOffset;
+  after = (seconds, run) => (this.#timers.set(++this.#next, { at: this.seconds + seconds, run }), this.#next);
+  cancel = (timer) => this.#timers.delete(timer);
+  get timers() { return this.#timers.size; }
+
+  async advance(seconds) {
+    this.seconds += seconds;
+    for (const [id, timer] of this.#timers) {
+      if (timer.at <= this.seconds) { this.#timers.delete(id); timer.run(); }
+    }
+    await settle();
+  }
+}
+
+/** A token server: what it answers is decided by `plan`, and by `open` when. */
+class Server {
+  requests = [];
+  minted = 0;
+  plan = () => this.grant();
+  gate = undefined;
+
+  jwt(claims) {
+    const part = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
+    return `${part({ alg: "RS256" })}.${part({ jti: ++this.minted, ...claims })}.c2ln`;
+  }
+
+  grant({ life = 3300, refreshAfter, claims = { iat: 1, exp: 3601 }, token = this.jwt(claims) } = {}) {
+    return new Response(JSON.stringify({ jwt: token, expires_in: life, refresh_after: refreshAfter }));
+  }
+
+  fetch = async (url, init) => {
+    this.requests.push({ url: String(url), init });
+    if (this.gate) await this.gate;
+    init.signal.throwIfAborted();
+    return this.plan();
+  };
+}
+
+function world(options = {}) {
+  const clock = new Clock();
+  const server = new Server();
+  const tokens = new FleetTokens({
+    url: "https://tokens.example", fetch: server.fetch, clock, random: () => 0.5, ...options,
+  });
+  return { clock, server, tokens };
+}
+
+test("a fetched token is given with its life in seconds, and kept", async () => {
+  const { clock, server, tokens } = world();
+  const first = await tokens.token(trip);
+  assert.equal(first.expiresInSeconds, 3300);
+  await clock.advance(100);
+  const second = await tokens.token(trip);
+  assert.equal(second.token, first.token);
+  assert.equal(second.expiresInSeconds, 3200);
+  assert.deepEqual(server.requests.map((request) => request.url), ["https://tokens.example/token/consumer/trip-7"]);
+  assert.equal(clock.timers, 0);
+});
+
+test("callers at the same time share one fetch", async () => {
+  const { server, tokens } = world();
+  const answers = await Promise.all(Array.from({ length: 50 }, () => tokens.token(trip)));
+  assert.equal(server.requests.length, 1);
+  assert.equal(new Set(answers.map((answer) => answer.token)).size, 1);
+});
+
+test("subjects have tokens of their own", async () => {
+  const { server, tokens } = world();
+  const [one, other] = await Promise.all([tokens.token(trip), tokens.token({ kind: "consumer", id: "trip-8" })]);
+  assert.notEqual(one.token, other.token);
+  assert.equal(server.requests.length, 2);
+});
+
+test("an early refresh runs in the background and keeps nobody waiting", async () => {
+  const { clock, server, tokens } = world();
+  server.plan = () => server.grant({ refreshAfter: 1800 });
+  const first = await tokens.token(trip);
+  await clock.advance(1799);
+  await tokens.token(trip);
+  assert.equal(server.requests.length, 1);
+  await clock.advance(1);
+  let open;
+  server.gate = new Promise((resolve) => { open = resolve; });
+  assert.equal((await tokens.token(trip)).token, first.token);
+  assert.equal((await tokens.token(trip)).token, first.token);
+  assert.equal(server.requests.length, 2);
+  open();
+  await settle();
+  assert.notEqual((await tokens.token(trip)).token, first.token);
+});
+
+test("without a hint the refresh begins within ten minutes of the end", async () => {
+  const { clock, server, tokens } = world();
+  await tokens.token(trip);
+  await clock.advance(3300 - 600 - 1);
+  await tokens.token(trip);
+  assert.equal(server.requests.length, 1);
+  await clock.advance(1 + 75);
+  await tokens.token(trip);
+  assert.equal(server.requests.length, 2);
+});
+
+test("a token below five minutes is not handed out while the server answers", async () => {
+  const { clock, tokens } = world();
+  const first = await tokens.token(trip);
+  await clock.advance(3001);
+  const second = await tokens.token(trip);
+  assert.notEqual(second.token, first.token);
+  assert.ok(second.expiresInSeconds >= 300);
+});
+
+test("a valid token is never hidden by an error, and is never handed out beyond its end", async () => {
+  const { clock, server, tokens } = world();
+  const first = await tokens.token(trip);
+  server.plan = () => new Response("", { status: 503 });
+  for (const _ of Array.from({ length: 20 })) {
+    await clock.advance(164);
+    assert.equal((await tokens.token(trip)).token, first.token);
+  }
+  await clock.advance(20);
+  await assert.rejects(tokens.token(trip), { code: "unavailable", status: 503 });
+});
+
+test("a failure is followed by a growing wait, and is not the last word", async () => {
+  const { clock, server, tokens } = world();
+  server.plan = () => new Response("", { status: 503 });
+  await assert.rejects(tokens.token(trip), FleetTokenError);
+  await assert.rejects(tokens.token(trip), { status: 503 });
+  assert.equal(server.requests.length, 1, "the second caller gets the error without a request");
+  const waits = [0.5, 1, 2, 4, 8, 16, 30, 30];
+  for (const [index, wait] of waits.entries()) {
+    await clock.advance(wait - 0.01);
+    await assert.rejects(tokens.token(trip));
+    assert.equal(server.requests.length, index + 1);
+    await clock.advance(0.01);
+    await assert.rejects(tokens.token(trip));
+    assert.equal(server.requests.length, index + 2);
+  }
+  server.plan = () => server.grant();
+  await clock.advance(60);
+  assert.equal((await tokens.token(trip)).expiresInSeconds, 3300);
+});
+
+test("Retry-After is kept to, up to a limit", async () => {
+  const { clock, server, tokens } = world();
+  server.plan = () => new Response("", { status: 429, headers: { "Retry-After": "20" } });
+  await assert.rejects(tokens.token(trip), { code: "unavailable", retryAfterSeconds: 20 });
+  await clock.advance(19.9);
+  await assert.rejects(tokens.token(trip));
+  assert.equal(server.requests.length, 1);
+  server.plan = () => new Response("", { status: 429, headers: { "Retry-After": "999999" } });
+  await clock.advance(0.2);
+  await assert.rejects(tokens.token(trip));
+  server.plan = () => server.grant();
+  await clock.advance(601);
+  await tokens.token(trip);
+});
+
+test("a fetch that hangs ends after its time and leaves nothing behind", async () => {
+  const { clock, server, tokens } = world();
+  server.gate = new Promise(() => {});
+  const call = assert.rejects(tokens.token(trip), { code: "timeout" });
+  await settle();
+  await clock.advance(8);
+  await call;
+  assert.ok(server.requests[0].init.signal.aborted);
+  assert.equal(clock.timers, 0);
+});
+
+test("life is counted from the start of the fetch by the monotonic clock", async () => {
+  const { clock, server, tokens } = world();
+  let open;
+  server.gate = new Promise((resolve) => { open = resolve; });
+  const call = tokens.token(trip);
+  await settle();
+  await clock.advance(5);
+  clock.wallOffset -= 86_400;
+  open();
+  assert.equal((await call).expiresInSeconds, 3295);
+  clock.wallOffset -= 86_400;
+  await clock.advance(95);
+  assert.equal((await tokens.token(trip)).expiresInSeconds, 3200);
+  assert.equal(server.requests.length, 1);
+});
+
+test("a page that slept fetches anew although its monotonic clock stood", async () => {
+  const { clock, server, tokens } = world();
+  const first = await tokens.token(trip);
+  clock.wallOffset += 4000;
+  assert.notEqual((await tokens.token(trip)).token, first.token);
+  assert.equal(server.requests.length, 2);
+});
+
+test("a wall clock that jumps ahead while the server is away hides nothing", async () => {
+  const { clock, server, tokens } = world();
+  const first = await tokens.token(trip);
+  server.plan = () => new Response("", { status: 500 });
+  clock.wallOffset += 4000;
+  assert.equal((await tokens.token(trip)).token, first.token);
+});
+
+test("a refused token is replaced once, however many calls were refused", async () => {
+  const { server, tokens } = world();
+  const { token } = await tokens.token(trip);
+  tokens.invalidate(trip, token);
+  const { token: next } = await tokens.token(trip);
+  assert.notEqual(next, token);
+  tokens.invalidate(trip, token);
+  assert.equal((await tokens.token(trip)).token, next);
+  assert.equal(server.requests.length, 2);
+});
+
+test("refusals without end do not become fetches without end", async () => {
+  const { clock, server, tokens } = world();
+  for (let round = 0; round < 6; round += 1) tokens.invalidate(trip, (await tokens.token(trip)).token);
+  await assert.rejects(tokens.token(trip), { code: "tooManyRefusals" });
+  assert.equal(server.requests.length, 6);
+  await clock.advance(61);
+  await tokens.token(trip);
+});
+
+test("a refused token that comes again is an error", async () => {
+  const { server, tokens } = world();
+  const token = server.jwt({ iat: 1, exp: 3601 });
+  server.plan = () => server.grant({ token });
+  tokens.invalidate(trip, (await tokens.token(trip)).token);
+  await assert.rejects(tokens.token(trip), { code: "invalidAnswer" });
+});
+
+test("a server that hands out short tokens is not asked at each call", async () => {
+  const { clock, server, tokens } = world();
+  server.plan = () => server.grant({ life: 120 });
+  await tokens.token(trip);
+  await tokens.token(trip);
+  await tokens.token(trip);
+  assert.equal(server.requests.length, 1);
+  await clock.advance(1);
+  assert.ok((await tokens.token(trip)).expiresInSeconds >= 118);
+});
+
+test("a cached answer does not make a token live longer", async () => {
+  const { clock, server, tokens } = world();
+  const token = server.jwt({ iat: 1, exp: 3601 });
+  server.plan = () => server.grant({ token, refreshAfter: 1800 });
+  await tokens.token(trip);
+  await clock.advance(3200);
+  assert.equal((await tokens.token(trip)).expiresInSeconds, 100);
+});
+
+test("a token lives no longer than its own claims say", async () => {
+  const { server, tokens } = world();
+  server.plan = () => server.grant({ life: 999_999, claims: { iat: 1, exp: 3601 } });
+  assert.equal((await tokens.token(trip)).expiresInSeconds, 3600);
+});
+
+for (const [name, body, seconds] of [
+  ["on-demand sample servers", { creationTimestamp: 1_000, expirationTimestamp: 3_001_000 }, 3000],
+  ["scheduled-tasks sample servers", { creation_timestamp_ms: 1_000, expiration_timestamp_ms: 2_001_000 }, 2000],
+  ["servers that say nothing but the token", {}, 3600],
+]) {
+  test(`the answers of ${name} are read`, async () => {
+    const { server, tokens } = world();
+    server.plan = () => new Response(JSON.stringify({ token: server.jwt({ iat: 1, exp: 3601 }), ...body }));
+    assert.equal((await tokens.token(trip)).expiresInSeconds, seconds);
+  });
+}
+
+for (const [name, text] of [
+  ["no JSON", "<html>"], ["no token", "{}"], ["null", "null"], ["a number for a token", '{"jwt":1,"expires_in":9}'],
+  ["no life", '{"jwt":"opaque"}'], ["a life that is over", '{"jwt":"opaque","expires_in":0}'],
+  ["a text without end", `{"jwt":"${"a".repeat(70_000)}","expires_in":9}`],
+]) {
+  test(`an answer with ${name} is an error without any of it in the message`, async () => {
+    const { server, tokens } = world();
+    server.plan = () => new Response(text);
+    await assert.rejects(tokens.token(trip), (error) => error.code === "invalidAnswer" && !error.message.includes("opaque"));
+  });
+}
+
+test("a refusal tells the server's words", async () => {
+  const { server, tokens } = world();
+  server.plan = () => new Response('{"error":{"message":"Not your trip."}}', { status: 403 });
+  await assert.rejects(tokens.token(trip), { code: "refused", status: 403, message: /Not your trip\./ });
+});
+
+test("the app's headers are asked for at each fetch, and no redirect is followed", async () => {
+  const { server, tokens } = world({ headers: async () => ({ Authorization: "Bearer session" }) });
+  await tokens.token(trip);
+  const { init } = server.requests[0];
+  assert.equal(init.headers.Authorization, "Bearer session");
+  assert.equal(init.redirect, "error");
+  assert.equal(init.cache, "no-store");
+});
+
+test("the Maps library's context decides about the token", async () => {
+  const { server, tokens } = world();
+  const { authTokenFetcher } = tokens;
+  const answer = await authTokenFetcher({ serviceType: "TRIP_SERVICE", context: { tripId: "trip-7" } });
+  assert.deepEqual(Object.keys(answer).sort(), ["expiresInSeconds", "token"]);
+  await authTokenFetcher({ context: { trackingId: "shp 1" } });
+  await authTokenFetcher({ context: { deliveryVehicleId: "dv-1", taskId: "t-1" } });
+  await authTokenFetcher({ context: { vehicleId: "veh-1" } });
+  await authTokenFetcher({ context: {} });
+  assert.deepEqual(server.requests.map((request) => new URL(request.url).pathname + new URL(request.url).search), [
+    "/token/consumer/trip-7", "/token/delivery_consumer/shp%201", "/token/delivery_driver/dv-1?task=t-1",
+    "/token/driver/veh-1", "/token/fleet_reader",
+  ]);
+});
+
+for (const id of ["", "*", "..", undefined, 7]) {
+  test(`the id ${JSON.stringify(id)} is refused without a request`, async () => {
+    const { server, tokens } = world();
+    await assert.rejects(tokens.token({ kind: "consumer", id }), { code: "invalidArgument" });
+    assert.equal(server.requests.length, 0);
+  });
+}
+
+test("tokens do not travel over plain HTTP, but on this machine", () => {
+  assert.throws(() => new FleetTokens({ url: "http://tokens.example" }), { code: "invalidArgument" });
+  for (const url of ["http://127.0.0.1:8080", "http://localhost", "http://[::1]:1", "https://tokens.example/a"]) {
+    new FleetTokens({ url });
+  }
+});
+
+test("no more subjects are remembered than allowed", async () => {
+  const { server, tokens } = world({ capacity: 2 });
+  for (const id of ["a", "b", "c", "a"]) await tokens.token({ kind: "consumer", id });
+  assert.equal(server.requests.length, 4);
+  await tokens.token({ kind: "consumer", id: "c" });
+  assert.equal(server.requests.length, 4);
+});

@@ -1,0 +1,107 @@
+# Fleetpass
+# Licence: see LICENSE in the project root.
+# SPDX-License-Identifier: Apache-2.0
+"""The admin page in a real browser, used with the keyboard."""
+
+import hashlib
+
+import pytest
+
+import browser
+from browser import Browser
+from test_api import ADMIN, callers
+from test_serve import TokenServer, folder  # noqa: F401
+
+pytestmark = pytest.mark.skipif(not browser.PROGRAM, reason="Chromium is missing; Scripts/install-packages.sh --tests installs it")
+
+
+@pytest.fixture
+def server(folder):  # noqa: F811
+    (folder / "admins.json").write_text(callers(ADMIN), encoding="utf-8")
+    server = TokenServer(folder, "admin: {callers_file: admins.json}\n")
+    yield server
+    code, output, errors = server.stop()
+    assert code == 0, errors
+    assert ADMIN not in output + errors
+
+
+def sign_in(page, server):
+    page.open(f"{server.http}/admin")
+    assert page.value("document.activeElement.id") == "secret"
+    page.type(ADMIN)
+    page.press("Enter")
+    page.wait("!document.getElementById('records').hidden")
+
+
+def rows(page, table):
+    return page.value(f"[...document.querySelectorAll('#{table} tr')].map((row) => row.innerText)")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_an_operator_sees_and_changes_who_holds_what(server, tmp_path, dark):
+    assert server.get("/token/driver/veh-1").status_code == 200
+    assert server.get("/token/consumer/trip-1").status_code == 403
+    with Browser(tmp_path / "profile", dark=dark) as page:
+        page.open(f"{server.http}/admin")
+        page.type("not-the-secret-of-any-administrator")
+        page.press("Enter")
+        page.wait("document.getElementById('message').textContent.includes('not known')")
+        assert page.value("document.getElementById('records').hidden")
+        sign_in(page, server)
+        granted, refused = sorted(rows(page, "decisions"), key=lambda row: "refused" in row)
+        assert "veh-1" in granted and "granted" in granted
+        assert "trip-1" in refused and "refused" in refused
+        assert [row for row in rows(page, "keys") if "driver" in row and "signing" in row]
+
+        page.focus("#assign [name=holder]")
+        page.type("login/dora")
+        page.press("Tab")
+        page.press("Tab")
+        page.type("veh-1")
+        page.press("Enter")
+        page.wait("document.querySelector('#assignments').innerText.includes('login/dora')")
+        page.focus("#assignments button")
+        page.press("Enter")
+        page.wait("document.querySelector('#assignments').innerText.includes('Nobody holds anything')")
+
+        page.focus("#revoke [name=value]")
+        page.type("app")
+        page.press("Enter")
+        page.wait("document.querySelector('#revocations').innerText.includes('fingerprint')")
+
+        background = page.value("getComputedStyle(document.body).backgroundColor")
+        assert (background == "rgb(16, 19, 23)") == dark, background
+        page.screenshot(tmp_path / "page.png")
+        assert not [line for line in page.console if "401" not in line], page.console
+        page.focus("#sign-out button")
+        page.press("Enter")
+        page.wait("document.getElementById('records').hidden")
+        assert not rows(page, "decisions")
+        for store in ("localStorage", "sessionStorage", "document.cookie"):
+            assert page.value(f"{store}.length") == 0
+        assert not [address for _, address, body in page.requests if ADMIN in address + body]
+
+
+def test_the_inspector_sends_and_keeps_nothing(server, tmp_path):
+    token = server.get("/token/driver/veh-7").json()["jwt"]
+    with Browser(tmp_path / "profile") as page:
+        page.open(f"{server.http}/admin")
+        page.focus("#token")
+        page.type(token)
+        page.wait("document.querySelector('#findings .good')")
+        findings = page.value("document.getElementById('findings').innerText")
+        assert "of this server signed it" in findings
+        assert "Good for another" in findings
+        assert "the vehicle veh-7" in findings
+        assert hashlib.sha256(token.encode()).hexdigest()[:16] in findings
+        assert not page.value("document.querySelectorAll('#findings .bad').length")
+        page.screenshot(tmp_path / "inspector.png")
+        signature = token.rsplit(".", 1)[1]
+        page.value("document.getElementById('token').value = ''")
+        page.type(token[: -len(signature)] + ("B" if signature[0] == "A" else "A") + signature[1:])
+        page.wait("document.getElementById('findings').innerText.includes('does not hold')")
+        for part in token.split("."):
+            assert not [address for _, address, body in page.requests if part in address + body]
+        assert {method for method, *_ in page.requests} == {"GET"}
+        assert page.value("localStorage.length + sessionStorage.length + document.cookie.length") == 0
+        assert not page.console

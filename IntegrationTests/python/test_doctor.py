@@ -1,0 +1,191 @@
+# Fleetpass
+# Licence: see LICENSE in the project root.
+# SPDX-License-Identifier: Apache-2.0
+"""`fleetpass doctor`: nothing to say of a good set-up, and the next step for each fault of a bad one."""
+
+import hashlib
+import json
+import shutil
+import stat
+
+import pytest
+
+from forgery import new_rsa_key
+from service import run
+from stand_ins import Google, GoogleServer
+from test_connections import certificate
+from test_serve import SECRET
+
+CHECKS = ["configuration", "store", "credentials", "signer driver", "callers", "policy", "clock"]
+
+
+@pytest.fixture
+def google(service):
+    server = GoogleServer(service.account("driver"))
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    callers = [{"name": "app", "secret_sha256": hashlib.sha256(SECRET.encode()).hexdigest(), "roles": ["driver"]}]
+    (tmp_path / "callers.json").write_text(json.dumps({"callers": callers}), encoding="utf-8")
+    (tmp_path / "policy.yaml").write_text(
+        "version: 1\nrules:\n  - {name: all, when: {issuer: static}, grant: driver, for: any}\n", encoding="utf-8")
+    (tmp_path / "data").mkdir(mode=0o700)
+    return tmp_path
+
+
+@pytest.fixture
+def settings(google, service):
+    """A good configuration, for tests to spoil."""
+    return {
+        "provider": "demo-fleet", "data": "data", "callers": {"file": "callers.json"},
+        "policy": {"file": "policy.yaml"},
+        "signers": {"driver": {"account": service.account("driver")["client_email"]}},
+        "google": {"endpoints": {"iam": f"http://{google.host}", "keys": f"http://{google.host}"}},
+    }
+
+
+def doctor(folder, settings, host, *options):
+    config = folder / "tokens.yaml"
+    config.write_text(json.dumps(settings), encoding="utf-8")  # JSON is YAML.
+    result = run(
+        "doctor", "--config", config, "--output", "json", *options,
+        environment={"GCE_METADATA_HOST": host, "CLOUDSDK_CONFIG": str(folder)})
+    report = json.loads(result.stdout)
+    checks = {check["check"]: check for check in report["checks"]}
+    faults = [name for name, check in checks.items() if check["outcome"] == "fault"]
+    assert report["outcome"] == ("fault" if faults else "ok")
+    assert all(checks[name]["next"] for name in faults), "each fault has its next step"
+    assert (result.returncode == 0) == (not faults)
+    for secret in ["machine-token", "PRIVATE KEY", SECRET]:
+        assert secret not in result.stdout.decode() + result.stderr.decode()
+    return result.returncode, checks, faults
+
+
+def test_a_good_configuration_has_no_fault_and_nothing_is_changed(folder, settings, google):
+    before = sorted(path.name for path in folder.rglob("*"))
+    code, checks, _ = doctor(folder, settings, google.host)
+    assert code == 0
+    assert list(checks) == CHECKS
+    assert google.machine in checks["credentials"]["detail"]
+    assert sorted(path.name for path in folder.rglob("*")) == sorted([*before, "tokens.yaml"])
+    text = run(
+        "doctor", "--config", folder / "tokens.yaml", environment={"GCE_METADATA_HOST": google.host}).stdout.decode()
+    assert [line.split(":")[0].split(maxsplit=1)[1] for line in text.splitlines()] == CHECKS
+
+
+def spoil_role(settings, folder, google):
+    settings["signers"]["driver"]["account"] = "stranger@demo-fleet.iam.gserviceaccount.com"
+
+
+def spoil_iam(settings, folder, google):
+    google.fault = (403, "PERMISSION_DENIED", "SERVICE_DISABLED")
+
+
+def spoil_network(settings, folder, google):
+    google.fault = (503, "UNAVAILABLE")
+
+
+def spoil_data(settings, folder, google):
+    settings["data"] = "gone"
+
+
+def spoil_data_mode(settings, folder, google):
+    (folder / "data").chmod(stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO)
+
+
+def spoil_policy(settings, folder, google):
+    (folder / "policy.yaml").write_text("version: 1\nrules:\n  - {name: all}\n", encoding="utf-8")
+
+
+def spoil_callers(settings, folder, google):
+    (folder / "callers.json").write_text("[]", encoding="utf-8")
+
+
+def spoil_key(settings, folder, google):
+    settings["signers"]["driver"]["ways"] = "sign_jwt, key"
+
+
+def spoil_credentials(settings, folder, google):
+    settings["google"]["credentials"] = "gone.json"
+
+
+def spoil_provider(settings, folder, google):
+    settings["callers"]["oidc"] = {"login": {"issuer": "http://127.0.0.1:9", "audience": "fleet"}}
+
+
+def spoil_tls(settings, folder, google):
+    certificate(folder, "server", "IP:127.0.0.1")
+    (folder / "server-key.pem").write_text(new_rsa_key(), encoding="utf-8")
+    settings["listen"] = {"tls": {"certificate": "server.pem", "key": "server-key.pem"}}
+
+
+def spoil_clock(settings, folder, google):
+    google.RequestHandlerClass = type(
+        "Late", (Google,), {"date_time_string": lambda self, timestamp=None: "Sun, 06 Nov 1994 08:49:37 GMT"})
+
+
+@pytest.mark.parametrize(
+    ("spoil", "check", "code", "words"),
+    [
+        (spoil_role, "signer driver", 1, ["roles/iam.serviceAccountTokenCreator to machine@", "on stranger@"]),
+        (spoil_iam, "signer driver", 1, ["Enable the IAM Service Account Credentials API"]),
+        (spoil_network, "signer driver", 69, ["503", "Check the network"]),
+        (spoil_data, "store", 78, ["gone", "install -d -m 700"]),
+        (spoil_data_mode, "store", 78, ["chmod 700"]),
+        (spoil_policy, "policy", 78, ["policy.yaml"]),
+        (spoil_callers, "callers", 78, ["callers.json"]),
+        (spoil_key, "keys", 78, ["signers.driver.key"]),
+        (spoil_credentials, "credentials", 78, ["gone.json"]),
+        (spoil_provider, "callers.oidc.login", 69, ["127.0.0.1:9"]),
+        (spoil_tls, "tls", 78, ["server.pem"]),
+        (spoil_clock, "clock", 1, ["ahead of", "NTP"]),
+    ],
+)
+def test_each_fault_is_found_with_its_next_step(folder, settings, google, spoil, check, code, words):
+    spoil(settings, folder, google)
+    status, checks, faults = doctor(folder, settings, google.host)
+    assert check in faults, checks
+    assert set(faults) <= {check, "signer driver"}, checks
+    assert status == code
+    told = checks[check]["detail"] + " " + checks[check]["next"]
+    for word in words:
+        assert word in told
+
+
+def test_a_setting_that_is_wrong_is_the_only_finding(folder, settings, google):
+    settings["listne"] = {}
+    code, checks, faults = doctor(folder, settings, google.host)
+    assert (code, faults, list(checks)) == (78, ["configuration"], ["configuration"])
+    assert "listne" in checks["configuration"]["detail"]
+    assert "--reference" in checks["configuration"]["next"]
+
+
+def test_local_keys_need_no_google(folder, settings, service, google):
+    shutil.copytree(service.data / "service-accounts", folder / "keys")
+    del settings["signers"]
+    settings["keys"] = "keys"
+    code, checks, _ = doctor(folder, settings, "127.0.0.1:9")
+    assert code == 0
+    assert "credentials" not in checks
+    assert sum(name.startswith("signer ") for name in checks) == len(list((folder / "keys").glob("*.json")))
+
+
+def test_offline_the_clock_is_skipped_and_says_so(folder, settings, service, google):
+    shutil.copytree(service.data / "service-accounts", folder / "keys")
+    del settings["signers"]
+    settings["keys"] = "keys"
+    settings["google"]["endpoints"]["iam"] = "http://127.0.0.1:9"
+    code, checks, _ = doctor(folder, settings, google.host)
+    assert code == 0
+    assert checks["clock"]["outcome"] == "skipped"
+    assert "offline" in checks["clock"]["detail"]
+
+
+def test_without_a_configuration_credentials_are_looked_for(folder, google):
+    result = run("doctor", environment={"GOOGLE_APPLICATION_CREDENTIALS": str(folder / "gone.json")}, timeout=120)
+    assert result.returncode == 78
+    assert "credentials" in result.stdout.decode()
+    assert "Next: " in result.stdout.decode()

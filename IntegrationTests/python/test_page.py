@@ -1,0 +1,462 @@
+# Fleetpass
+# Licence: see LICENSE in the project root.
+# SPDX-License-Identifier: Apache-2.0
+"""The page and the share pages in a real browser, against a running service."""
+
+import base64
+import json
+import os
+import socket
+import time
+from pathlib import Path
+
+import pytest
+import requests
+
+import browser
+from browser import Browser
+from clients import vehicle_body
+from service import AUDIENCE, Service, run
+
+pytestmark = pytest.mark.skipif(
+    not browser.PROGRAM, reason="Chromium is missing; Scripts/install-packages.sh --tests installs it")
+LEAFLET = Path("/usr/share/javascript/leaflet/leaflet.js")
+needs_leaflet = pytest.mark.skipif(
+    not LEAFLET.exists(), reason="Leaflet is missing; Scripts/install-packages.sh --tests installs it")
+MOUNTAIN_VIEW = {"latitude": 37.4196, "longitude": -122.0739}
+
+
+@pytest.fixture
+def page(tmp_path):
+    """A page that may ask nobody but the service, and may break no policy."""
+    with Browser(tmp_path / "profile") as opened:
+        yield opened
+        origins = {"/".join(address.split("/")[:3]) for _, address, _ in opened.requests if address != "about:blank"}
+        assert len(origins) <= 1, opened.requests
+        # A refused call is told on the console by the browser itself.
+        told = [text for text in opened.console if "the server responded with a status of 4" not in text]
+        assert not told
+
+
+@pytest.fixture
+def picture(request):
+    """Keeps a picture of a page for people, where FLEETPASS_SCREENSHOTS names a folder."""
+    folder = os.environ.get("FLEETPASS_SCREENSHOTS")
+
+    def take(page, name=""):
+        if folder:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            page.screenshot(Path(folder) / f"{request.node.name}{name}.png")
+
+    return take
+
+
+def token_from(service, route):
+    answer = requests.get(f"{service.http}/token/{route}", timeout=30).json()
+    return answer.get("jwt") or answer["token"]
+
+
+def report(service, vehicle, place, token):
+    answer = service.rest(
+        "PUT", f"vehicles/{vehicle}?updateMask=lastLocation", token, json={"lastLocation": {"location": place}})
+    assert answer.status_code == 200, answer.text
+
+
+@pytest.fixture
+def driven(service, vehicle):
+    """A vehicle that its driver has reported."""
+    token = token_from(service, f"driver/{vehicle}")
+    report(service, vehicle, MOUNTAIN_VIEW, token)
+    return vehicle, token
+
+
+def make_trip(service, server_token, trip, vehicle):
+    north = {"latitude": 37.4596, "longitude": -122.0739}
+    body = {
+        "tripType": "EXCLUSIVE", "pickupPoint": {"point": MOUNTAIN_VIEW}, "dropoffPoint": {"point": north},
+    }
+    answer = service.rest("POST", f"trips?tripId={trip}", server_token, json=body)
+    assert answer.status_code == 200, answer.text
+    answer = service.rest(
+        "PUT", f"trips/{trip}?updateMask=tripStatus,vehicleId", server_token,
+        json={"tripStatus": "ENROUTE_TO_PICKUP", "vehicleId": vehicle})
+    assert answer.status_code == 200, answer.text
+
+
+def set_status(service, server_token, trip, status):
+    answer = service.rest("PUT", f"trips/{trip}?updateMask=tripStatus", server_token, json={"tripStatus": status})
+    assert answer.status_code == 200, answer.text
+
+
+def is_live(page):
+    page.wait("document.getElementById('status').dataset.state === 'live'")
+
+
+def show_only(page, field, text):
+    page.value(f"document.getElementById('{field}').value = {json.dumps(text)};"
+               f"document.getElementById('{field}').dispatchEvent(new Event('input'))")
+
+
+def text_of(page, selector):
+    return page.value(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''")
+
+
+@needs_leaflet
+def test_vehicles_and_trips_are_in_the_lists_and_on_the_map_and_move(service, server_token, driven, new_id, page, picture):
+    vehicle, token = driven
+    trip = new_id("trip")
+    make_trip(service, server_token, trip, vehicle)
+    page.open(service.http)
+    is_live(page)
+    show_only(page, "filter", vehicle)
+    page.wait(f"document.querySelector('#list .row strong')?.innerText === {json.dumps(vehicle)}")
+    page.wait(f"!!document.querySelector('.leaflet-marker-icon[title=\"{vehicle}\"]')")
+    for kind in ["Pick-up", "Drop-off"]:
+        page.wait(f"!!document.querySelector('.leaflet-marker-icon[title=\"{kind} of {trip}\"]')")
+    page.value("document.querySelector('#list .row').click()")
+    page.wait("!!document.querySelector('#detail h2')")
+    assert trip in text_of(page, "#detail .facts")
+    place = text_of(page, "#detail .facts")
+    report(service, vehicle, {"latitude": 37.4296, "longitude": -122.0639}, token)
+    page.wait("document.querySelector('#detail .facts').innerText.includes('37.42960')")
+    assert "37.42960" not in place
+    page.wait("!!document.querySelector('path.trail')", seconds=10)
+    picture(page)
+
+
+@needs_leaflet
+def test_delivery_vehicles_show_their_stops_and_tasks_can_be_filtered(service, new_id, page):
+    token = service.mint("delivery_server")
+    vehicle, tasks = new_id("dv"), [new_id("task") for _ in range(2)]
+    assert service.rest("POST", f"deliveryVehicles?deliveryVehicleId={vehicle}", token, json={}).status_code == 200
+    for number, task in enumerate(tasks):
+        body = {
+            "type": "DELIVERY", "state": "OPEN", "taskDuration": "60s", "trackingId": f"track-{task}",
+            "plannedLocation": {"point": {"latitude": 37.42 + number / 100, "longitude": -122.07}},
+        }
+        answer = service.rest("POST", f"tasks?taskId={task}", token, json=body)
+        assert answer.status_code == 200, answer.text
+    stops = [
+        {"stop": {"state": "NEW", "tasks": [{"taskId": task}],
+                  "plannedLocation": {"point": {"latitude": 37.42 + number / 100, "longitude": -122.07}}}}
+        for number, task in enumerate(tasks)
+    ]
+    answer = service.rest(
+        "PATCH", f"deliveryVehicles/{vehicle}?updateMask=remainingVehicleJourneySegments,lastLocation", token,
+        json={"remainingVehicleJourneySegments": stops, "lastLocation": {"location": MOUNTAIN_VIEW}})
+    assert answer.status_code == 200, answer.text
+    page.open(service.http)
+    is_live(page)
+    page.press("d")
+    show_only(page, "filter", vehicle)
+    page.wait("document.querySelector('#list .row small')?.innerText.includes('2 stops ahead')")
+    page.value("document.querySelector('#list .row').click()")
+    assert all(task in text_of(page, "#detail .facts") for task in tasks)
+    page.wait(f"!!document.querySelector('.leaflet-marker-icon[title=\"Stop 2 of {vehicle}: new\"]')")
+    page.press("s")
+    show_only(page, "filter", tasks[1])
+    page.wait("document.querySelectorAll('#list .row').length === 1")
+
+
+def test_the_life_of_a_token_is_on_the_time_line_by_fingerprint_alone(service, driven, page, picture):
+    vehicle, token = driven
+    assert service.rest("GET", "vehicles/somebody-else", token).status_code == 403
+    page.open(f"{service.http}/#tokens")
+    is_live(page)
+    show_only(page, "token-filter", vehicle)
+    page.wait("!!document.querySelector('#lanes button.lane')")
+    page.value("document.querySelector('#lanes button.lane').click()")
+    story = text_of(page, "#lanes .story")
+    for word in ["fetched", "used", "refused", "CLAIM_MISMATCH"]:
+        assert word in story
+    assert page.value("document.querySelectorAll('#lanes .mark.refused').length") >= 1
+    picture(page)
+    everything = page.value("document.documentElement.outerHTML") + page.value("fetch('/page/state').then((it) => it.text())")
+    for part in token.split("."):
+        assert part not in everything
+
+
+def test_a_refused_call_is_explained_check_by_check(service, driven, page, picture):
+    vehicle, token = driven
+    assert service.rest("DELETE", f"vehicles/{vehicle}", token).status_code == 403
+    page.open(f"{service.http}/#refusals")
+    is_live(page)
+    show_only(page, "refusal-filter", vehicle)
+    page.wait("!!document.querySelector('#refusal-detail .checks')")
+    picture(page)
+    assert "ROLE_LACKS_PERMISSION" in text_of(page, "#refusal-detail h2")
+    assert page.value("document.querySelectorAll('#refusal-detail .checks li').length") == 20
+    answer = text_of(page, "#refusal-detail .checks .first")
+    assert "permission" in answer and "fleetengine.vehicles.delete" in answer
+    page.value("[...document.querySelectorAll('#refusal-detail button')].at(-1).click()")
+    page.wait("!document.getElementById('matrix').hidden")
+    assert "driver" in text_of(page, "#matrix-words") and "may not call DeleteVehicle" in text_of(page, "#matrix-words")
+
+
+def test_the_matrix_is_read_with_the_keyboard(service, page, picture):
+    page.open(f"{service.http}/#matrix")
+    page.wait("document.querySelectorAll('.cell').length > 300")
+    page.focus(".cell.chosen")
+    first = text_of(page, "#matrix-words")
+    page.press("ArrowRight")
+    page.press("ArrowDown")
+    assert "driver" in text_of(page, "#matrix-words") and "GetVehicle" in text_of(page, "#matrix-words") != first
+    picture(page)
+
+
+def inspect(page, token):
+    page.value(f"document.getElementById('token-text').value = {json.dumps(token)};"
+               "document.getElementById('token-text').dispatchEvent(new Event('input'))")
+    page.wait("!!document.querySelector('#token-result h2, #token-result .hint')")
+    return page
+
+
+def test_the_inspector_reads_a_token_without_any_request(service, vehicle, page, picture):
+    token = token_from(service, f"driver/{vehicle}")
+    page.open(f"{service.http}/#inspect")
+    page.wait("document.getElementById('token-keys').innerText.includes('verified with')")
+    is_live(page)
+    asked = len(page.requests)
+    inspect(page, token).wait("document.querySelector('#token-result h2')?.innerText === 'A good token'")
+    picture(page)
+    assert vehicle in text_of(page, "#token-parts")
+    assert "GetVehicle" in text_of(page, "#token-result .opened")
+    assert "CreateVehicle" not in text_of(page, "#token-result .opened")
+    changed = token[:-8] + ("AAAAAAAA" if not token.endswith("AAAAAAAA") else "BBBBBBBB")
+    inspect(page, changed).wait("document.querySelector('#token-result .first')?.innerText.includes('signature')")
+    page.value("document.getElementById('token-text').focus()")
+    page.value("location.hash = 'live'")
+    page.wait("!document.getElementById('live').hidden")
+    page.value("location.hash = 'inspect'")
+    assert page.value("document.getElementById('token-text').value") == ""
+    page.wait("!!document.querySelector('#token-result .hint')")
+    kept = page.value("JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, location.href])")
+    assert token[:20] not in kept and token[-20:] not in kept
+    # Coming back asks for the keys once more, before there is a token.
+    later = [request for request in page.requests[asked:] if not request[1].endswith("/.well-known/jwks.json")]
+    assert not later
+    assert not any(part in json.dumps(page.requests) for part in token.split("."))
+
+
+def forged(header, payload, raw=False):
+    def part(value):
+        text = value if isinstance(value, str) else json.dumps(value)
+        return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+
+    return f"{part(header)}.{part(payload)}.c2lnbmF0dXJl"
+
+
+def test_the_inspector_judges_as_the_program_does(service, page):
+    now = int(time.time())
+    header = {"alg": "RS256", "typ": "JWT", "kid": "k"}
+    account = "driver@demo-fleet.iam.gserviceaccount.com"
+    payload = {
+        "iss": account, "sub": account, "aud": AUDIENCE, "iat": now - 300, "exp": now + 3300,
+        "authorization": {"vehicleid": "veh-1"},
+    }
+    good = forged(header, payload)
+    tokens = [
+        good, "", "a", "a.b", "a.b.c.d", "..", good + "=", good[:-1] + "+", good.replace(".", ".=", 1), "e30.e30.e30", "x" * 13000,
+        *[forged(header | change, payload) for change in [
+            {"alg": "none"}, {"alg": "HS256"}, {"alg": 1}, {"typ": "jwt"}, {"typ": "at+jwt"}, {"typ": 1}, {"crit": ["b64"]},
+            {"kid": ""}, {"kid": 7}, {"kid": "k" * 257}]],
+        *[forged(header, payload | change) for change in [
+            {"sub": "other@x"}, {"iss": ""}, {"aud": AUDIENCE[:-1]}, {"aud": [AUDIENCE]}, {"aud": []},
+            {"iat": now + 500}, {"iat": now + 700}, {"iat": now - 4000}, {"iat": now - 5000}, {"iat": "1"}, {"iat": 1.5}, {"iat": -1},
+            {"exp": now - 5}, {"exp": now + 3700}, {"exp": now + 3300, "iat": now - 2000}, {"exp": True}, {"exp": 1e300},
+            {"authorization": {}}, {"authorization": []}, {"authorization": None}, {"authorization": {"vehicleid": 1}},
+            {"authorization": {"vehicleid": "*", "tripid": "*"}}, {"authorization": {"vehicleid": "a/b"}},
+            {"authorization": {"vehicleid": ""}}, {"authorization": {"vehicleid": "v" * 65}}, {"authorization": {"tripid": "e\u0301"}},
+            {"authorization": {"taskids": ["a", "b"]}}, {"authorization": {"taskids": ["*"]}}, {"authorization": {"taskids": []}},
+            {"authorization": {"taskids": ["*", "a"]}}, {"authorization": {"taskids": ["a"], "taskid": "a"}}, {"authorization": {"taskids": "a"}},
+            {"authorization": {"trackingid": "t", "taskid": "a"}}, {"authorization": {"trackingid": "*", "taskid": "*"}},
+            {"authorization": {"trackingid": "*", "taskid": "a"}}, {"authorization": {"trackingid": "t"}}, {"authorization": {"own": "x"}}]],
+        forged(header, "[]"), forged("{", payload), forged('{"alg":"RS256","alg":"RS256"}', payload), forged(header, "{}"),
+        forged(header, json.dumps(payload)[:-1] + ',"exp":1}'), forged(header, '{"a":{"b":1,"b":2}}'), forged(header, "null"),
+    ]
+    page.open(f"{service.http}/#inspect")
+    found = page.value(
+        "import('/page/token-rules.js').then(({ inspect }) => Promise.all("
+        f"{json.dumps(tokens)}.map((token) => inspect(token, {{ now: {now} }}))))")
+    differences = []
+    for token, here in zip(tokens, found, strict=True):
+        result = run("inspect", "-", "--output", "json", stdin=token.encode())
+        if not result.stdout:
+            continue  # What cannot even be read from standard input, such as nothing.
+        there = {check["rule"]: check["outcome"] for check in json.loads(result.stdout)["checks"]}
+        for check in here["checks"]:
+            word = {"notReached": "not_reached"}.get(check["outcome"], check["outcome"])
+            if check["rule"] not in ("key", "signature") and there[check["rule"]] != word:
+                differences.append((token[:60], check, there[check["rule"]]))
+    assert not differences
+
+
+@needs_leaflet
+def test_a_trip_is_shared_with_a_token_that_the_browser_fetches(service, server_token, driven, new_id, page, picture):
+    vehicle, _ = driven
+    trip = new_id("trip")
+    make_trip(service, server_token, trip, vehicle)
+    page.open(f"{service.http}/share/trips/{trip}")
+    page.wait("document.getElementById('headline').innerText === 'Your driver is on the way'")
+    page.wait("!!document.querySelector('.vehicle-icon')")
+    picture(page)
+    assert "Token for this trip alone" in page.text()
+    set_status(service, server_token, trip, "ARRIVED_AT_PICKUP")
+    page.wait("document.getElementById('headline').innerText === 'Your driver is here'")
+    fetched = [address for _, address, _ in page.requests if "/token/" in address]
+    assert fetched == [f"{service.http}/token/consumer/{trip}"]
+    assert not any("eyJ" in address for _, address, _ in page.requests), "a token never stands in an address"
+    set_status(service, server_token, trip, "CANCELED")
+    page.wait("document.getElementById('headline').innerText === 'This trip was cancelled'")
+    asked = len(page.requests)
+    time.sleep(6)
+    assert len(page.requests) == asked, "nothing is asked after the end"
+
+
+def test_a_share_page_replaces_a_token_that_was_withdrawn(service, server_token, driven, new_id, page):
+    vehicle, _ = driven
+    trip = new_id("trip")
+    make_trip(service, server_token, trip, vehicle)
+    page.open(f"{service.http}/share/trips/{trip}")
+    page.wait("document.getElementById('headline').innerText === 'Your driver is on the way'")
+    tokens = requests.get(f"{service.http}/page/state", timeout=30).json()["tokens"].values()
+    (fingerprint,) = [token["fingerprint"] for token in tokens if token["subject"]["id"] == trip]
+    assert run("revoke", "--data", service.data, "--fingerprint", fingerprint).returncode == 0
+    # iat has whole seconds, so a new token differs by then.
+    deadline = time.monotonic() + 40
+    while sum("/token/" in address for _, address, _ in page.requests) < 2:
+        assert time.monotonic() < deadline
+        page.value("1")
+        time.sleep(0.2)
+    set_status(service, server_token, trip, "ARRIVED_AT_PICKUP")
+    page.wait("document.getElementById('headline').innerText === 'Your driver is here'", seconds=30)
+
+
+def test_a_share_page_of_nothing_says_so(service, new_id, page):
+    page.open(f"{service.http}/share/trips/{new_id('trip')}")
+    page.wait("!document.getElementById('trouble').hidden")
+    assert "Nothing to show" in page.text()
+
+
+@needs_leaflet
+def test_a_shipment_is_shared_by_its_tracking_id(service, new_id, page, picture):
+    token = service.mint("delivery_server")
+    vehicle, task, tracking = new_id("dv"), new_id("task"), new_id("shp")
+    assert service.rest("POST", f"deliveryVehicles?deliveryVehicleId={vehicle}", token, json={}).status_code == 200
+    point = {"point": {"latitude": 37.43, "longitude": -122.07}}
+    body = {"type": "DELIVERY", "state": "OPEN", "taskDuration": "60s", "trackingId": tracking, "plannedLocation": point}
+    assert service.rest("POST", f"tasks?taskId={task}", token, json=body).status_code == 200
+    page.open(f"{service.http}/share/shipments/{tracking}")
+    page.wait("document.getElementById('headline').innerText === 'On the list'")
+    answer = service.rest(
+        "PATCH", f"deliveryVehicles/{vehicle}?updateMask=remainingVehicleJourneySegments,lastLocation", token,
+        json={
+            "remainingVehicleJourneySegments": [
+                {"stop": {"state": "ENROUTE", "plannedLocation": point, "tasks": [{"taskId": task}]}}],
+            "lastLocation": {"location": MOUNTAIN_VIEW},
+        })
+    assert answer.status_code == 200, answer.text
+    page.wait("document.getElementById('headline').innerText === 'You are next'")
+    picture(page)
+    assert [a for _, a, _ in page.requests if "/token/" in a] == [f"{service.http}/token/delivery_consumer/{tracking}"]
+
+
+def test_views_lists_and_filters_work_with_the_keyboard(service, driven, page):
+    page.open(service.http)
+    is_live(page)
+    for key, view in zip("2345", ["tokens", "refusals", "matrix", "inspect"], strict=True):
+        page.press(key)
+        page.wait(f"location.hash === '#{view}' && !document.getElementById('{view}').hidden")
+        page.value("document.activeElement.blur()")
+    page.press("1")
+    page.wait("!document.getElementById('live').hidden")
+    page.press("/")
+    assert page.value("document.activeElement.id") == "filter"
+    page.type(driven[0])
+    page.wait("document.querySelectorAll('#list .row').length === 1")
+    page.press("Enter")
+    page.wait(f"document.querySelector('#detail h2')?.innerText === {json.dumps(driven[0])}")
+    page.press("Escape")
+    page.wait("!document.querySelector('#detail h2')")
+    page.press("t")
+    assert page.value("document.documentElement.dataset.theme") == "light"
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_is_cut_off_on_a_phone_or_in_the_dark(service, driven, tmp_path, dark, width, picture):
+    with Browser(tmp_path / "profile", dark=dark, width=width, height=844) as page:
+        for view in ["live", "tokens", "refusals", "matrix", "inspect"]:
+            page.open(f"{service.http}/?{view}#{view}")
+            is_live(page)
+            assert page.value("document.documentElement.scrollWidth") <= width, view
+            light = page.value("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).every((it) => it > 128)")
+            assert light != dark
+            picture(page, f"-{view}")
+
+
+def test_without_the_map_library_the_page_says_how_to_get_it(tmp_path, page, picture):
+    service = Service(tmp_path / "data", "--leaflet", str(tmp_path / "nothing"))
+    try:
+        token = service.mint("server")
+        assert service.rest("POST", "vehicles?vehicleId=veh-1", token, json=vehicle_body()).status_code == 200
+        page.open(service.http)
+        is_live(page)
+        page.wait("document.getElementById('map-missing').innerText.includes('apt-get install libjs-leaflet')")
+        assert str(tmp_path / "nothing") in text_of(page, "#map-missing")
+        page.wait("document.querySelector('#list .row strong')?.innerText === 'veh-1'")
+        page.press("2")
+        page.wait("!!document.querySelector('#lanes .bars .used')")
+        picture(page)
+    finally:
+        code, _, errors = service.stop()
+        assert code == 0, errors
+
+
+def open_events(service, **headers):
+    answer = requests.get(f"{service.http}/page/events", headers=headers, stream=True, timeout=30)
+    return answer, answer.iter_lines(decode_unicode=True)
+
+
+def open_when_free(service):
+    """A reader that went is noticed at the next event, ten seconds later at most."""
+    deadline = time.monotonic() + 20
+    while True:
+        answer, lines = open_events(service)
+        if answer.status_code == 200:
+            return answer, lines
+        assert answer.status_code == 503 and time.monotonic() < deadline
+        time.sleep(0.5)
+
+
+def test_events_go_on_where_a_reader_was_and_are_bounded_in_readers(tmp_path):
+    service = Service(tmp_path / "data")
+    host, port = service.http.removeprefix("http://").split(":")
+    silent = socket.socket()
+    silent.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+    try:
+        answer, lines = open_events(service)
+        assert answer.headers["content-type"] == "text/event-stream"
+        last = next(line for line in lines if line.startswith("id: ")).removeprefix("id: ")
+        assert next(lines) == "event: snapshot"
+        answer.close()
+        token = service.mint("server")
+        assert service.rest("POST", "vehicles?vehicleId=veh-1", token, json=vehicle_body()).status_code == 200
+        time.sleep(2.5)
+        answer, lines = open_events(service, **{"Last-Event-ID": last})
+        assert next(line for line in lines if line.startswith("event: ")) == "event: change"
+        assert "veh-1" in next(lines)
+        # One that never reads.
+        silent.connect((host, int(port)))
+        silent.sendall(f"GET /page/events HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+        others = [open_when_free(service) for _ in range(30)]
+        assert all(next(lines) == "retry: 2000" for _, lines in others)
+        refused, _ = open_events(service)
+        assert refused.status_code == 503 and refused.headers["retry-after"]
+    finally:
+        # The readers are still there, and do not hold up the end.
+        started = time.monotonic()
+        code, _, errors = service.stop()
+        silent.close()
+        assert code == 0, errors
+        assert time.monotonic() - started < 15

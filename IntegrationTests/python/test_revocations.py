@@ -1,0 +1,186 @@
+# Fleetpass
+# Licence: see LICENSE in the project root.
+# SPDX-License-Identifier: Apache-2.0
+"""Revocations by URL: an engine refuses what a token server elsewhere withdrew, and believes no other list."""
+
+import base64
+import http.server
+import json
+import shutil
+import threading
+import time
+
+import jwt
+import pytest
+import requests
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from service import Service, refusal, run
+from test_serve import TokenServer, folder  # noqa: F401  (a fixture)
+
+TYPE = "fleetpass-revocations+jwt"
+PATH = "/.well-known/revocations"
+
+
+def accounts(source, target):
+    shutil.copytree(source / "service-accounts", target / "service-accounts")
+    return target
+
+
+def eventually(holds, seconds=5):
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "not in time"
+        time.sleep(0.1)
+
+
+def entries(server):
+    answer = requests.get(server.http + PATH, timeout=10)
+    assert answer.headers["content-type"] == "application/jwt"
+    assert answer.headers["cache-control"] == "public, max-age=1"
+    key = jwt.PyJWKClient(f"{server.http}{PATH}/jwks.json", timeout=10).get_signing_key_from_jwt(answer.text)
+    assert jwt.get_unverified_header(answer.text)["typ"] == TYPE
+    return jwt.decode(answer.text, key.key, algorithms=["EdDSA"]), answer
+
+
+def test_a_token_withdrawn_at_its_server_is_refused_elsewhere(folder, tmp_path, service):
+    server = TokenServer(folder)
+    engine = Service(accounts(service.data, tmp_path / "engine"), "--revocations", server.http + PATH)
+    first = server.get("/token/driver/veh-1").json()["jwt"]
+    second = server.get("/token/driver/veh-2").json()["jwt"]
+    eventually(lambda: requests.get(f"{engine.http}/readyz", timeout=10).status_code == 200)
+    for token, vehicle in ((first, "veh-1"), (second, "veh-2")):
+        assert engine.rest("GET", f"vehicles/{vehicle}", token).status_code == 404
+
+    assert run("revoke", "--data", folder, "--vehicle", "veh-1").returncode == 0
+    eventually(lambda: engine.rest("GET", "vehicles/veh-1", first).status_code == 401)
+    assert refusal(engine.rest("GET", "vehicles/veh-1", first)) == ("UNAUTHENTICATED", "TOKEN_REVOKED")
+    assert engine.rest("GET", "vehicles/veh-2", second).status_code == 404
+
+    kid = jwt.get_unverified_header(second)["kid"]
+    assert run("revoke", "--data", folder, "--key", kid).returncode == 0
+    eventually(lambda: engine.rest("GET", "vehicles/veh-2", second).status_code == 401)
+
+    # The list holds what it must, no longer than a token lives.
+    payload, answer = entries(server)
+    assert {(entry["kind"], entry["value"]) for entry in payload["revocations"]} >= {("key", kid)}
+    assert len(payload["revocations"]) == 2
+    assert all(payload["iat"] < entry["end"] <= payload["iat"] + 3600 for entry in payload["revocations"])
+    assert payload["exp"] - payload["iat"] == 60
+    again = requests.get(server.http + PATH, headers={"If-None-Match": answer.headers["etag"]}, timeout=10)
+    assert (again.status_code, again.content) == (304, b"")
+
+    # The server goes away: what is withdrawn stays so.
+    assert server.stop()[0] == 0
+    time.sleep(2.5)
+    assert engine.rest("GET", "vehicles/veh-1", first).status_code == 401
+    metrics = requests.get(f"{engine.http}/metrics", timeout=10).text
+    assert 'fleetpass_revocation_polls_total{outcome="failed"}' in metrics
+    assert "\nfleetpass_revocation_list_age_seconds " in metrics
+    code, _, errors = engine.stop()
+    assert code == 0
+    assert "the list of revocations stays as it is" in errors
+
+
+def test_the_key_stays_the_same_and_is_its_owners_alone(folder):
+    server = TokenServer(folder)
+    before = requests.get(f"{server.http}{PATH}/jwks.json", timeout=10).json()
+    server.stop()
+    file = folder / "revocation-key.json"
+    assert file.stat().st_mode & 0o777 == 0o600
+    server = TokenServer(folder)
+    assert requests.get(f"{server.http}{PATH}/jwks.json", timeout=10).json() == before
+    assert "d" not in before["keys"][0]
+    server.stop()
+
+
+class ListServer:
+    """Serves any list, and the key that it should be signed with."""
+
+    def __init__(self):
+        self.key = Ed25519PrivateKey.generate()
+        self.text = ""
+        stand_in = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                body = stand_in.text if self.path == "/list" else json.dumps({"keys": [stand_in.jwk()]})
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body.encode())
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/list"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def jwk(self):
+        public = self.key.public_key().public_bytes_raw()
+        return {"kty": "OKP", "crv": "Ed25519", "kid": "k", "x": base64.urlsafe_b64encode(public).rstrip(b"=").decode()}
+
+    def sign(self, keys, *, key=None, typ=TYPE, age=0):
+        now = int(time.time()) - age
+        entries = [{"kind": "key", "value": kid, "end": now + 600} for kid in keys]
+        return jwt.encode(
+            {"iat": now, "exp": now + 60, "revocations": entries}, key or self.key, algorithm="EdDSA",
+            headers={"kid": "k", "typ": typ})
+
+
+def test_lists_that_cannot_be_believed_withdraw_nothing(tmp_path, service):
+    lists = ListServer()
+    lists.text = lists.sign(["other"], age=600)
+    engine = Service(accounts(service.data, tmp_path / "engine"), "--revocations", lists.url)
+    kid = engine.account("driver")["private_key_id"]
+    token = engine.mint("driver", vehicle="veh-1")
+
+    def says(problem):
+        answer = requests.get(f"{engine.http}/readyz", timeout=10)
+        assert engine.rest("GET", "vehicles/veh-1", token).status_code == 404
+        return answer.status_code == 503 and problem in answer.text
+
+    good = lists.sign([kid])
+    changed = good.split(".")
+    changed[1] = lists.sign([kid, "more"]).split(".")[1]
+    for text, problem in [
+        (lists.sign([kid], age=600), "out of date"),
+        (lists.sign([kid], age=-600), "from the future"),
+        (lists.sign([kid], key=Ed25519PrivateKey.generate()), "signature does not hold"),
+        (".".join(changed), "signature does not hold"),
+        (lists.sign([kid], typ="JWT"), "header is not that of a list"),
+        (engine.mint("driver", vehicle="veh-1"), "header is not that of a list"),
+        ("x" * (5 << 20), ""),
+    ]:
+        lists.text = text
+        eventually(lambda problem=problem: says(problem))
+    # A list is no token either.
+    assert refusal(engine.rest("GET", "vehicles/veh-1", good))[0] == "UNAUTHENTICATED"
+
+    earlier = lists.sign([])
+    time.sleep(1.1)
+    lists.text = lists.sign([kid])
+    eventually(lambda: engine.rest("GET", "vehicles/veh-1", token).status_code == 401)
+    assert requests.get(f"{engine.http}/readyz", timeout=10).status_code == 200
+    lists.text = earlier
+    time.sleep(3)
+    assert refusal(engine.rest("GET", "vehicles/veh-1", token)) == ("UNAUTHENTICATED", "TOKEN_REVOKED")
+    lists.text = lists.sign([])
+    eventually(lambda: engine.rest("GET", "vehicles/veh-1", token).status_code == 404)
+    assert engine.stop()[0] == 0
+    lists.server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--revocations", "http://tokens.example/list"), "must be https URLs"),
+        (("--revocations", "https://tokens.example/list", "--revocations-keys", "/nowhere"), "cannot be read"),
+    ],
+    ids=["plain HTTP", "missing keys"],
+)
+def test_up_refuses_a_list_it_cannot_follow(tmp_path, options, message):
+    result = run("up", "--data", tmp_path / "data", "--port", "0", "--grpc-port", "0", *options)
+    assert result.returncode == 78
+    assert message in result.stderr.decode()

@@ -1,0 +1,40 @@
+# Fleetpass
+# Licence: see LICENSE in the project root.
+# SPDX-License-Identifier: Apache-2.0
+"""A simulated fleet at a running service: every vehicle with a token of its own, over REST."""
+
+import json
+
+from service import Service, run
+
+
+def test_a_fleet_drives_for_a_while_and_says_what_it_did(tmp_path):
+    service = Service(tmp_path / "data")
+    result = run(
+        "simulate", "--vehicles", 6, "--trips", 30, "--for", "35s", "--output", "json", "--token-server", service.http,
+        "--engine", service.http, "--create-with", service.key_file("server"),
+    )
+    assert result.returncode == 0, result.stderr
+    summary = json.loads(result.stdout)
+    assert summary["vehicles"] == 6 and 35 <= summary["seconds"] < 60
+    updates, tokens, trips = summary["updates"], summary["tokens"], summary["trips"]
+    # Each vehicle goes online, reports every 5 s, and goes offline.
+    assert 6 * 6 <= updates["taken"] <= 6 * 12
+    assert updates["refused"] == updates["lost"] == updates["withoutToken"] == 0
+    assert 0 < updates["p50Milliseconds"] <= updates["p99Milliseconds"]
+    # One token for each vehicle, and one for each trip's customer.
+    assert 6 + trips["completed"] <= tokens["fetched"] <= 6 + trips["created"] and tokens["failed"] == 0
+    assert trips["completed"] >= 1 and trips["failed"] == 0
+    assert trips["completed"] + trips["cutShort"] == trips["created"]
+
+    token = service.mint("fleet_reader")
+    states = {service.rest("GET", f"vehicles/sim-{n}", token).json()["vehicleState"] for n in range(1, 7)}
+    assert states == {"OFFLINE"}
+    code, _, _ = service.stop()
+    assert code == 0
+
+
+def test_a_fleet_without_an_engine_says_so():
+    result = run("simulate", "--vehicles", 1, "--for", "1s", "--engine", "http://127.0.0.1:9", "--token-server",
+                 "http://127.0.0.1:9")
+    assert result.returncode == 69 and b"took no update" in result.stderr

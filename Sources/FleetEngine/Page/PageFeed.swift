@@ -1,0 +1,104 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+import Foundation
+
+/// Sends the page's state to its readers: the whole state first, then changes, and a sign of life in between.
+///
+/// There are so many readers at most, and a reader that does not keep up is let go; its browser comes back by itself and
+/// goes on where it was.
+final class PageFeed: Sendable {
+    /// One reader's events.
+    struct Reader: Sendable {
+        let id: UInt64
+        let events: AsyncStream<String>
+        /// Ends when the reader is let go, even while a write to it is stuck.
+        let end: AsyncStream<Never>
+    }
+
+    private struct Connection {
+        let events: AsyncStream<String>.Continuation
+        let end: AsyncStream<Never>.Continuation
+
+        func finish() {
+            self.events.finish()
+            self.end.finish()
+        }
+    }
+
+    private struct State {
+        var history: PageHistory
+        var readers: [UInt64: Connection] = [:]
+        var nextReader: UInt64 = 0
+        var lastEvent = Date.distantPast
+        var isClosed = false
+    }
+
+    static let maximumReaders = 32
+    /// How many events may wait for a reader.
+    static let maximumWaiting = 32
+    private static let beatInterval: TimeInterval = 10
+    private let state: Locked<State>
+
+    init(run: String) {
+        self.state = Locked(State(history: PageHistory(run: run)))
+    }
+
+    /// The state that was published last.
+    var current: PageState { self.state.withLock { $0.history.state } }
+
+    /// Whether one more reader would be too many.
+    var isFull: Bool { self.state.withLock { $0.isClosed || $0.readers.count >= Self.maximumReaders } }
+
+    /// Adds a reader; `nil` where there are too many, or where the feed is closed.
+    func join(after lastEventID: String?) throws -> Reader? {
+        try self.state.withLock { state in
+            guard !state.isClosed, state.readers.count < Self.maximumReaders else { return nil }
+            let opening = try state.history.opening(after: lastEventID)
+            // The opening does not count against what may wait.
+            let (events, continuation) = AsyncStream.makeStream(
+                of: String.self, bufferingPolicy: .bufferingOldest(opening.count + Self.maximumWaiting))
+            let (end, endContinuation) = AsyncStream.makeStream(of: Never.self)
+            for event in opening { continuation.yield(event) }
+            let id = state.nextReader
+            state.nextReader += 1
+            state.readers[id] = Connection(events: continuation, end: endContinuation)
+            return Reader(id: id, events: events, end: end)
+        }
+    }
+
+    /// Removes a reader that went.
+    func leave(_ reader: Reader) {
+        self.state.withLock { $0.readers.removeValue(forKey: reader.id) }?.finish()
+    }
+
+    /// Sends what changed, or a sign of life when nothing did for a while.
+    func publish(_ new: PageState, at now: Date) throws {
+        let dropped = try self.state.withLock { state in
+            var event = try state.history.advance(to: new, at: now)
+            if event == nil, now.timeIntervalSince(state.lastEvent) >= Self.beatInterval {
+                event = PageHistory.beat(at: now)
+            }
+            guard let event else { return [Connection]() }
+            state.lastEvent = now
+            let slow = state.readers.filter { _, connection in
+                if case .dropped = connection.events.yield(event) { true } else { false }
+            }
+            for id in slow.keys { state.readers[id] = nil }
+            return Array(slow.values)
+        }
+        for connection in dropped { connection.finish() }
+    }
+
+    /// Ends every reader and takes no more.
+    func close() {
+        let readers = self.state.withLock { state in
+            state.isClosed = true
+            defer { state.readers = [:] }
+            return state.readers
+        }
+        for connection in readers.values { connection.finish() }
+    }
+}

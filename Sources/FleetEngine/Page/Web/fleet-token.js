@@ -1,0 +1,357 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+// Fetches, keeps and refreshes Fleet Engine tokens in a browser. No dependencies; see docs/fleet-token.md.
+//
+//   const tokens = new FleetTokens({ url: "https://tokens.example", headers: async () => ({ Authorization: … }) });
+//   const { token, expiresInSeconds } = await tokens.token({ kind: "consumer", id: "trip-7" });
+//   new google.maps.journeySharing.FleetEngineTripLocationProvider({ authTokenFetcher: tokens.authTokenFetcher, … });
+//
+// The rules: one fetch at a time for each subject, whoever asks; a refresh in the background before a token gets short;
+// a life counted by the monotonic clock from the start of the fetch; back-off with jitter after a failure; and a valid
+// token is never hidden by an error.
+
+/** Why there is no token: `code` for programs, `message` for people; neither holds a token. */
+export class FleetTokenError extends Error {
+  /**
+   * @param {"invalidArgument"|"refused"|"unavailable"|"timeout"|"invalidAnswer"|"tooManyRefusals"} code
+   * @param {string} message
+   * @param {{status?: number, retryAfterSeconds?: number}} details
+   */
+  constructor(code, message, { status, retryAfterSeconds } = {}) {
+    super(message);
+    this.name = "FleetTokenError";
+    this.code = code;
+    this.status = status;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+const kinds = new Set(["driver", "consumer", "delivery_driver", "delivery_consumer", "fleet_reader"]);
+/** A token that comes with less than this beyond the minimum is not replaced at once again. In seconds. */
+const shortWindow = 60;
+const longestAnswer = 64 * 1024;
+
+/** The browser's clock. A page that slept shows on the wall clock only: the monotonic one may stand still meanwhile. */
+const browserClock = {
+  monotonic: () => performance.now() / 1000,
+  wall: () => Date.now() / 1000,
+  after: (seconds, run) => setTimeout(run, seconds * 1000),
+  cancel: (timer) => clearTimeout(timer),
+};
+
+/** A cache of tokens by subject. A subject is `{kind, id, task}`: kind is the token server's route, such as `consumer`. */
+export class FleetTokens {
+  #entries = new Map();
+  #settings;
+
+  /**
+   * @param {object} options
+   * @param {string} options.url The token server: tokens come from `URL/token/KIND/ID`.
+   * @param {() => Promise<Record<string, string>>} [options.headers] What identifies the app's user, asked at each fetch.
+   * @param {RequestCredentials} [options.credentials] Whether cookies go along; `same-origin` unless told.
+   * @param {number} [options.minimumLife] Seconds that every token has while the server answers: 300.
+   * @param {number} [options.refreshBefore] Seconds before the end at which a refresh may begin: 600.
+   * @param {number} [options.fetchTimeout] Seconds that one fetch may take: 8.
+   * @param {number} [options.backOffBase] The longest wait after the first failure, in seconds: 1.
+   * @param {number} [options.backOffCap] What that grows to: 60.
+   * @param {number} [options.retryAfterLimit] The longest wait that a server may ask for: 600.
+   * @param {number} [options.refusalsPerMinute] How many refused tokens of a subject are replaced in a minute: 5.
+   * @param {number} [options.capacity] How many subjects are remembered: 100.
+   * @param {typeof fetch} [options.fetch] For tests.
+   * @param {() => number} [options.random] For tests: from 0 to below 1.
+   * @param {typeof browserClock} [options.clock] For tests.
+   */
+  constructor(options) {
+    this.#settings = {
+      headers: async () => ({}),
+      credentials: "same-origin",
+      minimumLife: 300,
+      refreshBefore: 600,
+      fetchTimeout: 8,
+      backOffBase: 1,
+      backOffCap: 60,
+      retryAfterLimit: 600,
+      refusalsPerMinute: 5,
+      capacity: 100,
+      fetch: (...request) => globalThis.fetch(...request),
+      random: Math.random,
+      clock: browserClock,
+      ...options,
+      base: serverURL(options?.url),
+    };
+    /** What the Maps JavaScript library takes as `authTokenFetcher`. */
+    this.authTokenFetcher = ({ context } = {}) => this.token(subjectOf(context ?? {}));
+  }
+
+  /**
+   * A token that lives at least the minimum life while the server answers.
+   *
+   * @param {{kind: string, id?: string, task?: string}} subject
+   * @returns {Promise<{token: string, expiresInSeconds: number}>}
+   */
+  async token(subject) {
+    const entry = this.#entry(subject);
+    const now = this.#now();
+    const held = this.#valid(entry, now);
+    const stage = held ? this.#stage(held, now) : "none";
+    if (stage === "fresh") return this.#hand(held, now);
+    if (stage === "stale") {
+      if (!this.#isBackingOff(entry, now)) this.#fetch(entry).catch(() => {});
+      return this.#hand(held, now);
+    }
+    if (this.#isBackingOff(entry, now)) {
+      if (held) return this.#hand(held, now);
+      throw entry.failure;
+    }
+    try {
+      await this.#fetch(entry);
+    } catch (error) {
+      const still = this.#valid(entry, this.#now());
+      if (!still) throw error;
+      return this.#hand(still, this.#now());
+    }
+    const fetched = this.#valid(entry, this.#now());
+    if (!fetched) throw new FleetTokenError("unavailable", "The token was refused while it was fetched; ask again.");
+    return this.#hand(fetched, this.#now());
+  }
+
+  /**
+   * Tells that the service refused a token with 401, so that the next caller gets another. Does nothing when that token
+   * was replaced meanwhile, so several refused calls cost one fetch.
+   */
+  invalidate(subject, token) {
+    const entry = this.#entry(subject);
+    if (entry.held?.token !== token) return;
+    const now = this.#now();
+    entry.held = undefined;
+    entry.refused = entry.refused.filter((refusal) => now.monotonic - refusal.at < 60);
+    if (entry.refused.length >= this.#settings.refusalsPerMinute) {
+      const wait = 60 - (now.monotonic - entry.refused[0].at);
+      const failure = new FleetTokenError(
+        "tooManyRefusals", "The service keeps refusing new tokens of this subject; see why before asking again.",
+        { retryAfterSeconds: Math.ceil(wait) });
+      this.#backOff(entry, failure, now);
+    } else {
+      entry.refused.push({ token, at: now.monotonic });
+    }
+  }
+
+  #entry(subject) {
+    const key = keyOf(subject);
+    const entry = this.#entries.get(key) ?? { subject, held: undefined, flight: undefined, failures: 0, retryAt: 0, refused: [] };
+    // A Map keeps its order, so the first key is the one that was not asked for the longest.
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    if (this.#entries.size > this.#settings.capacity) this.#entries.delete(this.#entries.keys().next().value);
+    return entry;
+  }
+
+  #now() {
+    return { monotonic: this.#settings.clock.monotonic(), wall: this.#settings.clock.wall() };
+  }
+
+  /** The token in hand, unless its life is over. */
+  #valid(entry, now) {
+    return entry.held && now.monotonic < entry.held.start.monotonic + entry.held.life ? entry.held : undefined;
+  }
+
+  #stage(held, now) {
+    const age = ageOf(held, now);
+    if (age < held.refreshAge) return "fresh";
+    return age < held.floorAge ? "stale" : "expiring";
+  }
+
+  #hand(held, now) {
+    return {
+      token: held.token,
+      expiresInSeconds: Math.max(0, Math.floor(held.life - (now.monotonic - held.start.monotonic))),
+    };
+  }
+
+  #isBackingOff(entry, now) {
+    return now.monotonic < entry.retryAt;
+  }
+
+  /** The fetch that is under way, or a new one. */
+  #fetch(entry) {
+    entry.flight ??= this.#load(entry).finally(() => { entry.flight = undefined; });
+    return entry.flight;
+  }
+
+  async #load(entry) {
+    const start = this.#now();
+    try {
+      const answer = await this.#request(entry.subject);
+      if (entry.refused.some(({ token }) => token === answer.token)) {
+        throw new FleetTokenError("invalidAnswer", "The token server sent a token again that the service has refused.");
+      }
+      this.#keep(entry, answer, start);
+    } catch (error) {
+      const failure = error instanceof FleetTokenError
+        ? error : new FleetTokenError("unavailable", "The token server could not be reached.");
+      this.#backOff(entry, failure, this.#now());
+      throw failure;
+    }
+  }
+
+  #keep(entry, { token, life, refreshAfter }, start) {
+    const { minimumLife, refreshBefore, random } = this.#settings;
+    const now = this.#now();
+    const old = this.#valid(entry, now);
+    if (now.monotonic >= start.monotonic + life) {
+      throw new FleetTokenError("invalidAnswer", "The token had no life left when it came; check what is cached on the way.");
+    }
+    if (old && old.token !== token && old.life - ageOf(old, now) > life - ageOf({ start }, now)) {
+      throw new FleetTokenError("invalidAnswer", "The token server sent a token that ends before the one in hand.");
+    }
+    // What was learned first about a token stands: an answer from a cache may promise more than there is.
+    if (old?.token === token) {
+      throw new FleetTokenError("invalidAnswer", "The token server sent the token in hand once more; check what it caches.");
+    }
+    const age = now.monotonic - start.monotonic;
+    const floorAge = life - minimumLife;
+    // However early a refresh is wanted, not at once again.
+    const earliest = age + Math.max(0, Math.min(shortWindow, (floorAge - age) / 2));
+    const windowStart = Math.max(earliest, life - refreshBefore);
+    const wanted = refreshAfter === undefined
+      ? windowStart + Math.max(0, floorAge - windowStart) * 0.5 * random() : Math.max(earliest, refreshAfter);
+    entry.held = { token, life, start, floorAge, refreshAge: Math.min(wanted, floorAge) };
+    if (floorAge - age < shortWindow) {
+      this.#backOff(entry, new FleetTokenError("invalidAnswer", "The token server sends tokens that end too soon."), now);
+    } else {
+      entry.failures = 0;
+      entry.retryAt = 0;
+      entry.failure = undefined;
+    }
+  }
+
+  #backOff(entry, failure, now) {
+    const { backOffBase, backOffCap, retryAfterLimit, random } = this.#settings;
+    entry.failures += 1;
+    entry.failure = failure;
+    const ceiling = Math.min(backOffCap, backOffBase * 2 ** Math.min(entry.failures - 1, 20));
+    const wait = Math.max(ceiling * random(), Math.min(failure.retryAfterSeconds ?? 0, retryAfterLimit));
+    entry.retryAt = now.monotonic + wait;
+  }
+
+  async #request(subject) {
+    const { base, headers, credentials, fetch, fetchTimeout, clock } = this.#settings;
+    const stop = new AbortController();
+    let timer;
+    const timeout = new Promise((_, reject) => {
+      timer = clock.after(fetchTimeout, () => {
+        stop.abort();
+        reject(new FleetTokenError("timeout", `The token server did not answer within ${fetchTimeout} s.`));
+      });
+    });
+    const load = async () => {
+      const response = await fetch(new URL(pathOf(subject), base), {
+        headers: { Accept: "application/json", ...(await headers()) },
+        credentials, signal: stop.signal, cache: "no-store", redirect: "error", referrerPolicy: "no-referrer",
+      });
+      return response.ok ? readAnswer(await response.text()) : Promise.reject(await readRefusal(response, clock));
+    };
+    try {
+      return await Promise.race([load(), timeout]);
+    } finally {
+      clock.cancel(timer);
+    }
+  }
+}
+
+/** How old a token is for a refresh, by the clock that went further: after a sleep that is the wall clock. */
+function ageOf({ start }, now) {
+  return Math.max(now.monotonic - start.monotonic, now.wall - start.wall);
+}
+
+function serverURL(text) {
+  let url;
+  try {
+    url = new URL(text, globalThis.location?.href);
+  } catch {
+    throw new FleetTokenError("invalidArgument", "url is not the address of a token server.");
+  }
+  const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
+  if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopback)) {
+    throw new FleetTokenError("invalidArgument", `Tokens do not travel over ${url.protocol}//; use https, or this machine.`);
+  }
+  if (!url.pathname.endsWith("/")) url.pathname += "/";
+  return url;
+}
+
+function keyOf(subject) {
+  pathOf(subject);
+  return JSON.stringify([subject.kind, subject.id ?? "", subject.task ?? ""]);
+}
+
+function pathOf({ kind, id, task } = {}) {
+  if (!kinds.has(kind)) throw new FleetTokenError("invalidArgument", `There is no token of the kind ${kind}.`);
+  if (kind === "fleet_reader") return "token/fleet_reader";
+  if (typeof id !== "string" || id === "" || id === "*" || id === "." || id === "..") {
+    throw new FleetTokenError("invalidArgument", `A ${kind} token takes one id.`);
+  }
+  const query = task ? `?task=${encodeURIComponent(task)}` : "";
+  return `token/${kind}/${encodeURIComponent(id)}${query}`;
+}
+
+/** Whose token the Maps library asks for. */
+function subjectOf({ deliveryVehicleId, taskId, trackingId, tripId, vehicleId }) {
+  if (trackingId) return { kind: "delivery_consumer", id: trackingId };
+  if (tripId) return { kind: "consumer", id: tripId };
+  if (deliveryVehicleId) return { kind: "delivery_driver", id: deliveryVehicleId, task: taskId };
+  if (vehicleId) return { kind: "driver", id: vehicleId };
+  return { kind: "fleet_reader" };
+}
+
+/** Reads what the vendor's sample servers answer, and this project's relative times. */
+function readAnswer(text) {
+  const invalid = (why) => new FleetTokenError("invalidAnswer", `The token server's answer ${why}.`);
+  if (text.length > longestAnswer) throw invalid("is too long");
+  let answer;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    throw invalid("is not JSON");
+  }
+  const token = answer?.jwt ?? answer?.token;
+  if (typeof token !== "string" || token === "") throw invalid("holds no token");
+  const claims = claimsOf(token);
+  // Only differences count: no clock of this machine is compared with one of the server.
+  const lives = [
+    answer.expires_in,
+    (answer.expirationTimestamp - answer.creationTimestamp) / 1000,
+    (answer.expiration_timestamp_ms - answer.creation_timestamp_ms) / 1000,
+  ].filter((life) => Number.isFinite(life) && life > 0);
+  const span = claims.exp - claims.iat;
+  const life = Math.min(lives[0] ?? span, Number.isFinite(span) && span > 0 ? span : Infinity);
+  if (!Number.isFinite(life) || life <= 0) throw invalid("does not say how long the token lives");
+  const refreshAfter = Number.isFinite(answer.refresh_after) && answer.refresh_after >= 0 ? answer.refresh_after : undefined;
+  return { token, life, refreshAfter };
+}
+
+function claimsOf(token) {
+  try {
+    const part = token.split(".")[1].replaceAll("-", "+").replaceAll("_", "/");
+    return JSON.parse(atob(part)) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+async function readRefusal(response, clock) {
+  let said = "";
+  try {
+    said = JSON.parse((await response.text()).slice(0, longestAnswer)).error.message;
+  } catch {
+    // The status says enough.
+  }
+  const header = response.headers.get("Retry-After");
+  const seconds = /^\d+$/.test(header ?? "") ? Number(header) : Date.parse(header ?? "") / 1000 - clock.wall();
+  const isRefusal = response.status >= 400 && response.status < 500 && ![408, 429].includes(response.status);
+  return new FleetTokenError(
+    isRefusal ? "refused" : "unavailable",
+    `The token server answered ${response.status}.${typeof said === "string" && said ? ` ${said.slice(0, 300)}` : ""}`,
+    { status: response.status, retryAfterSeconds: Number.isFinite(seconds) && seconds > 0 ? seconds : undefined });
+}

@@ -1,0 +1,88 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+// Reads a pasted token in this page alone. The key set is asked for when the view opens, before there is a token, and
+// no request is made afterwards; the text is dropped when the view or the page is left.
+
+import { byID, el, fill } from "./dom.js";
+import { fieldWords } from "./matrix.js";
+import { checkList } from "./refusals.js";
+import { inspect, reaches } from "./token-rules.js";
+import { clockTime, roleWords } from "./words.js";
+
+export class Inspector {
+  #keys;
+  #round = 0;
+
+  constructor(live, matrix) {
+    this.live = live;
+    this.matrix = matrix;
+    byID("token-text").oninput = () => this.#read();
+    byID("token-clear").onclick = () => this.clear();
+    addEventListener("pagehide", () => this.clear());
+  }
+
+  /** Gets the keys, while there is no token to be sent anywhere. */
+  async open() {
+    if (byID("token-text").value !== "") return;
+    try {
+      const answer = await fetch("/.well-known/jwks.json", { credentials: "omit" });
+      this.#keys = (await answer.json()).keys;
+    } catch {
+      this.#keys = undefined;
+    }
+    byID("token-keys").textContent = this.#keys
+      ? `Signatures are verified with the ${this.#keys.length} keys of this server.` : "This server's keys could not be had; signatures are not verified.";
+    this.#read();
+  }
+
+  clear() {
+    byID("token-text").value = "";
+    this.#read();
+  }
+
+  async #read() {
+    const text = byID("token-text").value.trim().replace(/^bearer\s+/i, "");
+    const round = (this.#round += 1);
+    if (text === "") {
+      byID("token-parts").replaceChildren();
+      byID("token-result").replaceChildren(el("p", { class: "hint" }, "The checks show here, in the engine's order."));
+      return;
+    }
+    const now = Math.floor(this.live.now / 1000);
+    const { checks, header, payload } = await inspect(text, { now, keys: this.#keys });
+    if (round !== this.#round) return;
+    byID("token-parts").replaceChildren(
+      ...[["Header", header], ["Payload", payload]].filter(([, part]) => part).map(([title, part]) =>
+        el("figure", {}, el("figcaption", {}, title), el("pre", {}, JSON.stringify(part, undefined, 2)))));
+    this.#show(checks, payload);
+  }
+
+  #show(checks, payload) {
+    const role = this.#roleOf(payload);
+    const all = [...checks, role
+      ? { rule: "role", outcome: "passed", detail: `${role}, by the account's name; the engine knows it from the key` }
+      : { rule: "role", outcome: "unknown", detail: "the account's name names no role; the engine knows it from the key" }];
+    const refused = all.find((check) => check.outcome === "refused");
+    const isVerified = all.some((check) => check.rule === "signature" && check.outcome === "passed");
+    const verdict = refused ? "The engine would refuse it" : isVerified ? "A good token" : "Nothing wrong is seen; the signature was not verified";
+    fill(byID("token-result"),
+      el("h2", { class: refused ? "bad" : isVerified ? "good" : "" }, verdict),
+      payload && Number.isInteger(payload.exp)
+        ? el("p", { class: "lead" }, `Issued ${clockTime(payload.iat * 1000)}, ends ${clockTime(payload.exp * 1000)}.`) : undefined,
+      checkList(all), role && payload ? this.#opened(role, payload.authorization) : undefined);
+  }
+
+  #roleOf(payload) {
+    const name = typeof payload?.iss === "string" ? payload.iss.split("@")[0] : undefined;
+    return this.matrix.roles.find((role) => role === name);
+  }
+
+  #opened(role, claims) {
+    const rows = this.matrix.rowsFor(role, (rule) => reaches(claims, rule));
+    return el("section", { class: "opened" }, el("h3", {}, `What it opens, as ${roleWords(role)}`),
+      rows.length === 0 ? el("p", {}, "Nothing: the role and the claims do not fit each other.")
+        : el("ul", {}, rows.map((row) => el("li", {}, el("b", {}, row.method), fieldWords(row) && el("small", {}, fieldWords(row)), el("span", {}, row.requirement)))));
+  }
+}

@@ -1,0 +1,239 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+// The lists beside the map, with filters, and the details of what is chosen.
+
+import { byID, el, reconcile, setText } from "./dom.js";
+import { lanesOf, laneRow, storyOf } from "./timeline.js";
+import { ago, clockTime, count, isFinished } from "./words.js";
+
+const lists = {
+  vehicles: {
+    name: "Vehicles", key: "v", icon: "▲", state: (it) => it.state,
+    text: (it) => it.trips.join(", ") || (it.type === "unknown" ? "no trip" : it.type),
+    aside: (it, now) => (it.speed === undefined ? ago(it.reported, now) : `${Math.round(it.speed)} km/h`),
+    rank: (it) => (it.state === "online" ? 0 : 1),
+  },
+  trips: {
+    name: "Trips", key: "r", icon: "●", state: (it) => it.status,
+    text: (it) => (it.vehicle ? `with ${it.vehicle}` : "no vehicle yet"),
+    aside: () => "",
+    rank: (it) => (it.isUnderway ? 0 : isFinished(it.status) ? 2 : 1),
+  },
+  deliveryVehicles: {
+    name: "Deliveries", key: "d", icon: "■", state: (it) => (it.stops.length > 0 ? "on its way" : "no stops"),
+    text: (it) => count(it.stops.length, "stop") + " ahead",
+    aside: (it, now) => ago(it.reported, now),
+    rank: (it) => (it.stops.length > 0 ? 0 : 1),
+  },
+  tasks: {
+    name: "Tasks", key: "s", icon: "◆", state: (it) => it.state,
+    text: (it) => [it.type, it.outcome === "unspecified" ? "" : it.outcome, it.vehicle && `with ${it.vehicle}`].filter(Boolean).join(" · "),
+    aside: (it) => it.tracking,
+    rank: (it) => (it.state === "open" ? 0 : 1),
+  },
+};
+const truncatedNames = { vehicles: "vehicle", trips: "trip", deliveryVehicles: "delivery_vehicle", tasks: "task" };
+const shownRows = 200;
+
+export class Lists {
+  kind = "vehicles";
+  choice = undefined;
+  #states = "";
+
+  constructor(live, { colour, onChoose }) {
+    this.live = live;
+    this.colour = colour;
+    this.onChoose = onChoose;
+    byID("list-tabs").replaceChildren(...Object.entries(lists).map(([kind, list]) =>
+      el("button", {
+        type: "button", role: "tab", id: `tab-${kind}`, "aria-controls": "list", title: `${list.name} (${list.key})`,
+        onclick: () => this.show(kind),
+      }, list.name, el("b", {}))));
+    byID("filter").oninput = () => this.draw();
+    byID("filter-state").onchange = () => this.draw();
+    byID("list").onkeydown = (event) => {
+      const step = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      this.move(step);
+    };
+  }
+
+  /** The kind of list that a key stands for. */
+  static kindOf(key) {
+    return Object.keys(lists).find((kind) => lists[kind].key === key);
+  }
+
+  show(kind) {
+    this.kind = kind;
+    byID("filter-state").value = "";
+    this.draw();
+  }
+
+  choose(kind, id) {
+    this.choice = kind ? { kind, id } : undefined;
+    if (kind) this.kind = kind;
+    this.onChoose(this.choice);
+    this.draw();
+    byID("list").querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+  }
+
+  /** Chooses the next entry, or the one so many further. */
+  move(step) {
+    const found = this.#found();
+    if (found.length === 0) return;
+    const at = found.findIndex((it) => this.choice?.kind === this.kind && it.id === this.choice.id);
+    const to = at < 0 ? 0 : Math.min(found.length - 1, Math.max(0, at + step));
+    this.choose(this.kind, found[to].id);
+  }
+
+  #found() {
+    const list = lists[this.kind];
+    const wanted = byID("filter").value.trim().toLowerCase();
+    const state = byID("filter-state").value;
+    return [...this.live.state[this.kind].values()]
+      .filter((it) => (!state || list.state(it) === state)
+        && (!wanted || `${it.id} ${list.state(it)} ${list.text(it)} ${list.aside(it, 0)}`.toLowerCase().includes(wanted)))
+      .sort((a, b) => list.rank(a) - list.rank(b) || (b.updated ?? 0) - (a.updated ?? 0) || a.id.localeCompare(b.id, "en", { numeric: true }))
+      .slice(0, shownRows);
+  }
+
+  draw() {
+    const list = lists[this.kind];
+    for (const kind of Object.keys(lists)) {
+      const tab = byID(`tab-${kind}`);
+      tab.setAttribute("aria-selected", kind === this.kind);
+      setText(tab.querySelector("b"), String(this.live.state[kind].size));
+    }
+    this.#drawStates(list);
+    const found = this.#found();
+    const now = this.live.now;
+    reconcile(byID("list"), found, (it) => `${this.kind} ${it.id}`, (it) => this.#row(list, it), (row, it) => {
+      const [icon, body, aside] = row.children;
+      icon.className = `icon ${this.#colourOf(it)}`;
+      row.dataset.state = list.state(it);
+      row.setAttribute("aria-selected", this.choice?.kind === this.kind && this.choice.id === it.id);
+      setText(body.children[1], `${list.state(it)} · ${list.text(it)}`);
+      setText(aside, list.aside(it, now));
+    });
+    this.#drawNote(found);
+    this.#drawDetail();
+  }
+
+  #row(list, it) {
+    const { kind } = this;
+    return el("button", { type: "button", class: "row", role: "option", tabindex: -1, onclick: () => this.choose(kind, it.id) },
+      el("i", {}, list.icon), el("span", { class: "body" }, el("strong", {}, it.id), el("small", {})), el("span", { class: "aside" }));
+  }
+
+  #colourOf(it) {
+    if (this.kind === "vehicles") return it.state === "online" ? this.colour(it.id) : "off";
+    if (this.kind === "deliveryVehicles") return this.colour(`delivery ${it.id}`);
+    if (this.kind === "trips") return it.isUnderway && it.vehicle ? this.colour(it.vehicle) : "off";
+    return it.state === "open" && it.vehicle ? this.colour(`delivery ${it.vehicle}`) : "off";
+  }
+
+  #drawStates(list) {
+    const states = [...new Set([...this.live.state[this.kind].values()].map(list.state))].sort();
+    const text = [this.kind, ...states].join();
+    if (this.#states === text) return;
+    this.#states = text;
+    const select = byID("filter-state");
+    const { value } = select;
+    select.replaceChildren(el("option", { value: "" }, "any state"), ...states.map((state) => el("option", { value: state }, state)));
+    select.value = states.includes(value) ? value : "";
+  }
+
+  #drawNote(found) {
+    const notes = [];
+    if (found.length === 0) {
+      notes.push(this.live.state[this.kind].size === 0 ? `There are no ${lists[this.kind].name.toLowerCase()} yet.` : "Nothing fits the filter.");
+    }
+    if (this.live.truncated.includes(truncatedNames[this.kind])) notes.push("There are more than this page shows; those at work come first.");
+    if (found.length === shownRows) notes.push(`The first ${shownRows} are listed; filter for others.`);
+    byID("list-note").hidden = notes.length === 0;
+    setText(byID("list-note"), notes.join(" "));
+  }
+
+  #drawDetail() {
+    const node = byID("detail");
+    const it = this.choice && this.live.state[this.choice.kind].get(this.choice.id);
+    if (!it) {
+      if (node.dataset.of !== "none") {
+        node.dataset.of = "none";
+        node.replaceChildren(el("p", { class: "hint" },
+          this.choice ? `${this.choice.id} is no longer there.` : "Choose a vehicle, a trip or a stop: in the list, or on the map."));
+      }
+      return;
+    }
+    const { kind } = this.choice;
+    if (node.dataset.of !== `${kind} ${it.id}`) {
+      node.dataset.of = `${kind} ${it.id}`;
+      node.replaceChildren(el("h2", {}, it.id), el("dl", { class: "facts" }), el("div", { class: "lanes" }), el("ol", { class: "story" }));
+    }
+    const [, facts, lanes, story] = node.children;
+    reconcile(facts, factsOf(kind, it, this.live, (kind, id) => this.choose(kind, id)), ([name]) => name,
+      ([name]) => el("div", {}, el("dt", {}, name), el("dd", {})), updateFact);
+    const found = lanesOf(this.live, (subject) => belongs(subject, kind, it, this.live));
+    reconcile(lanes, found, (lane) => lane.key, () => el("div", { class: "lane" }), (row, lane) => laneRow(row, lane, this.live.now, 60));
+    const entries = storyOf(found, this.live.now).slice(0, 40);
+    reconcile(story, entries, (entry) => entry.key, () => el("li", {}, el("time", {}), el("i", {}), el("span", {})), (row, entry) => {
+      row.className = entry.kind;
+      setText(row.children[0], clockTime(entry.time));
+      setText(row.children[1], entry.word);
+      setText(row.children[2], entry.text);
+    });
+  }
+}
+
+/** Whether a token or a refusal belongs to what is chosen: its own, and those of a vehicle's trips. */
+function belongs(subject, kind, it, live) {
+  if (!subject) return false;
+  switch (kind) {
+    case "vehicles":
+      return (subject.kind === "vehicle" && subject.id === it.id)
+        || (subject.kind === "trip" && (it.trips.includes(subject.id) || live.state.trips.get(subject.id)?.vehicle === it.id));
+    case "trips": return subject.kind === "trip" && subject.id === it.id;
+    case "deliveryVehicles": return subject.kind === "deliveryVehicle" && subject.id === it.id;
+    default: return (subject.kind === "task" && subject.id === it.id) || (subject.kind === "shipment" && Boolean(it.tracking) && subject.id === it.tracking);
+  }
+}
+
+function factsOf(kind, it, live, choose) {
+  const now = live.now;
+  const link = (target, id) => el("button", { type: "button", class: "link", onclick: () => choose(target, id) }, id);
+  const place = it.place && `${it.place.latitude.toFixed(5)}, ${it.place.longitude.toFixed(5)}`;
+  const share = (path) => el("a", { href: path, target: "_blank", rel: "noopener" }, "open the share page");
+  const facts = {
+    vehicles: () => [
+      ["state", it.state], ["type", it.type], ["place", place], ["speed", it.speed === undefined ? undefined : `${Math.round(it.speed)} km/h`],
+      ["reported", ago(it.reported, now)], ["trips", it.trips.length > 0 ? it.trips.map((id) => link("trips", id)) : "none"],
+    ],
+    trips: () => [
+      ["status", it.status], ["vehicle", it.vehicle ? link("vehicles", it.vehicle) : "none"],
+      ["customer", share(`/share/trips/${encodeURIComponent(it.id)}`)],
+    ],
+    deliveryVehicles: () => [
+      ["place", place], ["reported", ago(it.reported, now)],
+      ["stops", it.stops.length === 0 ? "none" : el("ol", { class: "stops" }, it.stops.map((stop) =>
+        el("li", { class: stop.state }, stop.state, " ", stop.tasks.map((id) => link("tasks", id)))))],
+    ],
+    tasks: () => [
+      ["type", it.type], ["state", it.state], ["outcome", it.outcome === "unspecified" ? undefined : it.outcome],
+      ["vehicle", it.vehicle ? link("deliveryVehicles", it.vehicle) : "none"],
+      ["recipient", it.tracking ? share(`/share/shipments/${encodeURIComponent(it.tracking)}`) : "no tracking id"],
+    ],
+  }[kind]();
+  return facts.filter(([, value]) => value !== undefined);
+}
+
+/** Keeps links that did not change, so that they keep the focus. */
+function updateFact(node, [, value]) {
+  const [, place] = node.children;
+  if (typeof value === "string") return setText(place, value);
+  const made = el("dd", {}, value);
+  if (made.textContent !== place.textContent) place.replaceChildren(...made.childNodes);
+}
+

@@ -1,0 +1,92 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+// The engine's state as this page knows it, kept up to date by server-sent events.
+
+const kinds = ["vehicles", "trips", "deliveryVehicles", "tasks", "tokens", "refusals"];
+const trailPoints = 600;
+/** The server sends something every ten seconds at least. In milliseconds. */
+const silence = 30_000;
+
+export class Live extends EventTarget {
+  /** Each kind is a Map by id. */
+  state = Object.fromEntries(kinds.map((kind) => [kind, new Map()]));
+  /** Places by vehicle, oldest first: `{vehicles, deliveryVehicles}`, each a Map of arrays. */
+  trails = { vehicles: new Map(), deliveryVehicles: new Map() };
+  truncated = [];
+  isConnected = false;
+  #ahead = 0;
+  #source;
+  #watchdog;
+
+  /** The server's time in Unix milliseconds. */
+  get now() {
+    return Date.now() + this.#ahead;
+  }
+
+  connect() {
+    this.#source?.close();
+    const source = new EventSource("/page/events");
+    this.#source = source;
+    source.addEventListener("snapshot", (event) => this.#read(event, (data) => this.#replace(data)));
+    source.addEventListener("change", (event) => this.#read(event, (data) => this.#apply(data.changes)));
+    source.addEventListener("beat", (event) => this.#read(event, () => {}));
+    source.addEventListener("error", () => {
+      this.#connected(false);
+      // A browser gives up where the server answered with an error, such as too many readers.
+      if (source.readyState === EventSource.CLOSED) setTimeout(() => this.#source === source && this.connect(), 5000);
+    });
+    this.#watch();
+  }
+
+  #watch() {
+    clearTimeout(this.#watchdog);
+    this.#watchdog = setTimeout(() => this.connect(), silence);
+  }
+
+  #read(event, use) {
+    const data = JSON.parse(event.data);
+    this.#ahead = data.now - Date.now();
+    use(data);
+    this.#watch();
+    this.#connected(true);
+    this.dispatchEvent(new Event("change"));
+  }
+
+  #connected(isConnected) {
+    if (this.isConnected === isConnected) return;
+    this.isConnected = isConnected;
+    this.dispatchEvent(new Event("connection"));
+  }
+
+  #replace({ state, trails }) {
+    for (const kind of kinds) this.state[kind] = new Map(Object.entries(state[kind]));
+    this.truncated = state.truncated;
+    for (const kind of Object.keys(this.trails)) this.trails[kind] = new Map(Object.entries(trails[kind]));
+  }
+
+  #apply(changes) {
+    for (const kind of kinds) {
+      const { put = {}, drop = [] } = changes[kind] ?? {};
+      for (const [id, entry] of Object.entries(put)) {
+        this.state[kind].set(id, entry);
+        if (this.trails[kind] && entry.place) this.#extend(this.trails[kind], id, entry.place);
+      }
+      for (const id of drop) {
+        this.state[kind].delete(id);
+        this.trails[kind]?.delete(id);
+      }
+    }
+    this.truncated = changes.truncated ?? this.truncated;
+  }
+
+  #extend(trails, id, place) {
+    const trail = trails.get(id) ?? [];
+    const last = trail.at(-1);
+    if (last && last.latitude === place.latitude && last.longitude === place.longitude) return;
+    trail.push(place);
+    if (trail.length > trailPoints) trail.shift();
+    trails.set(id, trail);
+  }
+}

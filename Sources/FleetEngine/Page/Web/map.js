@@ -1,0 +1,254 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+// The map, drawn by Leaflet from the system's package. Colours come from the style sheet, so they follow light and dark.
+
+import { el, svg } from "./dom.js";
+
+/** Loads Leaflet, or is false where the server has none. */
+export async function loadLeaflet(settings) {
+  if (!settings.hasLeaflet) return false;
+  // Before the page's own style, which has the last word.
+  document.head.prepend(el("link", { rel: "stylesheet", href: "/page/leaflet/leaflet.css" }));
+  return new Promise((resolve) => {
+    const script = el("script", { src: "/page/leaflet/leaflet.js" });
+    script.onload = () => resolve(true);
+    script.onerror = () => resolve(false);
+    document.head.append(script);
+  });
+}
+
+/** Says how to get a map. */
+export function missingMap(folder) {
+  return [
+    el("h2", {}, "No map here yet"),
+    el("p", {}, "The map is drawn by Leaflet, which this server takes from the system. It looked in ", el("code", {}, folder), "."),
+    el("p", {}, "On Debian and Ubuntu: ", el("code", {}, "apt-get install libjs-leaflet"), ". Elsewhere, unpack Leaflet 1.x and start with ",
+      el("code", {}, "--leaflet DIR"), ", the folder that holds leaflet.js and leaflet.css. Then load this page again."),
+    el("p", {}, "Lists, time lines and everything else work without it."),
+  ];
+}
+
+/** A map with its background: tiles where they are configured, a grid otherwise. */
+export function baseMap(node, settings) {
+  const map = L.map(node, { zoomControl: false, zoomSnap: 0.5, worldCopyJump: true }).setView([20, 0], 2);
+  L.control.zoom({ position: "topright" }).addTo(map);
+  L.control.scale({ position: "topleft", imperial: false }).addTo(map);
+  map.attributionControl.setPrefix(false);
+  if (settings.tiles) {
+    // Leaflet takes the attribution as markup.
+    const attribution = el("i", {}, settings.tiles.attribution).innerHTML;
+    L.tileLayer(settings.tiles.template, { attribution, maxZoom: 19 }).addTo(map);
+  } else {
+    const Grid = L.GridLayer.extend({ createTile: () => el("div", { class: "blank-tile" }) });
+    new Grid({ tileSize: 128 }).addTo(map);
+  }
+  new ResizeObserver(() => map.invalidateSize({ animate: false })).observe(node);
+  return map;
+}
+
+/** A map with moving things on it. */
+export class FleetMap {
+  #map;
+  #layers = new Map();
+  #colours = new Map();
+  #isFitted = false;
+  #moved = false;
+
+  /**
+   * @param {HTMLElement} node
+   * @param {{tiles?: {template: string, attribution: string}}} settings
+   * @param {(kind: string, id: string) => void} onChoose
+   */
+  constructor(node, settings, onChoose) {
+    this.onChoose = onChoose;
+    this.#map = baseMap(node, settings);
+    this.#map.on("dragstart", () => { this.#moved = true; });
+  }
+
+  /** The colour of a vehicle, as a class; given in the order of appearance. */
+  colour(id) {
+    if (!this.#colours.has(id)) this.#colours.set(id, this.#colours.size % 8);
+    return `v${this.#colours.get(id)}`;
+  }
+
+  /** Shows the whole fleet. */
+  fit() {
+    const points = [...this.#layers.values()].filter((layer) => layer.getLatLng).map((layer) => layer.getLatLng());
+    if (points.length === 0) return;
+    this.#moved = false;
+    this.#map.fitBounds(L.latLngBounds(points).pad(0.12), { maxZoom: 15, animate: false });
+  }
+
+  /** Shows these places, closely. */
+  reveal(places) {
+    this.#map.fitBounds(L.latLngBounds(places.map(point)).pad(0.2), { maxZoom: 15 });
+  }
+
+  /**
+   * Draws a state; what was drawn before and is no longer there goes.
+   *
+   * @param {import("./live.js").Live} live
+   * @param {{kind: string, id: string} | undefined} choice
+   */
+  draw(live, choice) {
+    const seen = new Set();
+    const put = (key, make, update) => {
+      seen.add(key);
+      if (!this.#layers.has(key)) this.#layers.set(key, make().addTo(this.#map));
+      update?.(this.#layers.get(key));
+    };
+    for (const vehicle of live.state.vehicles.values()) this.#drawVehicle(put, vehicle, live, choice);
+    for (const vehicle of live.state.deliveryVehicles.values()) this.#drawDelivery(put, vehicle, live, choice);
+    for (const trip of live.state.trips.values()) if (trip.isUnderway) this.#drawTrip(put, trip, choice);
+    for (const [key, layer] of this.#layers) {
+      if (seen.has(key)) continue;
+      layer.remove();
+      this.#layers.delete(key);
+    }
+    if (!this.#isFitted && this.#layers.size > 0) {
+      this.#isFitted = true;
+      this.fit();
+    } else if (!this.#moved && !choice && this.#isOutOfSight()) {
+      this.fit();
+    }
+  }
+
+  #isOutOfSight() {
+    const bounds = this.#map.getBounds();
+    return [...this.#layers.values()].some((layer) => layer.getLatLng && !bounds.contains(layer.getLatLng()));
+  }
+
+  #drawVehicle(put, vehicle, live, choice) {
+    if (!vehicle.place || vehicle.state !== "online") return;
+    const { id } = vehicle;
+    const colour = this.colour(id);
+    this.#drawTrail(put, `trail ${id}`, live.trails.vehicles.get(id), colour);
+    if (vehicle.route) {
+      const way = decodePolyline(vehicle.route);
+      if (way) put(`way ${id}`, () => L.polyline([], { className: `way ${colour}`, interactive: false }), (line) => line.setLatLngs(way));
+    }
+    const isChosen = choice?.kind === "vehicles" && choice.id === id;
+    put(`vehicle ${id}`, () => this.#marker("vehicles", id, arrow, colour),
+      (marker) => this.#move(marker, vehicle.place, vehicle.heading ?? bearing(live.trails.vehicles.get(id)), isChosen));
+  }
+
+  #drawDelivery(put, vehicle, live, choice) {
+    const { id } = vehicle;
+    const colour = this.colour(`delivery ${id}`);
+    const isChosen = choice?.kind === "deliveryVehicles" && choice.id === id;
+    if (vehicle.place) {
+      this.#drawTrail(put, `delivery trail ${id}`, live.trails.deliveryVehicles.get(id), colour);
+      put(`delivery ${id}`, () => this.#marker("deliveryVehicles", id, van, colour),
+        (marker) => this.#move(marker, vehicle.place, vehicle.heading ?? bearing(live.trails.deliveryVehicles.get(id)), isChosen));
+    }
+    for (const [index, stop] of vehicle.stops.entries()) {
+      put(`stop ${id} ${index} ${stop.state}`, () => this.#sign(String(index + 1), `stop ${colour} ${stop.state}`, `Stop ${index + 1} of ${id}: ${stop.state}`),
+        (marker) => marker.setLatLng(point(stop.place)));
+    }
+    if (vehicle.place && vehicle.stops.length > 0) {
+      const plan = [vehicle.place, ...vehicle.stops.map((stop) => stop.place)].map(point);
+      put(`plan ${id}`, () => L.polyline([], { className: `plan ${colour}`, interactive: false }), (line) => line.setLatLngs(plan));
+    }
+  }
+
+  #drawTrip(put, trip, choice) {
+    const colour = trip.vehicle ? this.colour(trip.vehicle) : "waiting";
+    const isChosen = choice?.kind === "trips" && choice.id === trip.id;
+    for (const [name, letter, place] of [["pickup", "P", trip.pickup], ["dropoff", "D", trip.dropoff]]) {
+      if (!place) continue;
+      const title = `${name === "pickup" ? "Pick-up" : "Drop-off"} of ${trip.id}`;
+      put(`${name} ${trip.id} ${colour}`, () => this.#sign(letter, `${name} ${colour}`, title, () => this.onChoose("trips", trip.id)),
+        (marker) => { marker.setLatLng(point(place)); marker.getElement()?.classList.toggle("chosen", isChosen); });
+    }
+  }
+
+  #drawTrail(put, key, trail, colour) {
+    if (!trail || trail.length < 2) return;
+    const parts = drives(trail);
+    put(key, () => L.polyline([], { className: `trail ${colour}`, interactive: false }), (layer) => layer.setLatLngs(parts));
+    const recent = parts.at(-1).slice(-Math.max(2, Math.ceil(trail.length / 4)));
+    put(`${key} head`, () => L.polyline([], { className: `trail head ${colour}`, interactive: false }), (layer) => layer.setLatLngs(recent));
+  }
+
+  #marker(kind, id, shape, colour) {
+    const html = el("div", { class: `vehicle-marker ${colour}` }, shape(), el("span", { class: "name" }, id));
+    const icon = L.divIcon({ html, className: "vehicle-icon", iconSize: [34, 34] });
+    const marker = L.marker([0, 0], { icon, title: id, alt: id, zIndexOffset: 1000 });
+    marker.on("click", () => this.onChoose(kind, id));
+    return marker;
+  }
+
+  #sign(text, className, title, onClick) {
+    const icon = L.divIcon({ html: el("span", {}, text), className: `map-sign ${className}`, iconSize: [22, 22] });
+    const marker = L.marker([0, 0], { icon, title, alt: title, keyboard: Boolean(onClick) });
+    if (onClick) marker.on("click", onClick);
+    return marker;
+  }
+
+  #move(marker, place, heading, isChosen) {
+    marker.setLatLng(point(place));
+    const node = marker.getElement();
+    node?.classList.toggle("chosen", isChosen);
+    node?.querySelector(".turn")?.setAttribute("transform", `rotate(${heading ?? 0} 17 17)`);
+  }
+}
+
+/** A trail in parts: who begins again elsewhere did not drive there. About 2 km between two reports is such a leap. */
+function drives(trail) {
+  const parts = [[]];
+  let last;
+  for (const place of trail) {
+    const leapt = last && Math.hypot(place.latitude - last.latitude, place.longitude - last.longitude) > 0.02;
+    if (leapt) parts.push([]);
+    parts.at(-1).push(point(place));
+    last = place;
+  }
+  return parts;
+}
+
+const point = ({ latitude, longitude }) => [latitude, longitude];
+
+/** Where a trail leads at its end, in degrees from north. */
+export function bearing(trail) {
+  const [from, to] = trail?.slice(-2) ?? [];
+  if (!to) return 0;
+  const east = (to.longitude - from.longitude) * Math.cos((to.latitude * Math.PI) / 180);
+  return (Math.atan2(east, to.latitude - from.latitude) * 180) / Math.PI;
+}
+
+export const arrow = () => svg("svg", { viewBox: "0 0 34 34", width: 34, height: 34, "aria-hidden": true },
+  svg("g", { class: "turn" },
+    svg("circle", { cx: 17, cy: 17, r: 11, class: "body" }),
+    svg("path", { d: "M17 9.5 L22.5 22.5 L17 19.6 L11.5 22.5 Z", class: "glyph" })));
+
+const van = () => svg("svg", { viewBox: "0 0 34 34", width: 34, height: 34, "aria-hidden": true },
+  svg("g", { class: "turn" },
+    svg("rect", { x: 6.5, y: 6.5, width: 21, height: 21, rx: 5, class: "body" }),
+    svg("path", { d: "M17 10 L22.5 22.5 L17 19.6 L11.5 22.5 Z", class: "glyph" })));
+
+/** The points of an encoded polyline; `undefined` for anything else, such as a vendor's opaque route. */
+export function decodePolyline(text) {
+  const points = [];
+  let [index, latitude, longitude] = [0, 0, 0];
+  const next = () => {
+    let [value, shift] = [0, 0];
+    for (;;) {
+      const chunk = text.charCodeAt(index) - 63;
+      index += 1;
+      if (!(chunk >= 0 && chunk < 64) || shift > 30) return NaN;
+      value |= (chunk & 31) << shift;
+      shift += 5;
+      if (chunk < 32) return value & 1 ? ~(value >> 1) : value >> 1;
+    }
+  };
+  while (index < text.length) {
+    latitude += next();
+    longitude += next();
+    const isPlace = Math.abs(latitude) <= 90e5 && Math.abs(longitude) <= 180e5;
+    if (!isPlace) return undefined;
+    points.push([latitude / 1e5, longitude / 1e5]);
+  }
+  return points.length > 1 ? points : undefined;
+}

@@ -1,0 +1,130 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+// Puts the page together: views, keys, theme.
+
+import { byID, setText } from "./dom.js";
+import { Inspector } from "./inspector.js";
+import { Lists } from "./lists.js";
+import { Live } from "./live.js";
+import { FleetMap, loadLeaflet, missingMap } from "./map.js";
+import { Matrix } from "./matrix.js";
+import { Refusals } from "./refusals.js";
+import { Timeline } from "./timeline.js";
+import { useTheme } from "./theme.js";
+import { count } from "./words.js";
+
+const views = ["live", "tokens", "refusals", "matrix", "inspect"];
+const nextTheme = useTheme(byID("theme"));
+const get = async (path) => (await fetch(path)).json();
+const [settings, matrixData] = await Promise.all([get("/page/settings"), get("/page/matrix")]);
+
+const live = new Live();
+let map;
+const lists = new Lists(live, {
+  colour: (id) => map?.colour(id) ?? "",
+  onChoose: (choice) => {
+    const places = choice ? placesOf(choice) : [];
+    if (places.length > 0) map?.reveal(places);
+    map?.draw(live, choice);
+  },
+});
+const matrix = new Matrix(matrixData);
+const timeline = new Timeline(live, (id) => { location.hash = "refusals"; refusals.choose(id); });
+const refusals = new Refusals(live, (method, role) => { location.hash = "matrix"; matrix.point(method, role); });
+const inspector = new Inspector(live, matrix);
+let view = "live";
+
+/** What is to be in sight when something is chosen: it, and where it is going. */
+function placesOf({ kind, id }) {
+  const it = live.state[kind].get(id) ?? {};
+  const trips = (it.trips ?? []).map((trip) => live.state.trips.get(trip)).filter(Boolean);
+  const holder = live.state[kind === "tasks" ? "deliveryVehicles" : "vehicles"].get(it.vehicle);
+  return [it, ...trips].flatMap((one) => [one.place, one.pickup, one.dropoff])
+    .concat(holder?.place, (it.stops ?? []).map((stop) => stop.place ?? stop)).filter(Boolean);
+}
+
+function draw() {
+  if (view === "live") {
+    map?.draw(live, lists.choice);
+    lists.draw();
+  }
+  if (view === "tokens") timeline.draw();
+  if (view === "refusals") refusals.draw();
+  const badge = byID("refusal-count");
+  badge.hidden = live.state.refusals.size === 0;
+  setText(badge, String(live.state.refusals.size));
+}
+
+function drawStatus() {
+  const online = [...live.state.vehicles.values()].filter((it) => it.state === "online").length;
+  byID("status").dataset.state = live.isConnected ? "live" : "lost";
+  setText(byID("status-text"), live.isConnected
+    ? `${settings.provider} · ${count(online + live.state.deliveryVehicles.size, "vehicle")} · ${count(live.state.tokens.size, "token")}`
+    : "The engine does not answer; trying again");
+}
+
+function show() {
+  const wanted = location.hash.slice(1).split("/")[0];
+  const last = view;
+  view = views.includes(wanted) ? wanted : "live";
+  for (const name of views) byID(name).hidden = name !== view;
+  for (const link of document.querySelectorAll("nav a")) {
+    if (link.hash === `#${view}`) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  if (last === "inspect" && view !== "inspect") inspector.clear();
+  if (view === "inspect") inspector.open();
+  if (view === "matrix") byID("matrix-grid").querySelector(".cell.chosen")?.scrollIntoView({ block: "nearest" });
+  draw();
+}
+
+function onKey(event) {
+  const isTyping = event.target.closest("input, textarea, select, dialog");
+  if (["Escape", "Enter"].includes(event.key) && isTyping?.matches("input")) {
+    isTyping.blur();
+    if (event.key === "Enter") listOf(view)?.move(0);
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping) return;
+  const use = keyUses()[event.key] ?? (Lists.kindOf(event.key) && view === "live" && (() => lists.show(Lists.kindOf(event.key))));
+  if (!use) return;
+  event.preventDefault();
+  use();
+}
+
+const listOf = (name) => ({ live: lists, refusals })[name];
+
+function keyUses() {
+  const filter = { live: "filter", tokens: "token-filter", refusals: "refusal-filter", inspect: "token-text" }[view];
+  const list = listOf(view);
+  return {
+    ...Object.fromEntries(views.map((name, index) => [String(index + 1), () => { location.hash = name; }])),
+    "?": () => byID("keys").showModal(),
+    t: nextTheme,
+    ...(filter && { "/": () => byID(filter).focus() }),
+    ...(list && { j: () => list.move(1), k: () => list.move(-1) }),
+    ...(view === "live" && { f: () => map?.fit(), Escape: () => lists.choose(undefined) }),
+  };
+}
+
+live.addEventListener("change", draw);
+live.addEventListener("change", drawStatus);
+live.addEventListener("connection", drawStatus);
+addEventListener("hashchange", show);
+addEventListener("keydown", onKey);
+byID("help").onclick = () => byID("keys").showModal();
+
+show();
+live.connect();
+// What says how long ago something was moves without news, too.
+setInterval(draw, 5000);
+
+if (await loadLeaflet(settings)) {
+  map = new FleetMap(byID("map"), settings, (kind, id) => lists.choose(kind, id));
+  draw();
+} else {
+  byID("map-missing").hidden = false;
+  byID("map").hidden = true;
+  byID("map-missing").replaceChildren(...missingMap(settings.leafletFolder));
+}

@@ -1,0 +1,122 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+// Refused calls, each explained check by check.
+
+import { byID, el, fill, reconcile, setText } from "./dom.js";
+import { ago, clockTime, ruleName, subjectWords } from "./words.js";
+
+const signs = { passed: "✓", refused: "✗", notReached: "–", unknown: "?" };
+
+/** A list of checks; the first that refuses is the engine's answer. */
+export function checkList(checks) {
+  const first = checks.findIndex((check) => check.outcome === "refused");
+  return el("ol", { class: "checks" }, checks.map((check, index) =>
+    el("li", { class: `${check.outcome} ${index === first ? "first" : ""}` },
+      el("i", { "aria-label": { passed: "passed", refused: "refused", notReached: "not reached", unknown: "not known here" }[check.outcome] }, signs[check.outcome]),
+      el("b", {}, ruleName(check.rule)),
+      el("span", {}, check.detail, check.fix && el("em", {}, check.fix)))));
+}
+
+export class Refusals {
+  #chosen;
+  #reasons = "";
+
+  constructor(live, onPermission) {
+    this.live = live;
+    this.onPermission = onPermission;
+    byID("refusal-filter").oninput = () => this.draw();
+    byID("refusal-reason").onchange = () => this.draw();
+    byID("refusal-list").onkeydown = (event) => {
+      const step = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      this.move(step);
+    };
+  }
+
+  choose(id) {
+    this.#chosen = id;
+    this.draw();
+    byID("refusal-list").querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+  }
+
+  move(step) {
+    const found = this.#found();
+    if (found.length === 0) return;
+    const at = found.findIndex((it) => it.id === this.#chosen);
+    this.choose(found[at < 0 ? 0 : Math.min(found.length - 1, Math.max(0, at + step))].id);
+  }
+
+  #found() {
+    const wanted = byID("refusal-filter").value.trim().toLowerCase();
+    const reason = byID("refusal-reason").value;
+    return [...this.live.state.refusals.values()]
+      .filter((it) => (!reason || it.reason === reason) && (!wanted || textOf(it).includes(wanted)))
+      .sort((a, b) => b.time - a.time || b.id - a.id);
+  }
+
+  draw() {
+    this.#drawReasons();
+    const found = this.#found();
+    const now = this.live.now;
+    const chosen = found.find((it) => it.id === this.#chosen) ?? found[0];
+    reconcile(byID("refusal-list"), found, (it) => it.id,
+      (it) => el("button", { type: "button", class: "row", role: "option", tabindex: -1, onclick: () => this.choose(it.id) },
+        el("i", { class: `code s${it.status}` }, String(it.status)),
+        el("span", { class: "body" }, el("strong", {}, it.reason), el("small", {}, `${it.method} · ${whoWords(it)}`)), el("span", { class: "aside" })),
+      (row, it) => {
+        row.setAttribute("aria-selected", it === chosen);
+        setText(row.children[2], ago(it.time, now));
+      });
+    if (found.length === 0) {
+      byID("refusal-list").append(el("p", { class: "hint" }, this.live.state.refusals.size > 0 ? "Nothing fits the filter." : "Nothing was refused yet."));
+    }
+    this.#drawDetail(chosen);
+  }
+
+  #drawReasons() {
+    const reasons = [...new Set([...this.live.state.refusals.values()].map((it) => it.reason))].sort();
+    if (this.#reasons === reasons.join()) return;
+    this.#reasons = reasons.join();
+    const select = byID("refusal-reason");
+    const { value } = select;
+    select.replaceChildren(el("option", { value: "" }, "any reason"), ...reasons.map((reason) => el("option", {}, reason)));
+    select.value = reasons.includes(value) ? value : "";
+  }
+
+  #drawDetail(it) {
+    const node = byID("refusal-detail");
+    if (node.dataset.of === (it?.id ?? "none")) return;
+    node.dataset.of = it?.id ?? "none";
+    if (!it) return node.replaceChildren();
+    const facts = [
+      ["time", clockTime(it.time)], ["call", it.method], ["of", it.addressed && subjectWords(it.addressed)],
+      ["token", it.fingerprint ?? "none"], ["signed by", it.account], ["claims", it.claims],
+    ].filter(([, value]) => value);
+    const isPermission = it.reason === "ROLE_LACKS_PERMISSION";
+    fill(node,
+      el("h2", {}, el("i", { class: `code s${it.status}` }, String(it.status)), ` ${it.reason}`),
+      el("p", { class: "lead" }, it.message), el("p", { class: "fix" }, it.fix),
+      el("dl", { class: "facts" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, el("code", {}, value))))),
+      isPermission && el("p", {}, el("button", { type: "button", onclick: () => this.onPermission(it.method, it.account?.split("@")[0]) }, "Show it in the matrix")),
+      it.checks.length > 0 ? checkList(checksWithAnswer(it)) : el("p", { class: "hint" }, it.fingerprint ? "Many calls were refused in that second; this one was not explained." : "Without a token there is nothing to check."));
+  }
+}
+
+/** The checks, and the answer itself where it comes from none of them, as for a token that was withdrawn. */
+function checksWithAnswer(it) {
+  const isExplained = it.checks.some((check) => check.reason === it.reason);
+  return isExplained ? it.checks : [{ rule: "engine", outcome: "refused", detail: it.message, fix: it.fix }, ...it.checks];
+}
+
+function whoWords(it) {
+  const name = (subject) => subject.id || "the whole fleet";
+  const who = it.subject ? name(it.subject) : it.fingerprint ? it.fingerprint.slice(0, 8) : "no token";
+  return it.addressed ? `${who} → ${name(it.addressed)}` : who;
+}
+
+function textOf(it) {
+  return `${it.reason} ${it.method} ${whoWords(it)} ${it.fingerprint} ${it.account} ${it.message}`.toLowerCase();
+}

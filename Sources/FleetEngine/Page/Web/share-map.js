@@ -1,0 +1,56 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+// One vehicle, its way, and where it is going.
+
+import { el } from "./dom.js";
+import { arrow, baseMap, bearing } from "./map.js";
+
+export class ShareMap {
+  #map;
+  #vehicle;
+  #trail;
+  #way;
+  #signs = new Map();
+  #moved = false;
+  #points = [];
+
+  constructor(node, settings) {
+    this.#map = baseMap(node, settings);
+    this.#map.on("dragstart", () => { this.#moved = true; });
+    this.#trail = L.polyline([], { className: "trail head v0", interactive: false }).addTo(this.#map);
+    this.#way = L.polyline([], { className: "way v0", interactive: false }).addTo(this.#map);
+    const html = el("div", { class: "vehicle-marker v0" }, arrow());
+    this.#vehicle = L.marker([0, 0], { icon: L.divIcon({ html, className: "vehicle-icon", iconSize: [34, 34] }), title: "The vehicle", alt: "The vehicle", keyboard: false, zIndexOffset: 1000 });
+  }
+
+  /** Draws what `tripView` or `shipmentView` gave. */
+  draw({ vehicle, heading, way, signs }) {
+    if (vehicle) {
+      this.#vehicle.setLatLng(vehicle).addTo(this.#map);
+      if (String(this.#points.at(-1)) !== String(vehicle)) this.#points.push(vehicle);
+      this.#points = this.#points.slice(-500);
+      const turn = heading ?? bearing(this.#points.slice(-2).map(([latitude, longitude]) => ({ latitude, longitude })));
+      this.#vehicle.getElement().querySelector(".turn").setAttribute("transform", `rotate(${turn} 17 17)`);
+      this.#trail.setLatLngs(this.#points);
+    } else {
+      this.#vehicle.remove();
+    }
+    const next = signs.at(-1)?.place;
+    this.#way.setLatLngs(way?.length > 1 ? way : vehicle && next ? [vehicle, next] : []);
+    for (const { letter, name, place } of signs) {
+      if (!this.#signs.has(name)) {
+        const icon = L.divIcon({ html: el("span", {}, letter), className: `map-sign v0 ${name}`, iconSize: [22, 22] });
+        this.#signs.set(name, L.marker(place, { icon, title: name, alt: name, keyboard: false }).addTo(this.#map));
+      }
+      this.#signs.get(name).setLatLng(place);
+    }
+    const shown = [vehicle, ...signs.map((sign) => sign.place)].filter(Boolean);
+    if (!this.#moved && shown.length > 0) {
+      // The card covers the lower part.
+      const covered = document.querySelector(".card").offsetHeight + 20;
+      this.#map.fitBounds(L.latLngBounds(shown), { maxZoom: 16, paddingTopLeft: [50, 50], paddingBottomRight: [50, covered + 30] });
+    }
+  }
+}

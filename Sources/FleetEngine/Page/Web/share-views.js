@@ -1,0 +1,81 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+// What the engine says of a trip or a shipment, in the words of the one who waits.
+
+import { decodePolyline } from "./map.js";
+
+const tripSteps = [
+  ["NEW", "Asked for"], ["ENROUTE_TO_PICKUP", "On the way to you"], ["ARRIVED_AT_PICKUP", "At the pick-up"],
+  ["ENROUTE_TO_DROPOFF", "On board"], ["COMPLETE", "Arrived"],
+];
+const tripHeadlines = {
+  NEW: "Looking for a driver", ENROUTE_TO_PICKUP: "Your driver is on the way", ARRIVED_AT_PICKUP: "Your driver is here",
+  ARRIVED_AT_INTERMEDIATE_DESTINATION: "At a stop on the way", ENROUTE_TO_INTERMEDIATE_DESTINATION: "On your way",
+  ENROUTE_TO_DROPOFF: "On your way", COMPLETE: "You have arrived", CANCELED: "This trip was cancelled",
+};
+
+/** A trip as `GetTrip` answers it. */
+export function tripView(trip) {
+  const status = trip.tripStatus ?? "NEW";
+  const stage = { ENROUTE_TO_INTERMEDIATE_DESTINATION: "ENROUTE_TO_DROPOFF", ARRIVED_AT_INTERMEDIATE_DESTINATION: "ENROUTE_TO_DROPOFF" }[status] ?? status;
+  const at = tripSteps.findIndex(([name]) => name === stage);
+  const isOver = ["COMPLETE", "CANCELED"].includes(status);
+  return {
+    isOver,
+    headline: tripHeadlines[status] ?? "On the way",
+    sub: isOver ? "" : [seconds(trip.remainingTimeToFirstWaypoint), metres(trip.remainingDistanceMeters)].filter(Boolean).join(" · "),
+    steps: status === "CANCELED" ? [] : tripSteps.map(([, name], index) => ({ name, state: index < at || status === "COMPLETE" ? "done" : index === at ? "now" : "next" })),
+    vehicle: isOver ? undefined : point(trip.lastLocation?.location),
+    heading: trip.lastLocation?.heading,
+    way: trip.currentRouteSegment ? decodePolyline(trip.currentRouteSegment) : undefined,
+    signs: [["P", "pickup", trip.pickupPoint], ["D", "dropoff", trip.dropoffPoint]]
+      .map(([letter, name, place]) => ({ letter, name, place: point(place?.point) })).filter(({ place }) => place),
+  };
+}
+
+/** A shipment as `GetTaskTrackingInfo` answers it. */
+export function shipmentView(info) {
+  const isOver = info.state === "CLOSED";
+  const stops = info.remainingStopCount;
+  const vehicle = point(info.vehicleLocation?.location ?? info.vehicleLocation?.rawLocation);
+  const outcome = info.taskOutcome === "FAILED" ? "The delivery did not work out" : "Delivered";
+  const isNear = stops !== undefined && stops <= 1;
+  const at = isOver ? 3 : isNear ? 2 : vehicle || stops !== undefined ? 1 : 0;
+  return {
+    isOver,
+    headline: isOver ? outcome : isNear ? "You are next" : at === 1 ? "Out for delivery" : "On the list",
+    sub: isOver ? "" : [
+      stops > 1 && `${stops - 1} stops before you`, seconds(info.remainingDrivingDuration, "driving"), metres(info.remainingDrivingDistanceMeters),
+    ].filter(Boolean).join(" · ") || arrival(info),
+    steps: ["On the list", "Out for delivery", "You are next", "Delivered"].map((name, index) => ({
+      name: index === 3 && info.taskOutcome === "FAILED" ? "Not delivered" : name, state: index < at || isOver ? "done" : index === at ? "now" : "next",
+    })),
+    vehicle: isOver ? undefined : vehicle,
+    heading: info.vehicleLocation?.heading,
+    way: (info.routePolylinePoints ?? []).map(point).filter(Boolean),
+    signs: [{ letter: "D", name: "dropoff", place: point(info.plannedLocation?.point) }].filter(({ place }) => place),
+  };
+}
+
+function point(place) {
+  return Number.isFinite(place?.latitude) && Number.isFinite(place?.longitude) ? [place.latitude, place.longitude] : undefined;
+}
+
+function seconds(text, word = "") {
+  const number = Number.parseFloat(text);
+  if (!Number.isFinite(number)) return "";
+  const words = number < 60 ? "less than a minute" : `${Math.round(number / 60)} min`;
+  return word ? `${words} ${word}` : words;
+}
+
+function metres(number) {
+  if (!Number.isFinite(number)) return "";
+  return number < 950 ? `${Math.round(number / 10) * 10} m` : `${(number / 1000).toFixed(1)} km`;
+}
+
+function arrival(info) {
+  const time = Date.parse(info.estimatedArrivalTime ?? "");
+  return Number.isFinite(time) ? `expected ${new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}` : "";
+}

@@ -1,0 +1,233 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+// The checks of a Fleet Engine token, in the engine's order, for a page: nothing here sends or keeps anything.
+// A test compares them with `fleetpass explain` on many tokens.
+
+const audience = "https://fleetengine.googleapis.com/";
+const maximumBytes = 12 * 1024;
+const lifetime = 3600;
+const tolerance = 600;
+const leeway = 0;
+const latestTime = 253_402_300_799;
+const idClaims = ["vehicleid", "tripid", "deliveryvehicleid", "taskid", "trackingid"];
+
+export const rules = [
+  "size", "form", "encoding", "header", "algorithm", "type", "critical", "key", "signature", "payload", "claims",
+  "issuer", "audience", "issuedAt", "expiry", "expiryCeiling",
+];
+
+/** Thrown where nothing further can be read. */
+class Stop extends Error {}
+
+/**
+ * Checks a token.
+ *
+ * @param {string} text The compact JWS.
+ * @param {{now: number, keys?: JsonWebKey[]}} options Unix seconds, and the key set to verify with.
+ * @returns {Promise<{checks: Array, header?: object, payload?: object, keyID?: string}>}
+ */
+export async function inspect(text, { now, keys }) {
+  const found = new Map();
+  const pass = (rule, detail) => { if (found.get(rule)?.outcome !== "refused") found.set(rule, { rule, outcome: "passed", detail }); };
+  const refuse = (rule, detail, fix) => found.set(rule, { rule, outcome: "refused", detail, fix });
+  const skip = (rule, detail) => found.set(rule, { rule, outcome: "notReached", detail });
+  const require = (rule, holds, detail, refusal, fix) => (holds ? pass(rule, detail) : refuse(rule, refusal, fix));
+  const stop = (rule, detail, fix) => { refuse(rule, detail, fix); throw new Stop(); };
+  const result = {};
+  try {
+    const parts = readParts(text, { pass, stop });
+    result.header = readObject(parts.header, (why) => stop("header", `The header is not strict JSON: ${why}.`, "Mint it with a library."));
+    pass("header", "JSON object");
+    checkHeader(result.header, { pass, require, refuse });
+    const payload = readObject(parts.payload, () => undefined);
+    await checkKey(parts, result, payload, keys, { pass, refuse, skip });
+    result.payload = readObject(parts.payload, (why) => stop("payload", `The payload is not strict JSON: ${why}.`, "Mint it with a library."));
+    checkPayload(result.payload, { pass, stop });
+    checkClaims(result.payload.authorization, { pass, stop });
+    checkTimes(result.payload, now, { require });
+  } catch (error) {
+    if (!(error instanceof Stop)) throw error;
+  }
+  return {
+    ...result,
+    checks: rules.map((rule) => found.get(rule) ?? { rule, outcome: "notReached", detail: "an earlier check stopped the reading" }),
+  };
+}
+
+function readParts(text, { pass, stop }) {
+  const bytes = new TextEncoder().encode(text).length;
+  if (bytes > maximumBytes) stop("size", `The token has ${bytes} bytes; at most ${maximumBytes} are read.`, "Send one compact JWS and nothing else.");
+  pass("size", `${bytes} bytes`);
+  const parts = text.split(".");
+  if (parts.length !== 3) stop("form", "The token is not three parts with dots between them.", "Paste all of it, and nothing else.");
+  pass("form", "three parts");
+  const [header, payload, signature] = parts.map(decodeBase64URL);
+  if (!header || !payload || !signature) {
+    stop("encoding", "A part is not base64url as RFC 7515 writes it (no padding, no other characters).", "Send the token unchanged.");
+  }
+  pass("encoding", "strict base64url");
+  return { header, payload, signature, signed: new TextEncoder().encode(`${parts[0]}.${parts[1]}`) };
+}
+
+function checkHeader(header, { pass, require, refuse }) {
+  const { alg, typ, kid } = header;
+  require("algorithm", alg === "RS256", "RS256", `alg is ${typeof alg === "string" ? `"${alg.slice(0, 32)}"` : "missing"}; Fleet Engine takes RS256.`, "Sign with the service account's RSA key.");
+  require("type", typ === undefined || (typeof typ === "string" && typ.toUpperCase() === "JWT"), typ ?? "absent", "typ is not JWT.", "Set typ to JWT.");
+  require("critical", !("crit" in header), "none", "The token names critical header parameters; none is supported.", "Leave crit out.");
+  if (kid === undefined) return;
+  const size = typeof kid === "string" ? new TextEncoder().encode(kid).length : 0;
+  if (size < 1 || size > 256) refuse("header", "kid is not a string of 1 to 256 bytes.", "Set kid to the key's id.");
+}
+
+async function checkKey(parts, result, payload, keys, { pass, refuse, skip }) {
+  if (!keys) {
+    skip("key", "this server's keys could not be had");
+    skip("signature", "no keys");
+    return;
+  }
+  const { kid, alg } = result.header;
+  const candidates = kid === undefined ? keys : keys.filter((key) => key.kid === kid);
+  if (candidates.length === 0) {
+    refuse("key", "kid names no key that this server publishes.", "Sign with a key that is registered and not withdrawn.");
+    skip("signature", "no key was found");
+    return;
+  }
+  if (!globalThis.crypto?.subtle) {
+    skip("key", "this browser verifies only on pages of this machine or over https");
+    skip("signature", "not verified");
+    return;
+  }
+  if (alg !== "RS256") return skip("signature", "not RS256"), pass("key", "not asked");
+  const fits = [];
+  for (const key of candidates) {
+    if (await isSignedBy(key, parts)) fits.push(key);
+  }
+  if (fits.length === 0 && kid === undefined) {
+    refuse("key", "There is no kid, and no published key fits.", "Sign with a key that is registered and not withdrawn.");
+    return skip("signature", "no key was found");
+  }
+  pass("key", kid === undefined ? "no kid; tried the published keys" : `kid ${String(kid).slice(0, 64)}`);
+  if (fits.length === 0) return refuse("signature", "The signature does not fit the key.", "Send the token unchanged.");
+  result.keyID = fits[0].kid;
+  pass("signature", `RS256 by ${String(fits[0].kid).slice(0, 64)}${payload?.iss ? ` (${String(payload.iss).slice(0, 80)})` : ""}`);
+}
+
+async function isSignedBy({ kty, n, e }, { signature, signed }) {
+  const algorithm = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" };
+  try {
+    const key = await crypto.subtle.importKey("jwk", { kty, n, e, alg: "RS256", ext: true }, algorithm, false, ["verify"]);
+    return await crypto.subtle.verify(algorithm, key, signature, signed);
+  } catch {
+    return false;
+  }
+}
+
+function checkPayload(payload, { pass, stop }) {
+  for (const name of ["iss", "iat", "exp", "sub", "aud"]) {
+    const value = payload[name];
+    const isTime = ["iat", "exp"].includes(name);
+    const isRight = isTime ? Number.isInteger(value) && value >= 0 && value <= latestTime : typeof value === "string" && value !== "";
+    if (!isRight) stop("payload", `${name} is not ${isTime ? "a whole number of Unix seconds" : "a string"}.`, "Mint it with a Fleet Engine library.");
+  }
+  pass("payload", "JSON object with iss, sub, aud, iat, exp");
+}
+
+function checkClaims(claims, { pass, stop }) {
+  if (claims === undefined) return pass("claims", "none");
+  const refuse = (why) => stop("claims", `The authorization claims break a rule: ${why}.`, "Mint the token with the claims of its type only.");
+  if (claims === null || typeof claims !== "object" || Array.isArray(claims)) refuse("authorization is not an object");
+  for (const name of idClaims) {
+    if (!(name in claims)) continue;
+    if (typeof claims[name] !== "string") refuse(`${name} is not a string`);
+    if (claims[name] !== "*" && !isID(claims[name])) refuse(`${name} is not an id`);
+  }
+  const { taskids, trackingid, taskid, deliveryvehicleid } = claims;
+  if (taskids !== undefined) {
+    if (!Array.isArray(taskids) || !taskids.every((id) => typeof id === "string")) refuse("taskids is not an array of strings");
+    const isWildcard = taskids.length === 1 && taskids[0] === "*";
+    if (!isWildcard && !taskids.every(isID)) refuse("taskids holds something that is no id");
+    if (taskids.length === 0) refuse("taskids is empty");
+    if (idClaims.some((name) => name in claims)) refuse("taskids stands alone");
+  }
+  const others = [deliveryvehicleid, taskid].filter((id) => id !== undefined);
+  if (trackingid !== undefined && trackingid !== "*" && others.length > 0) refuse("trackingid is not combined with deliveryvehicleid or taskid");
+  if (trackingid === "*" && others.some((id) => id !== "*")) refuse("a wildcard trackingid is combined with wildcards only");
+  pass("claims", JSON.stringify(claims));
+}
+
+function checkTimes({ iss, sub, aud, iat, exp }, now, { require }) {
+  require("issuer", iss === sub, iss, "sub differs from iss.", "Set both to the e-mail of the service account that signs.");
+  require("audience", aud === audience, aud, `aud is not ${audience}.`, "Write it with the final slash, as one string.");
+  require("issuedAt", iat <= now + tolerance && iat >= now - lifetime - tolerance, `${now - iat} s ago`,
+    iat > now ? `iat lies ${iat - now} s ahead; at most ${tolerance} s are tolerated.` : `iat lies ${now - iat} s back; no token lives that long.`,
+    iat > now ? "Set the clock of the signing server, or backdate iat." : "Mint a new token.");
+  require("expiry", exp + leeway > now, `${exp - now} s left`, `It expired ${now - exp} s ago.`, "Fetch a new one, and refresh while 5 minutes are left.");
+  require("expiryCeiling", exp <= now + lifetime + leeway && exp - iat <= lifetime + tolerance, `lifetime ${exp - iat} s`,
+    `exp lies ${exp - now} s ahead; at most ${lifetime} s are allowed.`, "Set exp to iat + 3600 s, and backdate iat.");
+}
+
+function isID(received) {
+  const text = received.normalize("NFC");
+  return text.length > 0 && [...text].length <= 64 && !["*", ".", ".."].includes(text)
+    && !/[/:?,#\u0000-\u001f\u007f-\u009f]/u.test(text);
+}
+
+/** Strict base64url: no padding, no other characters, no bits left over. */
+function decodeBase64URL(text) {
+  if (!/^[A-Za-z0-9_-]*$/.test(text) || text.length % 4 === 1) return undefined;
+  const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0));
+  const again = btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  return again === text ? bytes : undefined;
+}
+
+function readObject(bytes, refuse) {
+  let text;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    const value = JSON.parse(text);
+    if (value === null || typeof value !== "object" || Array.isArray(value)) return refuse("it is not an object");
+    const name = repeatedName(text);
+    return name === undefined ? value : refuse(`the name "${name}" stands twice`);
+  } catch (error) {
+    if (error instanceof Stop) throw error;
+    return refuse("it cannot be read");
+  }
+}
+
+/** A name that stands twice in one object of a valid JSON text, which a parser would pass over. */
+function repeatedName(text) {
+  const objects = [];
+  const tokens = text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?|[{}[\]]/g);
+  for (const [token, colon] of tokens) {
+    if (token === "{" || token === "[") objects.push(new Set());
+    else if (token === "}" || token === "]") objects.pop();
+    else if (colon) {
+      const name = JSON.parse(token.slice(0, token.lastIndexOf('"') + 1));
+      if (objects.at(-1).has(name)) return name;
+      objects.at(-1).add(name);
+    }
+  }
+  return undefined;
+}
+
+/** Whether claims could reach something by a rule of the matrix; the id itself is the caller's business. */
+export function reaches(claims, rule) {
+  const { vehicleid, tripid, deliveryvehicleid, taskid, taskids, trackingid } = claims ?? {};
+  switch (rule) {
+    case "none": return true;
+    case "vehicle": case "vehicleSearched": return vehicleid !== undefined;
+    case "everyVehicle": return vehicleid === "*";
+    case "trip": return tripid !== undefined;
+    case "tripOrItsVehicle": return tripid !== undefined || vehicleid !== undefined;
+    case "tripSearchedFor": return Object.keys(claims ?? {}).length > 0;
+    case "deliveryVehicle": return deliveryvehicleid !== undefined;
+    case "everyDeliveryVehicle": return deliveryvehicleid === "*";
+    case "task": return taskid !== undefined;
+    case "everyTask": return taskid === "*";
+    case "taskList": return taskids !== undefined;
+    case "tracking": return trackingid !== undefined;
+    default: return false;
+  }
+}

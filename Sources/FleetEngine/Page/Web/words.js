@@ -1,0 +1,56 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+// How things are said: times, subjects, roles.
+
+export function clockTime(milliseconds) {
+  return new Date(milliseconds).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+}
+
+export function duration(milliseconds) {
+  const seconds = Math.max(0, Math.round(milliseconds / 1000));
+  if (seconds < 90) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 90) return `${minutes} min`;
+  const hours = Math.round(minutes / 60);
+  return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`;
+}
+
+export function ago(milliseconds, now) {
+  return milliseconds > 0 ? `${duration(now - milliseconds)} ago` : "never";
+}
+
+export function count(number, singular, plural = `${singular}s`) {
+  return `${number.toLocaleString("en")} ${number === 1 ? singular : plural}`;
+}
+
+const kinds = {
+  vehicle: "vehicle", trip: "trip", deliveryVehicle: "delivery vehicle", task: "task", shipment: "shipment", fleet: "fleet",
+};
+
+/** A subject in words: `trip trip-7`. */
+export function subjectWords(subject) {
+  if (!subject) return "unknown";
+  return subject.id ? `${kinds[subject.kind] ?? subject.kind} ${subject.id}` : "the whole fleet";
+}
+
+export const roleWords = (role) => role.replaceAll("_", " ") || "no role";
+
+/** The colour family of a role, as a class. */
+export function roleClass(role) {
+  if (role.includes("admin") || role.includes("server")) return "role-server";
+  if (role.includes("reader")) return "role-reader";
+  if (role.includes("consumer")) return "role-consumer";
+  return role.includes("driver") ? "role-driver" : "role-other";
+}
+
+export const isFinished = (status) => ["complete", "canceled"].includes(status);
+
+const ruleWords = {
+  size: "size", form: "three parts", encoding: "base64url", header: "header", algorithm: "alg", type: "typ",
+  critical: "crit", key: "key", signature: "signature", payload: "payload", claims: "claims", issuer: "iss = sub",
+  audience: "aud", issuedAt: "iat", expiry: "exp", expiryCeiling: "exp − iat", role: "role", provider: "provider",
+  permission: "permission", coverage: "claims reach it",
+};
+export const ruleName = (rule) => ruleWords[rule] ?? rule;

@@ -1,0 +1,33 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import Foundation
+
+/// Something withdrawn, until no token of it can be alive.
+public struct Revocation: Hashable, Sendable {
+    /// What a verifier can tell a token by.
+    public enum Kind: String, Hashable, Sendable {
+        /// The token's fingerprint.
+        case fingerprint
+        /// The id of the key that signed.
+        case key
+    }
+
+    /// The longest that any token lives, in seconds, and so the longest that anything stays withdrawn.
+    public static let longest: TimeInterval = 3600
+
+    /// What ``value`` is.
+    public var kind: Kind
+    /// The fingerprint or key id.
+    public var value: String
+    /// When it can be forgotten.
+    public var endsAt: Date
+
+    /// Describes something withdrawn.
+    public init(kind: Kind, value: String, endsAt: Date) {
+        self.kind = kind
+        self.value = value
+        self.endsAt = endsAt
+    }
+}

@@ -1,0 +1,170 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+public import Foundation
+
+/// Keeps a ``RevocationList`` as another token server publishes it.
+///
+/// Whoever owns it calls ``poll()`` every 2 seconds. A list that is forged, old or of another kind is refused, as is one
+/// that was made before the list at hand. While none can be had, the last one stays in force; ``problem`` tells when it
+/// became too old to be believed.
+public final class RevocationFollower: Sendable {
+    /// Where the keys are that lists must be signed with.
+    public enum Keys: Sendable {
+        /// A key set that is fetched when it is needed.
+        case address(String)
+        /// Keys that are known beforehand.
+        case pinned(RevocationKeySet)
+    }
+
+    /// What became of a poll.
+    public enum Outcome: Hashable, Sendable {
+        /// A newer list is in force, with so many entries.
+        case applied(Int)
+        /// The list at hand is the newest.
+        case unchanged
+        /// There is no newer list to be believed.
+        case failed(String)
+    }
+
+    private struct Kept {
+        var list: SignedRevocations
+        var entityTag: String?
+    }
+
+    private struct State {
+        var kept: Kept?
+        var failure: String?
+    }
+
+    /// The list's address.
+    public let url: String
+
+    private let pinned: RevocationKeySet?
+    private let remote: RemoteKeySet<RevocationKeySet>
+    private let transport: any UpstreamTransport
+    private let list: RevocationList
+    private let now: @Sendable () -> Date
+    private let state = Locked(State())
+
+    /// Follows a list.
+    ///
+    /// - Parameters:
+    ///   - url: The list's address: https, or this machine.
+    ///   - keys: The keys that lists must be signed with; by default the set at `jwks.json` below the list.
+    ///   - transport: Fetches list and keys.
+    ///   - list: What is kept up to date, under the name of `url`.
+    ///   - now: The clock.
+    /// - Throws: ``SigningError`` with ``SigningError/Code/invalidKeySet`` for an address that cannot be used.
+    public convenience init(
+        url: String, keys: Keys? = nil, transport: any UpstreamTransport, list: RevocationList,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) throws(SigningError) {
+        let start = ContinuousClock.now
+        try self.init(url: url, keys: keys, transport: transport, list: list, now: now) { start.duration(to: .now) }
+    }
+
+    init(
+        url: String, keys: Keys?, transport: any UpstreamTransport, list: RevocationList,
+        now: @escaping @Sendable () -> Date, uptime: @escaping @Sendable () -> Duration
+    ) throws(SigningError) {
+        var keysAddress = "\(url)/jwks.json"
+        var pinned: RevocationKeySet?
+        switch keys {
+        case .address(let address)?: keysAddress = address
+        case .pinned(let keys)?: pinned = keys
+        case nil: break
+        }
+        guard UpstreamAddress.isAcceptable(url), UpstreamAddress.isAcceptable(keysAddress) else {
+            throw SigningError(
+                code: .invalidKeySet,
+                message: "The addresses of a list of revocations and its keys must be https URLs, or on this machine.")
+        }
+        self.url = url
+        self.pinned = pinned
+        self.transport = transport
+        self.list = list
+        self.now = now
+        self.remote = RemoteKeySet(now: uptime) { [keysAddress] in
+            let answer = try await KeySetFetch.document(at: keysAddress, over: transport)
+            return (try RevocationKeySet(jwks: answer.body), answer.maximumAge)
+        }
+    }
+
+    /// Why the list in force cannot be believed to be whole; `nil` when it can.
+    public var problem: String? {
+        let (kept, failure) = self.state.withLock { ($0.kept, $0.failure) }
+        guard let kept else { return failure ?? "no list of revocations was fetched yet" }
+        let late = self.now().timeIntervalSince(kept.list.expiresAt)
+        guard late >= SignedRevocations.leeway else { return nil }
+        return "the list of revocations ended \(Int(late)) s ago: \(failure ?? "it is unchanged")"
+    }
+
+    /// How long ago the list in force was made; `nil` before the first.
+    public var age: Duration? {
+        self.state.withLock { $0.kept }.map {
+            .milliseconds(Int64(self.now().timeIntervalSince($0.list.issuedAt) * 1000))
+        }
+    }
+
+    /// Fetches the list if it changed, and puts it in force if it can be believed.
+    ///
+    /// - Returns: What became of it.
+    @discardableResult
+    public func poll() async -> Outcome {
+        let outcome: Outcome
+        do {
+            outcome = try await self.fetch()
+        } catch {
+            outcome = .failed("\(error)")
+        }
+        let now = self.now()
+        let kept = self.state.withLock { state in
+            if case .failed(let why) = outcome { state.failure = why } else { state.failure = nil }
+            return state.kept
+        }
+        if let kept {
+            // What has ended is let go of, whether or not there is a newer list.
+            self.list.replace(kept.list.revocations.filter { $0.endsAt > now }, from: self.url)
+        }
+        return outcome
+    }
+
+    private func fetch() async throws -> Outcome {
+        let kept = self.state.withLock { $0.kept }
+        var headers = [(name: "Accept", value: "application/jwt")]
+        if let tag = kept?.entityTag { headers.append(("If-None-Match", tag)) }
+        let request = UpstreamRequest(
+            url: self.url, headers: headers, timeout: .seconds(3), maximumBytes: SignedRevocations.maximumBytes)
+        let answer = try await self.transport.send(request)
+        if answer.status == 304, let kept {
+            guard self.now() < kept.list.expiresAt.addingTimeInterval(SignedRevocations.leeway) else {
+                throw SignedRevocations.Refusal("An old list was said to be the newest.")
+            }
+            return .unchanged
+        }
+        guard answer.status == 200 else {
+            throw SignedRevocations.Refusal("The list's address answered with status \(answer.status).")
+        }
+        let keys = try await self.keys(for: answer.body)
+        let list = try SignedRevocations(reading: answer.body, keys: keys, at: self.now())
+        if let kept, list.issuedAt < kept.list.issuedAt {
+            throw SignedRevocations.Refusal("The list is older than the one at hand.")
+        }
+        self.state.withLock { $0.kept = Kept(list: list, entityTag: answer.entityTag) }
+        return list == kept?.list ? .unchanged : .applied(list.revocations.count)
+    }
+
+    private func keys(for text: [UInt8]) async throws -> RevocationKeySet {
+        if let pinned { return pinned }
+        let id = try SignedRevocations.keyID(of: text)
+        switch await self.remote.lookup({ $0.contains(id) }) {
+        case .found(let keys): return keys
+        case .unknownKey: throw SignedRevocations.Refusal("The list names a key that its server does not have.")
+        case .unavailable:
+            throw SignedRevocations.Refusal("The list's keys cannot be had: \(self.remote.failure ?? "fetch failed").")
+        }
+    }
+}

@@ -1,0 +1,175 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+public import Foundation
+
+/// What is withdrawn as a token server tells engines far away: a compact JWS that says when it was made and until when
+/// it may be believed.
+///
+/// Type and algorithm are its own, so it can never be taken for a Fleet Engine token, nor a token for it.
+public struct SignedRevocations: Hashable, Sendable {
+    /// The header's `typ`.
+    public static let type = "fleetpass-revocations+jwt"
+    /// The longest list that is written or read, in bytes, about 45,000 entries.
+    public static let maximumBytes = 4 << 20
+    /// How long a list is believed.
+    public static let lifetime: TimeInterval = 60
+
+    static let algorithm = "EdDSA"
+    /// The clock difference between signer and reader that is forgiven.
+    static let leeway: TimeInterval = 60
+
+    /// When the list was made, in whole seconds.
+    public let issuedAt: Date
+    /// Until when it is believed.
+    public let expiresAt: Date
+    /// What is withdrawn.
+    public let revocations: [Revocation]
+
+    /// Makes a list.
+    ///
+    /// - Parameters:
+    ///   - revocations: What is withdrawn; what has ended, or would last longer than a token, is left out or cut.
+    ///   - now: The time.
+    public init(_ revocations: [Revocation], at now: Date) {
+        let start = Date(timeIntervalSince1970: now.timeIntervalSince1970.rounded(.down))
+        let latest = start.addingTimeInterval(Revocation.longest)
+        self.issuedAt = start
+        self.expiresAt = start.addingTimeInterval(Self.lifetime)
+        self.revocations = revocations.filter { $0.endsAt > start }.map {
+            Revocation(kind: $0.kind, value: $0.value, endsAt: min($0.endsAt, latest))
+        }
+    }
+
+    /// Signs the list.
+    ///
+    /// - Parameter key: The key.
+    /// - Returns: The compact JWS.
+    /// - Throws: ``SigningError`` with ``SigningError/Code/signingFailed``.
+    public func signed(with key: RevocationKey) throws(SigningError) -> String {
+        let header: JSONObject = [
+            "alg": .string(Self.algorithm), "typ": .string(Self.type), "kid": .string(key.id),
+        ]
+        let entries = self.revocations.map { revocation in
+            JSONValue.object([
+                "kind": .string(revocation.kind.rawValue), "value": .string(revocation.value),
+                "end": Self.seconds(revocation.endsAt),
+            ])
+        }
+        let payload: JSONObject = [
+            "iat": Self.seconds(self.issuedAt), "exp": Self.seconds(self.expiresAt), "revocations": .array(entries),
+        ]
+        let input = [header, payload].map { RevocationKey.text(JSONValue.object($0).serialized) }
+            .joined(separator: ".")
+        do {
+            let text = "\(input).\(RevocationKey.text(try key.signature(of: Array(input.utf8))))"
+            guard text.utf8.count <= Self.maximumBytes else {
+                throw SigningError(
+                    code: .signingFailed,
+                    message: "The list of \(entries.count) revocations is longer than engines read; withdraw the key.")
+            }
+            return text
+        } catch let error as SigningError {
+            throw error
+        } catch {
+            throw SigningError(code: .signingFailed, message: "The revocation key did not sign.", cause: error)
+        }
+    }
+
+    private static func seconds(_ date: Date) -> JSONValue {
+        .integer(Int64(date.timeIntervalSince1970.rounded(.up)))
+    }
+}
+
+extension SignedRevocations {
+    /// Why a list is not believed.
+    public struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
+        /// What is wrong, without anything of the list that is not public.
+        public let message: String
+        /// The same as ``message``.
+        public var description: String { self.message }
+
+        init(_ message: String) { self.message = message }
+    }
+
+    /// The id of the key that a list claims to be signed with, for those who must fetch it first.
+    ///
+    /// - Parameter text: The compact JWS.
+    /// - Returns: The `kid`.
+    /// - Throws: ``Refusal`` for a text that is no such list.
+    static func keyID(of text: [UInt8]) throws(Refusal) -> String {
+        try Self.parts(of: text).keyID
+    }
+
+    /// Reads a list that a key vouches for and that is of now.
+    ///
+    /// - Parameters:
+    ///   - text: The compact JWS.
+    ///   - keys: The keys that are trusted with lists.
+    ///   - now: The time.
+    /// - Throws: ``Refusal`` for the first rule that does not hold.
+    public init(reading text: [UInt8], keys: RevocationKeySet, at now: Date) throws(Refusal) {
+        let parts = try Self.parts(of: text)
+        guard keys.contains(parts.keyID) else { throw Refusal("The list names a key that is not trusted.") }
+        guard keys.isValidSignature(parts.signature, for: parts.input, by: parts.keyID) else {
+            throw Refusal("The list's signature does not hold.")
+        }
+        guard let payload = (try? JSONValue(parsing: parts.payload))?.object,
+            let issuedAt = Self.date(payload["iat"]), let expiresAt = Self.date(payload["exp"]),
+            issuedAt < expiresAt, expiresAt <= issuedAt.addingTimeInterval(Revocation.longest),
+            let entries = payload["revocations"]?.array
+        else { throw Refusal("The list is not a JSON object with iat, a near exp, and revocations.") }
+        guard issuedAt <= now.addingTimeInterval(Self.leeway) else {
+            throw Refusal("The list is from the future; set the clocks.")
+        }
+        guard now < expiresAt.addingTimeInterval(Self.leeway) else { throw Refusal("The list is out of date.") }
+        // The signer's clock and the tokens' may differ a little.
+        let latest = issuedAt.addingTimeInterval(Revocation.longest + Self.leeway)
+        var revocations: [Revocation] = []
+        revocations.reserveCapacity(entries.count)
+        for entry in entries {
+            guard let members = entry.object, let kind = members["kind"]?.string.flatMap(Revocation.Kind.init),
+                let value = members["value"]?.string, (1...256).contains(value.utf8.count),
+                let end = Self.date(members["end"]), end <= latest
+            else { throw Refusal("The list has an entry that is none, or that outlives every token.") }
+            revocations.append(Revocation(kind: kind, value: value, endsAt: end))
+        }
+        self.issuedAt = issuedAt
+        self.expiresAt = expiresAt
+        self.revocations = revocations
+    }
+
+    private struct Parts {
+        let keyID: String
+        let input: [UInt8]
+        let payload: [UInt8]
+        let signature: [UInt8]
+    }
+
+    private static func parts(of text: [UInt8]) throws(Refusal) -> Parts {
+        guard text.count <= Self.maximumBytes else {
+            throw Refusal("The list has more than \(Self.maximumBytes) bytes.")
+        }
+        let dot = UInt8(ascii: ".")
+        guard let first = text.firstIndex(of: dot), let second = text[(first + 1)...].firstIndex(of: dot),
+            let headerBytes = Base64URL.decode(text[..<first]),
+            let payload = Base64URL.decode(text[(first + 1)..<second]),
+            let signature = Base64URL.decode(text[(second + 1)...]),
+            let header = (try? JSONValue(parsing: headerBytes))?.object
+        else { throw Refusal("The list is not a compact JWS.") }
+        guard header["typ"]?.string == Self.type, header["alg"]?.string == Self.algorithm, header["crit"] == nil else {
+            throw Refusal("The list's header is not that of a list: typ \(Self.type), alg \(Self.algorithm).")
+        }
+        guard let keyID = header["kid"]?.string, (1...256).contains(keyID.utf8.count) else {
+            throw Refusal("The list does not name its key (kid).")
+        }
+        return Parts(keyID: keyID, input: Array(text[..<second]), payload: payload, signature: signature)
+    }
+
+    private static func date(_ value: JSONValue?) -> Date? {
+        guard let seconds = value?.integer, (0...253_402_300_799).contains(seconds) else { return nil }
+        return Date(timeIntervalSince1970: TimeInterval(seconds))
+    }
+}

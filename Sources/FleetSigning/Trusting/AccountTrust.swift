@@ -1,0 +1,149 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+public import Foundation
+
+/// Keeps a verifier's keys as the trusted accounts publish them.
+///
+/// Whoever owns it calls ``refresh()`` every few seconds, which fetches nothing but what is due: a set is used for its
+/// `max-age`, between 5 minutes and a day, renewed early, and kept for a day more while fetches fail. For a token with a
+/// key that is not known, ``learnKey(of:)`` asks again, at most once in 30 seconds for each account.
+public final class AccountTrust: Sendable {
+    /// The most keys of one account.
+    private static let maximumKeys = 64
+    private static let source = "accounts"
+
+    /// The verifier whose keys are kept.
+    public let verifier: TokenVerifier
+
+    private let sources: [TrustedAccountSource]
+    private let remotes: [RemoteKeySet<[RSAPublicKey]>]
+    private let kept: KeptKeys
+
+    /// The keys of each account, in the order of the sources.
+    private final class KeptKeys: Sendable {
+        private let verifier: TokenVerifier
+        private let keys: Locked<[[RSAPublicKey]]>
+
+        init(_ count: Int, verifier: TokenVerifier) {
+            self.verifier = verifier
+            self.keys = Locked(Array(repeating: [], count: count))
+        }
+
+        func isEmpty(at index: Int) -> Bool { self.keys.withLock { $0[index].isEmpty } }
+
+        /// Replaces one account's keys; the same again change nothing, as the verifier forgets what it verified.
+        func put(_ keys: [RSAPublicKey], at index: Int) {
+            self.keys.withLock { all in
+                guard !all[index].elementsEqual(keys, by: { $0.isSame(as: $1) }) else { return }
+                all[index] = keys
+                self.verifier.replaceKeys(TrustedKeySet(all.flatMap(\.self)), from: AccountTrust.source)
+            }
+        }
+    }
+
+    /// Trusts accounts.
+    ///
+    /// - Parameters:
+    ///   - sources: The accounts, each once.
+    ///   - transport: Fetches their keys.
+    ///   - verifier: Gets them beside its own.
+    ///   - now: The clock that certificates are judged by.
+    /// - Throws: ``SigningError`` with ``SigningError/Code/invalidKeySet`` for an address that cannot be used.
+    public convenience init(
+        _ sources: [TrustedAccountSource], transport: any UpstreamTransport, verifier: TokenVerifier,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) throws(SigningError) {
+        let start = ContinuousClock.now
+        try self.init(sources, transport: transport, verifier: verifier, now: now) { start.duration(to: .now) }
+    }
+
+    init(
+        _ sources: [TrustedAccountSource], transport: any UpstreamTransport, verifier: TokenVerifier,
+        now: @escaping @Sendable () -> Date, uptime: @escaping @Sendable () -> Duration
+    ) throws(SigningError) {
+        for case .address(let url) in sources.map(\.keys) where !UpstreamAddress.isAcceptable(url) {
+            throw SigningError(
+                code: .invalidKeySet, message: "The keys' address \(url) is neither https nor on this machine.")
+        }
+        let kept = KeptKeys(sources.count, verifier: verifier)
+        self.verifier = verifier
+        self.sources = sources
+        self.kept = kept
+        self.remotes = sources.enumerated().map { index, source in
+            RemoteKeySet(now: uptime) {
+                let (bytes, age) = try await Self.fetch(source.keys, over: transport)
+                let keys = try Self.keys(in: bytes, of: source, at: now())
+                kept.put(keys, at: index)
+                return (keys, age)
+            }
+        }
+    }
+
+    /// What is missing, in words: accounts of which no key can be had.
+    public var problem: String? {
+        let lacking = self.sources.indices.filter { self.kept.isEmpty(at: $0) }.map { index in
+            "\(self.sources[index].account.email) (\(self.remotes[index].failure ?? "not fetched yet"))"
+        }
+        return lacking.isEmpty ? nil : "no keys of \(lacking.joined(separator: ", "))"
+    }
+
+    /// Fetches the keys that are due, all accounts at once, and forgets those that were not to be had for too long.
+    public func refresh() async {
+        await withTaskGroup { group in
+            for (index, remote) in self.remotes.enumerated() {
+                group.addTask {
+                    if case .unavailable = await remote.lookup({ _ in true }) { self.kept.put([], at: index) }
+                }
+            }
+        }
+    }
+
+    /// Asks for the key that a token names, if the account that it claims to be of is trusted.
+    ///
+    /// Nothing of the token is believed by it.
+    ///
+    /// - Parameter token: The compact JWS.
+    /// - Returns: Whether there is such a key now.
+    public func learnKey(of token: String) async -> Bool {
+        guard let jws = try? CompactJWS(token),
+            let issuer = (try? JSONValue(parsing: jws.payload))?.object?["iss"]?.string,
+            let index = self.sources.firstIndex(where: { $0.account.email == issuer })
+        else { return false }
+        let lookup = await self.remotes[index].lookup { keys in
+            jws.keyID.map { id in keys.contains { $0.id == id } } ?? !keys.isEmpty
+        }
+        if case .found = lookup { return true }
+        return false
+    }
+
+    private static func fetch(
+        _ keys: TrustedAccountSource.Keys, over transport: any UpstreamTransport
+    ) async throws -> (bytes: Data, maximumAge: Duration?) {
+        switch keys {
+        case .address(let url):
+            let answer = try await KeySetFetch.document(at: url, over: transport)
+            return (Data(answer.body), answer.maximumAge)
+        // A file is read again as often as the rules allow.
+        case .file(let path): return (try Data(contentsOf: URL(filePath: path)), .zero)
+        }
+    }
+
+    private static func keys(
+        in bytes: Data, of source: TrustedAccountSource, at now: Date
+    ) throws(SigningError) -> [RSAPublicKey] {
+        let name = source.account.email
+        let read = try TrustedKeySet.read(bytes, named: name, validAt: now)
+        guard (1...Self.maximumKeys).contains(read.count) else {
+            throw SigningError(
+                code: .invalidKeySet,
+                message: "The keys of \(name) are \(read.count) RS256 keys that are valid now; 1 to "
+                    + "\(Self.maximumKeys) are taken.")
+        }
+        var keys: [RSAPublicKey] = []
+        for key in read { keys.append(try key.bound(to: source.account)) }
+        return keys
+    }
+}

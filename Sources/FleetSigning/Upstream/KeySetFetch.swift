@@ -1,0 +1,54 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Fetches what a key set's address answers.
+package enum KeySetFetch {
+    /// Fetches a document.
+    ///
+    /// - Parameters:
+    ///   - url: The address.
+    ///   - transport: Sends the request.
+    /// - Returns: The document, and the answer's `max-age` if it has one.
+    /// - Throws: ``KeySetError``, or the transport's error.
+    package static func document(
+        at url: String, over transport: any UpstreamTransport
+    ) async throws -> (body: [UInt8], maximumAge: Duration?) {
+        let request = UpstreamRequest(url: url, headers: [("Accept", "application/json")])
+        let answer = try await transport.send(request)
+        guard answer.status == 200, answer.body.count <= request.maximumBytes else {
+            throw KeySetError(message: "\(request) was answered with \(answer.status), \(answer.body.count) bytes.")
+        }
+        return (answer.body, Self.maximumAge(ofCacheControl: answer.cacheControl))
+    }
+
+    /// The `max-age` of a header; zero where nothing may be kept, `nil` where nothing is said.
+    package static func maximumAge(ofCacheControl header: String?) -> Duration? {
+        guard let header else { return nil }
+        var age: Duration?
+        for directive in header.lowercased().split(separator: ",") {
+            let parts = directive.split(separator: "=", maxSplits: 1).map { $0.filter { !" \t\"".contains($0) } }
+            switch parts.first {
+            case "no-store", "no-cache": return .zero
+            // A number too long to read is a long time.
+            case "max-age" where parts.count == 2 && !parts[1].isEmpty && parts[1].allSatisfy(\.isWholeNumber):
+                age = .seconds(min(Int64(parts[1]) ?? .max, 1 << 32))
+            default: break
+            }
+        }
+        return age
+    }
+}
+
+/// Why published keys cannot be had; nobody is refused for it, they are asked to come again.
+package struct KeySetError: Error, CustomStringConvertible {
+    /// What is wrong.
+    package let message: String
+    /// The same as ``message``.
+    package var description: String { self.message }
+
+    /// Makes an error.
+    package init(message: String) {
+        self.message = message
+    }
+}

@@ -1,0 +1,98 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+
+/// Keys that somebody else publishes, fetched when ``KeySetCache`` says so.
+package final class RemoteKeySet<Keys: Sendable>: Sendable {
+    /// What was found for a key's id.
+    package enum Lookup: Sendable {
+        /// A set that has the key.
+        case found(Keys)
+        /// The publisher has no such key.
+        case unknownKey
+        /// Whether there is such a key cannot be known now.
+        case unavailable
+    }
+
+    private struct State {
+        var cache: KeySetCache<Keys>
+        var fetch: Task<Void, Never>?
+        var failure: String?
+    }
+
+    private let renewal: ClosedRange<Double>
+    private let now: @Sendable () -> Duration
+    private let share: @Sendable (ClosedRange<Double>) -> Double
+    private let fetch: @Sendable () async throws -> (keys: Keys, maximumAge: Duration?)
+    private let state: Locked<State>
+
+    /// Follows a set; nothing is fetched before the first key is asked for.
+    ///
+    /// - Parameters:
+    ///   - rules: When to fetch.
+    ///   - now: The time since any one moment, on a clock that never goes back.
+    ///   - share: Chooses when to renew, as a share of the set's age.
+    ///   - fetch: Fetches the set, with the time that it may be used for.
+    package init(
+        rules: KeySetCache<Keys>.Rules = .init(), now: @escaping @Sendable () -> Duration,
+        share: @escaping @Sendable (ClosedRange<Double>) -> Double = { Double.random(in: $0) },
+        fetch: @escaping @Sendable () async throws -> (keys: Keys, maximumAge: Duration?)
+    ) {
+        self.renewal = rules.renewal
+        self.now = now
+        self.share = share
+        self.fetch = fetch
+        self.state = Locked(State(cache: KeySetCache(rules: rules)))
+    }
+
+    /// Why the last fetch failed; `nil` when it did not.
+    package var failure: String? { self.state.withLock { $0.failure } }
+
+    /// Looks a key up, and waits for one fetch where that may help.
+    ///
+    /// - Parameter contains: Whether a set has the key.
+    /// - Returns: What was found.
+    package func lookup(_ contains: @Sendable (Keys) -> Bool) async -> Lookup {
+        var afterFetch = false
+        while true {
+            let (answer, fetch) = self.look(afterFetch: afterFetch, contains)
+            switch answer {
+            case .keys(let keys): return .found(keys)
+            case .unknownKey: return .unknownKey
+            case .unavailable: return .unavailable
+            case .wait:
+                await fetch?.value
+                afterFetch = true
+            }
+        }
+    }
+
+    private func look(
+        afterFetch: Bool, _ contains: (Keys) -> Bool
+    ) -> (answer: KeySetCache<Keys>.Answer, fetch: Task<Void, Never>?) {
+        self.state.withLock { state in
+            let (answer, startsFetch) = state.cache.look(at: self.now(), afterFetch: afterFetch, contains: contains)
+            // Unstructured on purpose: a caller that goes away must not take the others' keys with it.
+            if startsFetch { state.fetch = Task { await self.renew() } }
+            return (answer, state.fetch)
+        }
+    }
+
+    private func renew() async {
+        do {
+            let (keys, maximumAge) = try await self.fetch()
+            let share = self.share(self.renewal)
+            self.state.withLock {
+                $0.cache.fetched(keys, maximumAge: maximumAge, at: self.now(), renewingAfter: share)
+                $0.failure = nil
+            }
+        } catch {
+            self.state.withLock {
+                $0.cache.fetchFailed(at: self.now())
+                $0.failure = "\(error)"
+            }
+        }
+    }
+}

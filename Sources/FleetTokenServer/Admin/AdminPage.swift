@@ -1,0 +1,31 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// The admin page's files; none of them holds anything secret.
+enum AdminPage {
+    static func add<Context: RequestContext>(to router: some RouterMethods<Context>) {
+        let files: [(path: RouterPath, type: String, bytes: [UInt8])] = [
+            ("/admin", "text/html; charset=utf-8", PackageResources.admin_html),
+            ("/admin/admin.css", "text/css; charset=utf-8", PackageResources.admin_css),
+            ("/admin/admin.js", "text/javascript; charset=utf-8", PackageResources.admin_js),
+        ]
+        for file in files {
+            router.resource(file.path, [.get: { _, _ in Self.answer(file.bytes, type: file.type) }])
+        }
+    }
+
+    private static func answer(_ bytes: [UInt8], type: String) -> Response {
+        let headers: HTTPFields = [
+            .contentType: type, .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
+            .contentSecurityPolicy:
+                "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; "
+                + "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+        ]
+        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+}

@@ -1,0 +1,98 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSigning
+import FleetTokens
+import Foundation
+import Hummingbird
+import Logging
+
+extension AdminRoutes {
+    func listDecisions(_ call: Call) async throws -> Response {
+        var members = RequestMembers(queryOf: call.request)
+        var query = AuditQuery()
+        let decision = members.optionalString("decision")
+        query.decision = decision.flatMap(AuditRecord.Decision.init(rawValue:))
+        if decision != nil, query.decision == nil {
+            members.refuse("decision", "The decision must be granted or refused.")
+        }
+        query.subject = members.optionalString("subject")
+        query.fingerprint = members.optionalString("fingerprint")
+        let limit = members.optionalNumber("limit", 1...1000) ?? 100
+        try members.finish(())
+        let matches = try await self.records.audit.latest(query, limit: limit)
+        let entries = matches.map { match -> JSONValue in
+            .object([
+                "sequence": .integer(match.entry.sequence), "hash": .string(match.entry.hash),
+                "record": match.record.json,
+            ])
+        }
+        return .uncachedJSON(JSONValue.object(["decisions": .array(entries)]))
+    }
+
+    func listKeys(_ call: Call) async throws -> Response {
+        let keys = (self.records.keys?.statuses(at: call.time) ?? []).map { status -> JSONValue in
+            var object: JSONObject = [
+                "role": .string(status.role), "key_id": .string(status.keyID), "state": .string(status.state),
+            ]
+            object["signs_from"] = status.signsFrom.map { .string(APITime.text($0)) }
+            object["retired_from"] = status.retiredFrom.map { .string(APITime.text($0)) }
+            return .object(object)
+        }
+        return .uncachedJSON(JSONValue.object(["keys": .array(keys)]))
+    }
+
+    func listRevocations(_ call: Call) async throws -> Response {
+        try Self.answer(await self.records.revocations.current(at: call.time))
+    }
+
+    func revoke(_ call: Call) async throws -> Response {
+        var members = RequestMembers(try await APIBody.object(of: call.request))
+        let target = members.revocationTarget()
+        let found = try members.finish(target)
+        let revocations = try await self.records.revocations.revoke(found, at: call.time)
+        self.note("tokens withdrawn", call, ["target": "\(found)", "count": "\(revocations.count)"])
+        return try Self.answer(revocations)
+    }
+
+    private static func answer(_ revocations: [Revocation]) throws -> Response {
+        let list = revocations.map { revocation -> JSONValue in
+            .object([
+                "kind": .string(revocation.kind.rawValue), "value": .string(revocation.value),
+                "ends_at": .string(APITime.text(revocation.endsAt)),
+            ])
+        }
+        return .uncachedJSON(JSONValue.object(["revocations": .array(list)]))
+    }
+}
+
+extension RequestMembers {
+    /// Whose tokens are to be withdrawn, by `kind` and `value`.
+    fileprivate mutating func revocationTarget() -> RevocationTarget? {
+        let (first, second) = (self.string("kind"), self.string("value"))
+        guard let kind = first, let value = second else { return nil }
+        switch kind {
+        case "fingerprint":
+            guard value.utf8.count == 16, value.allSatisfy({ $0.isHexDigit && !$0.isUppercase }) else {
+                self.refuse("value", "A fingerprint is 16 hexadecimal digits in lower case.")
+                return nil
+            }
+            return .fingerprint(value)
+        case "key", "caller", "subject":
+            guard CallerID.isUsable(subject: value) else {
+                self.refuse("value", "The value must be 1 to 255 printable ASCII characters.")
+                return nil
+            }
+            return kind == "key" ? .key(value) : kind == "caller" ? .caller(value) : .subject(value)
+        case _ where AssignedResource.kinds.contains(kind):
+            return self.checked("value") { () throws(TokenError) in
+                .resource(try AssignedResource(kind: kind, id: value))
+            }
+        default:
+            let kinds = ["fingerprint", "key", "caller", "subject"] + AssignedResource.kinds
+            self.refuse("kind", "The kind must be \(kinds.joined(separator: ", ")).")
+            return nil
+        }
+    }
+}

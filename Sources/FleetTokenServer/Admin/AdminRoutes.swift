@@ -1,0 +1,103 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+public import Foundation
+import HTTPTypes
+public import Hummingbird
+public import Logging
+import NIOCore
+
+/// `/admin` for operators: who holds what, what was decided, what the keys are good for, and how to withdraw tokens.
+///
+/// The page itself holds nothing; each request of its script to `/admin/api` carries the administrator's credential.
+public struct AdminRoutes: Sendable {
+    /// What the routes show and change.
+    public struct Records: Sendable {
+        let assignments: any AssignmentStore
+        let audit: AuditReader
+        let revocations: RevocationStore
+        let keys: SigningKeys?
+
+        /// Names the records.
+        public init(
+            assignments: any AssignmentStore, audit: AuditReader, revocations: RevocationStore, keys: SigningKeys?
+        ) {
+            self.assignments = assignments
+            self.audit = audit
+            self.revocations = revocations
+            self.keys = keys
+        }
+    }
+
+    /// What every handler is given.
+    struct Call {
+        let request: Request
+        let administrator: Caller
+        let time: Date
+    }
+
+    private typealias Handler = @Sendable (Call) async throws -> Response
+
+    let records: Records
+    private let administrators: Administrators
+    private let now: @Sendable () -> Date
+    private let logger: Logger
+
+    /// Makes the routes.
+    ///
+    /// - Parameters:
+    ///   - administrators: Who may use them.
+    ///   - records: What they show and change.
+    ///   - now: The clock.
+    ///   - logger: Hears of every change and who made it.
+    public init(
+        administrators: Administrators, records: Records, now: @escaping @Sendable () -> Date = { Date() },
+        logger: Logger
+    ) {
+        self.administrators = administrators
+        self.records = records
+        self.now = now
+        self.logger = logger
+    }
+
+    /// Adds the routes to a router.
+    public func add<Context: RequestContext>(to router: some RouterMethods<Context>) {
+        let handlers: [(path: RouterPath, handlers: [HTTPRequest.Method: Handler])] = [
+            ("/admin/api/assignments", [.get: self.listAssignments, .post: self.addAssignment]),
+            ("/admin/api/assignments/end", [.post: self.endAssignment]),
+            ("/admin/api/decisions", [.get: self.listDecisions]),
+            ("/admin/api/keys", [.get: self.listKeys]),
+            ("/admin/api/revocations", [.get: self.listRevocations, .post: self.revoke]),
+        ]
+        for (path, handlers) in handlers {
+            router.resource(
+                path, handlers.mapValues { handler in { try await self.answer($0, $1, by: handler) } })
+        }
+        AdminPage.add(to: router)
+    }
+
+    private func answer(
+        _ request: Request, _ context: some RequestContext, by handler: Handler
+    ) async throws -> Response {
+        let administrator = try await self.administrators.administrator(of: CallerRequest(request, context))
+        do {
+            return try await handler(Call(request: request, administrator: administrator, time: self.now()))
+        } catch let error as Problem {
+            throw error
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            self.logger.error(
+                "admin request failed", metadata: ["path": "\(request.uri.path)", "error": "\(error)"])
+            throw Problem.unavailable
+        }
+    }
+
+    /// Tells the log what an administrator changed.
+    func note(_ change: String, _ call: Call, _ metadata: Logger.Metadata) {
+        let who: Logger.Metadata = ["administrator": "\(call.administrator.id)"]
+        self.logger.notice("\(change)", metadata: who.merging(metadata) { first, _ in first })
+    }
+}

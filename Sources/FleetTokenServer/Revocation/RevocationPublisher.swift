@@ -1,0 +1,71 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+public import FleetSigning
+import FleetTokens
+public import Foundation
+
+/// Signs the list of what is withdrawn, for engines that do not share the token server's store.
+///
+/// The list is signed anew when it changed, and before it grows old; requests in between get the same bytes.
+public final class RevocationPublisher: Sendable {
+    /// A signed list.
+    struct Document: Sendable {
+        /// The compact JWS.
+        let text: String
+        /// Its `ETag`.
+        let entityTag: String
+        let list: SignedRevocations
+    }
+
+    /// The store is asked at most so often.
+    private static let readingInterval: TimeInterval = 1
+    /// A list that did not change is signed anew after so long, well before it ends.
+    private static let renewal: TimeInterval = SignedRevocations.lifetime / 3
+
+    private struct State {
+        var document: Document?
+        var readAt: Date?
+    }
+
+    let key: RevocationKey
+    private let current: @Sendable (Date) async throws -> [Revocation]
+    private let now: @Sendable () -> Date
+    private let state = Locked(State())
+
+    /// Publishes a store's list.
+    ///
+    /// - Parameters:
+    ///   - key: Signs.
+    ///   - now: The clock.
+    ///   - current: What is withdrawn at a time.
+    public init(
+        key: RevocationKey, now: @escaping @Sendable () -> Date = { Date() },
+        current: @escaping @Sendable (Date) async throws -> [Revocation]
+    ) {
+        self.key = key
+        self.current = current
+        self.now = now
+    }
+
+    /// The list as it is now.
+    func document() async throws -> Document {
+        let now = self.now()
+        let (last, readAt) = self.state.withLock { ($0.document, $0.readAt) }
+        if let last, let readAt, (0..<Self.readingInterval).contains(now.timeIntervalSince(readAt)) { return last }
+        let list = SignedRevocations(try await self.current(now), at: now)
+        if let last, list.revocations == last.list.revocations,
+            (0..<Self.renewal).contains(list.issuedAt.timeIntervalSince(last.list.issuedAt))
+        {
+            self.state.withLock { $0.readAt = now }
+            return last
+        }
+        let text = try list.signed(with: self.key)
+        let tag = SHA256.hash(data: Data(text.utf8)).prefix(12).map { String($0, radix: 16) }.joined()
+        let document = Document(text: text, entityTag: "\"\(tag)\"", list: list)
+        self.state.withLock { $0 = State(document: document, readAt: now) }
+        return document
+    }
+}

@@ -1,0 +1,60 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSigning
+import FleetTokens
+import GoogleCredentials
+
+extension ConfiguredSigners {
+    /// Shows signers, access tokens and budget among a server's metrics.
+    ///
+    /// - Parameter metrics: The server's metrics.
+    public func report(to metrics: TokenServerMetrics) {
+        metrics.add { self.families }
+    }
+
+    private var families: [MetricFamily] {
+        var calls = MetricFamily(
+            "fleetpass_signer_calls_total", .counter, labels: ["role", "way", "outcome"],
+            help: "Signatures that each way of a role was asked for, and whether it gave them.")
+        var open = MetricFamily(
+            "fleetpass_signer_passed_over", .gauge, labels: ["role", "way"],
+            help: "Whether a way of a role failed lately and is passed over.")
+        for (role, rungs) in self.statistics {
+            for (way, rung) in rungs {
+                calls.add(Double(rung.attempts - rung.failures), role.rawValue, way, "signed")
+                calls.add(Double(rung.failures), role.rawValue, way, "failed")
+                open.set(rung.isPassedOver ? 1 : 0, role.rawValue, way)
+            }
+        }
+        guard self.needsGoogle else { return [calls, open] }
+        return [calls, open] + self.googleFamilies
+    }
+
+    private var googleFamilies: [MetricFamily] {
+        let counts = self.identity.statistics
+        var uses = MetricFamily(
+            "fleetpass_access_token_uses_total", .counter, labels: ["result"],
+            help: "Access tokens taken from memory, and those that had to be waited for.")
+        uses.add(Double(counts?.hits ?? 0), "hit")
+        uses.add(Double(counts?.misses ?? 0), "miss")
+        var fetches = MetricFamily(
+            "fleetpass_access_token_fetches_total", .counter, labels: ["outcome"],
+            help: "Fetches of access tokens and what came of them.")
+        fetches.add(Double((counts?.fetches ?? 0) - (counts?.failures ?? 0)), "fetched")
+        fetches.add(Double(counts?.failures ?? 0), "failed")
+        let budget = self.identity.budget
+        var remaining = MetricFamily(
+            "fleetpass_signing_budget_remaining", .gauge, help: "IAM signing calls left in the present minute.")
+        remaining.set(Double(budget.remaining))
+        var allowed = MetricFamily(
+            "fleetpass_signing_budget_calls_per_minute", .gauge, help: "IAM signing calls allowed in any minute.")
+        allowed.set(Double(budget.callsPerMinute))
+        var low = MetricFamily(
+            "fleetpass_signing_budget_low", .gauge,
+            help: "Whether few calls are left, so that refresh_after is spread wider.")
+        low.set(budget.isLow ? 1 : 0)
+        return [uses, fetches, remaining, allowed, low]
+    }
+}

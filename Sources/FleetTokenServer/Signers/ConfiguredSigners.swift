@@ -1,0 +1,163 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import FleetSigning
+public import FleetTokens
+public import Foundation
+public import GoogleCredentials
+
+/// The signers of the roles that do not simply sign with the key folder's keys: each a ladder for one account.
+///
+/// Nothing is asked of Google before a token is. Tokens for everything of a kind are signed once for all who ask.
+public final class ConfiguredSigners: Sendable {
+    private struct Plan: Sendable {
+        let settings: SignerSettings
+        /// The account, where it is known without asking.
+        let account: String?
+        let local: (any PayloadSigner)?
+    }
+
+    private struct Ladder: Sendable {
+        let ladder: SignerLadder
+        let signers: RoleSigners
+    }
+
+    private let plans: [Role: Plan]
+    private let google: GoogleSigners
+    private let ladders = Locked<[Role: Ladder]>([:])
+    private let now: @Sendable () -> Date
+    /// The public keys of the key files that the settings name.
+    public let localKeys: [RSAPublicKey]
+
+    /// Makes the signers and reads the key files.
+    ///
+    /// - Parameters:
+    ///   - settings: How each role's tokens are signed.
+    ///   - keys: The key folder, where there is one.
+    ///   - google: The identity that asks IAM.
+    ///   - now: The date, which tokens carry.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
+    public init(
+        _ settings: [SignerSettings], keys: SigningKeys?, google: GoogleSigners,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) throws(TokenServerError) {
+        var plans: [Role: Plan] = [:]
+        var localKeys: [RSAPublicKey] = []
+        for settings in settings {
+            var local: (any PayloadSigner)?
+            if settings.ways.contains(.key) {
+                if let file = settings.keyFile {
+                    let signer = try Self.signer(ofKeyFile: file, role: settings.role)
+                    if let key = signer.publicKey { localKeys.append(key) }
+                    local = signer
+                } else {
+                    local = try Self.folderSigner(settings.role, keys: keys, now: now)
+                }
+            }
+            let account: String?
+            switch settings.account {
+            case .own: account = local?.account
+            case .email(let email): account = email
+            }
+            if let local, let account, local.account != account {
+                throw Self.invalid(
+                    "The key of the role \(settings.role) belongs to \(local.account), and signers.\(settings.role).account "
+                        + "is \(account); a role's tokens name one account, so take a key of that one.")
+            }
+            plans[settings.role] = Plan(settings: settings, account: account, local: local)
+        }
+        self.plans = plans
+        self.google = google
+        self.now = now
+        self.localKeys = localKeys
+    }
+
+    /// The roles that have a signer here.
+    public var roles: Set<Role> { Set(self.plans.keys) }
+
+    /// Whether any role's tokens may need IAM.
+    public var needsGoogle: Bool { self.plans.values.contains { $0.settings.ways.contains { $0 != .key } } }
+
+    /// Whether few signing calls of this minute are left.
+    public var isBudgetLow: Bool { self.google.budget.isLow }
+
+    /// The identity that asks IAM.
+    var identity: GoogleSigners { self.google }
+
+    /// How the rungs of each role have fared, each with its way's word; roles that never signed are left out.
+    var statistics: [Role: [(way: String, rung: SignerLadder.RungStatistics)]] {
+        self.ladders.withLock { $0 }.reduce(into: [:]) { result, entry in
+            let ways = self.plans[entry.key]?.settings.ways.map(\.word) ?? []
+            result[entry.key] = Array(zip(ways, entry.value.ladder.statistics)).map { (way: $0, rung: $1) }
+        }
+    }
+
+    /// Mints a token, or gives the shared one where it is for everything of a kind.
+    ///
+    /// - Parameters:
+    ///   - claims: What the token reaches.
+    ///   - role: The role.
+    ///   - isShared: Whether a token that others have too will do.
+    /// - Returns: The token; `nil` where the role has no signer here.
+    /// - Throws: `SigningError`; `CredentialError`; `CancellationError`.
+    public func mint(
+        _ claims: AuthorizationClaims?, as role: Role, isShared: Bool = true
+    ) async throws -> MintedToken? {
+        guard let plan = self.plans[role] else { return nil }
+        let signers = try await self.signers(of: role, plan)
+        guard isShared else { return try await signers.minter(for: role).mint(claims, at: self.now()) }
+        return try await signers.mint(claims, as: role)
+    }
+
+    private func signers(of role: Role, _ plan: Plan) async throws -> RoleSigners {
+        if let known = self.ladders.withLock({ $0[role] }) { return known.signers }
+        let account: String
+        if let known = plan.account { account = known } else { account = try await self.google.ownSigner().account }
+        let ladder = try SignerLadder(plan.settings.ways.compactMap { self.signer($0, plan, account: account) })
+        let made = Ladder(ladder: ladder, signers: RoleSigners([role: ladder], now: self.now))
+        // Whoever was first counts: breakers and shared tokens are worth nothing in two copies.
+        return self.ladders.withLock { ladders in
+            let kept = ladders[role] ?? made
+            ladders[role] = kept
+            return kept.signers
+        }
+    }
+
+    private func signer(_ way: SignerSettings.Way, _ plan: Plan, account: String) -> (any PayloadSigner)? {
+        switch (way, plan.settings.account) {
+        case (.key, _): plan.local
+        case (.iam(let method), .own): self.google.ownSigner(expecting: account, method: method)
+        case (.iam(let method), .email):
+            self.google.signer(impersonating: account, delegates: plan.settings.delegates, method: method)
+        }
+    }
+
+    private static func signer(ofKeyFile path: String, role: Role) throws(TokenServerError) -> LocalSigner {
+        guard let bytes = try? Data(contentsOf: URL(filePath: path)) else {
+            throw self.invalid(
+                "The key file \(path) of signers.\(role).key cannot be read; create it, let this user read it, or take "
+                    + "the way key out of signers.\(role).ways.")
+        }
+        do throws(SigningError) {
+            return try LocalSigner(ServiceAccountKey(json: bytes))
+        } catch {
+            throw self.invalid("\(path): \(error.message)")
+        }
+    }
+
+    private static func folderSigner(
+        _ role: Role, keys: SigningKeys?, now: @escaping @Sendable () -> Date
+    ) throws(TokenServerError) -> KeyFolderSigner {
+        guard let keys, let account = keys.signer(for: role, at: now())?.account else {
+            throw self.invalid(
+                "signers.\(role).ways has key, and there is no key of the role; set signers.\(role).key to its key file, "
+                    + "or put \(role).json into the folder of the setting keys.")
+        }
+        return KeyFolderSigner(account: account, role: role, keys: keys, now: now)
+    }
+
+    private static func invalid(_ message: String) -> TokenServerError {
+        TokenServerError(code: .invalidConfiguration, message: message)
+    }
+}

@@ -1,0 +1,72 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import FleetTokenServer
+import Foundation
+
+/// `fleetpass doctor`: looks at everything that a token server needs, and says what to do about each fault.
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Check what a token server needs, and say what to do about each fault.",
+        discussion: """
+            Example:  fleetpass doctor --config tokens.yaml
+
+            Checks the configuration, the store, the keys, the credentials, a trial token of each role, the callers, the \
+            policy, the TLS files and the clock; without --config, the credentials and the clock. It prints one line for \
+            each and changes nothing. The clock is compared with the date that Google's servers send; without a network \
+            that is skipped.
+
+            It ends with 0 when there is no fault, 78 when something is set up wrongly, 69 when a service cannot be \
+            reached, and 1 when a service refused or the clock is wrong.
+            """
+    )
+
+    @Option(help: ArgumentHelp("The token server's configuration, in YAML.", valueName: "file"))
+    var config: String?
+
+    @Option(help: "text prints a line for each check; json gives check, outcome, detail and next of each.")
+    var output: OutputFormat = .text
+
+    private struct Report: Encodable {
+        let outcome: DoctorFinding.Outcome
+        let checks: [DoctorFinding]
+    }
+
+    func run() async throws {
+        let findings = await self.findings()
+        let faults = findings.filter { $0.outcome == .fault }
+        switch self.output {
+        case .text: findings.forEach { Console.give($0.text) }
+        case .json: try Console.give(json: Report(outcome: faults.isEmpty ? .ok : .fault, checks: findings))
+        }
+        // What is set up wrongly comes first: it may be why the rest fails.
+        let statuses = faults.compactMap(\.status)
+        guard
+            let status = [CommandFailure.Status.configuration, .unreachable, .failed].first(where: statuses.contains)
+        else { return }
+        let count = faults.count == 1 ? "there is 1 fault" : "there are \(faults.count) faults"
+        throw CommandFailure(status: status, message: "\(count) among \(findings.count) checks.")
+    }
+
+    private func findings() async -> [DoctorFinding] {
+        let variables = ProcessInfo.processInfo.environment
+        guard let config else {
+            let google = GoogleSettings()
+            return [
+                await CredentialsCheck(google: google.signers(variables: variables)).finding(),
+                await ClockCheck(google: google, others: []).finding(),
+            ]
+        }
+        let configuration: TokenServerConfiguration
+        do {
+            configuration = try ServeTokensCommand.read(config)
+        } catch {
+            let next = "Mend the file; fleetpass serve tokens --reference tells what each setting is."
+            return [.fault("configuration", error, next: next)]
+        }
+        return await TokenServerExamination(configuration, file: config, variables: variables).findings()
+    }
+}

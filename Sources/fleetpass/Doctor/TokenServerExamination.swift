@@ -1,0 +1,167 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSigning
+import FleetTokenServer
+import FleetTokens
+import Foundation
+import GoogleCredentials
+import Logging
+import NIOSSL
+
+/// Everything that a configuration of the token server names, looked at once.
+struct TokenServerExamination {
+    private let configuration: TokenServerConfiguration
+    private let file: String
+    private let google: GoogleSigners
+    private let transport = UpstreamSession()
+
+    init(_ configuration: TokenServerConfiguration, file: String, variables: [String: String]) {
+        self.configuration = configuration
+        self.file = file
+        self.google = configuration.google.signers(variables: variables)
+    }
+
+    /// What each check found, in the order in which a person would mend it.
+    func findings() async -> [DoctorFinding] {
+        var findings: [DoctorFinding] = [.ok("configuration", self.file), self.store]
+        let needsGoogle = self.configuration.signers.contains { $0.ways.contains { $0 != .key } }
+        if needsGoogle { findings.append(await CredentialsCheck(google: self.google).finding()) }
+        findings += await self.signers()
+        findings += await self.callers()
+        findings.append(self.policy)
+        if let tls = self.configuration.tls { findings.append(self.certificate(tls)) }
+        let issuers = self.configuration.identityProviders.map(\.issuer)
+        findings.append(await ClockCheck(google: self.configuration.google, others: issuers).finding())
+        return findings
+    }
+
+    private var store: DoctorFinding {
+        let folder = self.configuration.data
+        let next = "Make it with install -d -m 700 \(folder), as the user that the server runs as."
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
+            return .fault("store", "there is no folder \(folder).", next: next)
+        }
+        guard FileManager.default.isWritableFile(atPath: folder) else {
+            return .fault("store", "\(folder) cannot be written by this user.", next: next)
+        }
+        let mode = (try? FileManager.default.attributesOfItem(atPath: folder)[.posixPermissions] as? Int) ?? 0
+        guard mode & 0o022 == 0 else {
+            return .fault("store", "\(folder) can be written by other users.", next: "Run chmod 700 \(folder).")
+        }
+        let path = URL(filePath: folder).appending(path: TokenStoreOptions.fileName).path(percentEncoded: false)
+        guard FileManager.default.fileExists(atPath: path) else { return .ok("store", "\(path) will be made") }
+        do {
+            try TokenServerStore(openingAt: path).close()
+            return .ok("store", path)
+        } catch {
+            return .fault("store", error, next: "Mend the file's permissions, or put back a backup of it.")
+        }
+    }
+
+    private func signers() async -> [DoctorFinding] {
+        let keys: SigningKeys?
+        let signers: ConfiguredSigners
+        do {
+            let provider = self.configuration.provider
+            keys = try self.configuration.keys.map { try SigningKeys(folder: KeyFolder(path: $0), provider: provider) }
+            signers = try ConfiguredSigners(self.configuration.signers, keys: keys, google: self.google)
+        } catch {
+            return [
+                .fault(
+                    "keys", error, next: "Put the file where it is looked for, or name another in the configuration.")
+            ]
+        }
+        let roles = signers.roles.union(keys?.roles ?? [])
+        guard !roles.isEmpty else {
+            return [
+                .fault(
+                    "keys", "the key folder \(self.configuration.keys ?? "") holds no key file ROLE.json.",
+                    next: "Put a service account's key there as driver.json, or set signers.driver.account.")
+            ]
+        }
+        let issuer = TokenIssuer { claims, role, time in
+            if let minted = try await signers.mint(claims, as: role) { return minted }
+            return try await keys?.minter(for: role, at: time)?.mint(claims, at: time)
+        }
+        var findings: [DoctorFinding] = []
+        for role in roles.sorted(by: { $0.rawValue < $1.rawValue }) {
+            findings.append(await Self.trial(of: role, issuer))
+        }
+        return findings
+    }
+
+    /// A token that reaches one thing that nobody has, as the running server makes it.
+    private static func trial(of role: Role, _ issuer: TokenIssuer) async -> DoctorFinding {
+        do {
+            let claims = try AuthorizationClaims(
+                trip: .only(try TripID(checking: "fleetpass-canary")), additional: ["canary": "true"])
+            let issued = try await issuer.issue(.custom(role, claims))
+            let payload = try CompactJWS(issued.token.compactSerialization).payload
+            let account = try JSONValue(parsing: payload).object?["iss"]?.string ?? "an account"
+            return .ok("signer \(role)", "\(account) signs" + (issued.keyID.map { ", key \($0)" } ?? ""))
+        } catch {
+            return .fault("signer \(role)", error, next: "Check signers.\(role), or the role's key file.")
+        }
+    }
+
+    private func callers() async -> [DoctorFinding] {
+        do {
+            _ = try self.configuration.authenticator(transport: self.transport)
+        } catch {
+            return [.fault("callers", error, next: "Mend what the section callers names.")]
+        }
+        let kinds = [
+            (self.configuration.callersFile == nil ? 0 : 1, "callers' file"),
+            (self.configuration.identityProviders.count, "identity provider"),
+            (self.configuration.sessions.count, "session issuer"),
+            (self.configuration.certificateCallers.count, "certificate"), (self.configuration.proxies.count, "proxy"),
+        ]
+        let found = kinds.filter { $0.0 > 0 }.map { "\($0.1) (\($0.0))" }.joined(separator: ", ")
+        var findings: [DoctorFinding] = [.ok("callers", found)]
+        for provider in self.configuration.identityProviders {
+            let check = "callers.oidc.\(provider.label)"
+            do {
+                let count = try await IDTokenAuthenticator.countKeys(of: provider, transport: self.transport)
+                findings.append(.ok(check, "\(provider.issuer) publishes \(count) keys"))
+            } catch {
+                findings.append(
+                    .fault(
+                        check, "\(provider.issuer): \(error)",
+                        next: "Check its address and the network from here; \(check).keys names a key set directly.",
+                        status: .unreachable))
+            }
+        }
+        return findings
+    }
+
+    private var policy: DoctorFinding {
+        guard let file = self.configuration.policyFile else {
+            return .ok("policy", "none: callers get every token of their own roles")
+        }
+        do {
+            _ = try self.configuration.policy(assignments: InMemoryAssignmentStore(), transport: self.transport)
+            return .ok("policy", file)
+        } catch {
+            return .fault("policy", error, next: "Mend the file; docs/policy.md shows its form.")
+        }
+    }
+
+    private func certificate(_ files: TokenServerConfiguration.TLSFiles) -> DoctorFinding {
+        let next = "Get a new certificate for the server's name, and put both PEM files in place."
+        do {
+            _ = try ReloadingCertificate(
+                files, clients: self.configuration.clientCertificates, logger: Logger(label: "fleetpass"))
+            let end = try NIOSSLCertificate.fromPEMFile(files.certificate).map(\.notValidAfter).min() ?? 0
+            let days = Int((Double(end) - Date().timeIntervalSince1970) / 86_400)
+            guard Double(end) > Date().timeIntervalSince1970 else {
+                return .fault("tls", "the certificate \(files.certificate) has ended.", next: next)
+            }
+            return .ok("tls", "\(files.certificate), for \(days) more days")
+        } catch {
+            return .fault("tls", error, next: next)
+        }
+    }
+}

@@ -1,0 +1,55 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetDriver
+import FleetTokenClient
+import FleetTokens
+import Foundation
+
+/// One report as `drive` prints it.
+struct DriveReport {
+    let text: String
+    let failure: EngineFailure?
+
+    init(_ update: VehicleUpdateEvent) {
+        self.init(
+            "\(update.state) \(Self.place(update.location))", "+\(update.pastLocationCount) past", update.failure)
+    }
+
+    init(_ update: DeliveryVehicleUpdateEvent) {
+        switch update.content {
+        case .locations(let newest, let count): self.init(Self.place(newest), "+\(count) past", update.failure)
+        case .stops(let stops):
+            let next = stops.first.map { ", the next one \($0.state.rawValue)" } ?? ""
+            self.init("stops", "\(stops.count) left\(next)", update.failure)
+        case .taskOutcome(let outcome, let task): self.init("task \(task)", outcome.rawValue, update.failure)
+        }
+    }
+
+    private init(_ subject: String, _ detail: String, _ failure: EngineFailure?) {
+        self.failure = failure
+        self.text = failure.map { "failed    \(subject) \($0)" } ?? "reported  \(subject) \(detail)"
+    }
+
+    private static func place(_ fix: LocationFix?) -> String {
+        fix.map { String(format: "%.6f,%.6f", $0.latitude, $0.longitude) } ?? "no location"
+    }
+
+    /// Prints each report, and tells how the last one failed.
+    static func print<Update>(_ updates: AsyncStream<Update>, _ make: (Update) -> DriveReport) async -> CommandFailure?
+    {
+        var last: EngineFailure?
+        for await update in updates {
+            let report = make(update)
+            last = report.failure
+            Console.give(report.text)
+        }
+        return last.map { failure in
+            CommandFailure(
+                status: failure.code == .unavailable ? .unreachable : .failed,
+                message: "the last report failed: \(failure)"
+            )
+        }
+    }
+}

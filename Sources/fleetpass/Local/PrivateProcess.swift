@@ -1,0 +1,24 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Keeps what a process holds from everybody else on the machine.
+enum PrivateProcess {
+    /// From here on, files belong to this user alone from their first moment, and a crash leaves no image of the memory,
+    /// where the private keys are.
+    static func begin() {
+        umask(0o077)
+        var none = rlimit(rlim_cur: 0, rlim_max: 0)
+        #if canImport(Glibc)
+            setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+        #else
+            setrlimit(RLIMIT_CORE, &none)
+        #endif
+    }
+}

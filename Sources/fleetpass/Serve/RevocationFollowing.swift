@@ -1,0 +1,73 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSigning
+import FleetTokenServer
+import Foundation
+import Logging
+import ServiceLifecycle
+
+/// Where another token server's list of revocations is, as options name it.
+struct RevocationSource {
+    let url: String
+    /// A file or an address; `nil` for the set beside the list.
+    let keys: String?
+
+    func follower(of list: RevocationList) throws -> RevocationFollower {
+        do throws(SigningError) {
+            return try RevocationFollower(
+                url: self.url, keys: try self.followerKeys(), transport: UpstreamSession(), list: list)
+        } catch {
+            throw CommandFailure(status: .configuration, message: "\(self.url): \(error.message)")
+        }
+    }
+
+    private func followerKeys() throws(SigningError) -> RevocationFollower.Keys? {
+        guard let keys else { return nil }
+        guard !keys.contains("://") else { return .address(keys) }
+        guard let bytes = try? Data(contentsOf: URL(filePath: keys)) else {
+            throw SigningError(code: .invalidKeySet, message: "The file \(keys) cannot be read.")
+        }
+        return .pinned(try RevocationKeySet(jwks: bytes))
+    }
+}
+
+/// Polls a list of revocations until shutdown.
+struct RevocationFollowing: Service {
+    let follower: RevocationFollower
+    private let metrics: TokenServerMetrics
+    private let logger: Logger
+
+    init(_ follower: RevocationFollower, metrics: TokenServerMetrics, logger: Logger) {
+        self.follower = follower
+        self.metrics = metrics
+        self.logger = logger
+    }
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            var last: RevocationFollower.Outcome?
+            while !Task.isCancelled {
+                let outcome = await self.follower.poll()
+                guard !Task.isCancelled else { return }
+                self.metrics.revocationPoll(outcome, age: self.follower.age)
+                if outcome != last { self.log(outcome) }
+                last = outcome
+                try? await Task.sleep(for: .seconds(2))
+            }
+        }
+    }
+
+    private func log(_ outcome: RevocationFollower.Outcome) {
+        let url: Logger.Metadata = ["url": "\(self.follower.url)"]
+        switch outcome {
+        case .applied(let count):
+            self.logger.info("list of revocations in force", metadata: url.merging(["entries": "\(count)"]) { $1 })
+        case .unchanged: break
+        case .failed(let why):
+            self.logger.error(
+                "the list of revocations stays as it is", metadata: url.merging(["error": "\(why)"]) { $1 })
+        }
+    }
+}

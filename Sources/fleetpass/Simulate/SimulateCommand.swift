@@ -1,0 +1,151 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import FleetDriver
+import FleetTokenClient
+import FleetTokens
+import Foundation
+
+/// `fleetpass simulate`: many vehicles on real routes, to size a deployment.
+struct SimulateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "simulate",
+        abstract: "Drive a simulated fleet on real routes for a time, and measure it.",
+        discussion: """
+            Example:  fleetpass simulate --vehicles 200 --trips 30 --for 60s \
+            --create-with data/service-accounts/server.json
+
+            Every vehicle fetches its own tokens and reports over REST, as a driver's app does, in one process and over \
+            one HTTP session; each trip has a customer who watches it. Gives a summary at the end; ends with 1 when the \
+            engine took no update.
+            """
+    )
+
+    @Option(help: "How many vehicles drive; they are called sim-1 and so on.")
+    var vehicles: Int = 10
+
+    @Option(help: ArgumentHelp("Trips a minute, over the whole fleet.", valueName: "rate"))
+    var trips: Double = 0
+
+    @Option(name: .customLong("for"), help: ArgumentHelp("How long, such as 60s, 10m or 1h.", valueName: "time"))
+    var time: DurationArgument = DurationArgument(.seconds(60))
+
+    @Option(help: "Seconds between a vehicle's reports, 5 to 60.")
+    var interval: Int = 5
+
+    @Option(help: "How many times faster than recorded the vehicles drive.")
+    var speed: Double = 1
+
+    @Option(help: ArgumentHelp("The most updates a second that the fleet may send.", valueName: "rate"))
+    var maxRate: Double = 200
+
+    @Option(
+        help: ArgumentHelp(
+            "Create the vehicles and the trips with this service account's key file of the role server; without it the "
+                + "vehicles must exist.", valueName: "file"))
+    var createWith: String?
+
+    @Option(help: "text for people; json for programs.")
+    var output: OutputFormat = .text
+
+    @OptionGroup var addresses: FleetAddressOptions
+
+    func validate() throws {
+        guard (1...100_000).contains(self.vehicles) else { throw ValidationError("--vehicles must be 1 to 100000.") }
+        guard (0...6_000).contains(self.trips) else { throw ValidationError("--trips must be 0 to 6000 a minute.") }
+        guard (5...60).contains(self.interval) else { throw ValidationError("--interval must be 5 to 60.") }
+        guard self.speed.isFinite, self.speed > 0 else { throw ValidationError("--speed must be above 0.") }
+        guard self.trips == 0 || self.createWith != nil else {
+            throw ValidationError("--trips needs --create-with: trips are made by a backend.")
+        }
+        let rate = Double(self.vehicles) / Double(self.interval)
+        guard rate <= self.maxRate else {
+            throw ValidationError(
+                """
+                \(self.vehicles) vehicles every \(self.interval) s are \(rate.formatted()) updates a second, and \
+                --max-rate is \(self.maxRate.formatted()); raise it, or take fewer vehicles.
+                """)
+        }
+    }
+
+    func run() async throws {
+        let meter = FleetMeter()
+        let transport = MeteredTransport(transport: URLSessionTransport(), meter: meter)
+        let provider = try self.addresses.effectiveProvider
+        let engine = try self.addresses.engineURL
+        let fleet = try SimulatedFleet(
+            size: self.vehicles,
+            speed: self.speed,
+            interval: .seconds(self.interval),
+            provider: provider,
+            engine: engine,
+            tokens: self.addresses.tokens(
+                transport: transport, configuration: .init(capacity: self.vehicles + 10_000)),
+            transport: transport,
+            backend: self.createWith.map {
+                try FleetBackend(
+                    keyFile: $0, type: .server, provider: provider, engine: engine, transport: transport)
+            },
+            meter: meter
+        )
+        do {
+            try await fleet.create()
+        } catch let error as EngineFailure {
+            throw CommandFailure(status: .failed, message: "the vehicles were not created: \(error)")
+        } catch let error as TokenClientError {
+            throw CommandFailure(status: .unreachable, message: "the engine is not reached: \(error.message)")
+        }
+
+        let start = ContinuousClock.now
+        let progress = Task { await self.showProgress(meter, since: start) }
+        try await fleet.drive(for: self.time.duration, tripsPerMinute: self.trips)
+        progress.cancel()
+        await progress.value
+        try self.give(meter.counts, after: ContinuousClock.now - start)
+    }
+
+    private func give(_ counts: FleetMeter.Counts, after time: Duration) throws {
+        let summary = SimulationSummary(counts, vehicles: self.vehicles, time: time)
+        switch self.output {
+        case .text: Console.give(summary.text)
+        case .json: try Console.give(json: summary)
+        }
+        guard counts.taken == 0 else { return }
+        throw CommandFailure(
+            status: counts.refused > 0 ? .failed : .unreachable, message: "the engine took no update.")
+    }
+
+    private func showProgress(_ meter: FleetMeter, since start: ContinuousClock.Instant) async {
+        guard Console.isTerminal else { return }
+        while (try? await Task.sleep(for: .seconds(1))) != nil {
+            let counts = meter.counts
+            let seconds = Int((ContinuousClock.now - start) / .seconds(1))
+            Console.replace(
+                "\(seconds) of \(Int(self.time.duration / .seconds(1))) s: \(counts.taken) updates taken, "
+                    + "\(counts.refused + counts.lost + counts.withoutToken) not, \(counts.tokensFetched) tokens, "
+                    + "\(counts.tripsCompleted) of \(counts.tripsCreated) trips done")
+        }
+        Console.replace("")
+    }
+}
+
+/// A length of time on the command line: a whole number with `s`, `m` or `h`.
+struct DurationArgument: ExpressibleByArgument {
+    let duration: Duration
+
+    init(_ duration: Duration) {
+        self.duration = duration
+    }
+
+    init?(argument: String) {
+        let units: [Character: Int] = ["s": 1, "m": 60, "h": 3_600]
+        guard let unit = argument.last.flatMap({ units[$0] }), let count = Int(argument.dropLast()),
+            (1...(86_400 / unit)).contains(count)
+        else { return nil }
+        self.duration = .seconds(count * unit)
+    }
+
+    var defaultValueDescription: String { "\(Int(self.duration / .seconds(1)))s" }
+}

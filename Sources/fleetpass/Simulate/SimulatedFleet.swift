@@ -1,0 +1,158 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetConsumer
+import FleetDriver
+import FleetTokenClient
+import FleetTokens
+import Foundation
+
+/// Many vehicles on real routes in one process, over one HTTP session, each with tokens of its own.
+struct SimulatedFleet: Sendable {
+    /// Of how many places along each route the vehicles start.
+    private static let startsPerRoute = 16
+    private static let creationsAtOnce = 8
+
+    let vehicles: [VehicleID]
+    let starts: [Route]
+    let routes: [Route]
+    let speed: Double
+    let configuration: VehicleReporterConfiguration
+    let provider: ProviderID
+    let engine: URL
+    let tokens: any TokenProvider
+    let transport: any HTTPTransport
+    let backend: FleetBackend?
+    let meter: FleetMeter
+
+    /// Lays out a fleet on the bundled routes.
+    init(
+        size: Int, speed: Double, interval: Duration, provider: ProviderID, engine: URL, tokens: any TokenProvider,
+        transport: any HTTPTransport, backend: FleetBackend?, meter: FleetMeter
+    ) throws {
+        self.vehicles = try (1...size).map { try VehicleID(checking: "sim-\($0)") }
+        self.routes = try BundledRoutes.all()
+        self.starts = try self.routes.flatMap { route in
+            try (0..<Self.startsPerRoute).map { start in
+                let passed = route.fixes.count * start / Self.startsPerRoute
+                return try Route(name: route.name, fixes: Array(route.fixes.dropFirst(passed)))
+            }
+        }
+        self.speed = speed
+        self.configuration = VehicleReporterConfiguration(
+            reportingInterval: interval, sensor: .customerSupplied, eventCapacity: 16)
+        self.provider = provider
+        self.engine = engine
+        self.tokens = tokens
+        self.transport = transport
+        self.backend = backend
+        self.meter = meter
+    }
+
+    /// Creates the vehicles that do not exist yet, a few at a time.
+    func create() async throws {
+        guard let backend = self.backend else { return }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (index, vehicle) in self.vehicles.enumerated() {
+                if index >= Self.creationsAtOnce { try await group.next() }
+                group.addTask { try await backend.createVehicle(vehicle) }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    /// Drives for a time, with so many trips a minute, then sets every vehicle offline.
+    func drive(for time: Duration, tripsPerMinute: Double) async throws {
+        let spread = self.configuration.reportingInterval / self.vehicles.count
+        await withTaskGroup(of: Void.self) { group in
+            for (index, vehicle) in self.vehicles.enumerated() {
+                group.addTask {
+                    // Spread over the interval, as the phones of a fleet are.
+                    guard (try? await Task.sleep(for: spread * index)) != nil else { return }
+                    await self.drive(vehicle, from: self.starts[index % self.starts.count])
+                }
+            }
+            if let backend = self.backend, tripsPerMinute > 0 {
+                group.addTask { await self.makeTrips(perMinute: tripsPerMinute, with: backend) }
+            }
+            try? await Task.sleep(for: time)
+            group.cancelAll()
+        }
+        try Task.checkCancellation()
+    }
+
+    private func drive(_ vehicle: VehicleID, from start: Route) async {
+        guard
+            let reporter = try? VehicleReporter(
+                provider: self.provider, vehicle: vehicle, engine: self.engine, tokens: self.tokens,
+                transport: self.transport, configuration: self.configuration)
+        else { return }
+        let counting = Task { [meter] in
+            for await update in reporter.updates { meter.count(update) }
+        }
+        await reporter.startTracking()
+        var route = start
+        let full = self.routes.first { $0.name == start.name && $0.fixes.last == start.fixes.last } ?? start
+        do {
+            try await reporter.setState(.online)
+            while true {
+                try await reporter.run(reporting: RouteLocationSource(route: route, speed: self.speed))
+                route = full
+            }
+        } catch {
+            // The time is over.
+        }
+        await reporter.stopTracking()
+        counting.cancel()
+        await counting.value
+    }
+
+    // MARK: - Trips
+
+    private func makeTrips(perMinute rate: Double, with backend: FleetBackend) async {
+        await withTaskGroup(of: Void.self) { group in
+            var number = 0
+            while (try? await Task.sleep(for: .seconds(60 / rate))) != nil {
+                let vehicle = self.vehicles[number % self.vehicles.count]
+                let route = self.starts[number % self.starts.count]
+                number += 1
+                group.addTask {
+                    do {
+                        try await self.carry(by: vehicle, on: route, with: backend)
+                    } catch is CancellationError {
+                    } catch {
+                        self.meter.count { $0.tripsFailed += 1 }
+                    }
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// One trip: asked for, made and over within a few reports, watched by its customer.
+    private func carry(by vehicle: VehicleID, on route: Route, with backend: FleetBackend) async throws {
+        let trip = try TripID(checking: "sim-trip-\(UUID().uuidString.prefix(13).lowercased())")
+        let ends = [route.fixes[route.fixes.count / 2], route.fixes[route.fixes.count - 1]]
+        try await backend.createTrip(
+            trip, from: [ends[0].latitude, ends[0].longitude], to: [ends[1].latitude, ends[1].longitude])
+        self.meter.count { $0.tripsCreated += 1 }
+        let model = try TripModel(
+            provider: self.provider, trip: trip, engine: self.engine, tokens: self.tokens, transport: self.transport)
+        async let watching: Void = model.run()
+        do {
+            for (index, status) in ["ENROUTE_TO_PICKUP", "ARRIVED_AT_PICKUP", "ENROUTE_TO_DROPOFF"].enumerated() {
+                try await backend.updateTrip(trip, status: status, vehicle: index == 0 ? vehicle : nil)
+                try await Task.sleep(for: self.configuration.reportingInterval)
+            }
+            try await backend.updateTrip(trip, status: "COMPLETE")
+            try await watching
+            self.meter.count { $0.tripsCompleted += 1 }
+        } catch {
+            if Task.isCancelled { self.meter.count { $0.tripsCutShort += 1 } }
+            // A task of its own, because this one may be cancelled: no trip is left open.
+            await Task { try? await backend.updateTrip(trip, status: "CANCELED") }.value
+            throw error
+        }
+    }
+}

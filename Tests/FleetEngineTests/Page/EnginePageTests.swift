@@ -1,0 +1,154 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import SwiftProtobuf
+import Testing
+
+@testable import FleetEngine
+
+/// The page over HTTP, and what it may never show.
+@Suite(.timeLimit(.minutes(5))) struct EnginePageTests {
+    private static let files = [
+        "/", "/share/trips/trip-1", "/share/shipments/shp-1", "/page/page.css", "/page/page.js", "/page/fleet-token.js",
+        "/page/icon.svg",
+    ]
+
+    private static func provider() throws -> ProviderID { try ProviderID(checking: "acme") }
+
+    /// Runs the body against the page of a fixture's engine.
+    private static func withPage(
+        of fixture: EngineFixture, options: PageOptions = PageOptions(leafletFolder: "/nowhere"),
+        _ body: @escaping @Sendable (any TestClientProtocol) async throws -> Void
+    ) async throws {
+        let router = Router()
+        EnginePage(engine: fixture.engine, provider: try Self.provider(), options: options).add(to: router)
+        try await Application(router: router).test(.router, body)
+    }
+
+    private static func object(_ response: TestResponse) throws -> [String: Any] {
+        try #require(JSONSerialization.jsonObject(with: Data(response.body.readableBytesView)) as? [String: Any])
+    }
+
+    @Test func `every file may load from this server alone`() async throws {
+        try await Self.withPage(of: EngineFixture()) { client in
+            for path in Self.files {
+                let response = try await client.execute(uri: path, method: .get)
+                #expect(response.status == .ok, "\(path)")
+                let policy = try #require(response.headers[.contentSecurityPolicy])
+                #expect(
+                    policy.hasPrefix("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"))
+                #expect(!policy.contains("unsafe") && !policy.contains("http"))
+                #expect(response.headers[.xContentTypeOptions] == "nosniff")
+                #expect(response.headers[.cacheControl] == "no-store")
+            }
+        }
+    }
+
+    @Test func `tiles widen the policy by their origin for images alone`() async throws {
+        let tiles = try #require(
+            TileSource(template: "https://tiles.example:8443/a/{z}/{x}/{y}.png", attribution: "us"))
+        let options = PageOptions(leafletFolder: "/nowhere", tiles: tiles)
+        try await Self.withPage(of: EngineFixture(), options: options) { client in
+            let policy = try await client.execute(uri: "/", method: .get).headers[.contentSecurityPolicy]
+            #expect(policy?.contains("img-src 'self' https://tiles.example:8443;") == true)
+            #expect(policy?.components(separatedBy: "tiles.example").count == 2)
+            let settings = try Self.object(try await client.execute(uri: "/page/settings", method: .get))
+            #expect((settings["tiles"] as? [String: String])?["attribution"] == "us")
+        }
+    }
+
+    @Test(arguments: [
+        "", "https://tiles.example/", "ftp://tiles.example/{z}/{x}/{y}", "https://{z}.example/{x}/{y}",
+        "https://a:b@tiles.example/{z}/{x}/{y}", "https://tiles.example/{z}/{x}/{y}; script-src *",
+        "https://tiles.example'/{z}/{x}/{y}", "//tiles.example/{z}/{x}/{y}", "https://{s}.example/{z}/{x}/{y}",
+    ])
+    func `what is no template of tiles is refused`(template: String) {
+        #expect(TileSource(template: template) == nil)
+    }
+
+    @Test func `the state holds fingerprints and explanations, and no token`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1")
+        try await fixture.createTrip("trip-1")
+        _ = await code { try await fixture.vehicle("veh-1", token: "driver|vehicleid=veh-2") }
+        let feed = PageFeed(run: "a")
+        try feed.publish(try await PageState(of: fixture.engine, provider: try Self.provider()), at: TestClock.start)
+        let reader = try #require(try feed.join(after: nil))
+        feed.close()
+        let sent = await Array(reader.events).joined()
+        try await Self.withPage(of: fixture) { client in
+            let state = String(buffer: try await client.execute(uri: "/page/state", method: .get).body)
+            for text in [state, sent] {
+                #expect(text.contains(FleetToken(serverToken).fingerprint))
+                #expect(text.contains("CLAIM_MISMATCH") && text.contains("\"rule\":\"coverage\""))
+                #expect(text.contains("veh-1") && text.contains("trip-1"))
+                #expect(!text.contains(serverToken) && !text.contains("driver|vehicleid=veh-2"))
+            }
+        }
+    }
+
+    @Test func `what is at work is shown first when there is more than is shown`() async throws {
+        let store = MemoryStore()
+        let fixture = EngineFixture(store: store)
+        try await store.write { transaction in
+            for number in 0..<(PageState.limit + 100) {
+                var vehicle = Vehicle.sample
+                vehicle.vehicleState = number >= 550 ? .online : .offline
+                let id = try VehicleID(checking: "veh-\(String(format: "%04d", number))")
+                try transaction.put(vehicle, id, of: try Self.provider(), at: .init())
+            }
+        }
+        let state = try await PageState(of: fixture.engine, provider: try Self.provider())
+        #expect(state.vehicles.count == PageState.limit)
+        #expect(state.vehicles.values.count { $0.state == "online" } == 50)
+        #expect(state.truncated == ["vehicle"])
+    }
+
+    @Test func `the matrix is the table that decides, row by row`() async throws {
+        try await Self.withPage(of: EngineFixture()) { client in
+            let matrix = try Self.object(try await client.execute(uri: "/page/matrix", method: .get))
+            let rows = try #require(matrix["rows"] as? [[String: Any]])
+            #expect(rows.compactMap { $0["method"] as? String } == AccessRule.matrix.map(\.method.name))
+            for (row, rule) in zip(rows, AccessRule.matrix) {
+                let roles = Role.known.filter { rule.permissions.isSubset(of: $0.permissions) }.map(\.rawValue)
+                #expect(row["roles"] as? [String] == roles)
+                let free = try #require(row["rolesWithoutClaims"] as? [String])
+                #expect(Set(free).isSubset(of: ["ondemand_admin", "delivery_admin"]))
+                #expect(free.count == 1)
+            }
+        }
+    }
+
+    @Test func `the map library comes from its folder, by name and nothing else`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "leaflet-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for name in ["leaflet.js", "leaflet.css", "secret.txt"] {
+            try Data("content of \(name)".utf8).write(to: folder.appending(path: name))
+        }
+        let options = PageOptions(leafletFolder: folder.path(percentEncoded: false))
+        try await Self.withPage(of: EngineFixture(), options: options) { client in
+            let settings = try Self.object(try await client.execute(uri: "/page/settings", method: .get))
+            #expect(settings["hasLeaflet"] as? Bool == true)
+            let script = try await client.execute(uri: "/page/leaflet/leaflet.js", method: .get)
+            #expect(String(buffer: script.body) == "content of leaflet.js")
+            for path in ["secret.txt", "..%2f..%2fetc%2fpasswd", "images/layers.png"] {
+                let response = try await client.execute(uri: "/page/leaflet/\(path)", method: .get)
+                #expect(response.status == .notFound, "\(path)")
+            }
+        }
+        try await Self.withPage(of: EngineFixture()) { client in
+            let settings = try Self.object(try await client.execute(uri: "/page/settings", method: .get))
+            #expect(settings["hasLeaflet"] as? Bool == false)
+            #expect(settings["leafletFolder"] as? String == "/nowhere")
+        }
+    }
+}

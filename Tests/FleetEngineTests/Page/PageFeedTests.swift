@@ -1,0 +1,87 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+import Foundation
+import Testing
+
+@testable import FleetEngine
+
+/// Readers come and go, and none can hold up the others.
+@Suite(.timeLimit(.minutes(5))) struct PageFeedTests {
+    private static func state(_ number: Int) -> PageState {
+        var state = PageState()
+        state.truncated = ["\(number)"]
+        return state
+    }
+
+    @Test func `every reader gets the state first and then each change`() async throws {
+        let feed = PageFeed(run: "a")
+        try feed.publish(Self.state(1), at: TestClock.start)
+        let readers = try (0..<3).map { _ in try #require(try feed.join(after: nil)) }
+        try feed.publish(Self.state(2), at: TestClock.start)
+        feed.close()
+        for reader in readers {
+            let names = await Array(reader.events).map { $0.contains("event: snapshot") ? "snapshot" : "change" }
+            #expect(names == ["snapshot", "change"])
+        }
+    }
+
+    @Test func `there are so many readers and no more, until one leaves`() throws {
+        let feed = PageFeed(run: "a")
+        let readers = try (0..<PageFeed.maximumReaders).map { _ in try #require(try feed.join(after: nil)) }
+        #expect(feed.isFull)
+        #expect(try feed.join(after: nil) == nil)
+        feed.leave(try #require(readers.first))
+        #expect(!feed.isFull)
+        #expect(try feed.join(after: nil) != nil)
+    }
+
+    @Test func `a reader that does not read is let go, and the others go on`() async throws {
+        let feed = PageFeed(run: "a")
+        let slow = try #require(try feed.join(after: nil))
+        let quick = try #require(try feed.join(after: nil))
+        var events = quick.events.makeAsyncIterator()
+        _ = await events.next()
+        for number in 1...(PageFeed.maximumWaiting + 1) {
+            try feed.publish(Self.state(number), at: TestClock.start)
+            #expect(await events.next()?.contains("event: change") == true)
+        }
+        // Its end is told although nobody reads its events.
+        for await _ in slow.end {}
+        #expect(await Array(slow.events).count == PageFeed.maximumWaiting + 1)
+        try feed.publish(Self.state(0), at: TestClock.start)
+        #expect(await events.next() != nil)
+    }
+
+    @Test func `a quiet feed shows that it lives`() async throws {
+        let feed = PageFeed(run: "a")
+        try feed.publish(Self.state(1), at: TestClock.start)
+        let reader = try #require(try feed.join(after: nil))
+        for second in 1...25 { try feed.publish(Self.state(1), at: TestClock.start + TimeInterval(second)) }
+        feed.close()
+        let beats = await Array(reader.events).dropFirst()
+        #expect(beats.count == 2)
+        #expect(beats.allSatisfy { $0.hasPrefix("event: beat\ndata: {\"now\":") })
+    }
+
+    @Test func `a closed feed ends its readers and takes no more`() async throws {
+        let feed = PageFeed(run: "a")
+        let reader = try #require(try feed.join(after: nil))
+        feed.close()
+        #expect(await Array(reader.events).count == 1)
+        for await _ in reader.end {}
+        #expect(feed.isFull)
+        #expect(try feed.join(after: nil) == nil)
+    }
+}
+
+extension Array {
+    /// Everything of a sequence that ends.
+    init(_ sequence: some AsyncSequence<Element, Never>) async {
+        self = []
+        for await element in sequence { self.append(element) }
+    }
+}

@@ -1,0 +1,141 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+import Foundation
+import Testing
+
+@testable import FleetSigning
+
+/// A place where an account's keys are published, as long as it is up.
+private final class Publisher: UpstreamTransport {
+    struct State {
+        var keys: [RSAPublicKey]
+        var isUp = true
+        var now = Date(timeIntervalSince1970: 1_767_225_600)
+        var fetches = 0
+    }
+
+    let state: Locked<State>
+
+    init(_ keys: [RSAPublicKey]) {
+        self.state = Locked(State(keys: keys))
+    }
+
+    var now: Date { self.state.withLock { $0.now } }
+    var fetches: Int { self.state.withLock { $0.fetches } }
+
+    func wait(_ seconds: TimeInterval) {
+        self.state.withLock { $0.now += seconds }
+    }
+
+    func send(_ request: UpstreamRequest) async throws -> UpstreamResponse {
+        self.state.withLock { state in
+            state.fetches += 1
+            guard state.isUp else { return UpstreamResponse(status: 500) }
+            return UpstreamResponse(status: 200, cacheControl: "max-age=3600", body: JWKS.write(state.keys))
+        }
+    }
+}
+
+@Suite struct AccountTrustTests {
+    private static let email = "backend@acme.iam.gserviceaccount.com"
+    private let own: ServiceAccountKey
+    private let first: ServiceAccountKey
+    private let second: ServiceAccountKey
+    private let publisher: Publisher
+    private let trust: AccountTrust
+
+    init() throws {
+        self.own = try ServiceAccountKey(generatingFor: "own@acme", projectID: "acme")
+        self.first = try ServiceAccountKey(generatingFor: Self.email, projectID: "acme")
+        self.second = try ServiceAccountKey(generatingFor: Self.email, projectID: "acme")
+        let publisher = Publisher([try self.first.publicKey()])
+        self.publisher = publisher
+        let account = TrustedAccount(email: Self.email, role: .server, provider: ProviderID("acme"))
+        let start = publisher.now
+        self.trust = try AccountTrust(
+            [TrustedAccountSource(account: account, keys: .address("https://keys.example/backend"))],
+            transport: publisher, verifier: TokenVerifier(keys: TrustedKeySet([try self.own.publicKey()])),
+            now: { publisher.now }, uptime: { .seconds(publisher.now.timeIntervalSince(start)) })
+    }
+
+    private func mint(with key: ServiceAccountKey) async throws -> String {
+        try await TokenMinter(signer: try LocalSigner(key)).mint(TokenType.server.claims, at: self.publisher.now)
+            .token.compactSerialization
+    }
+
+    private func refusal(of token: String) -> TokenRefusal.Reason? {
+        do throws(TokenRefusal) {
+            _ = try self.trust.verifier.verify(token, at: self.publisher.now)
+            return nil
+        } catch {
+            return error.reason
+        }
+    }
+
+    @Test func `an account's published keys are trusted with its role, beside the verifier's own`() async throws {
+        let token = try await self.mint(with: self.first)
+        #expect(self.refusal(of: token) == .keyUnknown)
+        #expect(self.trust.problem == "no keys of \(Self.email) (not fetched yet)")
+        await self.trust.refresh()
+        #expect(self.trust.problem == nil)
+        let examined = try self.trust.verifier.verify(token, at: self.publisher.now)
+        #expect(examined.account.role == .server)
+        #expect(examined.account.provider?.value == "acme")
+        #expect(self.refusal(of: try await self.mint(with: self.own)) == nil)
+        await self.trust.refresh()
+        #expect(self.publisher.fetches == 1)
+    }
+
+    @Test func `a new key is asked for when a token names it, at most once in half a minute`() async throws {
+        await self.trust.refresh()
+        let token = try await self.mint(with: self.second)
+        #expect(await !self.trust.learnKey(of: token))
+        #expect(await !self.trust.learnKey(of: token))
+        #expect(self.publisher.fetches == 2)
+        let keys = [try self.first.publicKey(), try self.second.publicKey()]
+        self.publisher.state.withLock { $0.keys = keys }
+        self.publisher.wait(30)
+        #expect(await self.trust.learnKey(of: token))
+        #expect(self.publisher.fetches == 3)
+        #expect(self.refusal(of: token) == nil)
+    }
+
+    @Test func `a stranger's token, or one that is none, makes nobody ask`() async throws {
+        await self.trust.refresh()
+        let stranger = try ServiceAccountKey(generatingFor: "eve@evil", projectID: "evil")
+        #expect(await !self.trust.learnKey(of: try await self.mint(with: stranger)))
+        #expect(await !self.trust.learnKey(of: "x.y.z"))
+        #expect(self.publisher.fetches == 1)
+    }
+
+    @Test func `an account's keys check no other account's tokens`() async throws {
+        await self.trust.refresh()
+        let forged = try ServiceAccountKey(
+            pem: self.pem(of: self.first), account: "admin@acme.iam.gserviceaccount.com", keyID: self.first.keyID)
+        #expect(self.refusal(of: try await self.mint(with: forged)) == .issuerMismatch)
+    }
+
+    @Test func `keys stay while fetches fail, a day beyond their end and no longer`() async throws {
+        await self.trust.refresh()
+        self.publisher.state.withLock { $0.isUp = false }
+        self.publisher.wait(3600 + 86_000)
+        await self.trust.refresh()
+        await self.trust.refresh()
+        #expect(self.refusal(of: try await self.mint(with: self.first)) == nil)
+        self.publisher.wait(1000)
+        await self.trust.refresh()
+        #expect(self.refusal(of: try await self.mint(with: self.first)) == .keyUnknown)
+        #expect(self.trust.problem?.contains("was answered with 500") == true)
+        self.publisher.state.withLock { $0.isUp = true }
+        self.publisher.wait(61)
+        await self.trust.refresh()
+        #expect(self.refusal(of: try await self.mint(with: self.first)) == nil)
+    }
+
+    private func pem(of key: ServiceAccountKey) throws -> String {
+        try #require(JSONValue(parsing: key.keyFile).object?["private_key"]?.string)
+    }
+}

@@ -1,0 +1,259 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+import Foundation
+import Testing
+
+@testable import FleetSigning
+
+/// A token server far away, whose answers a test chooses.
+private final class Publisher: UpstreamTransport {
+    struct State {
+        var now = Date(timeIntervalSince1970: 1_767_225_600)
+        var list: (text: [UInt8], tag: String?)?
+        var keys: [RevocationKey]
+        var requests: [String] = []
+    }
+
+    let state: Locked<State>
+
+    init(_ key: RevocationKey) {
+        self.state = Locked(State(keys: [key]))
+    }
+
+    func send(_ request: UpstreamRequest) async throws -> UpstreamResponse {
+        self.state.withLock { state in
+            state.requests.append(request.url)
+            if request.url.hasSuffix("jwks.json") {
+                let keys = state.keys.map { String(decoding: $0.published.dropFirst(9).dropLast(2), as: UTF8.self) }
+                return UpstreamResponse(
+                    status: 200, cacheControl: "max-age=300",
+                    body: Array(#"{"keys":[\#(keys.joined(separator: ","))]}"#.utf8))
+            }
+            guard let (text, tag) = state.list else { return UpstreamResponse(status: 503) }
+            if let tag, request.headers.contains(where: { $0.name == "If-None-Match" && $0.value == tag }) {
+                return UpstreamResponse(status: 304)
+            }
+            return UpstreamResponse(status: 200, entityTag: tag, body: text)
+        }
+    }
+
+    var now: Date { self.state.withLock { $0.now } }
+    var keyFetches: Int { self.state.withLock { $0.requests.filter { $0.hasSuffix("jwks.json") }.count } }
+
+    func wait(_ seconds: TimeInterval) {
+        self.state.withLock { $0.now += seconds }
+    }
+
+    func publish(_ text: String?, tag: String? = nil) {
+        self.state.withLock { $0.list = text.map { (Array($0.utf8), tag) } }
+    }
+}
+
+@Suite struct RevocationFollowerTests {
+    private static let url = "https://tokens.example/.well-known/revocations"
+    private let key = RevocationKey()
+    private let publisher: Publisher
+    private let list = RevocationList()
+    private let follower: RevocationFollower
+    private let signer: ServiceAccountKey
+    private let verifier: TokenVerifier
+
+    init() throws {
+        let publisher = Publisher(self.key)
+        self.publisher = publisher
+        let start = publisher.now
+        self.follower = try RevocationFollower(
+            url: Self.url, keys: nil, transport: publisher, list: self.list, now: { publisher.now },
+            uptime: { .seconds(publisher.now.timeIntervalSince(start)) })
+        self.signer = try ServiceAccountKey(generatingFor: "driver@acme", projectID: "acme")
+        self.verifier = TokenVerifier(keys: TrustedKeySet([try self.signer.publicKey()]), revocations: self.list)
+    }
+
+    private func mint() async throws -> FleetToken {
+        let claims = try TokenType.driver(try VehicleID(checking: "veh-1")).claims
+        return try await TokenMinter(signer: try LocalSigner(self.signer)).mint(claims, at: self.publisher.now).token
+    }
+
+    private func isRevoked(_ token: FleetToken) -> Bool {
+        do throws(TokenRefusal) {
+            _ = try self.verifier.verify(token.compactSerialization, at: self.publisher.now)
+            return false
+        } catch {
+            return error.reason == .tokenRevoked
+        }
+    }
+
+    private func revocation(of token: FleetToken, lasting seconds: TimeInterval = 3600) -> Revocation {
+        Revocation(kind: .fingerprint, value: token.fingerprint, endsAt: self.publisher.now + seconds)
+    }
+
+    private func signed(_ revocations: [Revocation], by key: RevocationKey? = nil) throws -> String {
+        try SignedRevocations(revocations, at: self.publisher.now).signed(with: key ?? self.key)
+    }
+
+    /// A list of any header and payload, with a good signature.
+    private func signed(header: String, payload: String) throws -> String {
+        let input = [header, payload].map { RevocationKey.text(Array($0.utf8)) }.joined(separator: ".")
+        return "\(input).\(RevocationKey.text(try self.key.signature(of: Array(input.utf8))))"
+    }
+
+    @Test func `what a list withdraws is refused until its end`() async throws {
+        let token = try await self.mint()
+        #expect(self.follower.problem == "no list of revocations was fetched yet")
+        self.publisher.publish(try self.signed([self.revocation(of: token, lasting: 100)]), tag: "\"1\"")
+        #expect(await self.follower.poll() == .applied(1))
+        #expect(self.isRevoked(token))
+        #expect(self.follower.problem == nil)
+        #expect(await self.follower.poll() == .unchanged)
+        self.publisher.wait(99)
+        await self.follower.poll()
+        #expect(self.isRevoked(token))
+        self.publisher.wait(1)
+        await self.follower.poll()
+        #expect(!self.isRevoked(token))
+    }
+
+    @Test func `the last list stays in force while none can be had, and its age is told`() async throws {
+        let token = try await self.mint()
+        self.publisher.publish(try self.signed([self.revocation(of: token)]))
+        await self.follower.poll()
+        self.publisher.publish(nil)
+        self.publisher.wait(119)
+        #expect(await self.follower.poll() == .failed("The list's address answered with status 503."))
+        #expect(self.follower.problem == nil)
+        self.publisher.wait(1)
+        await self.follower.poll()
+        #expect(self.isRevoked(token))
+        #expect(self.follower.age == .seconds(120))
+        #expect(self.follower.problem?.hasPrefix("the list of revocations ended 60 s ago") == true)
+        self.publisher.publish(try self.signed([]))
+        #expect(await self.follower.poll() == .applied(0))
+        #expect(self.follower.problem == nil)
+        #expect(!self.isRevoked(token))
+    }
+
+    @Test func `an old list is refused, sent again or said to be unchanged`() async throws {
+        let token = try await self.mint()
+        let old = try self.signed([])
+        self.publisher.wait(1)
+        self.publisher.publish(try self.signed([self.revocation(of: token)]), tag: "\"2\"")
+        await self.follower.poll()
+        self.publisher.publish(old)
+        #expect(await self.follower.poll() == .failed("The list is older than the one at hand."))
+        #expect(self.isRevoked(token))
+        self.publisher.publish("anything", tag: "\"2\"")
+        self.publisher.wait(119)
+        #expect(await self.follower.poll() == .unchanged)
+        self.publisher.wait(1)
+        #expect(await self.follower.poll() == .failed("An old list was said to be the newest."))
+    }
+
+    @Test func `a list that cannot be believed is not put in force`() async throws {
+        let token = try await self.mint()
+        let good = try self.signed([])
+        self.publisher.publish(good)
+        await self.follower.poll()
+        let entry = #"{"kind":"fingerprint","value":"\#(token.fingerprint)","end":1767226000}"#
+        let header = #"{"alg":"EdDSA","kid":"\#(self.key.id)","typ":"fleetpass-revocations+jwt"}"#
+        func payload(_ entries: String, _ iat: Int = 1_767_225_600, _ exp: Int = 1_767_225_660) -> String {
+            #"{"iat":\#(iat),"exp":\#(exp),"revocations":[\#(entries)]}"#
+        }
+        let named = try self.signed([self.revocation(of: token)])
+        let parts = named.split(separator: ".")
+        let empty = good.split(separator: ".")
+        let rejects: [(String, String)] = [
+            ("", "not a compact JWS"),
+            ("a.b", "not a compact JWS"),
+            ("\(empty[0]).\(parts[1]).\(empty[2])", "signature does not hold"),
+            (try self.signed([self.revocation(of: token)], by: RevocationKey()), "a key that its server does not have"),
+            (
+                try self.signed(
+                    header: header.replacing("fleetpass-revocations+jwt", with: "JWT"), payload: payload(entry)),
+                "header is not that of a list"
+            ),
+            (
+                try self.signed(header: header.replacing("EdDSA", with: "none"), payload: payload(entry)),
+                "header is not that of a list"
+            ),
+            (
+                try self.signed(header: #"{"alg":"EdDSA","typ":"fleetpass-revocations+jwt"}"#, payload: payload(entry)),
+                "does not name its key"
+            ),
+            (token.compactSerialization, "header is not that of a list"),
+            (try self.signed(header: header, payload: payload(entry, 1_767_225_400, 1_767_225_460)), "out of date"),
+            (try self.signed(header: header, payload: payload(entry, 1_767_225_700, 1_767_225_760)), "from the future"),
+            (try self.signed(header: header, payload: payload(entry, 1_767_225_600, 1_767_999_999)), "a near exp"),
+            (
+                try self.signed(header: header, payload: payload(entry.replacing("1767226000", with: "1767229300"))),
+                "outlives every token"
+            ),
+            (
+                try self.signed(header: header, payload: payload(entry.replacing("fingerprint", with: "other"))),
+                "an entry that is none"
+            ),
+            (try self.signed(header: header, payload: "[]"), "not a JSON object"),
+            (String(repeating: "a", count: SignedRevocations.maximumBytes + 1), "more than"),
+        ]
+        for (text, message) in rejects {
+            self.publisher.publish(text)
+            guard case .failed(let why) = await self.follower.poll() else {
+                Issue.record("taken: \(text.prefix(200))")
+                continue
+            }
+            #expect(why.contains(message))
+            #expect(!self.isRevoked(token))
+        }
+        self.publisher.publish(try self.signed(header: header, payload: payload(entry)))
+        #expect(await self.follower.poll() == .applied(1))
+        #expect(self.isRevoked(token))
+    }
+
+    @Test func `a list is no token`() async throws {
+        let text = try self.signed([])
+        #expect(throws: TokenRefusal.self) { try self.verifier.verify(text, at: self.publisher.now) }
+    }
+
+    @Test func `a bad signature fetches no keys, and an unknown key fetches them once in half a minute`() async throws {
+        self.publisher.publish(try self.signed([]))
+        await self.follower.poll()
+        #expect(self.publisher.keyFetches == 1)
+        let text = try self.signed([])
+        self.publisher.publish(text.dropLast(8) + "AAAAAAAA")
+        await self.follower.poll()
+        #expect(self.publisher.keyFetches == 1)
+        let next = RevocationKey()
+        self.publisher.publish(try self.signed([], by: next))
+        for _ in 0..<5 { await self.follower.poll() }
+        #expect(self.publisher.keyFetches == 2)
+        self.publisher.state.withLock { $0.keys.append(next) }
+        self.publisher.wait(30)
+        self.publisher.publish(try self.signed([], by: next))
+        #expect(await self.follower.poll() == .applied(0))
+        #expect(self.publisher.keyFetches == 3)
+    }
+
+    @Test func `a list holds nothing that has ended or outlives a token`() {
+        let now = self.publisher.now
+        let list = SignedRevocations(
+            [
+                Revocation(kind: .key, value: "past", endsAt: now),
+                Revocation(kind: .key, value: "near", endsAt: now + 10),
+                Revocation(kind: .key, value: "far", endsAt: now + 10_000),
+            ], at: now)
+        #expect(list.revocations.map { $0.endsAt.timeIntervalSince(now) } == [10, 3600])
+    }
+
+    @Test func `a key file is read again and never printed`() throws {
+        let again = try RevocationKey(file: self.key.file)
+        #expect(again.id == self.key.id)
+        #expect(try RevocationKeySet(jwks: self.key.published).contains(self.key.id))
+        let secret = try #require(JSONValue(parsing: self.key.file).object?["d"]?.string)
+        #expect(!"\(self.key) \(String(reflecting: self.key))".contains(secret))
+        #expect(!String(decoding: self.key.published, as: UTF8.self).contains(secret))
+        #expect(throws: SigningError.self) { try RevocationKey(file: self.key.published) }
+        #expect(throws: SigningError.self) { try RevocationKeySet(jwks: Array(#"{"keys":[]}"#.utf8)) }
+    }
+}

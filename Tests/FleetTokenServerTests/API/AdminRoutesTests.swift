@@ -1,0 +1,234 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+import FleetSigning
+import FleetTokens
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Logging
+import NIOCore
+import Testing
+
+@testable import FleetTokenServer
+
+@Suite struct AdminRoutesTests {
+    private static let secret = "an-administrator's-secret-of-the-tests"
+    private static let now = Date(timeIntervalSince1970: 1_767_225_600)
+
+    /// The routes over a store, with one administrator, and a folder of one key.
+    static func routes(
+        over store: TokenServerStore, rule: Administrators.Rule? = nil
+    ) throws -> AdminRoutes {
+        let digest = SHA256.hash(data: Array(Self.secret.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+        let file = #"{"callers": [{"name": "ops", "secret_sha256": "\#(digest.joined())"}]}"#
+        let folder = URL(filePath: store.path).deletingLastPathComponent()
+        let key = try #require(try TokenRoutesTests.keys.get()[.driver])
+        try key.keyFile.write(to: folder.appending(path: "driver.json"))
+        return AdminRoutes(
+            administrators: Administrators(
+                secrets: try StaticBearerAuthenticator(administrators: Data(file.utf8)), rule: rule),
+            records: .init(
+                assignments: StoredAssignments(store: store), audit: AuditReader(store: store),
+                revocations: RevocationStore(store: store),
+                keys: try SigningKeys(
+                    folder: KeyFolder(path: folder.path(percentEncoded: false)),
+                    provider: try ProviderID(checking: "acme"))),
+            now: { Self.now }, logger: Logger(label: "test"))
+    }
+
+    private struct Answer {
+        let status: Int
+        let body: JSONObject
+
+        func list(_ name: String) -> [JSONObject] { (self.body[name]?.array ?? []).compactMap(\.object) }
+    }
+
+    private struct Client {
+        let client: any TestClientProtocol
+
+        func send(
+            _ path: String, _ body: String? = nil, bearer: String? = AdminRoutesTests.secret
+        ) async throws -> Answer {
+            var headers: HTTPFields = [:]
+            headers[.authorization] = bearer.map { "Bearer \($0)" }
+            headers[.contentType] = body.map { _ in "application/json" }
+            let response = try await self.client.execute(
+                uri: "/admin/api/\(path)", method: body == nil ? .get : .post, headers: headers,
+                body: body.map { ByteBuffer(string: $0) })
+            let object = try JSONValue(parsing: Array(response.body.readableBytesView)).object
+            return Answer(status: response.status.code, body: object ?? [:])
+        }
+    }
+
+    private func serving(
+        _ temporary: TemporaryStore, rule: Administrators.Rule? = nil, _ body: @Sendable (Client) async throws -> Void
+    ) async throws {
+        let router = Router(context: BasicRequestContext.self)
+        try Self.routes(over: temporary.store, rule: rule).add(to: router)
+        try await Application(router: router).test(.router) { try await body(Client(client: $0)) }
+    }
+
+    private struct Login: CallerAuthenticator {
+        func caller(of request: CallerRequest) async throws -> Caller? {
+            request.bearer.map { Caller(name: $0, issuer: "login", claims: ["groups": [$0]]) }
+        }
+    }
+
+    private struct Unreachable: CallerAuthenticator {
+        struct Failure: Error {}
+        func caller(of request: CallerRequest) async throws -> Caller? { throw Failure() }
+    }
+
+    @Test func `only administrators are let in`() async throws {
+        let temporary = try TemporaryStore()
+        try await self.serving(temporary) { client async throws in
+            for path in ["assignments", "decisions", "keys", "revocations"] {
+                #expect(try await client.send(path).status == 200)
+                #expect(try await client.send(path, bearer: nil).status == 401)
+                #expect(try await client.send(path, bearer: "another-secret-that-is-long-enough").status == 401)
+            }
+            #expect(try await client.send("assignments", "{}", bearer: nil).status == 401)
+            #expect(try await client.send("assignments/end", "{}", bearer: nil).status == 401)
+            #expect(try await client.send("revocations", "{}", bearer: nil).status == 401)
+        }
+    }
+
+    @Test func `users of an identity provider need the claim`() async throws {
+        @Sendable func token(_ group: String) -> String {
+            [#"{"alg":"ES256"}"#, #"{"sub":"\#(group)"}"#, "signature"]
+                .map { String(decoding: Base64URL.encode(Array($0.utf8)), as: UTF8.self) }.joined(separator: ".")
+        }
+        let rule = Administrators.Rule(provider: Login(), claim: "groups", values: [token("ops")])
+        try await self.serving(try TemporaryStore(), rule: rule) { client async throws in
+            #expect(try await client.send("keys", bearer: token("ops")).status == 200)
+            let refused = try await client.send("keys", bearer: token("drivers"))
+            #expect(refused.status == 403)
+            #expect(refused.body["code"] == .string("permission_denied"))
+            #expect(try await client.send("keys").status == 200)
+        }
+        let down = Administrators.Rule(provider: Unreachable(), claim: "groups", values: ["ops"])
+        try await self.serving(try TemporaryStore(), rule: down) { client async throws in
+            #expect(try await client.send("keys", bearer: token("ops")).status == 503)
+        }
+    }
+
+    @Test func `an assignment holds from its request on, until it is ended`() async throws {
+        let temporary = try TemporaryStore()
+        let store = StoredAssignments(store: temporary.store)
+        let vehicle = AssignedResource.vehicle(try VehicleID(checking: "veh-3"))
+        let holder = CallerID(issuer: "login", subject: "driver/7")
+        try await self.serving(temporary) { client async throws in
+            let body = #"{"holder": "login/driver/7", "kind": "vehicle", "id": "veh-3"}"#
+            let added = try await client.send("assignments", body)
+            #expect(added.status == 201)
+            #expect(added.body["start"] == .string("2026-01-01T00:00:00Z"))
+            #expect(try await store.isAssigned(vehicle, to: holder, at: Self.now))
+            let listed = try await client.send("assignments?kind=vehicle&id=veh-3&holder=login/driver/7&limit=5")
+            #expect(listed.list("assignments").map { $0["holder"] } == [.string("login/driver/7")])
+            #expect(try await client.send("assignments?at=2025-01-01T00:00:00Z").list("assignments").isEmpty)
+            #expect(try await client.send("assignments/end", body).body["ended"] == .integer(1))
+            #expect(try await store.isAssigned(vehicle, to: holder, at: Self.now) == false)
+            #expect(try await client.send("assignments/end", body).body["ended"] == .integer(0))
+        }
+    }
+
+    @Test(arguments: [
+        #"{"holder": "driver-7", "kind": "vehicle", "id": "v"}"#, #"{"holder": "l/d", "kind": "ship", "id": "v"}"#,
+        #"{"holder": "l/d", "kind": "vehicle", "id": "*"}"#, #"{"holder": "l/d", "kind": "vehicle"}"#,
+        #"{"holder": "l/d", "kind": "vehicle", "id": "v", "end": "2025-01-01T00:00:00Z"}"#,
+        #"{"holder": "l/d", "kind": "vehicle", "id": "v", "start": "soon"}"#,
+        #"{"holder": "l/d", "kind": "vehicle", "id": "v", "until": "x"}"#,
+    ])
+    func `an assignment that makes no sense is refused`(body: String) async throws {
+        try await self.serving(try TemporaryStore()) { client async throws in
+            let answer = try await client.send("assignments", body)
+            #expect(answer.status == 400)
+            #expect(answer.list("errors").count == 1)
+            #expect(try await client.send("assignments").list("assignments").isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        "assignments?kind=vehicle", "assignments?id=veh-3", "assignments?limit=0", "assignments?limit=1001",
+        "assignments?at=now", "assignments?holder=x", "assignments?limit=1&limit=2", "assignments?vehicle=veh-3",
+        "decisions?decision=maybe", "decisions?limit=many",
+    ])
+    func `a query that makes no sense is refused by name`(path: String) async throws {
+        try await self.serving(try TemporaryStore()) { client async throws in
+            let answer = try await client.send(path)
+            #expect(answer.status == 400)
+            #expect(answer.list("errors").allSatisfy { $0["parameter"] != nil && $0["pointer"] == nil })
+            #expect(answer.list("errors").count == 1)
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("2026-01-31T14:05:00Z", 1_769_868_300), ("2026-01-31T14:05:00.500Z", 1_769_868_300.5),
+            ("2026-01-31t15:05:00.25+01:00", 1_769_868_300.25), ("2026-01-31T14:05:00", nil), ("2026-01-31", nil),
+            ("1902-01-30T20:27:16.970175Z", -2_143_337_563.029825), ("now", nil), ("", nil), ("1769868300", nil),
+        ] as [(String, Double?)])
+    func `times are those of RFC 3339`(text: String, seconds: Double?) {
+        let difference = (APITime.date(text)?.timeIntervalSince1970).map { abs($0 - (seconds ?? .infinity)) }
+        #expect(difference.map { $0 < 0.001 } == seconds.map { _ in true })
+    }
+
+    @Test func `the last decisions come newest first`() async throws {
+        let temporary = try TemporaryStore()
+        try await temporary.append(5)
+        try await self.serving(temporary) { client async throws in
+            let all = try await client.send("decisions?limit=3").list("decisions")
+            #expect(all.map { $0["sequence"] } == [.integer(5), .integer(4), .integer(3)])
+            #expect(all[0]["record"]?.object?["claims"]?.object?["vehicleid"] == .string("veh-5"))
+            let one = try await client.send("decisions?fingerprint=00ff2000").list("decisions")
+            #expect(one.map { $0["sequence"] } == [.integer(2)])
+            #expect(try await client.send("decisions?decision=refused").list("decisions").isEmpty)
+            #expect(try await client.send("decisions?subject=nobody").list("decisions").isEmpty)
+        }
+    }
+
+    @Test func `a subject's living tokens are withdrawn`() async throws {
+        let temporary = try TemporaryStore()
+        let log = StoredAuditLog(store: temporary.store, logger: Logger(label: "test"))
+        let time = Self.now.timeIntervalSince1970 - 60
+        try await log.append(try .granted(.driver(try VehicleID(checking: "veh-1")), at: time, subject: "driver-7"))
+        try await self.serving(temporary) { client async throws in
+            let answer = try await client.send("revocations", #"{"kind": "subject", "value": "driver-7"}"#)
+            #expect(answer.list("revocations").count == 1)
+            let listed = try await client.send("revocations").list("revocations")
+            #expect(listed.map { $0["kind"] } == [.string("fingerprint")])
+            let key = try await client.send("revocations", #"{"kind": "key", "value": "k1"}"#)
+            #expect(key.list("revocations").map { $0["ends_at"] } == [.string("2026-01-01T01:00:00Z")])
+            for body in [#"{"kind": "fingerprint", "value": "xyz"}"#, #"{"kind": "all", "value": "x"}"#] {
+                #expect(try await client.send("revocations", body).status == 400)
+            }
+        }
+    }
+
+    @Test func `keys are told by role, id and state`() async throws {
+        let key = try #require(try TokenRoutesTests.keys.get()[.driver])
+        try await self.serving(try TemporaryStore()) { client async throws in
+            let keys = try await client.send("keys").list("keys")
+            #expect(keys.map { $0["state"] } == [.string("signing")])
+            #expect(keys.map { $0["key_id"] } == [.string(key.keyID)])
+        }
+    }
+
+    @Test func `the page runs no script but its own`() async throws {
+        let router = Router()
+        let temporary = try TemporaryStore()
+        try Self.routes(over: temporary.store).add(to: router)
+        try await Application(router: router).test(.router) { client async throws in
+            let page = try await client.execute(uri: "/admin", method: .get)
+            #expect(page.status == .ok)
+            let policy = try #require(page.headers[.contentSecurityPolicy])
+            #expect(policy.hasPrefix("default-src 'none'; script-src 'self'"))
+            #expect(!policy.contains("unsafe"))
+            #expect(!String(buffer: page.body).contains("<script>"))
+        }
+    }
+}
