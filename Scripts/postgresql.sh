@@ -39,7 +39,11 @@ own() {
 # What outlives this script must hold none of its caller's open files, or the caller waits for it.
 let_go() {
   local descriptor
-  for descriptor in {3..254}; do eval "exec $descriptor>&-"; done
+  for descriptor in /dev/fd/*; do
+    descriptor=${descriptor##*/}
+    # The shell reads this script through 255.
+    ((descriptor <= 2 || descriptor == 255)) || eval "exec $descriptor>&-"
+  done
 }
 
 launch() {

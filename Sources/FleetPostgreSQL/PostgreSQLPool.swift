@@ -46,6 +46,9 @@ public final class PostgreSQLPool: Sendable {
 
     deinit { self.shared.close {} }
 
+    /// Has what waits finished and the connections closed, and returns at once; later jobs are refused.
+    public func finish() { self.shared.close {} }
+
     /// Runs a body with a session.
     ///
     /// - Parameter body: Runs on a thread of the pool, and may wait for the server there.

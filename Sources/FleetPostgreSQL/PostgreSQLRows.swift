@@ -83,16 +83,12 @@ public struct PostgreSQLRow {
         return bytes[0] != 0
     }
 
-    /// A `bytea`, or any other value in its binary form, valid within the body.
+    /// A `bytea`, or any other value in its binary form.
     ///
-    /// - Parameters:
-    ///   - column: The column's number.
-    ///   - body: Reads the bytes.
-    /// - Returns: What the body returns.
-    /// - Throws: ``PostgreSQLError`` for `NULL`, or what the body throws.
-    public func withBytes<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) throws -> Result) throws -> Result {
-        try body(self.value(column))
-    }
+    /// - Parameter column: The column's number.
+    /// - Returns: The value.
+    /// - Throws: ``PostgreSQLError`` for `NULL`.
+    public func bytes(_ column: Int32) throws(PostgreSQLError) -> [UInt8] { Array(try self.value(column)) }
 
     private func value(_ column: Int32) throws(PostgreSQLError) -> UnsafeRawBufferPointer {
         guard !self.isNull(column) else { throw Self.mismatch(column, "value") }

@@ -4,7 +4,7 @@
 
 /// The tables of one part of the program, and how they came to be: a list of steps that only ever grows at its end.
 ///
-/// What was done is noted in the table `fleetpass_schema`. An advisory lock keeps nodes that start together from doing a
+/// All tables are in the schema `fleetpass`; what was done is noted in its table `version`. An advisory lock keeps nodes that start together from doing a
 /// step twice; each step is done whole or not at all.
 public struct PostgreSQLSchema: Sendable {
     /// The statements of one step.
@@ -29,15 +29,18 @@ public struct PostgreSQLSchema: Sendable {
     /// - Throws: ``PostgreSQLError``.
     public func migrate(_ session: PostgreSQLSession) throws(PostgreSQLError) {
         do {
+            try session.query(.once("SELECT set_config('search_path', 'fleetpass', false)"))
             // Most connections find everything done, and need no lock for it.
             if try self.version(session) == self.steps.count { return }
             try self.checkEncoding(session)
             try session.transaction {
                 // A name for the lock, the bytes of "fleetpas".
                 try session.query(.once("SELECT pg_advisory_xact_lock(7380385375773024627)"))
+                if try session.query(.once("SELECT to_regnamespace('fleetpass') IS NULL")).first?.bool(0) == true {
+                    try session.query(.once("CREATE SCHEMA fleetpass"))
+                }
                 try session.query(
-                    .once(
-                        "CREATE TABLE IF NOT EXISTS fleetpass_schema (part text PRIMARY KEY, version bigint NOT NULL)"))
+                    .once("CREATE TABLE IF NOT EXISTS version (part text PRIMARY KEY, version bigint NOT NULL)"))
                 let version = try self.version(session)
                 guard version < self.steps.count else { return }
                 for step in self.steps[version...] {
@@ -46,7 +49,7 @@ public struct PostgreSQLSchema: Sendable {
                 try session.query(
                     .once(
                         """
-                        INSERT INTO fleetpass_schema VALUES ($1, $2)
+                        INSERT INTO version VALUES ($1, $2)
                         ON CONFLICT (part) DO UPDATE SET version = excluded.version
                         """, [.text(self.part), .integer(Int64(self.steps.count))]))
             }
@@ -54,8 +57,8 @@ public struct PostgreSQLSchema: Sendable {
             throw PostgreSQLError(
                 code: .wrongSchema,
                 message:
-                    "The tables cannot be made: \(error.message). Let the user create tables in the schema, or let "
-                    + "one who may start the program once.", sqlState: error.sqlState)
+                    "The tables cannot be made: \(error.message). Let the user create schemas in the database, or run "
+                    + "CREATE SCHEMA fleetpass AUTHORIZATION for it.", sqlState: error.sqlState)
         } catch let error as PostgreSQLError {
             throw error
         } catch {
@@ -64,10 +67,10 @@ public struct PostgreSQLSchema: Sendable {
     }
 
     private func version(_ session: PostgreSQLSession) throws(PostgreSQLError) -> Int {
-        let exists = try session.query(.once("SELECT to_regclass('fleetpass_schema') IS NOT NULL")).first?.bool(0)
+        let exists = try session.query(.once("SELECT to_regclass('fleetpass.version') IS NOT NULL")).first?.bool(0)
         guard exists == true else { return 0 }
         let rows = try session.query(
-            .once("SELECT version FROM fleetpass_schema WHERE part = $1", [.text(self.part)]))
+            .once("SELECT version FROM version WHERE part = $1", [.text(self.part)]))
         let version = Int(try rows.first?.integer(0) ?? 0)
         guard version <= self.steps.count else {
             throw PostgreSQLError(

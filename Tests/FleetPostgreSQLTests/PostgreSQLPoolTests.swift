@@ -35,7 +35,7 @@ struct PostgreSQLPoolTests {
             #expect(try row.bool(0))
             #expect(try row.integer(1) == .min)
             #expect(try row.text(2) == "ä\u{1F69A}")
-            #expect(try row.withBytes(3) { Array($0) } == [0, 255, 10])
+            #expect(try row.bytes(3) == [0, 255, 10])
             #expect(try row.optionalText(4) == nil)
             #expect(try row.bool(5))
             #expect(throws: PostgreSQLError.self) { try row.integer(0) }
@@ -54,7 +54,7 @@ struct PostgreSQLPoolTests {
                 ])
             return try (0..<rows.count).map { number in
                 let row = rows[number]
-                return "\(try row.integer(0)) \(try row.optionalText(1) ?? "-") \(try row.withBytes(2) { Array($0) }) "
+                return "\(try row.integer(0)) \(try row.optionalText(1) ?? "-") \(try row.bytes(2)) "
                     + "\(try row.optionalText(3) ?? "-") \(try row.bool(4))"
             }
         }
@@ -254,7 +254,7 @@ struct PostgreSQLPoolTests {
         let error = try await self.error { try await pool.run { try $0.query("SELECT 1").count } }
         #expect(error.code == .statementFailed)
         let bare = PostgreSQLPool(pool.address, connections: 1, logger: .silent)
-        let exists = try await bare.run { try $0.query("SELECT to_regclass('thing') IS NULL").first?.bool(0) }
+        let exists = try await bare.run { try $0.query("SELECT to_regclass('fleetpass.thing') IS NULL").first?.bool(0) }
         #expect(exists == true)
         await bare.close()
         await pool.close()

@@ -13,8 +13,10 @@ import Logging
 
 // Durable location updates per second over REST and gRPC, beside the same two servers answering a constant.
 // Server and clients share this process and machine; the ratio in each row is what counts.
+// Arguments: seconds for each row, then the address of a PostgreSQL database to use instead of a file.
 
 let seconds = Double(CommandLine.arguments.dropFirst().first ?? "") ?? 4
+let database = CommandLine.arguments.dropFirst(2).first
 let rounds = 3
 let clients = 64
 
@@ -28,8 +30,13 @@ let key = try ServiceAccountKey(generatingFor: "server@bench.iam.gserviceaccount
 let minter = TokenMinter(signer: try LocalSigner(key))
 let token = try await minter.mint(TokenType.server.claims, at: Date()).token.compactSerialization
 let verifier = TokenVerifier(keys: TrustedKeySet([try key.publicKey(role: .server, provider: provider)]))
-let store = try SQLiteStore(path: folder.appending(path: "bench.sqlite").path(), logger: logger)
-let engine = Engine(store: store, verifier: verifier, logger: logger)
+let engine: Engine
+if let database {
+    engine = Engine(store: try PostgreSQLStore(database, logger: logger), verifier: verifier, logger: logger)
+} else {
+    let store = try SQLiteStore(path: folder.appending(path: "bench.sqlite").path(), logger: logger)
+    engine = Engine(store: store, verifier: verifier, logger: logger)
+}
 
 let servers = try await BenchServers.start(engine: engine, logger: logger)
 let fleet = Fleet(servers: servers, token: token, clients: clients)
@@ -65,7 +72,8 @@ for transport in ["REST", "gRPC"] {
     print(
         String(
             format: "| %@ | %.0f/s, p50 %.1f ms, p99 %.1f ms | constant: %.0f/s, p99 %.1f ms | %.2f × |",
-            "durable updates over \(transport), \(clients) clients", update.rate, update.p50, update.p99,
+            "durable updates over \(transport)\(database == nil ? "" : " and PostgreSQL"), \(clients) clients",
+            update.rate, update.p50, update.p99,
             constant.rate, constant.p99, update.rate / constant.rate))
 }
 try await fleet.stop()

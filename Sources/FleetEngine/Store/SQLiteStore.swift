@@ -11,11 +11,9 @@ public import Logging
 ///
 /// Writes are committed in groups: while one group reaches the disk, those that arrive wait for the next, so that
 /// one sync of the disk serves them all. Each body runs in a savepoint of its own; one that throws undoes only itself.
-/// A caller whose task is cancelled takes its write back if no group has taken it yet, and otherwise learns what came
-/// of it.
 public final class SQLiteStore: EngineStore {
     private let pool: DatabasePool
-    private let queue: Locked<WriteQueue>
+    private let queue: GroupWriter
     private let logger: Logger
     /// Serial, and the only place that waits for the disk: no thread of the concurrency runtime ever does.
     private let writer = DispatchQueue(label: "fleetpass.store.group-commit")
@@ -33,14 +31,14 @@ public final class SQLiteStore: EngineStore {
     init(path: String, logger: Logger, groupLimit: Int, waitingLimit: Int) throws(EngineError) {
         self.pool = try SQLiteSchema.open(path)
         self.logger = logger
-        self.queue = Locked(WriteQueue(groupLimit: groupLimit, waitingLimit: waitingLimit))
+        self.queue = GroupWriter(groupLimit: groupLimit, waitingLimit: waitingLimit)
     }
 
     /// Commits what waits, then closes the file; later calls fail with `UNAVAILABLE`.
     ///
     /// - Throws: An error of SQLite, when the file cannot be closed.
     public func close() async throws {
-        self.queue.withLock { $0.close() }
+        self.queue.close()
         // The writer is serial: what was admitted before runs before this.
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             self.writer.async { continuation.resume(with: Result { try self.pool.close() }) }
@@ -56,47 +54,14 @@ public final class SQLiteStore: EngineStore {
     func write<Result: Sendable>(
         _ body: @escaping @Sendable (any EngineTransaction) throws -> Result
     ) async throws -> Result {
-        let ticket = self.queue.withLock { $0.makeTicket() }
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Result, any Error>) in
-                self.enqueue(
-                    QueuedWrite(
-                        ticket: ticket,
-                        run: { transaction in
-                            let result = Swift.Result { try body(transaction) }
-                            return QueuedWrite.Outcome(isKept: (try? result.get()) != nil) {
-                                continuation.resume(with: result)
-                            }
-                        },
-                        reject: { continuation.resume(throwing: $0) }
-                    )
-                )
-                // A task that was cancelled before its write had joined is not told again.
-                if Task.isCancelled { self.withdraw(ticket) }
-            }
-        } onCancel: {
-            self.withdraw(ticket)
-        }
+        try await self.queue.write(body) { self.writer.async { self.drain() } }
     }
 
     /// How many writes wait for the next group.
-    var waitingWrites: Int { self.queue.withLock { $0.count } }
-
-    private func enqueue(_ write: QueuedWrite) {
-        switch self.queue.withLock({ $0.admit(write) }) {
-        case .waits: break
-        case .startsWriter: self.writer.async { self.drain() }
-        case .full: write.reject(Self.unavailable("STORE_OVERLOADED", "Too many writes wait; retry in a second."))
-        case .closed: write.reject(Self.unavailable("STORE_CLOSED", "The store is closed; retry on another node."))
-        }
-    }
-
-    private func withdraw(_ ticket: UInt64) {
-        self.queue.withLock { $0.withdraw(ticket) }?.reject(CancellationError())
-    }
+    var waitingWrites: Int { self.queue.waiting }
 
     private func drain() {
-        while let group = self.queue.withLock({ $0.nextGroup() }) { self.commit(group) }
+        while let group = self.queue.nextGroup() { self.commit(group) }
     }
 
     private func commit(_ group: [QueuedWrite]) {
@@ -121,14 +86,10 @@ public final class SQLiteStore: EngineStore {
                 "A group of writes could not be committed",
                 metadata: ["writes": "\(group.count)", "error": "\(error)"]
             )
-            let failure = Self.unavailable("STORE_COMMIT_FAILED", "The change could not be stored; retry in a second.")
+            let failure = EngineError.store("STORE_COMMIT_FAILED", "The change could not be stored; retry in a second.")
             for write in group { write.reject(failure) }
             return
         }
         for outcome in outcomes { outcome.reply() }
-    }
-
-    private static func unavailable(_ reason: String, _ message: String) -> EngineError {
-        EngineError(code: .unavailable, reason: reason, message: message)
     }
 }

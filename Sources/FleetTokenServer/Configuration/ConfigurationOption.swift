@@ -56,6 +56,11 @@ struct ConfigurationOption: Sendable {
             path: "data", kind: .path, standard: nil,
             help: "The folder of the store, which must exist, be writable, and be nobody else's. Required."),
         .init(
+            path: "store.postgresql", kind: .text, standard: nil,
+            help: "The PostgreSQL database that holds the store instead, shared by all nodes: "
+                + "`postgresql://USER:PASSWORD@HOST:PORT/DATABASE`. Give it by the environment where it has a password."
+        ),
+        .init(
             path: "keys", kind: .path, standard: nil,
             help: "The folder of the service accounts' key files, `ROLE.json` each; each role that has one is served. "
                 + "Required unless `signers` has a role."),

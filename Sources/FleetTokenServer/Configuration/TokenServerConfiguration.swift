@@ -64,6 +64,8 @@ public struct TokenServerConfiguration: Sendable {
     public var provider: ProviderID
     /// The folder of the store.
     public var data: String
+    /// The address of the PostgreSQL database that holds the store; `nil` keeps it in ``data``.
+    public var postgreSQL: String?
     /// The folder of the service accounts' key files, if any.
     public var keys: String?
     /// How roles are signed that do not simply sign with the folder's keys.
@@ -138,6 +140,7 @@ public struct TokenServerConfiguration: Sendable {
             throw ConfigurationValues.invalid("The setting provider: \(error.message)")
         }
         self.data = try requiredFile("data")
+        self.postgreSQL = values["store.postgresql"]
         self.keys = file("keys")
         self.signers = try SignerSettings.all(in: values, file: file)
         self.google = try GoogleSettings(in: values, credentialFile: file("google.credentials"))

@@ -4,7 +4,6 @@
 
 public import FleetTokens
 public import Foundation
-import GRDB
 
 /// What to look for in the audit; every part that is given must hold.
 public struct AuditQuery: Sendable {
@@ -43,23 +42,25 @@ public struct AuditMatch: Sendable {
 
 extension AuditQuery {
     /// What the database can decide, so that few records are read.
-    var sql: (condition: String, arguments: StatementArguments) {
-        var conditions = ["1"]
-        var arguments = StatementArguments()
-        func require(_ condition: String, _ value: some DatabaseValueConvertible) {
+    var sql: (condition: String, values: [StoreValue]) {
+        var conditions = ["1 = 1"]
+        var values: [StoreValue] = []
+        func require(_ condition: String, _ value: StoreValue) {
             conditions.append(condition)
-            arguments += [value]
+            values.append(value)
         }
-        func milliseconds(_ date: Date) -> Int64 { Int64((date.timeIntervalSince1970 * 1000).rounded(.down)) }
+        func milliseconds(_ date: Date) -> StoreValue {
+            .integer(Int64((date.timeIntervalSince1970 * 1000).rounded(.down)))
+        }
         if let time {
             // No token lives longer than an hour from the moment it was given.
-            require("time_ms > ?", milliseconds(time) - 3_600_000)
+            require("time_ms > ?", milliseconds(time.addingTimeInterval(-3600)))
             require("time_ms <= ?", milliseconds(time))
         }
         if let from { require("time_ms >= ?", milliseconds(from)) }
         if let until { require("time_ms < ?", milliseconds(until)) }
-        if let fingerprint { require("fingerprint = ?", fingerprint) }
-        return (conditions.joined(separator: " AND "), arguments)
+        if let fingerprint { require("fingerprint = ?", .text(fingerprint)) }
+        return (conditions.joined(separator: " AND "), values)
     }
 
     /// Decides what the database does not.

@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import GRDB
 
 /// Reads and checks the audit in a token server's store, also while a server writes to it.
 public struct AuditReader: Sendable {
@@ -16,16 +15,20 @@ public struct AuditReader: Sendable {
 
     /// The end of the chain, to be noted elsewhere.
     ///
-    /// - Throws: An error of SQLite.
+    /// - Throws: An error of the store.
     public func head() async throws -> AuditHead {
-        try await self.store.pool.read(Self.keptHead)
+        try await self.store.database.read { try $0.keptHead() }
     }
 
     /// When the last record was made; `nil` for an empty chain.
     func lastTime() async throws -> Date? {
-        try await self.store.pool.read { database in
-            try Int64.fetchOne(database, sql: "SELECT time_ms FROM audit_record ORDER BY sequence DESC LIMIT 1")
-                .map { Date(timeIntervalSince1970: TimeInterval($0) / 1000) }
+        try await self.store.database.read { database in
+            var time: Date?
+            try database.rows("SELECT time_ms FROM audit_record ORDER BY sequence DESC LIMIT 1", []) { row in
+                time = Date(timeIntervalSince1970: TimeInterval(try row.integer(0)) / 1000)
+                return false
+            }
+            return time
         }
     }
 
@@ -34,14 +37,26 @@ public struct AuditReader: Sendable {
     /// - Parameter anchor: A head that was noted earlier, elsewhere; without one, a chain that was rewritten to its end
     ///   by someone who knows its form passes.
     /// - Returns: The head that the records lead to.
-    /// - Throws: ``AuditFault`` at the first place that does not hold, or an error of SQLite.
+    /// - Throws: ``AuditFault`` at the first place that does not hold, or an error of the store.
     public func verify(anchor: AuditHead? = nil) async throws -> AuditHead {
-        try await self.store.pool.read { database in
+        try await self.store.database.read { database in
             var chain = AuditChain(anchor: anchor)
-            let rows = try Row.fetchCursor(
-                database, sql: "SELECT sequence, content, hash FROM audit_record ORDER BY sequence")
-            while let row = try rows.next() { try chain.check(AuditEntry(row: row)) }
-            try chain.finish(keptHead: Self.keptHead(database))
+            try database.rows(
+                "SELECT sequence, content, hash, time_ms, fingerprint FROM audit_record ORDER BY sequence", []
+            ) { row in
+                let entry = try AuditEntry(row: row)
+                try chain.check(entry)
+                let isFound =
+                    try row.integer(3) == entry.record?.time
+                    && (row.isNull(4) ? nil : try row.text(4)) == entry.record?.token?.fingerprint
+                guard isFound else {
+                    throw AuditFault(
+                        sequence: entry.sequence,
+                        message: "Record \(entry.sequence) is searched by a time or fingerprint that is not its own.")
+                }
+                return true
+            }
+            try chain.finish(keptHead: database.keptHead())
             return chain.head
         }
     }
@@ -51,9 +66,9 @@ public struct AuditReader: Sendable {
     /// - Parameters:
     ///   - query: What to look for.
     ///   - body: Called for each match.
-    /// - Throws: What the body throws, or an error of SQLite.
+    /// - Throws: What the body throws, or an error of the store.
     public func search(_ query: AuditQuery, _ body: @escaping @Sendable (AuditMatch) throws -> Void) async throws {
-        try await self.store.pool.read { database in
+        try await self.store.database.read { database in
             try Self.search(query, in: database, body)
         }
     }
@@ -64,47 +79,40 @@ public struct AuditReader: Sendable {
     ///   - query: What to look for.
     ///   - limit: The most to return.
     /// - Returns: The matches.
-    /// - Throws: An error of SQLite.
+    /// - Throws: An error of the store.
     public func latest(_ query: AuditQuery, limit: Int) async throws -> [AuditMatch] {
-        try await self.store.pool.read { database in
-            let (condition, arguments) = query.sql
-            let rows = try Row.fetchCursor(
-                database,
-                sql: """
-                    SELECT sequence, content, hash FROM audit_record WHERE \(condition)
-                    ORDER BY sequence DESC LIMIT 10000
-                    """,
-                arguments: arguments)
+        try await self.store.database.read { database in
+            let (condition, values) = query.sql
             var matches: [AuditMatch] = []
-            while matches.count < limit, let row = try rows.next() {
-                if let match = query.match(AuditEntry(row: row)) { matches.append(match) }
+            try database.rows(
+                """
+                SELECT sequence, content, hash FROM audit_record WHERE \(condition)
+                ORDER BY sequence DESC LIMIT 10000
+                """, values
+            ) { row in
+                guard matches.count < limit else { return false }
+                if let match = query.match(try AuditEntry(row: row)) { matches.append(match) }
+                return true
             }
             return matches
         }
     }
 
-    static func search(_ query: AuditQuery, in database: Database, _ body: (AuditMatch) throws -> Void) throws {
-        let (condition, arguments) = query.sql
-        let rows = try Row.fetchCursor(
-            database,
-            sql: "SELECT sequence, content, hash FROM audit_record WHERE \(condition) ORDER BY sequence",
-            arguments: arguments)
-        while let row = try rows.next() {
-            if let match = query.match(AuditEntry(row: row)) { try body(match) }
+    static func search(
+        _ query: AuditQuery, in database: any TokenServerTransaction, _ body: (AuditMatch) throws -> Void
+    ) throws {
+        let (condition, values) = query.sql
+        try database.rows(
+            "SELECT sequence, content, hash FROM audit_record WHERE \(condition) ORDER BY sequence", values
+        ) { row in
+            if let match = query.match(try AuditEntry(row: row)) { try body(match) }
+            return true
         }
-    }
-
-    static func keptHead(_ database: Database) throws -> AuditHead {
-        let statement = try database.cachedStatement(sql: "SELECT sequence, hash FROM audit_head")
-        guard let row = try Row.fetchOne(statement) else {
-            throw AuditFault(sequence: 1, message: "The head of the chain is missing.")
-        }
-        return AuditHead(sequence: row[0], hash: row[1])
     }
 }
 
 extension AuditEntry {
-    fileprivate init(row: Row) {
-        self.init(sequence: row[0], content: row[1], hash: row[2])
+    fileprivate init(row: any StoreRow) throws {
+        self.init(sequence: try row.integer(0), content: try row.text(1), hash: try row.text(2))
     }
 }

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetPostgreSQL
 import GRDB
 
 /// The tables of the token server's store, and how they came to be.
@@ -60,4 +61,65 @@ enum TokenServerSchema {
         }
         return migrator
     }
+
+    /// The same tables in PostgreSQL.
+    ///
+    /// What is searched by stands beside the hashed text here, as PostgreSQL's JSON does not take every text;
+    /// ``AuditReader/verify(anchor:)`` compares the two.
+    static let postgreSQL = PostgreSQLSchema(
+        part: "token server",
+        steps: [
+            [
+                """
+                CREATE TABLE audit_record (
+                    sequence bigint PRIMARY KEY,
+                    content text COLLATE "C" NOT NULL,
+                    hash text COLLATE "C" NOT NULL,
+                    time_ms bigint NOT NULL,
+                    fingerprint text COLLATE "C"
+                )
+                """,
+                "CREATE INDEX audit_record_time ON audit_record (time_ms)",
+                "CREATE INDEX audit_record_fingerprint ON audit_record (fingerprint)",
+                """
+                CREATE FUNCTION audit_record_is_final() RETURNS trigger LANGUAGE plpgsql AS
+                $$ BEGIN RAISE EXCEPTION 'the audit is append-only'; END $$
+                """,
+                """
+                CREATE TRIGGER audit_record_is_final BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_record
+                FOR EACH STATEMENT EXECUTE FUNCTION audit_record_is_final()
+                """,
+                """
+                CREATE TABLE audit_head (
+                    id bigint PRIMARY KEY CHECK (id = 1),
+                    sequence bigint NOT NULL,
+                    hash text COLLATE "C" NOT NULL
+                )
+                """,
+                "INSERT INTO audit_head VALUES (1, 0, '\(AuditEntry.origin)')",
+                """
+                CREATE TABLE revocation (
+                    kind text COLLATE "C" NOT NULL CHECK (kind IN ('fingerprint', 'key')),
+                    value text COLLATE "C" NOT NULL,
+                    ends_at bigint NOT NULL,
+                    PRIMARY KEY (kind, value)
+                )
+                """,
+                """
+                CREATE TABLE assignment (
+                    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+                    issuer text COLLATE "C" NOT NULL,
+                    subject text COLLATE "C" NOT NULL,
+                    kind text COLLATE "C" NOT NULL,
+                    resource text COLLATE "C" NOT NULL,
+                    start_ms bigint NOT NULL,
+                    end_ms bigint
+                )
+                """,
+                """
+                CREATE UNIQUE INDEX assignment_once ON assignment
+                (kind, resource, issuer, subject, start_ms, coalesce(end_ms, -1))
+                """,
+            ]
+        ])
 }

@@ -2,19 +2,21 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetPostgreSQL
 import Foundation
-import GRDB
+public import Logging
 
-/// The token server's SQLite file: the audit, the revocations and the assignments.
+/// Where the token server keeps the audit, the revocations and the assignments: a SQLite file, or PostgreSQL for many nodes.
 ///
-/// Commits are durable when they return. Several processes may open the file at once, such as a running server and a
-/// command that reads its audit.
+/// Commits are durable when they return. Several processes may have it open at once, such as running servers and a
+/// command that reads their audit.
 public struct TokenServerStore: Sendable {
-    let pool: DatabasePool
-    /// Where the file is.
-    public let path: String
+    let database: any TokenServerDatabase
 
-    /// Opens the file, and makes it where it is missing.
+    /// The file's path, or the address of the database without its password.
+    public var path: String { self.database.place }
+
+    /// Opens a file, and makes it where it is missing.
     ///
     /// - Parameter path: The file; its folder must exist.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend.
@@ -31,39 +33,45 @@ public struct TokenServerStore: Sendable {
     /// - Parameter path: The file.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend.
     public init(openingAt path: String) throws(TokenServerError) {
-        func unavailable(_ message: String) -> TokenServerError {
-            TokenServerError(code: .storeUnavailable, message: "The token server's store \(path) \(message)")
-        }
-        guard FileManager.default.fileExists(atPath: path) else {
-            throw unavailable("is missing or cannot be made; name a file in a folder that exists and is writable.")
-        }
-        self.path = path
-        do {
-            var configuration = Configuration()
-            configuration.label = "fleetpass.token-store"
-            configuration.busyMode = .timeout(5)
-            let pool = try DatabasePool(path: path, configuration: configuration)
-            // Set after opening: switching to WAL lowers it, and a commit must have reached the disk.
-            try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
-            guard try !pool.read(TokenServerSchema.migrator.hasBeenSuperseded) else {
-                throw unavailable("was written by a newer version; run that version.")
-            }
-            try TokenServerSchema.migrator.migrate(pool)
-            self.pool = pool
-        } catch let error as TokenServerError {
-            throw error
+        self.database = try SQLiteTokenDatabase(path)
+    }
+
+    /// Prepares the use of a PostgreSQL database; see ``check()`` for whether it can be used.
+    ///
+    /// - Parameters:
+    ///   - address: `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`.
+    ///   - logger: Hears when the server is lost and found again.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` for a malformed address.
+    public init(postgreSQL address: String, logger: Logger) throws(TokenServerError) {
+        do throws(PostgreSQLError) {
+            self.database = PostgreSQLTokenDatabase(try PostgreSQLAddress(address), logger: logger)
         } catch {
-            throw unavailable("cannot be opened: \(error). Make it readable and writable, or name another.")
+            throw TokenServerError(code: .invalidConfiguration, message: error.message)
         }
     }
 
-    /// Whether the file can be read now.
-    public func isReadable() async -> Bool {
-        (try? await self.pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM audit_head") }) == 1
+    /// Whether a text is the address of a database rather than a file's path.
+    public static func isAddress(_ text: String) -> Bool { PostgreSQLAddress.isAddress(text) }
+
+    /// Looks whether the store can be used, and makes or updates its tables.
+    ///
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend.
+    public func check() async throws(TokenServerError) {
+        do {
+            _ = try await self.database.read { try $0.keptHead() }
+        } catch let error as PostgreSQLError {
+            throw TokenServerError(code: .storeUnavailable, message: "The token server's store: \(error.message)")
+        } catch {
+            throw TokenServerError(
+                code: .storeUnavailable, message: "The token server's store \(self.path) cannot be read: \(error)")
+        }
     }
 
-    /// Closes the file.
+    /// Whether the store can be read now.
+    public func isReadable() async -> Bool { (try? await self.check()) != nil }
+
+    /// Lets go of the store.
     ///
     /// - Throws: An error of SQLite.
-    public func close() throws { try self.pool.close() }
+    public func close() throws { try self.database.close() }
 }

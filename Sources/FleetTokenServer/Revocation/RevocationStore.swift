@@ -4,7 +4,6 @@
 
 public import FleetSigning
 public import Foundation
-import GRDB
 
 /// Withdraws tokens, and tells verifiers which ones; kept in the token server's store.
 ///
@@ -25,17 +24,22 @@ public struct RevocationStore: Sendable {
     ///   - target: Whose.
     ///   - now: The time.
     /// - Returns: What verifiers will refuse by it.
-    /// - Throws: An error of SQLite when nothing was kept.
+    /// - Throws: An error of the store when nothing was kept.
     @discardableResult
     public func revoke(_ target: RevocationTarget, at now: Date) async throws -> [Revocation] {
-        try await self.store.pool.write { database in
+        try await self.store.database.write { database in
             let revocations = try Self.revocations(of: target, at: now, in: database)
-            try database.execute(
-                sql: "DELETE FROM revocation WHERE ends_at <= ?", arguments: [Self.seconds(now)])
+            try database.execute("DELETE FROM revocation WHERE ends_at <= ?", [.integer(Self.seconds(now))])
             for revocation in revocations {
                 try database.execute(
-                    sql: "INSERT OR REPLACE INTO revocation (kind, value, ends_at) VALUES (?, ?, ?)",
-                    arguments: [revocation.kind.rawValue, revocation.value, Self.seconds(revocation.endsAt)])
+                    """
+                    INSERT INTO revocation (kind, value, ends_at) VALUES (?, ?, ?)
+                    ON CONFLICT (kind, value) DO UPDATE SET ends_at = excluded.ends_at
+                    """,
+                    [
+                        .text(revocation.kind.rawValue), .text(revocation.value),
+                        .integer(Self.seconds(revocation.endsAt)),
+                    ])
             }
             return revocations
         }
@@ -45,22 +49,26 @@ public struct RevocationStore: Sendable {
     ///
     /// - Parameter now: The time.
     /// - Returns: The list, in no order that means anything.
-    /// - Throws: An error of SQLite.
+    /// - Throws: An error of the store.
     public func current(at now: Date) async throws -> [Revocation] {
-        try await self.store.pool.read { database in
-            try Row.fetchAll(
-                database, sql: "SELECT kind, value, ends_at FROM revocation WHERE ends_at > ? ORDER BY kind, value",
-                arguments: [Self.seconds(now)]
-            ).compactMap { row in
-                Revocation.Kind(rawValue: row[0]).map { kind in
-                    Revocation(kind: kind, value: row[1], endsAt: Date(timeIntervalSince1970: row[2]))
+        try await self.store.database.read { database in
+            var current: [Revocation] = []
+            try database.rows(
+                "SELECT kind, value, ends_at FROM revocation WHERE ends_at > ? ORDER BY kind, value",
+                [.integer(Self.seconds(now))]
+            ) { row in
+                if let kind = Revocation.Kind(rawValue: try row.text(0)) {
+                    let end = Date(timeIntervalSince1970: TimeInterval(try row.integer(2)))
+                    current.append(Revocation(kind: kind, value: try row.text(1), endsAt: end))
                 }
+                return true
             }
+            return current
         }
     }
 
     private static func revocations(
-        of target: RevocationTarget, at now: Date, in database: Database
+        of target: RevocationTarget, at now: Date, in database: any TokenServerTransaction
     ) throws -> [Revocation] {
         let end = now.addingTimeInterval(Revocation.longest)
         switch target {
@@ -73,7 +81,7 @@ public struct RevocationStore: Sendable {
     }
 
     private static func living(
-        at now: Date, in database: Database, where isMeant: (AuditRecord) -> Bool
+        at now: Date, in database: any TokenServerTransaction, where isMeant: (AuditRecord) -> Bool
     ) throws -> [Revocation] {
         var query = AuditQuery()
         query.from = now.addingTimeInterval(-Revocation.longest)

@@ -75,7 +75,7 @@ struct AssignmentsAddCommand: AsyncParsableCommand {
         guard self.until.map({ $0 > start }) ?? true else {
             throw CommandFailure(status: .usage, message: "the assignment ends before it begins.")
         }
-        try await SQLiteAssignmentStore(store: try self.store.open()).add(
+        try await StoredAssignments(store: try await self.store.open()).add(
             Assignment(holder: holder, resource: resource, start: start, end: self.until))
     }
 }
@@ -96,7 +96,7 @@ struct AssignmentsEndCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (holder, resource) = try self.assignment.required
-        let ended = try await SQLiteAssignmentStore(store: try self.store.open()).end(
+        let ended = try await StoredAssignments(store: try await self.store.open()).end(
             resource, of: holder, at: self.from ?? Date())
         guard ended > 0 else {
             throw CommandFailure(status: .failed, message: "\(holder) holds no \(resource.kind) \(resource.id) then.")
@@ -122,7 +122,7 @@ struct AssignmentsListCommand: AsyncParsableCommand {
     var limit = 1000
 
     func run() async throws {
-        let found = try await SQLiteAssignmentStore(store: try self.store.open()).assignments(
+        let found = try await StoredAssignments(store: try await self.store.open()).assignments(
             of: self.assignment.holderID, to: self.assignment.resource, at: self.at, limit: self.limit)
         for assignment in found {
             let end = assignment.end.map { " until=\($0.formatted(.iso8601))" } ?? ""

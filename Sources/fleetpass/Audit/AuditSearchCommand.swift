@@ -67,7 +67,7 @@ struct AuditSearchCommand: AsyncParsableCommand {
         query.subject = self.subject
         query.fingerprint = self.fingerprint
         let format = self.output
-        try await AuditReader(store: try self.store.open()).search(query) { match in
+        try await AuditReader(store: try await self.store.open()).search(query) { match in
             switch format {
             case .text: Console.give(match.line)
             case .json: Console.give(match.entry.jsonLine)

@@ -42,7 +42,7 @@ struct AuditVerifyCommand: AsyncParsableCommand {
 
     func run() async throws {
         do {
-            let head = try await AuditReader(store: try self.store.open()).verify(anchor: self.anchor)
+            let head = try await AuditReader(store: try await self.store.open()).verify(anchor: self.anchor)
             switch self.output {
             case .text: Console.give("intact records=\(head.sequence) head=\(head)")
             case .json: try Console.give(json: Report(intact: true, records: head.sequence, head: "\(head)"))

@@ -5,6 +5,7 @@
 import ArgumentParser
 import FleetTokenServer
 import Foundation
+import Logging
 
 /// Where the token server's store is.
 struct TokenStoreOptions: ParsableArguments {
@@ -14,7 +15,10 @@ struct TokenStoreOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The data folder of the token server.", valueName: "dir"))
     var data: String?
 
-    @Option(help: ArgumentHelp("The token server's store, where it is not in a data folder.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp(
+            "The token server's store, where it is not in a data folder; a file, or postgresql://….",
+            valueName: "file-or-url"))
     var store: String?
 
     func validate() throws {
@@ -29,9 +33,14 @@ struct TokenStoreOptions: ParsableArguments {
     }
 
     /// Opens the store, which must exist.
-    func open() throws -> TokenServerStore {
+    func open() async throws -> TokenServerStore {
         do throws(TokenServerError) {
-            return try TokenServerStore(openingAt: self.path)
+            guard TokenServerStore.isAddress(self.path) else { return try TokenServerStore(openingAt: self.path) }
+            // What goes wrong is told once, by the command.
+            let logger = Logger(label: "fleetpass") { _ in SwiftLogNoOpLogHandler() }
+            let store = try TokenServerStore(postgreSQL: self.path, logger: logger)
+            try await store.check()
+            return store
         } catch {
             throw CommandFailure(status: .configuration, message: error.message)
         }

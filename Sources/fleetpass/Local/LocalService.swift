@@ -21,7 +21,7 @@ struct LocalService {
     private let options: LocalServiceOptions
     private let provider: ProviderID
     private let folder: DataFolder
-    private let store: SQLiteStore
+    private let store: LocalEngineStore
     private let tokens: TokenService
     private let recorder: CallRecorder?
     private let logger: Logger
@@ -43,11 +43,11 @@ struct LocalService {
         let authenticator = try Self.authenticator(options)
         let folder = try DataFolder.open(options.data, provider: provider)
         let tokens = try TokenService(
-            data: folder.path, keys: folder.keyFolder, provider: provider,
+            data: folder.path, store: options.store, keys: folder.keyFolder, provider: provider,
             following: options.revocations.map { RevocationSource(url: $0, keys: options.revocationsKeys) },
             trusting: options.trust, logger: logger)
         do throws(EngineError) {
-            self.store = try SQLiteStore(path: folder.storeFile, logger: logger)
+            self.store = try LocalEngineStore(options.store, file: folder.storeFile, logger: logger)
         } catch {
             throw CommandFailure(status: .configuration, message: error.message)
         }
@@ -59,9 +59,8 @@ struct LocalService {
             throw CommandFailure(
                 status: .configuration, message: "the recording \(options.record ?? "") \(error.message).")
         }
-        let engine = Engine(
-            store: self.store, verifier: tokens.trust ?? tokens.verifier, recorder: self.recorder,
-            logger: logger)
+        let engine = self.store.engine(
+            verifier: tokens.trust ?? tokens.verifier, recorder: self.recorder, logger: logger)
         let page = EnginePage(engine: engine, provider: provider, options: try options.pageOptions)
         let tokenRoutes = tokens.routes(authenticator: authenticator) { log in
             ObservedAuditLog(log: log, activity: engine.activity)
@@ -124,6 +123,8 @@ struct LocalService {
         services += self.tokens.followers
         // First, as services end in the opposite order and it keeps what the others still answer.
         if let recorder { services.insert(recorder, at: 0) }
+        try await self.tokens.checkStore()
+        try await self.store.check()
         let group = ServiceGroup(
             configuration: .init(
                 services: services.map { .init(service: $0) },

@@ -12,6 +12,12 @@ struct LocalServiceOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The folder for keys and data; it is made where it is missing.", valueName: "dir"))
     var data: String = "fleetpass-data"
 
+    @Option(
+        help: ArgumentHelp(
+            "The PostgreSQL database for what is stored, shared by many nodes; files in the data folder without.",
+            valueName: "postgresql-url"))
+    var store: String?
+
     @Option(help: ArgumentHelp("The address to listen on; this machine's own only.", valueName: "address"))
     var host: String = "127.0.0.1"
 

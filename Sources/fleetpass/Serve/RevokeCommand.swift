@@ -54,7 +54,7 @@ struct RevokeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let list = RevocationStore(store: try self.store.open())
+        let list = RevocationStore(store: try await self.store.open())
         let now = Date()
         let revocations: [Revocation]
         if let target = self.targets.first {

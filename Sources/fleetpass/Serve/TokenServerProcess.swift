@@ -34,11 +34,12 @@ struct TokenServerProcess {
             try ReloadingCertificate($0, clients: configuration.clientCertificates, logger: logger)
         }
         self.tokens = try TokenService(
-            data: configuration.data, keys: configuration.keys, signers: configuration.signers,
+            data: configuration.data, store: configuration.postgreSQL, keys: configuration.keys,
+            signers: configuration.signers,
             google: configuration.google.signers(variables: ProcessInfo.processInfo.environment),
             provider: configuration.provider, revocationKey: configuration.revocationKeyFile, logger: logger)
         let transport = UpstreamSession()
-        let assignments = SQLiteAssignmentStore(store: self.tokens.store)
+        let assignments = StoredAssignments(store: self.tokens.store)
         do throws(TokenServerError) {
             self.routes = self.tokens.routes(
                 authenticator: try configuration.authenticator(transport: transport),
@@ -94,6 +95,7 @@ struct TokenServerProcess {
             },
             logger: self.logger
         )
+        try await self.tokens.checkStore()
         await self.tokens.refresh()
         await self.tokens.firstCheck()
         var services: [any Service] = [self.tokens]

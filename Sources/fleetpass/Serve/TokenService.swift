@@ -33,6 +33,7 @@ struct TokenService: Service {
     ///
     /// - Parameters:
     ///   - data: The data folder.
+    ///   - address: The database that holds the store instead of a file in the data folder, if any.
     ///   - path: The key folder, if any.
     ///   - settings: How roles are signed that do not simply sign with the folder's keys.
     ///   - google: The identity that asks IAM; needed where there are such roles.
@@ -43,7 +44,8 @@ struct TokenService: Service {
     ///   - logger: Hears of what goes wrong.
     /// - Throws: ``CommandFailure``.
     init(
-        data: String, keys path: String?, signers settings: [SignerSettings] = [], google: GoogleSigners? = nil,
+        data: String, store address: String? = nil, keys path: String?, signers settings: [SignerSettings] = [],
+        google: GoogleSigners? = nil,
         provider: ProviderID, revocationKey: String? = nil, following source: RevocationSource? = nil,
         trusting trustFile: String? = nil, logger: Logger
     ) throws {
@@ -52,8 +54,7 @@ struct TokenService: Service {
             RevocationFollowing(try $0.follower(of: revocations), metrics: metrics, logger: logger)
         }
         do throws(TokenServerError) {
-            let store = try TokenServerStore(
-                creatingAt: URL(filePath: data).appending(path: TokenStoreOptions.fileName).path(percentEncoded: false))
+            let store = try Self.store(address, data: data, logger: logger)
             let keys: SigningKeys?
             if let path {
                 keys = try SigningKeys(folder: KeyFolder(path: path), provider: provider)
@@ -110,6 +111,23 @@ struct TokenService: Service {
         if let signers = self.signers, !signers.roles.isEmpty { signers.report(to: self.metrics) }
     }
 
+    private static func store(
+        _ address: String?, data: String, logger: Logger
+    ) throws(TokenServerError) -> TokenServerStore {
+        if let address { return try TokenServerStore(postgreSQL: address, logger: logger) }
+        return try TokenServerStore(
+            creatingAt: URL(filePath: data).appending(path: TokenStoreOptions.fileName).path(percentEncoded: false))
+    }
+
+    /// Fails with what to mend where the store cannot be used.
+    func checkStore() async throws {
+        do throws(TokenServerError) {
+            try await self.store.check()
+        } catch {
+            throw CommandFailure(status: .configuration, message: error.message)
+        }
+    }
+
     /// The token server's routes; `observed` may put itself round the log of what is decided.
     func routes(
         authenticator: any CallerAuthenticator, policy: any TokenPolicy = RolePolicy(), limiter: RequestLimiter? = nil,
@@ -119,7 +137,7 @@ struct TokenService: Service {
         return TokenRoutes(
             desk: TokenDesk(
                 issuer: self.issuer, authenticator: authenticator, policy: policy, limiter: limiter,
-                audit: observed(SQLiteAuditLog(store: self.store, logger: self.logger)), metrics: self.metrics,
+                audit: observed(StoredAuditLog(store: self.store, logger: self.logger)), metrics: self.metrics,
                 logger: self.logger),
             publishedKeys: { (keys?.published(at: Date()) ?? []) + local })
     }

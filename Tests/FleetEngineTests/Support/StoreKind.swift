@@ -6,6 +6,7 @@ import FleetEngineAPI
 import FleetTokens
 import Foundation
 import Logging
+import PostgreSQLTestSupport
 import SwiftProtobuf
 
 @testable import FleetEngine
@@ -22,6 +23,11 @@ func withTemporaryFolder<Result>(_ body: (URL) async throws -> Result) async thr
 enum StoreKind: String, CaseIterable, CustomStringConvertible {
     case memory
     case sqlite
+    case postgreSQL
+
+    /// Those that this machine has.
+    static let allCases: [Self] =
+        PostgreSQLServer.isInstalled ? [.memory, .sqlite, .postgreSQL] : [.memory, .sqlite]
 
     var description: String { self.rawValue }
 
@@ -29,15 +35,27 @@ enum StoreKind: String, CaseIterable, CustomStringConvertible {
     func withStore<Result>(_ body: (any EngineStore) async throws -> Result) async throws -> Result {
         switch self {
         case .memory:
-            try await body(MemoryStore())
+            return try await body(MemoryStore())
         case .sqlite:
-            try await withTemporaryFolder { folder in
+            return try await withTemporaryFolder { folder in
                 let store = try SQLiteStore(path: folder.appending(path: "engine.sqlite").path)
                 let result = try await body(store)
                 try await store.close()
                 return result
             }
+        case .postgreSQL:
+            let store = try PostgreSQLStore(address: try await PostgreSQLServer.shared().makeDatabase())
+            let result = try await body(store)
+            await store.close()
+            return result
         }
+    }
+}
+
+extension PostgreSQLStore {
+    /// A store that tells nobody, and holds few connections, as many tests run at once.
+    convenience init(address: String, groupLimit: Int = 512, waitingLimit: Int = 10_000) throws(EngineError) {
+        try self.init(address, logger: .silent, readers: 2, groupLimit: groupLimit, waitingLimit: waitingLimit)
     }
 }
 

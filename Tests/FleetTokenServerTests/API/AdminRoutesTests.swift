@@ -32,7 +32,7 @@ import Testing
             administrators: Administrators(
                 secrets: try StaticBearerAuthenticator(administrators: Data(file.utf8)), rule: rule),
             records: .init(
-                assignments: SQLiteAssignmentStore(store: store), audit: AuditReader(store: store),
+                assignments: StoredAssignments(store: store), audit: AuditReader(store: store),
                 revocations: RevocationStore(store: store),
                 keys: try SigningKeys(
                     folder: KeyFolder(path: folder.path(percentEncoded: false)),
@@ -118,7 +118,7 @@ import Testing
 
     @Test func `an assignment holds from its request on, until it is ended`() async throws {
         let temporary = try TemporaryStore()
-        let store = SQLiteAssignmentStore(store: temporary.store)
+        let store = StoredAssignments(store: temporary.store)
         let vehicle = AssignedResource.vehicle(try VehicleID(checking: "veh-3"))
         let holder = CallerID(issuer: "login", subject: "driver/7")
         try await self.serving(temporary) { client async throws in
@@ -193,7 +193,7 @@ import Testing
 
     @Test func `a subject's living tokens are withdrawn`() async throws {
         let temporary = try TemporaryStore()
-        let log = SQLiteAuditLog(store: temporary.store, logger: Logger(label: "test"))
+        let log = StoredAuditLog(store: temporary.store, logger: Logger(label: "test"))
         let time = Self.now.timeIntervalSince1970 - 60
         try await log.append(try .granted(.driver(try VehicleID(checking: "veh-1")), at: time, subject: "driver-7"))
         try await self.serving(temporary) { client async throws in

@@ -71,7 +71,7 @@ import Testing
 
     @Test func `a clock that is behind the last record makes it unready`() async throws {
         let (world, clocks) = (try TemporaryStore(), Clocks())
-        let log = SQLiteAuditLog(store: world.store, logger: Logger(label: "test"))
+        let log = StoredAuditLog(store: world.store, logger: Logger(label: "test"))
         try await log.append(.granted(.server, at: Self.start.timeIntervalSince1970 + 120))
         let readiness = try self.readiness(world, clocks)
         #expect(await !readiness.check())

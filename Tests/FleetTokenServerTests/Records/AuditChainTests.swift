@@ -5,8 +5,8 @@
 import FleetTokenServer
 import FleetTokens
 import Foundation
-import GRDB
 import Logging
+import PostgreSQLTestSupport
 import Testing
 
 @Suite struct AuditChainTests {
@@ -16,7 +16,11 @@ import Testing
     /// What somebody may do to the file behind the server's back, and the first record that gives it away.
     static let attacks: [(sql: String, sequence: Int64)] = [
         (final + "UPDATE audit_record SET content = replace(content, 'veh-4', 'veh-9') WHERE sequence = 4", 4),
-        (final + "UPDATE audit_record SET content = json_remove(content, '$.address') WHERE sequence = 1", 1),
+        (
+            final
+                + #"UPDATE audit_record SET content = replace(content, '"address":"192.0.2.7",', '') WHERE sequence = 1"#,
+            1
+        ),
         (final + "UPDATE audit_record SET hash = '\(String(repeating: "a", count: 64))' WHERE sequence = 7", 7),
         (stays + "DELETE FROM audit_record WHERE sequence = 1", 1),
         (stays + "DELETE FROM audit_record WHERE sequence = 5", 5),
@@ -36,26 +40,27 @@ import Testing
         ("UPDATE audit_head SET sequence = 3", 4),
     ]
 
-    @Test(arguments: attacks)
-    func `any record that is changed, removed or moved is found`(sql: String, sequence: Int64) async throws {
-        let world = try TemporaryStore()
+    @Test(arguments: TokenStoreKind.available, attacks)
+    func `any record that is changed, removed or moved is found`(
+        kind: TokenStoreKind, attack: (sql: String, sequence: Int64)
+    ) async throws {
+        let world = try await TemporaryStore.make(kind)
         try await world.append(8)
         #expect(try await world.reader.verify().sequence == 8)
-        try await DatabaseQueue(path: world.path).write { try $0.execute(sql: sql) }
+        try await world.tamper(attack.sql)
         let fault = await #expect(throws: AuditFault.self) { try await world.reader.verify() }
-        #expect(fault?.sequence == sequence)
+        #expect(fault?.sequence == attack.sequence)
     }
 
-    @Test func `a chain that was cut and given a new head is missed by its anchor`() async throws {
-        let world = try TemporaryStore()
+    @Test(arguments: TokenStoreKind.available)
+    func `a chain that was cut and given a new head is missed by its anchor`(kind: TokenStoreKind) async throws {
+        let world = try await TemporaryStore.make(kind)
         try await world.append(8)
         let anchor = try await world.reader.head()
         #expect(try await world.reader.verify(anchor: anchor) == anchor)
-        try await DatabaseQueue(path: world.path).write { database in
-            try database.execute(
-                sql: Self.stays + "DELETE FROM audit_record WHERE sequence > 5;"
-                    + "UPDATE audit_head SET sequence = 5, hash = (SELECT hash FROM audit_record WHERE sequence = 5)")
-        }
+        try await world.tamper(
+            Self.stays + "DELETE FROM audit_record WHERE sequence > 5;"
+                + "UPDATE audit_head SET sequence = 5, hash = (SELECT hash FROM audit_record WHERE sequence = 5)")
         #expect(try await world.reader.verify().sequence == 5)
         await #expect(throws: AuditFault.self) { try await world.reader.verify(anchor: anchor) }
         // Writing on does not hide it.
@@ -64,20 +69,21 @@ import Testing
         #expect(fault?.sequence == 8)
     }
 
-    @Test func `records cannot be changed or removed by mistake`() async throws {
-        let world = try TemporaryStore()
+    @Test(arguments: TokenStoreKind.available)
+    func `records cannot be changed or removed by mistake`(kind: TokenStoreKind) async throws {
+        let world = try await TemporaryStore.make(kind)
         try await world.append(2)
         for sql in ["DELETE FROM audit_record", "UPDATE audit_record SET content = '{}'"] {
-            #expect(throws: DatabaseError.self) {
-                try DatabaseQueue(path: world.path).write { try $0.execute(sql: sql) }
-            }
+            await #expect(throws: (any Error).self) { try await world.tamper(sql) }
         }
         #expect(try await world.reader.verify().sequence == 2)
     }
 
-    @Test func `records of many callers at once make one chain`() async throws {
-        let world = try TemporaryStore()
-        let logs = [0, 1].map { _ in SQLiteAuditLog(store: world.store, logger: Logger(label: "test")) }
+    @Test(arguments: TokenStoreKind.available)
+    func `records of many callers at once make one chain`(kind: TokenStoreKind) async throws {
+        let world = try await TemporaryStore.make(kind)
+        // Each as on a node of its own.
+        let logs = try [0, 1].map { _ in StoredAuditLog(store: try world.another(), logger: Logger(label: "test")) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<400 {
                 group.addTask { try await logs[number % 2].append(.granted(.server, at: Double(number))) }
@@ -87,14 +93,26 @@ import Testing
         #expect(try await world.reader.verify().sequence == 400)
     }
 
-    @Test func `a record that cannot be kept is an error`() async throws {
-        let world = try TemporaryStore()
-        let log = SQLiteAuditLog(store: world.store, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        try await DatabaseQueue(path: world.path).write { try $0.execute(sql: "DROP TABLE audit_head") }
+    @Test(arguments: TokenStoreKind.available)
+    func `a record that cannot be kept is an error`(kind: TokenStoreKind) async throws {
+        let world = try await TemporaryStore.make(kind)
+        let log = StoredAuditLog(store: world.store, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        try await world.tamper("DROP TABLE audit_head")
         let error = await #expect(throws: TokenServerError.self) { try await log.append(.granted(.server, at: 1)) }
         #expect(error?.code == .storeUnavailable)
-        let full = SQLiteAuditLog(store: world.store, logger: Logger(label: "test"), waitingLimit: 0)
+        let full = StoredAuditLog(store: world.store, logger: Logger(label: "test"), waitingLimit: 0)
         await #expect(throws: TokenServerError.self) { try await full.append(.granted(.server, at: 1)) }
+    }
+
+    @Test(.enabled(if: PostgreSQLServer.isInstalled, Comment(rawValue: PostgreSQLServer.absence)))
+    func `what PostgreSQL searches by cannot be changed apart from the record`() async throws {
+        for change in ["time_ms = 0", "fingerprint = NULL", "fingerprint = 'another'"] {
+            let world = try await TemporaryStore.make(.postgreSQL)
+            try await world.append(4)
+            try await world.tamper(Self.final + "UPDATE audit_record SET \(change) WHERE sequence = 3")
+            let fault = await #expect(throws: AuditFault.self) { try await world.reader.verify() }
+            #expect(fault?.sequence == 3)
+        }
     }
 
     @Test func `an exported line can be hashed by anyone`() async throws {

@@ -11,11 +11,10 @@ import Testing
 /// Searches for who could read trip T at 14:05.
 @Suite struct AuditSearchTests {
     private static let fiveAfterTwo: Double = 1_767_276_300
-    private let world: TemporaryStore
 
-    init() async throws {
-        self.world = try TemporaryStore()
-        let log = SQLiteAuditLog(store: self.world.store, logger: Logger(label: "test"))
+    private static func world(_ kind: TokenStoreKind) async throws -> TemporaryStore {
+        let world = try await TemporaryStore.make(kind)
+        let log = StoredAuditLog(store: world.store, logger: Logger(label: "test"))
         let now = Self.fiveAfterTwo
         func add(_ caller: String, _ type: TokenType, minutes: Double) async throws {
             try await log.append(.granted(type, at: now + minutes * 60, to: caller, subject: "user of \(caller)"))
@@ -37,55 +36,69 @@ import Testing
                 time: Date(timeIntervalSince1970: now - 60), caller: Caller(name: "refused", issuer: "test"),
                 role: .consumer,
                 claims: try TokenType.consumer(trip).claims, decision: .refused, reason: "not theirs"))
+        return world
     }
 
-    private func callers(_ change: (inout AuditQuery) throws -> Void) async throws -> [String] {
+    private static func callers(
+        in world: TemporaryStore, _ change: (inout AuditQuery) throws -> Void
+    ) async throws -> [String] {
         var query = AuditQuery()
         try change(&query)
-        return try await self.world.matches(query).map { match in
+        return try await world.matches(query).map { match in
             match.record.caller + (match.onlyWhileAssignedTo.map { " of \($0)" } ?? "")
         }
     }
 
-    @Test func `a trip's readers are those whose tokens reached it and lived`() async throws {
-        let found = try await self.callers { query in
+    @Test(arguments: TokenStoreKind.available)
+    func `a trip's readers are those whose tokens reached it and lived`(kind: TokenStoreKind) async throws {
+        let world = try await Self.world(kind)
+        let found = try await Self.callers(in: world) { query in
             query.resource = .trip(try TripID(checking: "T"))
             query.time = Date(timeIntervalSince1970: Self.fiveAfterTwo)
         }
         #expect(found == ["about to end", "customer", "driver of V", "backend", "reader", "that minute"])
     }
 
-    @Test(arguments: [("V", true), ("W", false)])
-    func `a driver counts where the trip was known to be the vehicle's`(vehicle: String, isFound: Bool) async throws {
-        let found = try await self.callers { query in
+    @Test(arguments: TokenStoreKind.available, [("V", true), ("W", false)])
+    func `a driver counts where the trip was known to be the vehicle's`(
+        kind: TokenStoreKind, vehicle: (id: String, isFound: Bool)
+    ) async throws {
+        let world = try await Self.world(kind)
+        let found = try await Self.callers(in: world) { query in
             query.resource = .trip(try TripID(checking: "T"))
-            query.vehicleOfTrip = try VehicleID(checking: vehicle)
+            query.vehicleOfTrip = try VehicleID(checking: vehicle.id)
             query.time = Date(timeIntervalSince1970: Self.fiveAfterTwo)
         }
-        #expect(found.contains("driver") == isFound)
+        #expect(found.contains("driver") == vehicle.isFound)
         #expect(found.contains("customer"))
     }
 
-    @Test func `a vehicle's readers have its claim or the wildcard`() async throws {
-        let found = try await self.callers { query in
+    @Test(arguments: TokenStoreKind.available)
+    func `a vehicle's readers have its claim or the wildcard`(kind: TokenStoreKind) async throws {
+        let world = try await Self.world(kind)
+        let found = try await Self.callers(in: world) { query in
             query.resource = .vehicle(try VehicleID(checking: "V"))
             query.time = Date(timeIntervalSince1970: Self.fiveAfterTwo)
         }
         #expect(found == ["driver", "backend", "reader"])
     }
 
-    @Test func `a shipment's readers are found by its wildcard`() async throws {
-        let found = try await self.callers { $0.resource = .tracking(try TrackingID(checking: "S")) }
+    @Test(arguments: TokenStoreKind.available)
+    func `a shipment's readers are found by its wildcard`(kind: TokenStoreKind) async throws {
+        let world = try await Self.world(kind)
+        let found = try await Self.callers(in: world) { $0.resource = .tracking(try TrackingID(checking: "S")) }
         #expect(found == ["reader", "parcels"])
     }
 
-    @Test func `records are found by caller, user, fingerprint, decision and span`() async throws {
+    @Test(arguments: TokenStoreKind.available)
+    func `records are found by caller, user, fingerprint, decision and span`(kind: TokenStoreKind) async throws {
+        let world = try await Self.world(kind)
         let now = Self.fiveAfterTwo
-        #expect(try await self.callers { $0.caller = "driver" } == ["driver"])
-        #expect(try await self.callers { $0.subject = "user of reader" } == ["reader"])
-        #expect(try await self.callers { $0.fingerprint = "00ff\(Int64(now * 1000))" } == ["that minute"])
-        #expect(try await self.callers { $0.decision = .refused } == ["refused"])
-        let span = try await self.callers { query in
+        #expect(try await Self.callers(in: world) { $0.caller = "driver" } == ["driver"])
+        #expect(try await Self.callers(in: world) { $0.subject = "user of reader" } == ["reader"])
+        #expect(try await Self.callers(in: world) { $0.fingerprint = "00ff\(Int64(now * 1000))" } == ["that minute"])
+        #expect(try await Self.callers(in: world) { $0.decision = .refused } == ["refused"])
+        let span = try await Self.callers(in: world) { query in
             query.from = Date(timeIntervalSince1970: now)
             query.until = Date(timeIntervalSince1970: now + 60)
         }

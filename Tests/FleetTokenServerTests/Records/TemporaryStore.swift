@@ -2,15 +2,31 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetPostgreSQL
 import FleetTokenServer
 import FleetTokens
 import Foundation
+import GRDB
 import Logging
+import PostgreSQLTestSupport
+import Testing
 
-/// A store in a folder of its own, which is removed with the value.
+/// The databases that must behave alike.
+enum TokenStoreKind: String, CustomTestStringConvertible {
+    case sqlite
+    case postgreSQL
+
+    /// Those that this machine has.
+    static let available: [Self] = PostgreSQLServer.isInstalled ? [.sqlite, .postgreSQL] : [.sqlite]
+
+    var testDescription: String { self.rawValue }
+}
+
+/// A store of its own, which is gone with the value.
 final class TemporaryStore {
     let folder: URL
     let store: TokenServerStore
+    private let address: String
 
     var path: String { self.store.path }
     var reader: AuditReader { AuditReader(store: self.store) }
@@ -18,8 +34,49 @@ final class TemporaryStore {
     init() throws {
         self.folder = URL.temporaryDirectory.appending(path: "fleetpass-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
-        self.store = try TokenServerStore(
-            creatingAt: self.folder.appending(path: "tokens.sqlite").path(percentEncoded: false))
+        self.address = self.folder.appending(path: "tokens.sqlite").path(percentEncoded: false)
+        self.store = try TokenServerStore(creatingAt: self.address)
+    }
+
+    private init(address: String) throws {
+        self.folder = URL.temporaryDirectory.appending(path: "fleetpass-\(UUID().uuidString)")
+        self.address = address
+        self.store = try TokenServerStore(postgreSQL: address, logger: .silent)
+    }
+
+    /// Makes a store of a kind.
+    static func make(_ kind: TokenStoreKind) async throws -> TemporaryStore {
+        switch kind {
+        case .sqlite: try TemporaryStore()
+        case .postgreSQL: try TemporaryStore(address: try await PostgreSQLServer.shared().makeDatabase())
+        }
+    }
+
+    /// Another node's access to the same store.
+    func another() throws -> TokenServerStore {
+        try TokenServerStore.isAddress(self.address)
+            ? TokenServerStore(postgreSQL: self.address, logger: .silent) : TokenServerStore(openingAt: self.address)
+    }
+
+    /// Does something to the database behind the server's back.
+    func tamper(_ sql: String) async throws {
+        guard TokenServerStore.isAddress(self.address) else {
+            return try await DatabaseQueue(path: self.path).write { try $0.execute(sql: sql) }
+        }
+        try await self.store.check()
+        let pool = PostgreSQLPool(try PostgreSQLAddress(self.address), connections: 1, logger: .silent)
+        let statements = sql.replacing(
+            /DROP TRIGGER \w+/, with: "DROP TRIGGER IF EXISTS audit_record_is_final ON audit_record"
+        )
+        .replacing(
+            "(sequence, content, hash) SELECT 9, content, hash", with: "SELECT 9, content, hash, time_ms, fingerprint"
+        )
+        .split(separator: ";")
+        try await pool.run { session in
+            try session.query(.once("SET search_path = fleetpass"))
+            for statement in statements { try session.query(.once(String(statement))) }
+        }
+        await pool.close()
     }
 
     deinit {
@@ -29,7 +86,7 @@ final class TemporaryStore {
 
     /// Keeps records of tokens for vehicles `veh-1` and up.
     func append(_ count: Int) async throws {
-        let log = SQLiteAuditLog(store: self.store, logger: Logger(label: "test"))
+        let log = StoredAuditLog(store: self.store, logger: Logger(label: "test"))
         for number in 1...count {
             try await log.append(try .granted(.driver(try VehicleID(checking: "veh-\(number)")), at: Double(number)))
         }

@@ -11,13 +11,10 @@ import Testing
 
 @Suite struct RevocationTests {
     private static let now = Date(timeIntervalSince1970: 1_767_225_600)
-    private let world: TemporaryStore
-    private let list: RevocationStore
 
-    init() async throws {
-        self.world = try TemporaryStore()
-        self.list = RevocationStore(store: self.world.store)
-        let log = SQLiteAuditLog(store: self.world.store, logger: Logger(label: "test"))
+    private static func world(_ kind: TokenStoreKind) async throws -> (world: TemporaryStore, list: RevocationStore) {
+        let world = try await TemporaryStore.make(kind)
+        let log = StoredAuditLog(store: world.store, logger: Logger(label: "test"))
         let seconds = Self.now.timeIntervalSince1970
         func add(_ type: TokenType, at offset: Double, to caller: String, subject: String) async throws {
             try await log.append(.granted(type, at: seconds + offset, to: caller, subject: subject))
@@ -28,6 +25,7 @@ import Testing
         try await add(.driver(try VehicleID(checking: "veh-4")), at: -90, to: "app", subject: "dora")
         try await add(vehicle, at: -80, to: "tablet", subject: "dirk")
         try await add(.server, at: -70, to: "backend", subject: "backend")
+        return (world, RevocationStore(store: world.store))
     }
 
     private func offsets(_ revocations: [Revocation]) -> [Int] {
@@ -35,25 +33,36 @@ import Testing
             .map { $0 / 1000 - Int(Self.now.timeIntervalSince1970) }.sorted()
     }
 
-    @Test func `a subject's living tokens are withdrawn, and nobody else's`() async throws {
-        let revoked = try await self.list.revoke(.subject("dora"), at: Self.now)
+    @Test(arguments: TokenStoreKind.available)
+    func `a subject's living tokens are withdrawn, and nobody else's`(kind: TokenStoreKind) async throws {
+        let (world, list) = try await Self.world(kind)
+        defer { withExtendedLifetime(world) {} }
+        let revoked = try await list.revoke(.subject("dora"), at: Self.now)
         #expect(self.offsets(revoked) == [-100, -90])
-        #expect(try await self.list.current(at: Self.now) == revoked.sorted { $0.value < $1.value })
+        #expect(try await list.current(at: Self.now) == revoked.sorted { $0.value < $1.value })
     }
 
-    @Test func `a vehicle's tokens are those that name it`() async throws {
+    @Test(arguments: TokenStoreKind.available)
+    func `a vehicle's tokens are those that name it`(kind: TokenStoreKind) async throws {
+        let (world, list) = try await Self.world(kind)
+        defer { withExtendedLifetime(world) {} }
         let vehicle = AssignedResource.vehicle(try VehicleID(checking: "veh-3"))
-        #expect(self.offsets(try await self.list.revoke(.resource(vehicle), at: Self.now)) == [-100, -80])
-        #expect(self.offsets(try await self.list.revoke(.caller("tablet"), at: Self.now)) == [-80])
-        #expect(try await self.list.revoke(.caller("nobody"), at: Self.now).isEmpty)
+        #expect(self.offsets(try await list.revoke(.resource(vehicle), at: Self.now)) == [-100, -80])
+        #expect(self.offsets(try await list.revoke(.caller("tablet"), at: Self.now)) == [-80])
+        #expect(try await list.revoke(.caller("nobody"), at: Self.now).isEmpty)
     }
 
-    @Test func `the list forgets a token when it has ended, and anything after a token's life`() async throws {
-        try await self.list.revoke(.subject("dora"), at: Self.now)
-        try await self.list.revoke(.key("key-1"), at: Self.now)
-        #expect(try await self.list.current(at: Self.now + 3199).count == 3)
-        #expect(try await self.list.current(at: Self.now + 3211).map(\.kind) == [.key])
-        #expect(try await self.list.current(at: Self.now + 3600).isEmpty)
+    @Test(arguments: TokenStoreKind.available)
+    func `the list forgets a token when it has ended, and anything after a token's life`(
+        kind: TokenStoreKind
+    ) async throws {
+        let (world, list) = try await Self.world(kind)
+        defer { withExtendedLifetime(world) {} }
+        try await list.revoke(.subject("dora"), at: Self.now)
+        try await list.revoke(.key("key-1"), at: Self.now)
+        #expect(try await list.current(at: Self.now + 3199).count == 3)
+        #expect(try await list.current(at: Self.now + 3211).map(\.kind) == [.key])
+        #expect(try await list.current(at: Self.now + 3600).isEmpty)
     }
 }
 

@@ -2,17 +2,15 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
 import FleetTokens
-import GRDB
 public import Logging
 
 /// Keeps the audit in the token server's store, in groups: records that arrive while one group reaches the disk wait for
 /// the next, so that one sync of the disk serves them all.
 ///
 /// The end of the chain is kept beside the records, in the same transaction, so that records cut off its end are missed.
-/// Who can write the file can rewrite both; note ``head()`` elsewhere and verify against it.
-public final class SQLiteAuditLog: AuditLog {
+/// Who can write the store can rewrite both; note ``head()`` elsewhere and verify against it.
+public final class StoredAuditLog: AuditLog {
     private struct Waiting: Sendable {
         let record: AuditRecord
         let resume: @Sendable (Result<Void, any Error>) -> Void
@@ -27,14 +25,12 @@ public final class SQLiteAuditLog: AuditLog {
     /// How long records gather between two groups when many come at once.
     ///
     /// A sync of the disk takes as much of the processor as many records do. A record that comes alone does not wait.
-    private static let gathering: DispatchTimeInterval = .milliseconds(4)
+    private static let gathering: Duration = .milliseconds(4)
 
     private let store: TokenServerStore
     private let logger: Logger
     private let waitingLimit: Int
     private let queue = Locked(Queue())
-    /// Serial, and the only place that waits for the disk.
-    private let writer = DispatchQueue(label: "fleetpass.audit.group-commit")
 
     /// Keeps the audit in a store.
     ///
@@ -63,28 +59,28 @@ public final class SQLiteAuditLog: AuditLog {
             defer { queue.isWriterRunning = true }
             return (true, !queue.isWriterRunning)
         }
-        if !isTaken { waiting.resume(.failure(Self.failure("too many records wait for the disk"))) }
-        if startsWriter { self.writer.async { self.drain() } }
+        if !isTaken { waiting.resume(.failure(Self.failure("too many records wait for the store"))) }
+        if startsWriter { Task { await self.drain() } }
     }
 
-    private func drain() {
-        guard let group = self.nextGroup() else { return }
-        self.keep(group)
-        if group.count > 1, group.count < Self.groupLimit {
-            self.writer.asyncAfter(deadline: .now() + Self.gathering) { self.drain() }
-        } else {
-            self.writer.async { self.drain() }
+    private func drain() async {
+        while let group = self.nextGroup() {
+            await self.keep(group)
+            // Nobody takes this back: what waits is to be kept.
+            if group.count > 1, group.count < Self.groupLimit { try? await Task.sleep(for: Self.gathering) }
         }
     }
 
-    private func keep(_ group: [Waiting]) {
-        let outcome = Result { try self.commit(group.map(\.record)) }
-        if case .failure(let error) = outcome {
+    private func keep(_ group: [Waiting]) async {
+        let outcome: Result<Void, any Error>
+        do {
+            outcome = .success(try await self.commit(group.map(\.record)))
+        } catch {
             self.logger.error(
-                "Audit records could not be kept",
-                metadata: ["records": "\(group.count)", "error": "\(error)"])
+                "Audit records could not be kept", metadata: ["records": "\(group.count)", "error": "\(error)"])
+            outcome = .failure(Self.failure("the store refused it"))
         }
-        for waiting in group { waiting.resume(outcome.mapError { _ in Self.failure("the disk refused it") }) }
+        for waiting in group { waiting.resume(outcome) }
     }
 
     private func nextGroup() -> [Waiting]? {
@@ -99,22 +95,17 @@ public final class SQLiteAuditLog: AuditLog {
         }
     }
 
-    private func commit(_ records: [AuditRecord]) throws {
-        try self.store.pool.writeWithoutTransaction { database in
-            try database.inTransaction(.immediate) {
-                // Read each time: another process may have added to the chain.
-                var head = try AuditReader.keptHead(database)
-                let insert = try database.cachedStatement(
-                    sql: "INSERT INTO audit_record (sequence, content, hash) VALUES (?, ?, ?)")
-                for record in records {
-                    let entry = AuditEntry(record, after: head)
-                    try insert.execute(arguments: [entry.sequence, entry.content, entry.hash])
-                    head = AuditHead(entry)
-                }
-                try database.cachedStatement(sql: "UPDATE audit_head SET sequence = ?, hash = ?")
-                    .execute(arguments: [head.sequence, head.hash])
-                return .commit
+    private func commit(_ records: [AuditRecord]) async throws {
+        try await self.store.database.write { database in
+            // Read each time: another process may have added to the chain.
+            var head = try database.lockHead()
+            var entries: [AuditEntry] = []
+            for record in records {
+                let entry = AuditEntry(record, after: head)
+                entries.append(entry)
+                head = AuditHead(entry)
             }
+            try database.append(entries, head: head)
         }
     }
 

@@ -7,16 +7,17 @@ import FleetTokens
 import Foundation
 import Testing
 
-/// The store in the file answers as the one in memory does.
-@Suite struct SQLiteAssignmentStoreTests {
+/// The stores in databases answer as the one in memory does.
+@Suite struct StoredAssignmentsTests {
     private static func date(_ seconds: Double) -> Date { Date(timeIntervalSince1970: 1_767_225_600 + seconds) }
     private static let dora = CallerID(issuer: "idp", subject: "dora")
     private static let dirk = CallerID(issuer: "idp", subject: "dirk")
 
-    @Test func `both stores answer alike`() async throws {
-        let world = try TemporaryStore()
+    @Test(arguments: TokenStoreKind.available)
+    func `all stores answer alike`(kind: TokenStoreKind) async throws {
+        let world = try await TemporaryStore.make(kind)
         let stores: [any AssignmentStore] = [
-            InMemoryAssignmentStore(), SQLiteAssignmentStore(store: world.store),
+            InMemoryAssignmentStore(), StoredAssignments(store: world.store),
         ]
         var answers: [[String]] = []
         for store in stores { answers.append(try await Self.story(store)) }
@@ -58,6 +59,13 @@ import Testing
         told.append("\(try await store.end(van, of: Self.dirk, at: Self.date(-10)))")
         told.append("\(try await store.end(van, of: Self.dirk, at: Self.date(0)))")
         try await tell("4")
+        // Some that began together end together, one of them then already.
+        for end in [400.0, 500, nil] as [Double?] {
+            try await store.add(
+                Assignment(holder: Self.dora, resource: van, start: Self.date(350), end: end.map(Self.date)))
+        }
+        told.append("\(try await store.end(van, of: Self.dora, at: Self.date(400)))")
+        try await tell("5")
         return told
     }
 }

@@ -1,0 +1,276 @@
+# Fleetpass
+# Licence: see LICENSE in the project root.
+# SPDX-License-Identifier: Apache-2.0
+"""Several nodes over one PostgreSQL database: killed under load, one loses nothing, and the others go on."""
+
+import hashlib
+import http.client
+import json
+import shutil
+import subprocess
+import threading
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+
+from clients import vehicle_body
+from service import Service, run
+from test_crash import STEP, stored_count
+from test_serve import SECRET, TokenServer
+
+SCRIPT = Path(__file__).resolve().parents[2] / "Scripts" / "postgresql.sh"
+
+
+class Database:
+    """A PostgreSQL server to throw away."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.address = self.script("start", folder).strip()
+
+    def script(self, *arguments):
+        result = subprocess.run([SCRIPT, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=True)
+        return result.stdout
+
+    def restart(self):
+        self.script("restart", self.folder)
+
+    def stop(self):
+        self.script("stop", self.folder)
+
+
+@pytest.fixture
+def database(tmp_path_factory):
+    # Sockets want short paths that another user may enter.
+    folder = Path("/tmp") / f"fleetpass-{tmp_path_factory.mktemp('pg').name}-{time.time_ns() % 1_000_000_000}"
+    database = Database(folder)
+    try:
+        yield database
+    finally:
+        database.stop()
+
+
+def node_folder(parent, name, service):
+    """A data folder with the session's keys, which are the same for all nodes."""
+    folder = parent / name
+    shutil.copytree(service.data / "service-accounts", folder / "service-accounts")
+    return folder
+
+
+# Token servers
+
+
+def token_server(parent, name, service, database):
+    folder = node_folder(parent, name, service)
+    callers = [{"name": "app", "secret_sha256": hashlib.sha256(SECRET.encode()).hexdigest(), "roles": ["driver"]}]
+    (folder / "callers.json").write_text(json.dumps({"callers": callers}), encoding="utf-8")
+    return TokenServer(folder, environment={"FLEETPASS_STORE_POSTGRESQL": database.address})
+
+
+def fingerprint(token):
+    return hashlib.sha256(token.encode()).hexdigest()[:16]
+
+
+def exported(database):
+    lines = run("audit", "export", "--store", database.address).stdout.decode().splitlines()
+    return [json.loads(line)["record"].get("fingerprint") for line in lines]
+
+
+def test_a_token_server_that_is_killed_leaves_one_whole_chain(tmp_path, service, database):
+    nodes = [token_server(tmp_path, name, service, database) for name in ("a", "b")]
+    given = [[] for _ in range(8)]
+    stop = threading.Event()
+
+    def ask(number):
+        node = nodes[number % 2]
+        with requests.Session() as session:
+            while not stop.is_set():
+                try:
+                    answer = session.get(
+                        f"{node.http}/token/driver/veh-{number}-{len(given[number])}",
+                        headers={"Authorization": f"Bearer {SECRET}"}, timeout=30)
+                except requests.RequestException:
+                    return  # The node was killed.
+                assert answer.status_code == 200, answer.text
+                given[number].append(answer.json()["jwt"])
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    time.sleep(1.5)
+    nodes[0].process.kill()
+    nodes[0].process.communicate()
+    before = sum(map(len, given[1::2]))
+    time.sleep(1)
+    stop.set()
+    for thread in threads:
+        thread.join(timeout=60)
+        assert not thread.is_alive()
+    assert sum(map(len, given[0::2])) > 0
+    assert sum(map(len, given[1::2])) > before, "the other node went on"
+    verdict = run("audit", "verify", "--store", database.address)
+    assert verdict.returncode == 0, verdict.stderr
+    kept = set(exported(database))
+    assert [token for tokens in given for token in tokens if fingerprint(token) not in kept] == []
+    nodes[1].stop()
+
+
+def test_what_one_token_server_is_told_the_other_answers_by(tmp_path, service, database):
+    nodes = [token_server(tmp_path, name, service, database) for name in ("a", "b")]
+    token = nodes[0].get("/token/driver/veh-1").json()["jwt"]
+    assert nodes[1].get("/token/driver/veh-2").status_code == 200
+    result = run("revoke", "--store", database.address, "--fingerprint", fingerprint(token))
+    assert result.returncode == 0, result.stderr
+    assert fingerprint(token) in run("revoke", "--store", database.address).stdout.decode()
+    holder = ["--holder", "idp/dora", "--vehicle", "veh-1"]
+    assert run("assignments", "add", "--store", database.address, *holder).returncode == 0
+    assert b"idp/dora vehicle=veh-1" in run("assignments", "list", "--store", database.address).stdout
+    assert fingerprint(token) in exported(database)
+    for node in nodes:
+        code, _, errors = node.stop()
+        assert code == 0, errors
+
+
+def test_token_servers_outlive_their_database(tmp_path, service, database):
+    node = token_server(tmp_path, "a", service, database)
+    assert node.get("/token/driver/veh-1").status_code == 200
+    restart = threading.Thread(target=database.restart)
+    restart.start()
+    deadline = time.monotonic() + 90
+    statuses = []
+    while restart.is_alive() or statuses[-1:] != [200]:
+        assert time.monotonic() < deadline, statuses
+        # Not as fast as it goes: nobody reads the server's log meanwhile, and a full pipe would hold it up.
+        time.sleep(0.2)
+        answer = requests.get(
+            f"{node.http}/token/driver/veh-r{len(statuses)}", headers={"Authorization": f"Bearer {SECRET}"}, timeout=60)
+        statuses.append(answer.status_code)
+    assert set(statuses) <= {200, 503}
+    assert node.get("/token/driver/veh-after").status_code == 200
+    assert run("audit", "verify", "--store", database.address).returncode == 0
+    code, _, errors = node.stop()
+    assert code == 0, errors
+    assert database.address not in errors
+
+
+def test_a_database_that_cannot_be_used_is_told_without_its_password(tmp_path, service, database):
+    wrong = database.address.replace("fleetpass@/fleetpass", "fleetpass:s3cret-word@/no_such_database")
+    for arguments in (
+        ["up", "--data", tmp_path / "up", "--port", "0", "--grpc-port", "0", "--store", wrong],
+        ["audit", "verify", "--store", wrong],
+        ["audit", "verify", "--store", "postgresql://fleetpass:s3cret-word@127.0.0.1:1/fleetpass"],
+        ["audit", "verify", "--store", "postgresql://fleetpass:s3cret-word%@:x/fleetpass"],
+    ):
+        result = run(*arguments)
+        assert result.returncode == 78, result.stderr
+        assert b"s3cret-word" not in result.stdout + result.stderr
+    assert b"no_such_database" in run("audit", "verify", "--store", wrong).stderr
+
+
+# Engines
+
+
+class RovingWriter:
+    """One vehicle's driver: goes on with the next node when one is gone."""
+
+    def __init__(self, vehicle, token):
+        self.vehicle = vehicle
+        self.token = token
+        self.sent = 0
+        self.acknowledged = 0
+        self.moves = 0
+        self.refusals = []
+
+    def write(self, nodes, start, stop):
+        position = start
+        while not stop.is_set():
+            address = urlsplit(nodes[position % len(nodes)].http)
+            connection = http.client.HTTPConnection(address.hostname, address.port, timeout=30)
+            try:
+                while not stop.is_set():
+                    self.put(connection, nodes[0].provider)
+            except (OSError, http.client.HTTPException):
+                position += 1
+                self.moves += 1
+            finally:
+                connection.close()
+
+    def put(self, connection, provider):
+        self.sent += 1
+        path = f"/v1/providers/{provider}/vehicles/{self.vehicle}?updateMask=lastLocation"
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        body = json.dumps({"lastLocation": {"location": {"latitude": self.sent * STEP, "longitude": 0}}})
+        connection.request("PUT", path, body, headers)
+        answer = connection.getresponse()
+        text = answer.read()
+        if answer.status == 200:
+            self.acknowledged = self.sent
+        elif answer.status == 503:
+            time.sleep(0.05)
+        else:
+            self.refusals.append((answer.status, text[:300]))
+
+
+def engines(parent, service, database, count):
+    return [
+        Service(node_folder(parent, f"node-{number}", service), "--store", database.address) for number in range(count)
+    ]
+
+
+def drive(nodes, service, disturb, vehicles=9):
+    """Drives load on all nodes, disturbs it, and gives the writers once they ended."""
+    token = service.mint("server")
+    writers = []
+    for number in range(vehicles):
+        vehicle = f"vehicle-{number}"
+        answer = nodes[number % len(nodes)].rest("POST", f"vehicles?vehicleId={vehicle}", token, json=vehicle_body())
+        assert answer.status_code == 200, answer.text
+        writers.append(RovingWriter(vehicle, service.mint("driver", vehicle=vehicle)))
+    stop = threading.Event()
+    threads = [
+        threading.Thread(target=writer.write, args=(nodes, number, stop)) for number, writer in enumerate(writers)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        time.sleep(1.5)
+        disturb()
+        before = [writer.acknowledged for writer in writers]
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline and not all(w.acknowledged > b for w, b in zip(writers, before)):
+            time.sleep(0.1)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(timeout=60)
+    assert not any(thread.is_alive() for thread in threads)
+    assert [writer.refusals for writer in writers if writer.refusals] == []
+    assert all(w.acknowledged > b for w, b in zip(writers, before)), "every client goes on"
+    return writers
+
+
+def test_an_engine_node_that_is_killed_under_load_loses_nothing_and_clients_go_on(tmp_path, service, database):
+    nodes = engines(tmp_path, service, database, 3)
+    writers = drive(nodes, service, nodes[0].kill)
+    token = service.mint("server")
+    assert sum(writer.moves > 0 for writer in writers) >= 3
+    for node in nodes[1:]:
+        for writer in writers:
+            assert writer.acknowledged <= stored_count(node, token, writer.vehicle) <= writer.sent
+    for node in nodes[1:]:
+        code, _, errors = node.stop()
+        assert code == 0, errors
+
+
+def test_engine_nodes_outlive_their_database(tmp_path, service, database):
+    nodes = engines(tmp_path, service, database, 2)
+    writers = drive(nodes, service, database.restart)
+    token = service.mint("server")
+    for writer in writers:
+        assert writer.acknowledged <= stored_count(nodes[0], token, writer.vehicle) <= writer.sent
+    for node in nodes:
+        code, _, errors = node.stop()
+        assert code == 0, errors

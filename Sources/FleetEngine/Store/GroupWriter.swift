@@ -1,0 +1,80 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+
+/// Takes writes in, and hands them in groups to a writer that is started when there is something to do.
+///
+/// A caller whose task is cancelled takes its write back if no group has taken it yet, and otherwise learns what came
+/// of it.
+final class GroupWriter: Sendable {
+    private let queue: Locked<WriteQueue>
+
+    init(groupLimit: Int, waitingLimit: Int) {
+        self.queue = Locked(WriteQueue(groupLimit: groupLimit, waitingLimit: waitingLimit))
+    }
+
+    /// How many writes wait for the next group.
+    var waiting: Int { self.queue.withLock { $0.count } }
+
+    /// Has a body run and committed with its neighbours.
+    ///
+    /// - Parameters:
+    ///   - body: The body.
+    ///   - start: Starts the writer, which rests; it takes groups until there is none.
+    /// - Returns: What the body returns.
+    /// - Throws: What the body throws, ``EngineError`` with `UNAVAILABLE`, or `CancellationError`.
+    func write<Result: Sendable>(
+        _ body: @escaping @Sendable (any EngineTransaction) throws -> Result, start: @escaping @Sendable () -> Void
+    ) async throws -> Result {
+        let ticket = self.queue.withLock { $0.makeTicket() }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Result, any Error>) in
+                self.enqueue(
+                    QueuedWrite(
+                        ticket: ticket,
+                        run: { transaction in
+                            let result = Swift.Result { try body(transaction) }
+                            return QueuedWrite.Outcome(isKept: (try? result.get()) != nil) {
+                                continuation.resume(with: result)
+                            }
+                        },
+                        reject: { continuation.resume(throwing: $0) }
+                    ), start)
+                // A task that was cancelled before its write had joined is not told again.
+                if Task.isCancelled { self.withdraw(ticket) }
+            }
+        } onCancel: {
+            self.withdraw(ticket)
+        }
+    }
+
+    /// The writes to commit next; `nil` sends the writer to rest.
+    func nextGroup() -> [QueuedWrite]? { self.queue.withLock { $0.nextGroup() } }
+
+    /// Refuses later writes.
+    func close() { self.queue.withLock { $0.close() } }
+
+    private func enqueue(_ write: QueuedWrite, _ start: () -> Void) {
+        switch self.queue.withLock({ $0.admit(write) }) {
+        case .waits: break
+        case .startsWriter: start()
+        case .full:
+            write.reject(EngineError.store("STORE_OVERLOADED", "Too many writes wait; retry in a second."))
+        case .closed:
+            write.reject(EngineError.store("STORE_CLOSED", "The store is closed; retry on another node."))
+        }
+    }
+
+    private func withdraw(_ ticket: UInt64) {
+        self.queue.withLock { $0.withdraw(ticket) }?.reject(CancellationError())
+    }
+}
+
+extension EngineError {
+    /// A store that cannot serve now.
+    static func store(_ reason: String, _ message: String) -> Self {
+        Self(code: .unavailable, reason: reason, message: message)
+    }
+}

@@ -1,0 +1,128 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetPostgreSQL
+import FleetTokens
+import SwiftProtobuf
+
+/// One attempt at a group of writes: a transaction that holds every row that their bodies look at.
+final class PostgreSQLGroup: ResourceLookup {
+    private let session: PostgreSQLSession
+    private let isAlone: Bool
+    /// What was read, `nil` for what is absent.
+    private var stored: [ResourceKey: [UInt8]?] = [:]
+    private var changes: [ResourceKey: StoreChange] = [:]
+    private var failure: (any Error)?
+
+    /// Begins the transaction, and locks and reads rows.
+    ///
+    /// - Parameters:
+    ///   - session: The connection.
+    ///   - isAlone: Whether no other group of any node may run meanwhile.
+    ///   - keys: What to read; more can be read later, but then not waited for.
+    /// - Throws: ``PostgreSQLError``.
+    init(_ session: PostgreSQLSession, isAlone: Bool, locking keys: Set<ResourceKey>) throws(PostgreSQLError) {
+        self.session = session
+        self.isAlone = isAlone
+        let lock = "SELECT pg_advisory_xact_lock\(isAlone ? "" : "_shared")($1)"
+        try self.read(
+            keys, after: [.once("BEGIN"), PostgreSQLStatement(lock, [.integer(PostgreSQLEngineSchema.writersLock)])],
+            waits: true)
+    }
+
+    /// What bodies looked at so far.
+    var keys: Set<ResourceKey> { Set(self.stored.keys) }
+
+    /// Runs a body and takes its changes over.
+    ///
+    /// - Returns: What became of it; `nil` when it must run alone and left nothing.
+    /// - Throws: ``PostgreSQLError``, whatever the body made of it.
+    func run(_ write: QueuedWrite) throws -> QueuedWrite.Outcome? {
+        let transaction = PostgreSQLTransaction(self)
+        let outcome = write.run(transaction)
+        if let failure { throw failure }
+        guard self.isAlone || !transaction.mustBeAlone else { return nil }
+        if outcome.isKept { self.changes.merge(transaction.changes) { $1 } }
+        return outcome
+    }
+
+    /// Makes the changes durable.
+    func commit() throws {
+        try self.session.pipeline(try Self.statements(self.changes, self.stored) + [.once("COMMIT")])
+    }
+
+    func change(of key: ResourceKey) throws -> StoreChange? { self.changes[key] }
+
+    func message(of key: ResourceKey) throws -> [UInt8]? {
+        if let known = self.stored[key] { return known }
+        // Out of the order in which all lock, so waiting could be for ever. Who is alone waits for nobody.
+        try self.noting { try self.read([key], waits: self.isAlone) }
+        return self.stored[key] ?? nil
+    }
+
+    func tables(with changes: [ResourceKey: StoreChange]) throws -> (any EngineReader)? {
+        guard self.isAlone else { return nil }
+        try self.noting {
+            try self.session.pipeline(try Self.statements(changes, self.stored))
+            for key in changes.keys { self.stored[key] = nil }
+        }
+        return PostgreSQLReader(self.session)
+    }
+
+    /// Remembers a failure, which a body could take for one of its own.
+    private func noting(_ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch {
+            self.failure = error
+            throw error
+        }
+    }
+
+    private func read(
+        _ keys: Set<ResourceKey>, after first: [PostgreSQLStatement] = [], waits: Bool
+    ) throws(PostgreSQLError) {
+        let collections = Dictionary(grouping: keys, by: \.collection)
+        let wanted = StoreCollection.allCases.filter { collections[$0] != nil }
+        let answers = try self.session.pipeline(
+            first + wanted.map { PostgreSQLQuery.lock((collections[$0] ?? []).sorted(), in: $0, waits: waits) })
+        for key in keys { self.stored[key] = .some(nil) }
+        for (collection, rows) in zip(wanted, answers.dropFirst(first.count)) {
+            for number in 0..<rows.count {
+                let row = rows[number]
+                let key = ResourceKey(collection: collection, provider: try row.text(0), id: try row.text(1))
+                self.stored[key] = try row.bytes(2)
+            }
+        }
+    }
+
+    private static func statements(
+        _ changes: [ResourceKey: StoreChange], _ stored: [ResourceKey: [UInt8]?]
+    ) throws -> [PostgreSQLStatement] {
+        var statements: [PostgreSQLStatement] = []
+        let collections = Dictionary(grouping: changes.keys, by: \.collection)
+        for collection in StoreCollection.allCases {
+            var (removed, known, new, unknown) = ([ResourceKey](), [ResourceRow](), [ResourceRow](), [ResourceRow]())
+            for key in (collections[collection] ?? []).sorted() {
+                guard case .put(let resource, let updated)? = changes[key] else {
+                    removed.append(key)
+                    continue
+                }
+                let row = ResourceRow(
+                    key: key, keys: resource.keys, updated: updated, message: try resource.serializedBytes())
+                switch stored[key] {
+                case .some(.some): known.append(row)
+                case .some(.none): new.append(row)
+                case .none: unknown.append(row)
+                }
+            }
+            if !removed.isEmpty { statements.append(PostgreSQLQuery.remove(removed, from: collection)) }
+            if !known.isEmpty { statements.append(PostgreSQLQuery.update(known, in: collection)) }
+            // Another node may have made the same resource meanwhile; then the group is attempted anew, and finds it.
+            if !new.isEmpty { statements.append(PostgreSQLQuery.insert(new, into: collection, replaces: false)) }
+            if !unknown.isEmpty { statements.append(PostgreSQLQuery.insert(unknown, into: collection, replaces: true)) }
+        }
+        return statements
+    }
+}

@@ -1,0 +1,145 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetPostgreSQL
+import FleetTokens
+
+/// The statements of the PostgreSQL store.
+enum PostgreSQLQuery {
+    /// The resources that a scan looks through.
+    static func scan(_ scan: StoreScan, _ collection: StoreCollection, _ provider: ProviderID) -> PostgreSQLStatement {
+        var sql = "SELECT id, message FROM \(collection.rawValue) WHERE provider = $1"
+        var values: [PostgreSQLValue] = [.text(provider.value)]
+        /// Adds a condition, with `?` for its value.
+        func restrict(_ condition: String, _ value: PostgreSQLValue) {
+            values.append(value)
+            sql += " AND " + condition.replacing("?", with: "$\(values.count)")
+        }
+        if !scan.after.isEmpty { restrict("id > ?", .text(scan.after)) }
+        if scan.isActiveOnly { sql += " AND active" }
+        if let holder = scan.holder { restrict("holder = ?", .text(holder)) }
+        if let tracking = scan.tracking { restrict("tracking = ?", .text(tracking)) }
+        if let since = scan.unchangedSince { restrict("updated <= ?", .integer(since.microseconds)) }
+        if let box = scan.box {
+            // The index finds with a tolerance; the numbers decide.
+            let (west, east) = box.west <= box.east ? (box.west, box.east) : (-180, 180)
+            let first = values.count + 1
+            values += [.double(west), .double(box.south), .double(east), .double(box.north)]
+            sql += " AND place <@ box(point($\(first), $\(first + 1)), point($\(first + 2), $\(first + 3)))"
+            sql += " AND place[1] BETWEEN $\(first + 1) AND $\(first + 3)"
+            if box.west <= box.east {
+                sql += " AND place[0] BETWEEN $\(first) AND $\(first + 2)"
+            } else {
+                values += [.double(box.west), .double(box.east)]
+                sql += " AND (place[0] >= $\(first + 4) OR place[0] <= $\(first + 5))"
+            }
+        }
+        if scan.isOrdered { sql += " ORDER BY id" }
+        return PostgreSQLStatement(sql, values)
+    }
+
+    static func find(_ key: ResourceKey) -> PostgreSQLStatement {
+        PostgreSQLStatement(
+            "SELECT message FROM \(key.collection.rawValue) WHERE provider = $1 AND id = $2",
+            [.text(key.provider), .text(key.id)])
+    }
+
+    static func count(_ collection: StoreCollection, _ provider: ProviderID) -> PostgreSQLStatement {
+        PostgreSQLStatement(
+            "SELECT count(*) FROM \(collection.rawValue) WHERE provider = $1", [.text(provider.value)])
+    }
+
+    static let providers = PostgreSQLStatement(
+        StoreCollection.allCases.map { "SELECT provider FROM \($0.rawValue)" }.joined(separator: " UNION "))
+
+    /// Locks rows and reads them; the rows are locked in the order of their keys.
+    static func lock(
+        _ keys: [ResourceKey], in collection: StoreCollection, waits: Bool
+    ) -> PostgreSQLStatement {
+        PostgreSQLStatement(
+            """
+            SELECT r.provider, r.id, r.message FROM unnest($1, $2) AS k (provider, id)
+            JOIN \(collection.rawValue) AS r ON r.provider = k.provider AND r.id = k.id
+            ORDER BY r.provider, r.id FOR UPDATE OF r\(waits ? "" : " NOWAIT")
+            """, [.texts(keys.map(\.provider)), .texts(keys.map(\.id))])
+    }
+
+    static func remove(_ keys: [ResourceKey], from collection: StoreCollection) -> PostgreSQLStatement {
+        PostgreSQLStatement(
+            """
+            DELETE FROM \(collection.rawValue) AS r USING unnest($1, $2) AS k (provider, id)
+            WHERE r.provider = k.provider AND r.id = k.id
+            """, [.texts(keys.map(\.provider)), .texts(keys.map(\.id))])
+    }
+
+    /// Adds rows; one that is there fails the statement, unless it is to be replaced.
+    static func insert(
+        _ rows: [ResourceRow], into collection: StoreCollection, replaces: Bool
+    ) -> PostgreSQLStatement {
+        PostgreSQLStatement(
+            """
+            INSERT INTO \(collection.rawValue) (provider, id, active, holder, tracking, place, updated, message)
+            SELECT provider, id, active, holder, tracking, point(longitude, latitude), updated, message FROM \(Self.rows)
+            \(replaces ? Self.replacement : "")
+            """, Self.values(rows))
+    }
+
+    private static let replacement = """
+        ON CONFLICT (provider, id) DO UPDATE SET active = excluded.active, holder = excluded.holder,
+        tracking = excluded.tracking, place = excluded.place, updated = excluded.updated, message = excluded.message
+        """
+
+    static func update(_ rows: [ResourceRow], in collection: StoreCollection) -> PostgreSQLStatement {
+        PostgreSQLStatement(
+            """
+            UPDATE \(collection.rawValue) AS r SET active = n.active, holder = n.holder, tracking = n.tracking,
+            place = point(n.longitude, n.latitude), updated = n.updated, message = n.message
+            FROM \(Self.rows) WHERE r.provider = n.provider AND r.id = n.id
+            """, Self.values(rows))
+    }
+
+    private static let rows = """
+        unnest($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        AS n (provider, id, active, holder, tracking, latitude, longitude, updated, message)
+        """
+
+    private static func values(_ rows: [ResourceRow]) -> [PostgreSQLValue] {
+        [
+            .texts(rows.map(\.key.provider)), .texts(rows.map(\.key.id)), .bools(rows.map(\.keys.isActive)),
+            .texts(rows.map(\.keys.holder)), .texts(rows.map(\.keys.tracking)),
+            .doubles(rows.map { $0.keys.place?.latitude }), .doubles(rows.map { $0.keys.place?.longitude }),
+            .integers(rows.map(\.updated)), .byteArrays(rows.map(\.message)),
+        ]
+    }
+}
+
+/// Where a resource is.
+struct ResourceKey: Hashable, Sendable {
+    let collection: StoreCollection
+    let provider: String
+    let id: String
+}
+
+extension ResourceKey: Comparable {
+    init<Resource: StoredResource>(_ id: FleetID<Resource.Kind>, _ provider: ProviderID, _: Resource.Type) {
+        self.init(collection: Resource.collection, provider: provider.value, id: id.value)
+    }
+
+    /// The order in which every node locks; ids are compared as the database's `C` collation does.
+    static func < (left: Self, right: Self) -> Bool {
+        guard left.provider == right.provider else {
+            return left.provider.utf8.lexicographicallyPrecedes(right.provider.utf8)
+        }
+        return left.id.utf8.lexicographicallyPrecedes(right.id.utf8)
+    }
+}
+
+/// A resource as its table keeps it.
+struct ResourceRow: Sendable {
+    let key: ResourceKey
+    let keys: StoreKeys
+    let updated: Int64
+    let message: [UInt8]
+}

@@ -1,0 +1,141 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetPostgreSQL
+public import Logging
+
+/// Keeps resources in PostgreSQL, for any number of engine nodes over one database.
+///
+/// Writes are committed in groups, as in ``SQLiteStore``; a group costs three round trips, whatever its size. The rows
+/// that a group looks at are locked first, in one order for all nodes, so that commands on one resource take place one
+/// after the other, wherever they arrive. Bodies may run more than once, and only what the last run put is kept.
+public final class PostgreSQLStore: EngineStore {
+    private let readers: PostgreSQLPool
+    /// One connection, as groups are larger and fewer by it.
+    private let writer: PostgreSQLPool
+    private let queue: GroupWriter
+    private let logger: Logger
+
+    /// Prepares the use of a database; see ``check()`` for whether it can be used.
+    ///
+    /// - Parameters:
+    ///   - address: `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`.
+    ///   - logger: Where a failed commit is told in full.
+    /// - Throws: ``EngineError`` whose reason starts with `STORE_`, for a malformed address.
+    public convenience init(_ address: String, logger: Logger) throws(EngineError) {
+        try self.init(address, logger: logger, readers: 4, groupLimit: 512, waitingLimit: 16 * 1024)
+    }
+
+    init(
+        _ address: String, logger: Logger, readers: Int, groupLimit: Int, waitingLimit: Int
+    ) throws(EngineError) {
+        let parsed: PostgreSQLAddress
+        do throws(PostgreSQLError) {
+            parsed = try PostgreSQLAddress(address)
+        } catch {
+            throw EngineError(code: .failedPrecondition, reason: "STORE_ADDRESS_INVALID", message: error.message)
+        }
+        self.readers = PostgreSQLPool(
+            parsed, connections: readers, schema: PostgreSQLEngineSchema.schema, logger: logger)
+        self.writer = PostgreSQLPool(parsed, connections: 1, schema: PostgreSQLEngineSchema.schema, logger: logger)
+        self.queue = GroupWriter(groupLimit: groupLimit, waitingLimit: waitingLimit)
+        self.logger = logger
+    }
+
+    /// Looks whether the database can be used, and makes or updates its tables.
+    ///
+    /// - Throws: ``EngineError`` whose reason starts with `STORE_`, and that says what to mend.
+    public func check() async throws(EngineError) {
+        do {
+            try await self.readers.run { _ in }
+        } catch let error as PostgreSQLError {
+            throw EngineError(
+                code: error.code == .wrongSchema ? .failedPrecondition : .unavailable,
+                reason: error.code == .wrongSchema ? "STORE_SCHEMA" : "STORE_UNAVAILABLE", message: error.message)
+        } catch {
+            throw .store("STORE_UNAVAILABLE", "\(error)")
+        }
+    }
+
+    /// Commits what waits, then closes the connections; later calls fail with `UNAVAILABLE`.
+    public func close() async {
+        self.queue.close()
+        await self.writer.close()
+        await self.readers.close()
+    }
+
+    func read<Result: Sendable>(
+        _ body: @escaping @Sendable (any EngineReader) throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await self.readers.run { session in
+                let reader = PostgreSQLReader(session, begin: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                do {
+                    let result = try body(reader)
+                    try reader.end()
+                    return result
+                } catch {
+                    session.rollBack()
+                    throw error
+                }
+            }
+        } catch let error as PostgreSQLError where error.code != .statementFailed {
+            throw EngineError(error)
+        }
+    }
+
+    func write<Result: Sendable>(
+        _ body: @escaping @Sendable (any EngineTransaction) throws -> Result
+    ) async throws -> Result {
+        try await self.queue.write(body) { self.startWriter() }
+    }
+
+    /// How many writes wait for the next group.
+    var waitingWrites: Int { self.queue.waiting }
+
+    private func startWriter() {
+        self.writer.submit { session in
+            guard let group = self.queue.nextGroup() else { return }
+            do throws(PostgreSQLError) {
+                PostgreSQLCommitter(session: try session.get(), logger: self.logger).commit(group)
+            } catch {
+                for write in group { write.reject(EngineError(error)) }
+            }
+            // Each group asks for its session anew, as this one may have broken.
+            self.startWriter()
+        }
+    }
+}
+
+extension EngineError {
+    /// What callers are told of a database that cannot serve; the log has the rest.
+    init(_ error: PostgreSQLError) {
+        self =
+            switch error.code {
+            case .overloaded: .store("STORE_OVERLOADED", "Too much waits for the store; retry in a second.")
+            case .closed: .store("STORE_CLOSED", "The store is closed; retry on another node.")
+            case .conflict: .store("STORE_CONTENDED", "Others change the same resources; retry in a second.")
+            default: .store("STORE_UNAVAILABLE", "The store cannot be reached now; retry in a second.")
+            }
+    }
+}
+
+extension Engine {
+    /// Makes an engine over a PostgreSQL store, which outlives it and is closed after it.
+    ///
+    /// - Parameters:
+    ///   - store: The store.
+    ///   - verifier: What decides whether a token is good.
+    ///   - activity: What remembers the callers.
+    ///   - recorder: What keeps every call; `nil` for none.
+    ///   - logger: Where failures of the engine's own are told.
+    public init(
+        store: PostgreSQLStore, verifier: any TokenVerifying, activity: EngineActivity = EngineActivity(),
+        recorder: CallRecorder? = nil,
+        logger: Logger
+    ) {
+        self.init(
+            store: store as any EngineStore, verifier: verifier, activity: activity, recorder: recorder, logger: logger)
+    }
+}

@@ -1,0 +1,154 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetPostgreSQL
+import Foundation
+import Logging
+
+/// The token server's tables in PostgreSQL, shared by many nodes.
+struct PostgreSQLTokenDatabase: TokenServerDatabase {
+    private let pool: PostgreSQLPool
+    var place: String { self.pool.address.description }
+
+    init(_ address: PostgreSQLAddress, logger: Logger) {
+        self.pool = PostgreSQLPool(address, connections: 4, schema: TokenServerSchema.postgreSQL, logger: logger)
+    }
+
+    func read<Result: Sendable>(
+        _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
+    ) async throws -> Result {
+        try await self.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", body)
+    }
+
+    func write<Result: Sendable>(
+        _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
+    ) async throws -> Result {
+        try await self.run("BEGIN", body)
+    }
+
+    func close() { self.pool.finish() }
+
+    private func run<Result: Sendable>(
+        _ begin: String, _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
+    ) async throws -> Result {
+        try await self.pool.run { session in
+            // What another node was in the way of is done again; by then, that node is through.
+            for _ in 0..<3 {
+                do {
+                    return try Self.attempt(session, begin, body)
+                } catch let error as PostgreSQLError where error.code == .conflict {
+                    continue
+                }
+            }
+            return try Self.attempt(session, begin, body)
+        }
+    }
+
+    private static func attempt<Result>(
+        _ session: PostgreSQLSession, _ begin: String, _ body: (any TokenServerTransaction) throws -> Result
+    ) throws -> Result {
+        let transaction = PostgreSQLTokenTransaction(session, begin: begin)
+        do {
+            let result = try body(transaction)
+            try transaction.commit()
+            return result
+        } catch {
+            session.rollBack()
+            throw error
+        }
+    }
+}
+
+/// A transaction of PostgreSQL; statements whose answer nobody waits for travel with the next one.
+final class PostgreSQLTokenTransaction: TokenServerTransaction {
+    private static let portion = 500
+
+    private let session: PostgreSQLSession
+    private var pending: [PostgreSQLStatement]
+    private var cursors = 0
+
+    init(_ session: PostgreSQLSession, begin: String) {
+        self.session = session
+        self.pending = [.once(begin)]
+    }
+
+    func rows(_ sql: String, _ values: [StoreValue], _ body: (any StoreRow) throws -> Bool) throws {
+        self.cursors += 1
+        let cursor = "rows_\(self.cursors)"
+        let fetch = PostgreSQLStatement.once("FETCH \(Self.portion) FROM \(cursor)")
+        var statements = [
+            PostgreSQLStatement.once(
+                "DECLARE \(cursor) NO SCROLL CURSOR FOR \(Self.numbered(sql))", values.map(PostgreSQLValue.init)),
+            fetch,
+        ]
+        while let rows = try self.send(statements).last {
+            for number in 0..<rows.count where try !body(PostgreSQLStoreRow(row: rows[number])) { return }
+            guard rows.count == Self.portion else { return }
+            statements = [fetch]
+        }
+    }
+
+    func execute(_ sql: String, _ values: [StoreValue]) throws -> Int {
+        try self.send([PostgreSQLStatement(Self.numbered(sql), values.map(PostgreSQLValue.init))]).last?.changed ?? 0
+    }
+
+    func lockHead() throws -> AuditHead {
+        guard
+            let row = try self.send([PostgreSQLStatement("SELECT sequence, hash FROM audit_head FOR UPDATE")]).last?
+                .first
+        else { throw AuditFault(sequence: 1, message: "The head of the chain is missing.") }
+        return AuditHead(sequence: try row.integer(0), hash: try row.text(1))
+    }
+
+    func append(_ entries: [AuditEntry], head: AuditHead) {
+        let records = entries.map(\.record)
+        self.pending += [
+            PostgreSQLStatement(
+                """
+                INSERT INTO audit_record (sequence, content, hash, time_ms, fingerprint)
+                SELECT * FROM unnest($1, $2, $3, $4, $5)
+                """,
+                [
+                    .integers(entries.map(\.sequence)), .texts(entries.map(\.content)), .texts(entries.map(\.hash)),
+                    .integers(records.map { $0?.time ?? 0 }), .texts(records.map { $0?.token?.fingerprint }),
+                ]),
+            PostgreSQLStatement(
+                "UPDATE audit_head SET sequence = $1, hash = $2", [.integer(head.sequence), .text(head.hash)]),
+        ]
+    }
+
+    func commit() throws { _ = try self.send([.once("COMMIT")]) }
+
+    private func send(_ statements: [PostgreSQLStatement]) throws -> [PostgreSQLRows] {
+        defer { self.pending = [] }
+        return try self.session.pipeline(self.pending + statements)
+    }
+
+    /// A statement with PostgreSQL's `$1` and up for `?`.
+    private static func numbered(_ sql: String) -> String {
+        let parts = sql.split(separator: "?", omittingEmptySubsequences: false)
+        return parts.dropFirst().enumerated().reduce(into: String(parts[0])) { text, part in
+            text += "$\(part.offset + 1)\(part.element)"
+        }
+    }
+}
+
+private struct PostgreSQLStoreRow: StoreRow {
+    let row: PostgreSQLRow
+
+    func integer(_ column: Int) throws -> Int64 { try self.row.integer(Int32(column)) }
+    func text(_ column: Int) throws -> String { try self.row.text(Int32(column)) }
+    func isNull(_ column: Int) -> Bool { self.row.isNull(Int32(column)) }
+}
+
+extension PostgreSQLValue {
+    fileprivate init(_ value: StoreValue) {
+        self =
+            switch value {
+            case .null: .null
+            case .integer(let number): .integer(number)
+            case .text(let text): .text(text)
+            }
+    }
+}

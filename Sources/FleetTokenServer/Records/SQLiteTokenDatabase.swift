@@ -1,0 +1,106 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import GRDB
+
+/// The token server's tables in a SQLite file.
+struct SQLiteTokenDatabase: TokenServerDatabase {
+    let pool: DatabasePool
+    var place: String { self.pool.path }
+
+    /// Opens a file that exists.
+    init(_ path: String) throws(TokenServerError) {
+        func unavailable(_ message: String) -> TokenServerError {
+            TokenServerError(code: .storeUnavailable, message: "The token server's store \(path) \(message)")
+        }
+        guard FileManager.default.fileExists(atPath: path) else {
+            throw unavailable("is missing or cannot be made; name a file in a folder that exists and is writable.")
+        }
+        do {
+            var configuration = Configuration()
+            configuration.label = "fleetpass.token-store"
+            configuration.busyMode = .timeout(5)
+            let pool = try DatabasePool(path: path, configuration: configuration)
+            // Set after opening: switching to WAL lowers it, and a commit must have reached the disk.
+            try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+            guard try !pool.read(TokenServerSchema.migrator.hasBeenSuperseded) else {
+                throw unavailable("was written by a newer version; run that version.")
+            }
+            try TokenServerSchema.migrator.migrate(pool)
+            self.pool = pool
+        } catch let error as TokenServerError {
+            throw error
+        } catch {
+            throw unavailable("cannot be opened: \(error). Make it readable and writable, or name another.")
+        }
+    }
+
+    func read<Result: Sendable>(
+        _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
+    ) async throws -> Result {
+        try await self.pool.read { try body(SQLiteTokenTransaction($0)) }
+    }
+
+    func write<Result: Sendable>(
+        _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
+    ) async throws -> Result {
+        try await self.pool.write { try body(SQLiteTokenTransaction($0)) }
+    }
+
+    func close() throws { try self.pool.close() }
+}
+
+/// A transaction of the SQLite file; there is one writer at a time, whatever the process.
+final class SQLiteTokenTransaction: TokenServerTransaction {
+    private let database: Database
+
+    init(_ database: Database) {
+        self.database = database
+    }
+
+    func rows(_ sql: String, _ values: [StoreValue], _ body: (any StoreRow) throws -> Bool) throws {
+        let rows = try Row.fetchCursor(try self.statement(sql), arguments: Self.arguments(values))
+        while let row = try rows.next(), try body(SQLiteStoreRow(row: row)) {}
+    }
+
+    @discardableResult
+    func execute(_ sql: String, _ values: [StoreValue]) throws -> Int {
+        try self.statement(sql).execute(arguments: Self.arguments(values))
+        return self.database.changesCount
+    }
+
+    func lockHead() throws -> AuditHead { try self.keptHead() }
+
+    func append(_ entries: [AuditEntry], head: AuditHead) throws {
+        for entry in entries {
+            try self.execute(
+                "INSERT INTO audit_record (sequence, content, hash) VALUES (?, ?, ?)",
+                [.integer(entry.sequence), .text(entry.content), .text(entry.hash)])
+        }
+        try self.execute(
+            "UPDATE audit_head SET sequence = ?, hash = ?", [.integer(head.sequence), .text(head.hash)])
+    }
+
+    private func statement(_ sql: String) throws -> Statement { try self.database.cachedStatement(sql: sql) }
+
+    private static func arguments(_ values: [StoreValue]) -> StatementArguments {
+        StatementArguments(
+            values.map { value -> (any DatabaseValueConvertible)? in
+                switch value {
+                case .null: nil
+                case .integer(let number): number
+                case .text(let text): text
+                }
+            })
+    }
+}
+
+private struct SQLiteStoreRow: StoreRow {
+    let row: Row
+
+    func integer(_ column: Int) throws -> Int64 { try self.row.decode(Int64.self, atIndex: column) }
+    func text(_ column: Int) throws -> String { try self.row.decode(String.self, atIndex: column) }
+    func isNull(_ column: Int) -> Bool { self.row.hasNull(atIndex: column) }
+}

@@ -1,0 +1,110 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import Foundation
+
+/// Assignments in the token server's store; what one process changes is what the others answer next.
+public struct StoredAssignments: AssignmentStore {
+    private let store: TokenServerStore
+
+    /// Keeps assignments in a store.
+    public init(store: TokenServerStore) {
+        self.store = store
+    }
+
+    /// Whether somebody holds a resource at a time.
+    public func isAssigned(_ resource: AssignedResource, to holder: CallerID, at time: Date) async throws -> Bool {
+        try await !self.assignments(of: holder, to: resource, at: time, limit: 1).isEmpty
+    }
+
+    /// Adds an assignment.
+    public func add(_ assignment: Assignment) async throws {
+        _ = try await self.store.database.write { database in
+            try database.execute(
+                """
+                INSERT INTO assignment (issuer, subject, kind, resource, start_ms, end_ms)
+                VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+                """,
+                Self.key(assignment.resource, assignment.holder) + [
+                    .integer(Self.milliseconds(assignment.start)),
+                    assignment.end.map { .integer(Self.milliseconds($0)) } ?? .null,
+                ])
+        }
+    }
+
+    /// Ends what a holder has of a resource from a time on.
+    @discardableResult
+    public func end(_ resource: AssignedResource, of holder: CallerID, at time: Date) async throws -> Int {
+        let time = StoreValue.integer(Self.milliseconds(time))
+        let key = Self.key(resource, holder)
+        return try await self.store.database.write { database in
+            let condition = """
+                issuer = ? AND subject = ? AND kind = ? AND resource = ? AND (end_ms IS NULL OR end_ms > ?)
+                """
+            let count = try database.execute(
+                "DELETE FROM assignment WHERE \(condition) AND start_ms >= ?", key + [time, time])
+            // Of those that began together, one is enough to end now; and none, where one ended now already.
+            let twins = try database.execute(
+                """
+                DELETE FROM assignment WHERE \(condition) AND EXISTS (
+                    SELECT 1 FROM assignment AS other WHERE other.issuer = assignment.issuer
+                    AND other.subject = assignment.subject AND other.kind = assignment.kind
+                    AND other.resource = assignment.resource AND other.start_ms = assignment.start_ms
+                    AND (other.end_ms = ? OR ((other.end_ms IS NULL OR other.end_ms > ?) AND other.id < assignment.id)))
+                """, key + [time, time, time])
+            let ended = try database.execute(
+                "UPDATE assignment SET end_ms = ? WHERE \(condition)", [time] + key + [time])
+            return count + twins + ended
+        }
+    }
+
+    /// Lists assignments.
+    public func assignments(
+        of holder: CallerID?, to resource: AssignedResource?, at time: Date?, limit: Int
+    ) async throws -> [Assignment] {
+        var conditions = ["1 = 1"]
+        var values: [StoreValue] = []
+        if let holder {
+            conditions.append("issuer = ? AND subject = ?")
+            values += [.text(holder.issuer), .text(holder.subject)]
+        }
+        if let resource {
+            conditions.append("kind = ? AND resource = ?")
+            values += [.text(resource.kind), .text(resource.id)]
+        }
+        if let time {
+            conditions.append("start_ms <= ? AND (end_ms IS NULL OR end_ms > ?)")
+            values += [.integer(Self.milliseconds(time)), .integer(Self.milliseconds(time))]
+        }
+        values.append(.integer(Int64(max(0, limit))))
+        let condition = conditions.joined(separator: " AND ")
+        return try await self.store.database.read { [values] database in
+            var found: [Assignment] = []
+            try database.rows(
+                """
+                SELECT issuer, subject, kind, resource, start_ms, end_ms FROM assignment WHERE \(condition)
+                ORDER BY start_ms, issuer || '/' || subject, kind, resource LIMIT ?
+                """, values
+            ) { row in
+                found.append(
+                    Assignment(
+                        holder: CallerID(issuer: try row.text(0), subject: try row.text(1)),
+                        resource: try AssignedResource(kind: try row.text(2), id: try row.text(3)),
+                        start: Self.date(try row.integer(4)),
+                        end: row.isNull(5) ? nil : Self.date(try row.integer(5))))
+                return true
+            }
+            return found
+        }
+    }
+
+    private static func key(_ resource: AssignedResource, _ holder: CallerID) -> [StoreValue] {
+        [.text(holder.issuer), .text(holder.subject), .text(resource.kind), .text(resource.id)]
+    }
+
+    private static func milliseconds(_ date: Date) -> Int64 { Int64((date.timeIntervalSince1970 * 1000).rounded()) }
+    private static func date(_ milliseconds: Int64) -> Date {
+        Date(timeIntervalSince1970: TimeInterval(milliseconds) / 1000)
+    }
+}

@@ -1,0 +1,73 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+/// A database that holds the token server's tables; one conformance suite runs against every implementation.
+///
+/// The statements are those that all of them understand, with `?` for a parameter. Bodies may run on any thread, and may
+/// run again when another process was in the way; they do no I/O of their own.
+protocol TokenServerDatabase: Sendable {
+    /// Where it is, without secrets.
+    var place: String { get }
+
+    /// Runs a body that only looks, on a consistent snapshot.
+    func read<Result: Sendable>(
+        _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
+    ) async throws -> Result
+
+    /// Runs a body that may change something, and returns once its changes are durable.
+    func write<Result: Sendable>(
+        _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
+    ) async throws -> Result
+
+    /// Lets go of it.
+    func close() throws
+}
+
+/// What can be done within a transaction.
+protocol TokenServerTransaction: AnyObject {
+    /// Hands out rows one at a time, in constant memory, until the body returns `false`.
+    func rows(_ sql: String, _ values: [StoreValue], _ body: (any StoreRow) throws -> Bool) throws
+
+    /// Runs a statement, and says how many rows it changed.
+    @discardableResult
+    func execute(_ sql: String, _ values: [StoreValue]) throws -> Int
+
+    /// The head of the audit's chain, which nobody else may move until the transaction ends.
+    func lockHead() throws -> AuditHead
+
+    /// Keeps entries of the audit and their new head.
+    func append(_ entries: [AuditEntry], head: AuditHead) throws
+}
+
+extension TokenServerTransaction {
+    /// The head of the audit's chain.
+    func keptHead() throws -> AuditHead { try self.head("SELECT sequence, hash FROM audit_head") }
+
+    func head(_ sql: String) throws -> AuditHead {
+        var head: AuditHead?
+        try self.rows(sql, []) { row in
+            head = AuditHead(sequence: try row.integer(0), hash: try row.text(1))
+            return false
+        }
+        guard let head else { throw AuditFault(sequence: 1, message: "The head of the chain is missing.") }
+        return head
+    }
+}
+
+/// One row of an answer, valid until the next is asked for.
+protocol StoreRow {
+    /// The whole number in a column.
+    func integer(_ column: Int) throws -> Int64
+    /// The text in a column.
+    func text(_ column: Int) throws -> String
+    /// Whether a column is `NULL`.
+    func isNull(_ column: Int) -> Bool
+}
+
+/// A parameter of a statement.
+enum StoreValue: Sendable {
+    case null
+    case integer(Int64)
+    case text(String)
+}

@@ -1,0 +1,283 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetPostgreSQL
+import FleetTokens
+import Foundation
+import PostgreSQLTestSupport
+import SwiftProtobuf
+import Testing
+
+@testable import FleetEngine
+
+/// What holds between nodes; what holds on each is in ``EngineStoreTests``.
+@Suite(
+    .enabled(if: PostgreSQLServer.isInstalled, Comment(rawValue: PostgreSQLServer.absence)), .timeLimit(.minutes(10)))
+struct PostgreSQLStoreTests {
+    private struct Taken: Error {}
+
+    /// Hands over the stores of three nodes over one database.
+    private func withNodes(_ body: ([PostgreSQLStore]) async throws -> Void) async throws {
+        let address = try await PostgreSQLServer.shared().makeDatabase()
+        let nodes = try (0..<3).map { _ in try PostgreSQLStore(address: address) }
+        try await body(nodes)
+        for node in nodes { await node.close() }
+    }
+
+    private func add(_ number: Int32, to id: VehicleID) -> @Sendable (any EngineTransaction) throws -> Void {
+        { transaction in
+            var vehicle = try transaction.vehicle(id, of: TestID.acme) ?? .at(1, 2)
+            vehicle.maximumCapacity += number
+            try transaction.put(vehicle, id, of: TestID.acme)
+        }
+    }
+
+    private func total(_ store: PostgreSQLStore) async throws -> Int {
+        try await store.read { reader in
+            try reader.onlineVehicles(of: TestID.acme, in: .world).reduce(0) { $0 + Int($1.maximumCapacity) }
+        }
+    }
+
+    @Test func `many nodes that change one resource lose nothing`() async throws {
+        try await self.withNodes { nodes in
+            try await withThrowingDiscardingTaskGroup { group in
+                for number in 0..<48 {
+                    group.addTask {
+                        for _ in 0..<10 { try await nodes[number % 3].write(self.add(1, to: TestID.vehicle)) }
+                    }
+                }
+            }
+            #expect(try await self.total(nodes[0]) == 480)
+        }
+    }
+
+    @Test func `of many nodes that make the same resource, one does`() async throws {
+        try await self.withNodes { nodes in
+            let made = try await withThrowingTaskGroup(of: Int.self) { group in
+                for number in 0..<90 {
+                    group.addTask {
+                        let id = TestID.id("trip-\(number / 3)", TripID.self)
+                        do {
+                            try await nodes[number % 3].write { transaction in
+                                guard try transaction.trip(id, of: TestID.acme) == nil else { throw Taken() }
+                                try transaction.put(Trip.with { $0.name = "\(number)" }, id, of: TestID.acme)
+                            }
+                            return 1
+                        } catch is Taken {
+                            return 0
+                        }
+                    }
+                }
+                return try await group.reduce(0, +)
+            }
+            #expect(made == 30)
+        }
+    }
+
+    @Test func `nodes that take the same rows in opposite orders get through`() async throws {
+        try await self.withNodes { nodes in
+            let ids = (0..<6).map { TestID.id("veh-\($0)", VehicleID.self) }
+            for id in ids { try await nodes[0].write(self.add(100, to: id)) }
+            try await withThrowingDiscardingTaskGroup { group in
+                for number in 0..<180 {
+                    group.addTask {
+                        let (from, to) = (ids[number % 6], ids[(number * 5 + 1) % 6])
+                        try await nodes[number % 3].write { transaction in
+                            for (id, change) in [(from, Int32(-1)), (to, 1)] {
+                                var vehicle = try #require(try transaction.vehicle(id, of: TestID.acme))
+                                vehicle.maximumCapacity += change
+                                try transaction.put(vehicle, id, of: TestID.acme)
+                            }
+                        }
+                    }
+                }
+            }
+            #expect(try await self.total(nodes[1]) == 600)
+        }
+    }
+
+    @Test func `what rests on a count holds across nodes`() async throws {
+        try await self.withNodes { nodes in
+            try await withThrowingDiscardingTaskGroup { group in
+                for number in 0..<60 {
+                    group.addTask {
+                        try await nodes[number % 3].write { transaction in
+                            guard try transaction.count(.trips, of: TestID.acme) < 10 else { return }
+                            try transaction.put(Trip(), TestID.id("trip-\(number)"), of: TestID.acme)
+                        }
+                    }
+                }
+            }
+            #expect(try await nodes[0].read { try $0.count(.trips, of: TestID.acme) } == 10)
+        }
+    }
+
+    @Test func `what rests on another resource's absence holds across nodes`() async throws {
+        try await self.withNodes { nodes in
+            for round in 0..<20 {
+                let sides = ["a", "b"].map { TestID.id("\($0)-\(round)", TripID.self) }
+                try await withThrowingDiscardingTaskGroup { group in
+                    for side in 0..<2 {
+                        group.addTask {
+                            try await nodes[side].write { transaction in
+                                guard try transaction.trip(sides[1 - side], of: TestID.acme) == nil else { return }
+                                try transaction.put(Trip(), sides[side], of: TestID.acme)
+                            }
+                        }
+                    }
+                }
+                let found = try await nodes[2].read { reader in
+                    try sides.count { try reader.trip($0, of: TestID.acme) != nil }
+                }
+                #expect(found == 1)
+            }
+        }
+    }
+
+    @Test func `a body that looks through what it put finds it`() async throws {
+        try await self.withNodes { nodes in
+            let found = try await nodes[0].write { transaction in
+                try transaction.put(Trip.with { $0.vehicleID = "veh-1" }, TestID.id("a"), of: TestID.acme)
+                try transaction.put(Trip.with { $0.vehicleID = "veh-1" }, TestID.id("b"), of: TestID.acme)
+                try transaction.remove(TestID.id("a"), of: TestID.acme, as: Trip.self)
+                var ids: [String] = []
+                try transaction.scan(StoreScan(holder: "veh-1"), of: TestID.acme) { (id, _: Trip) in
+                    ids.append(id)
+                    return true
+                }
+                try transaction.put(Trip(), TestID.id("c"), of: TestID.acme)
+                return ids
+            }
+            #expect(found == ["b"])
+            #expect(try await nodes[1].read { try $0.count(.trips, of: TestID.acme) } == 2)
+        }
+    }
+
+    @Test func `a list longer than one portion comes whole and in order`() async throws {
+        try await self.withNodes { nodes in
+            try await nodes[0].write { transaction in
+                for number in 0..<1500 { try transaction.put(Trip(), TestID.id("t\(number)"), of: TestID.acme) }
+            }
+            let ids = try await nodes[1].read { reader in
+                var ids: [String] = []
+                try reader.scan(StoreScan(), of: TestID.acme) { (id, _: Trip) in
+                    ids.append(id)
+                    return true
+                }
+                return ids
+            }
+            #expect(ids == (0..<1500).map { "t\($0)" }.sorted())
+        }
+    }
+
+    @Test func `sweeps of several nodes at once delete each thing once`() async throws {
+        try await self.withNodes { nodes in
+            let fixtures = nodes.map { EngineFixture(store: $0) }
+            for number in 0..<300 { try await fixtures[0].createVehicle("old-\(number)") }
+            for fixture in fixtures { fixture.advance(by: 8 * 86_400) }
+            try await fixtures[1].createVehicle("fresh")
+            let count = try await withThrowingTaskGroup(of: Int.self) { group in
+                for fixture in fixtures { group.addTask { try await fixture.engine.sweep(RetentionPolicy()) } }
+                return try await group.reduce(0, +)
+            }
+            #expect(count == 300)
+            #expect(try await nodes[2].read { try $0.count(.vehicles, of: TestID.acme) } == 1)
+        }
+    }
+
+    @Test func `a server that restarts loses nothing that was acknowledged, and is found again`() async throws {
+        let server = try PostgreSQLServer()
+        defer { try? server.stop() }
+        let store = try PostgreSQLStore(address: try await server.makeDatabase())
+        let acknowledged = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    var count = 0
+                    for _ in 0..<150 {
+                        do {
+                            try await store.write(self.add(1, to: TestID.vehicle))
+                            count += 1
+                        } catch {
+                            let error = try #require(error as? EngineError)
+                            #expect(error.code == .unavailable)
+                            #expect(error.reason == "STORE_UNAVAILABLE")
+                        }
+                    }
+                    return count
+                }
+            }
+            try server.restart()
+            return try await group.reduce(0, +)
+        }
+        // Readers and writer each find the server again in their own time.
+        func retrying<Result>(_ body: () async throws -> Result) async throws -> Result {
+            for _ in 0..<1000 {
+                do { return try await body() } catch let error as EngineError where error.code == .unavailable {}
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            return try await body()
+        }
+        // A commit whose answer was lost may have taken place.
+        #expect(try await retrying { try await self.total(store) } >= acknowledged)
+        try await retrying { try await store.write(self.add(1, to: TestID.vehicle)) }
+        await store.close()
+        let refusal = await #expect(throws: EngineError.self) { try await store.write { _ in } }
+        #expect(refusal?.reason == "STORE_CLOSED")
+    }
+
+    @Test func `tables of a newer version are refused with what to do`() async throws {
+        let address = try await PostgreSQLServer.shared().makeDatabase()
+        let first = try PostgreSQLStore(address: address)
+        try await first.check()
+        await first.close()
+        let pool = PostgreSQLPool(try PostgreSQLAddress(address), connections: 1, logger: .silent)
+        try await pool.run { _ = try $0.query(.once("UPDATE fleetpass.version SET version = 99")) }
+        await pool.close()
+        let second = try PostgreSQLStore(address: address)
+        let error = await #expect(throws: EngineError.self) { try await second.check() }
+        #expect(error?.reason == "STORE_SCHEMA")
+        await second.close()
+    }
+
+    @Test(arguments: [
+        (StoreScan(after: "a"), StoreCollection.vehicles, "vehicle_pkey"),
+        (
+            StoreScan(isActiveOnly: true, box: GeoBox(south: 1, west: 1, north: 2, east: 2), isOrdered: false),
+            .vehicles, "vehicle_place"
+        ),
+        (StoreScan(holder: "veh-1"), .trips, "trip_holder"), (StoreScan(isActiveOnly: true), .trips, "trip_active"),
+        (StoreScan(holder: "dv-1"), .tasks, "task_holder"), (StoreScan(tracking: "shp-1"), .tasks, "task_tracking"),
+        (StoreScan(isActiveOnly: true), .tasks, "task_active"),
+        (
+            StoreScan(box: GeoBox(south: 1, west: 1, north: 2, east: 2), isOrdered: false), .deliveryVehicles,
+            "delivery_vehicle_place"
+        ),
+    ])
+    func `an index serves each way of looking`(
+        scan: StoreScan, collection: StoreCollection, index: String
+    ) async throws {
+        let address = try await PostgreSQLServer.shared().makeDatabase()
+        let pool = PostgreSQLPool(
+            try PostgreSQLAddress(address), connections: 1, schema: PostgreSQLEngineSchema.schema, logger: .silent)
+        let plan = try await pool.run { session in
+            let statement = PostgreSQLQuery.scan(scan, collection, TestID.acme)
+            // Tables are empty, and reading all of nothing would be cheapest.
+            try session.query(.once("SET enable_seqscan = off"))
+            try session.query(.once("SET enable_bitmapscan = off"))
+            // Several providers with few of the wanted, so that statistics do not decide.
+            try session.query(
+                .once(
+                    """
+                    INSERT INTO \(collection.rawValue) SELECT 'acme', n::text, n % 100 = 0, 'h' || n, 't' || n,
+                    point(n % 90, n % 80), n, '' FROM generate_series(1, 5000) AS n
+                    """))
+            try session.query(.once("ANALYZE \(collection.rawValue)"))
+            let rows = try session.query(.once("EXPLAIN " + statement.sql, statement.values))
+            return try (0..<rows.count).map { try rows[$0].text(0) }.joined(separator: "\n")
+        }
+        #expect(plan.contains(" using \(index) "), "\(plan)")
+        await pool.close()
+    }
+}
