@@ -21,7 +21,7 @@ import requests
 
 from forgery import Forger, new_rsa_key
 from service import Service, run
-from test_impersonation import Google
+from stand_ins import Google
 from test_serve import IdentityProvider, TokenServer
 
 POLICY = """

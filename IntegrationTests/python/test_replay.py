@@ -9,13 +9,13 @@ import subprocess
 
 import pytest
 
-from service import FLEETPASS, Service
+from service import PROGRAM, Service
 
 RECORDINGS = pathlib.Path(__file__).parents[3] / "shared" / "data" / "recordings"
 
 
 def run(*arguments, code=0, **options):
-    done = subprocess.run([FLEETPASS, *map(str, arguments)], capture_output=True, text=True, timeout=300, **options)
+    done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=300, **options)
     assert done.returncode == code, done.stderr
     return done
 

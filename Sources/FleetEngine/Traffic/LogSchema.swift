@@ -113,6 +113,7 @@ extension LogSchema {
         "state": "vehicleState", "status": "tripStatus", "navstatus": "navigationStatus",
         "locsensor": "locationSensor", "supportedtrips": "supportedTripTypes", "vehiclecategory": "category",
         "type": "waypointType", "bearingaccuracy": "headingAccuracy",
+        "currentroutesegmenthandle": "currentRouteSegment",
     ]
 
     private static let logNames = [

@@ -61,28 +61,46 @@ extension LoggedCall {
 }
 
 extension CallRecording {
-    /// What must be there for the recording to begin: a recording starts in the middle of things.
+    /// What must be there for a call to be replayed: a recording starts in the middle of things.
     ///
     /// - Parameter provider: Whose resources they are.
-    /// - Returns: Creations of the resources that are used before they are created, as their first answers show them.
-    public func presumed(for provider: ProviderID) -> [ReplayedCall] {
+    /// - Returns: By the index of the first call on a resource that the recording does not create: calls that create it as that
+    ///   call's answer shows it.
+    public func presumed(for provider: ProviderID) -> [Int: [ReplayedCall]] {
         var known: Set<String> = []
-        var presumed: [ReplayedCall] = []
-        for call in self.calls {
+        var presumed: [Int: [ReplayedCall]] = [:]
+        for (index, call) in self.calls.enumerated() {
             guard let collection = call.collection, let id = call.resourceID, collection != "taskTrackingInfo",
-                known.insert("\(collection)/\(id)").inserted, let idField = call.idField, let response = call.response,
+                known.insert("\(collection)/\(id)").inserted, call.response != nil,
                 ![.createVehicle, .createTrip, .createDeliveryVehicle, .createTask].contains(call.method)
             else { continue }
-            let parent = ["v1", "providers", provider.value, collection]
-            let isDelivery = call.method.isDelivery
-            var body = response
-            // Stops of a delivery vehicle name tasks that come later.
-            if isDelivery { body = body.only(["type", "attributes", "plannedLocation", "taskDuration", "trackingId"]) }
-            presumed.append(
-                ReplayedCall(
-                    "POST", parent, query: [(name: idField, value: id)], body: body, isDelivery: isDelivery))
+            presumed[index] = call.presumed(for: provider, collection, id)
         }
         return presumed
+    }
+}
+
+extension LoggedCall {
+    /// The fields that only an update may set, of a delivery vehicle that is on its way.
+    private static let plan = ["remainingVehicleJourneySegments", "currentRouteSegment", "remainingDistanceMeters"]
+
+    fileprivate func presumed(for provider: ProviderID, _ collection: String, _ id: String) -> [ReplayedCall] {
+        let (response, parent) = (self.response ?? JSONObject(), ["v1", "providers", provider.value, collection])
+        let isDelivery = self.method.isDelivery
+        var creation = response
+        if isDelivery {
+            creation = response.only([
+                "type", "attributes", "trackingId", "plannedLocation", "taskDuration", "targetTimeWindow",
+            ])
+            if collection == "tasks" { creation["state"] = .string("OPEN") }
+        }
+        let create = ReplayedCall(
+            "POST", parent, query: [(name: self.idField ?? "", value: id)], body: creation, isDelivery: isDelivery)
+        guard collection == "deliveryVehicles" else { return [create] }
+        let plan = ReplayedCall(
+            "PATCH", parent + [id], query: [(name: "updateMask", value: Self.plan.joined(separator: ","))],
+            body: response.only(Set(Self.plan)), isDelivery: true)
+        return [create, plan]
     }
 }
 

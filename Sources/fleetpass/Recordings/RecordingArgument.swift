@@ -25,8 +25,9 @@ struct RecordingArgument: ParsableArguments {
         do throws(CallRecordingError) {
             return try CallRecording(parsing: bytes)
         } catch {
-            throw CommandFailure(
-                status: .configuration, message: "\(isStdin ? "stdin" : self.recording) \(error.message)\(error.message.hasSuffix(".") ? "" : ".")")
+            let name = isStdin ? "stdin" : self.recording
+            let end = error.message.hasSuffix(".") ? "" : "."
+            throw CommandFailure(status: .configuration, message: "\(name) \(error.message)\(end)")
         }
     }
 }

@@ -23,12 +23,7 @@ struct ReplaySession {
     /// - Returns: What came of it.
     /// - Throws: ``CommandFailure`` when the engine cannot be reached.
     func run(_ recording: CallRecording, comparing compares: Bool) async throws -> ReplayReport {
-        for call in recording.presumed(for: self.provider) {
-            let answer = try await self.send(call)
-            // What an earlier run left is as good.
-            guard ![200, 409].contains(answer.status) else { continue }
-            Console.say("fleetpass: what the recording presumes was refused with \(answer.status): \(answer.refusal)")
-        }
+        let presumed = recording.presumed(for: self.provider)
         var report = ReplayReport()
         var differences = ResponseDifferences(tolerance: nil)
         for (index, call) in recording.calls.enumerated() {
@@ -36,6 +31,7 @@ struct ReplaySession {
                 report.leftOut += 1
                 continue
             }
+            for call in presumed[index] ?? [] { try await self.presume(call) }
             let answer = try await self.send(replayed)
             report.sent += 1
             if (answer.status == 200) == call.isRefused {
@@ -53,6 +49,13 @@ struct ReplaySession {
         }
         report.differences = compares ? ReplayReport.Difference.list(differences) : nil
         return report
+    }
+
+    private func presume(_ call: ReplayedCall) async throws {
+        let answer = try await self.send(call)
+        // What an earlier run left is as good.
+        guard ![200, 409].contains(answer.status) else { return }
+        Console.say("fleetpass: what the recording presumes was refused with \(answer.status): \(answer.refusal)")
     }
 
     private func send(_ call: ReplayedCall) async throws -> HTTPTransportResponse {

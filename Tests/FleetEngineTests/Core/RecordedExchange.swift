@@ -25,6 +25,19 @@ struct RecordedExchange {
         FileManager.default.fileExists(atPath: Self.folder.appending(path: name).path)
     }
 
+    /// The differences that are understood, by kind, from a table in docs/recordings.md.
+    static func understood(in section: String) throws -> [String: Int] {
+        let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../docs/recordings.md")
+        let text = try String(contentsOf: page, encoding: .utf8)
+        let part = text.components(separatedBy: "\n## ").first { $0.hasPrefix(section) } ?? ""
+        let rows = part.split(separator: "\n").compactMap { row -> (String, Int)? in
+            let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            guard cells.count == 5, let count = Int(cells[3]) else { return nil }
+            return ("\(cells[0]): \(cells[1]) \(cells[2].trimmingCharacters(in: ["`"]))", count)
+        }
+        return Dictionary(rows) { first, _ in first }
+    }
+
     /// Reads the exchanges of a recording in the order of their times.
     static func read(_ name: String) throws -> [Self] {
         try CallRecording(parsing: Data(contentsOf: Self.folder.appending(path: name))).calls

@@ -15,18 +15,6 @@ import Testing
     private static let name = "two-trips-bay-area.json"
     private static let provider = "geod-support-gems"
 
-    /// The differences that are understood, by kind, from the table in docs/recordings.md.
-    private static func understood() throws -> [String: Int] {
-        let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../docs/recordings.md")
-        let rows = try String(contentsOf: page, encoding: .utf8).split(separator: "\n").compactMap {
-            row -> (String, Int)? in
-            let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-            guard cells.count == 5, let count = Int(cells[3]) else { return nil }
-            return ("\(cells[0]): \(cells[1]) \(cells[2].trimmingCharacters(in: ["`"]))", count)
-        }
-        return Dictionary(rows) { first, _ in first }
-    }
-
     @Test(.enabled(if: RecordedExchange.exists(name), "The recordings are not at hand."))
     func `a recorded day with two trips is accepted, and answered alike but for known differences`() async throws {
         let exchanges = try RecordedExchange.read(Self.name)
@@ -48,7 +36,7 @@ import Testing
         }
         let counts = Dictionary(
             uniqueKeysWithValues: differences.counts.map { ("\($0.call): \($0.difference) \($0.field)", $1) })
-        let understood = try Self.understood()
+        let understood = try RecordedExchange.understood(in: "On demand")
         for kind in Set(counts.keys).union(understood.keys).sorted() {
             #expect(counts[kind] == understood[kind], "\(kind)")
         }

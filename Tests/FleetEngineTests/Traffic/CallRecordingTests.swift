@@ -91,7 +91,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "holds no entries"), ("[]", "holds no entries"), ("[1]", "entry 1 is not an object"), ("{}", "no jsonPayload"),
+        ("", "holds no entries"), ("[]", "holds no entries"), ("[1]", "entry 1 is not an object"),
+        ("{}", "no jsonPayload"),
         (#"[{"jsonPayload":{"@type":"x.Nothing"}}]"#, "x.Nothing"), ("{\n{", "is not JSON"),
         ("\(Self.entry)\nnonsense\n\(Self.entry)", "is not JSON"),
         (

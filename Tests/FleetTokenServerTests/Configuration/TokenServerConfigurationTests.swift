@@ -212,7 +212,10 @@ import Testing
         ("proxy: {a: {peers: 10.0.0.1}}", "callers.proxy.a.subject_header is missing"),
         ("proxy: {a: {subject_header: X-User}}", "needs a name and the addresses it connects from"),
         ("proxy: {a: {peers: 0.0.0.0/0, subject_header: X-User}}", "lists every address there is"),
-        ("proxy: {a: {peers: '::1', subject_header: X-User, claim_headers: X}}", "must be written like X-Groups=groups"),
+        (
+            "proxy: {a: {peers: '::1', subject_header: X-User, claim_headers: X}}",
+            "must be written like X-Groups=groups"
+        ),
     ])
     func `a mistake about certificates and proxies is named`(callers: String, message: String) throws {
         let problem = try #require(self.problem(Self.secured + "callers: {\(callers)}"))
