@@ -85,8 +85,8 @@ class GoogleServer(http.server.ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, *accounts):
-        super().__init__(("127.0.0.1", 0), Google)
+    def __init__(self, *accounts, handler=Google):
+        super().__init__(("127.0.0.1", 0), handler)
         self.seen = []
         self.fault = None
         self.machine = "machine@demo-fleet.iam.gserviceaccount.com"

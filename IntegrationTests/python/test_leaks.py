@@ -5,7 +5,6 @@
 
 import base64
 import hashlib
-import http.server
 import json
 import os
 import secrets as random
@@ -21,7 +20,7 @@ import requests
 
 from forgery import Forger, new_rsa_key
 from service import Service, run
-from stand_ins import Google
+from stand_ins import Google, GoogleServer
 from test_serve import IdentityProvider, TokenServer
 
 POLICY = """
@@ -238,23 +237,20 @@ def evidence(tmp_path_factory, service, secrets):
     evidence.answer("list", requests.get(f"{server.http}/.well-known/revocations", timeout=10))
 
     # Signing with an access token of this machine, which may and may not.
-    google = http.server.ThreadingHTTPServer(("127.0.0.1", 0), accepting(access))
-    google.seen, google.keys = [], {engine.account("driver")["client_email"]: engine.account("driver")}
-    threading.Thread(target=google.serve_forever, daemon=True).start()
-    address = f"127.0.0.1:{google.server_address[1]}"
+    google = GoogleServer(engine.account("driver"), handler=accepting(access))
     for email in (engine.account("driver")["client_email"], "stranger@demo-fleet.iam.gserviceaccount.com"):
         result = run(
             "mint", "--impersonate", email, "--role", "driver", "--vehicle", "veh-1", timeout=120,
             environment={
-                "GCE_METADATA_HOST": address, "CLOUDSDK_CONFIG": str(root),
-                "CLOUDSDK_API_ENDPOINT_OVERRIDES_IAMCREDENTIALS": f"http://{address}/",
+                "GCE_METADATA_HOST": google.host, "CLOUDSDK_CONFIG": str(root),
+                "CLOUDSDK_API_ENDPOINT_OVERRIDES_IAMCREDENTIALS": f"http://{google.host}/",
             })
         if result.returncode == 0:
             secrets.token("IAM's", result.stdout.decode().strip())
         else:
             evidence.note("mint, refused", result.stdout)
         evidence.note("mint", result.stderr)
-    google.shutdown()
+    google.stop()
 
     # Numbers, then the end: one crashes, one is killed.
     for process in (server, engine):

@@ -164,8 +164,9 @@ def test_the_life_of_a_token_is_on_the_time_line_by_fingerprint_alone(service, d
     page.open(f"{service.http}/#tokens")
     is_live(page)
     show_only(page, "token-filter", vehicle)
-    page.wait("!!document.querySelector('#lanes button.lane')")
+    page.wait("!!document.querySelector('#lanes .mark.refused')")
     page.value("document.querySelector('#lanes button.lane').click()")
+    page.wait("document.querySelector('#lanes .story')?.textContent.includes('CLAIM_MISMATCH')")
     story = text_of(page, "#lanes .story")
     for word in ["fetched", "used", "refused", "CLAIM_MISMATCH"]:
         assert word in story

@@ -64,8 +64,9 @@ extension CallRecording {
     /// What must be there for a call to be replayed: a recording starts in the middle of things.
     ///
     /// - Parameter provider: Whose resources they are.
-    /// - Returns: By the index of the first call on a resource that the recording does not create: calls that create it as that
-    ///   call's answer shows it.
+    /// - Returns: By the index of the call that they precede: first of all, creations of the resources that the recording does
+    ///   not create, as their first answers show them; and the stops of a delivery vehicle before it is first used, as they
+    ///   may name tasks that the recording creates.
     public func presumed(for provider: ProviderID) -> [Int: [ReplayedCall]] {
         var known: Set<String> = []
         var presumed: [Int: [ReplayedCall]] = [:]
@@ -74,7 +75,8 @@ extension CallRecording {
                 known.insert("\(collection)/\(id)").inserted, call.response != nil,
                 ![.createVehicle, .createTrip, .createDeliveryVehicle, .createTask].contains(call.method)
             else { continue }
-            presumed[index] = call.presumed(for: provider, collection, id)
+            presumed[0, default: []].append(call.creation(for: provider, collection, id))
+            if collection == "deliveryVehicles" { presumed[index, default: []].append(call.plan(for: provider, id)) }
         }
         return presumed
     }
@@ -84,23 +86,25 @@ extension LoggedCall {
     /// The fields that only an update may set, of a delivery vehicle that is on its way.
     private static let plan = ["remainingVehicleJourneySegments", "currentRouteSegment", "remainingDistanceMeters"]
 
-    fileprivate func presumed(for provider: ProviderID, _ collection: String, _ id: String) -> [ReplayedCall] {
-        let (response, parent) = (self.response ?? JSONObject(), ["v1", "providers", provider.value, collection])
+    fileprivate func creation(for provider: ProviderID, _ collection: String, _ id: String) -> ReplayedCall {
         let isDelivery = self.method.isDelivery
-        var creation = response
+        var body = self.response ?? JSONObject()
         if isDelivery {
-            creation = response.only([
+            body = body.only([
                 "type", "attributes", "trackingId", "plannedLocation", "taskDuration", "targetTimeWindow",
             ])
-            if collection == "tasks" { creation["state"] = .string("OPEN") }
+            if collection == "tasks" { body["state"] = .string("OPEN") }
         }
-        let create = ReplayedCall(
-            "POST", parent, query: [(name: self.idField ?? "", value: id)], body: creation, isDelivery: isDelivery)
-        guard collection == "deliveryVehicles" else { return [create] }
-        let plan = ReplayedCall(
-            "PATCH", parent + [id], query: [(name: "updateMask", value: Self.plan.joined(separator: ","))],
-            body: response.only(Set(Self.plan)), isDelivery: true)
-        return [create, plan]
+        return ReplayedCall(
+            "POST", ["v1", "providers", provider.value, collection], query: [(name: self.idField ?? "", value: id)],
+            body: body, isDelivery: isDelivery)
+    }
+
+    fileprivate func plan(for provider: ProviderID, _ id: String) -> ReplayedCall {
+        ReplayedCall(
+            "PATCH", ["v1", "providers", provider.value, "deliveryVehicles", id],
+            query: [(name: "updateMask", value: Self.plan.joined(separator: ","))],
+            body: self.response?.only(Set(Self.plan)), isDelivery: true)
     }
 }
 

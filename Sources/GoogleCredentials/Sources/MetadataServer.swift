@@ -17,6 +17,12 @@ struct MetadataServer: TokenSource {
 
     private var host: String { self.context.variable("GCE_METADATA_HOST") ?? "metadata.google.internal" }
 
+    /// How long one try to find a server may take: a second, or the seconds of `GCE_METADATA_TIMEOUT`, 60 at most.
+    private var patience: Duration {
+        let seconds = self.context.variable("GCE_METADATA_TIMEOUT").flatMap(Double.init) ?? 1
+        return seconds > 0 ? .seconds(min(seconds, 60)) : .seconds(1)
+    }
+
     /// Looks whether there is a metadata server.
     ///
     /// - Returns: Whether there is, and how that was found out.
@@ -29,9 +35,10 @@ struct MetadataServer: TokenSource {
         let address = self.context.variable("GCE_METADATA_IP") ?? "169.254.169.254"
         do {
             // Absent servers do not answer at all, so each try is short.
-            let policy = RetryPolicy(attempts: 3, limit: .seconds(3), firstPause: .milliseconds(100))
+            let patience = self.patience
+            let policy = RetryPolicy(attempts: 3, limit: patience * 3, firstPause: .milliseconds(100))
             try await self.context.exchange(with: Self.service, policy: policy) {
-                CredentialsRequest(url: "http://\(address)/", headers: [Self.flavor], timeout: .seconds(1))
+                CredentialsRequest(url: "http://\(address)/", headers: [Self.flavor], timeout: patience)
             } read: {
                 try Self.checkFlavor($0)
             }
