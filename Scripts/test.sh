@@ -60,6 +60,9 @@ no_warnings() {
 # The proofs by exhaustion keep both cores busy for a minute or more, so they run apart from tests that watch real time.
 proofs='TokenCacheExploration|TokenCacheWorld|TokenCacheOrder|SingleFlight|DriversDay|AccessMatrix'
 
+# Tests over real sockets and clocks, which fail where others leave them no time: they run apart from everything.
+watching='URLSession|ChaosTokenServer|Loopback|DocumentationSampleTests\.|SampleEngineTests\.'
+
 swift_tests() {
   echo "== $1" >&2
   shift
@@ -121,7 +124,8 @@ Scripts/install-packages.sh --tests
 gate "fast checks" Scripts/check.sh || true
 if gate "build" build_everything; then
   gate "no warnings in our code" no_warnings || true
-  swift_tests "Swift tests" --skip "$proofs"
+  swift_tests "Swift tests" --skip "$proofs|$watching"
+  swift_tests "Swift tests that watch real time" --filter "$watching"
   swift_tests "proofs by exhaustion" --filter "$proofs"
 fi
 gate "apps resolve no third-party package" IntegrationTests/check-zero-dependencies.sh || true
