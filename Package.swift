@@ -140,6 +140,7 @@ let package = Package(
         .target(
             name: "FleetPostgreSQL",
             dependencies: [
+                "FleetTokens",
                 .target(name: "CLibPQ", condition: .when(traits: ["Server"])),
                 server("Logging", "swift-log"),
             ],
@@ -311,7 +312,7 @@ let package = Package(
         // A throw-away PostgreSQL server for tests.
         .target(
             name: "PostgreSQLTestSupport",
-            dependencies: ["FleetPostgreSQL", server("Logging", "swift-log")],
+            dependencies: ["FleetPostgreSQL", "FleetTokens", server("Logging", "swift-log")],
             path: "Tests/PostgreSQLTestSupport",
             swiftSettings: settings
         ),
