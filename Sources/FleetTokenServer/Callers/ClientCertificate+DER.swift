@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+import FleetTokens
 import SwiftASN1
 import X509
 
@@ -32,6 +33,6 @@ extension ClientCertificate {
         let digest = SHA256.hash(data: der)
         self.init(
             uris: uris, dnsNames: dnsNames,
-            fingerprint: digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
+            fingerprint: digest.hexadecimal)
     }
 }

@@ -25,7 +25,7 @@ struct TokenServerProcess {
     init(_ configuration: TokenServerConfiguration) throws {
         let logsJSON = configuration.logsJSON
         var logger = Logger(label: "fleetpass") { label -> any LogHandler in
-            if logsJSON { JSONLogHandler() } else { StreamLogHandler.standardError(label: label) }
+            if logsJSON { JSONLogHandler() } else { TextLogHandler(label: label) }
         }
         logger.logLevel = configuration.logLevel
         PrivateProcess.begin()
@@ -84,7 +84,7 @@ struct TokenServerProcess {
                     configuration: .init(
                         idleTimeout: limits.idle, gracefulCloseTimeout: .seconds(20), streamConfiguration: http))
             }
-                ?? .http1(configuration: http),
+                ?? HTTPServerBuilder { EventLoopBound(HTTP1Channel(responder: $0, configuration: http)) },
             configuration: .init(
                 address: .hostname(host, port: self.configuration.port), serverName: "fleetpass",
                 availableConnectionsDelegate: MaximumAvailableConnections(
