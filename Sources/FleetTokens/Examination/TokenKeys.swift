@@ -72,11 +72,17 @@ public struct ExaminedToken: Hashable, Sendable {
         let claims: TokenClaims
         let account: TrustedAccount
         let keyID: String
+        let hash: Int
 
         init(claims: TokenClaims, account: TrustedAccount, keyID: String) {
             self.claims = claims
             self.account = account
             self.keyID = keyID
+            var hasher = Hasher()
+            hasher.combine(keyID)
+            hasher.combine(claims.issuedAt)
+            hasher.combine(claims.authorization)
+            self.hash = hasher.finalize()
         }
     }
 
@@ -103,10 +109,8 @@ public struct ExaminedToken: Hashable, Sendable {
             || (first.keyID == second.keyID && first.account == second.account && first.claims == second.claims)
     }
 
-    /// Hashes what tells tokens apart.
+    /// Hashes what tells tokens apart, which was computed once.
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(self.keyID)
-        hasher.combine(self.parts.claims.issuedAt)
-        hasher.combine(self.parts.claims.authorization)
+        hasher.combine(self.parts.hash)
     }
 }
