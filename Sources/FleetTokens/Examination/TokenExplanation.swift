@@ -10,6 +10,8 @@ public struct TokenExplanation: Hashable, Sendable {
     public let checks: [TokenCheck]
     /// The payload, where it could be read; not vouched for unless the signature check passed.
     public let claims: TokenClaims?
+    /// What departs from the documentation though the service lets it pass, as far as the token could be read.
+    public let deviations: DeviationSet
 
     /// The first refusal, which is the one the engine answers with; `nil` when the call is allowed.
     public var refusal: TokenRefusal? {
@@ -47,7 +49,8 @@ extension TokenExaminer {
         let why = examination == nil ? "an earlier check stopped the reading" : "no call was given"
         return TokenExplanation(
             checks: TokenRule.allCases.map { reached[$0] ?? TokenCheck(rule: $0, outcome: .notReached(why)) },
-            claims: examination?.claims
+            claims: examination?.claims,
+            deviations: examination.map { $0.deviations(at: now) } ?? recorder.deviations
         )
     }
 

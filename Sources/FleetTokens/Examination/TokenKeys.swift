@@ -73,8 +73,9 @@ public struct ExaminedToken: Hashable, Sendable {
         let account: TrustedAccount
         let keyID: String
         let hash: Int
+        let lastingDeviations: DeviationSet
 
-        init(claims: TokenClaims, account: TrustedAccount, keyID: String) {
+        init(claims: TokenClaims, account: TrustedAccount, keyID: String, lastingDeviations: DeviationSet) {
             self.claims = claims
             self.account = account
             self.keyID = keyID
@@ -83,6 +84,7 @@ public struct ExaminedToken: Hashable, Sendable {
             hasher.combine(claims.issuedAt)
             hasher.combine(claims.authorization)
             self.hash = hasher.finalize()
+            self.lastingDeviations = lastingDeviations
         }
     }
 
@@ -98,9 +100,11 @@ public struct ExaminedToken: Hashable, Sendable {
     // Read at every call, where a copy of all claims would cost more than the check.
     var issuedAt: Int64 { self.parts.claims.issuedAt }
     var expiresAt: Int64 { self.parts.claims.expiresAt }
+    var lastingDeviations: DeviationSet { self.parts.lastingDeviations }
 
-    init(claims: TokenClaims, account: TrustedAccount, keyID: String) {
-        self.parts = Parts(claims: claims, account: account, keyID: keyID)
+    init(claims: TokenClaims, account: TrustedAccount, keyID: String, lastingDeviations: DeviationSet = []) {
+        self.parts = Parts(
+            claims: claims, account: account, keyID: keyID, lastingDeviations: lastingDeviations)
     }
 
     /// Whether two tokens say the same and the same key vouches for them.

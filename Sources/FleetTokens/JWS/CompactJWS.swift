@@ -118,7 +118,11 @@ public struct CompactJWS: Hashable, Sendable {
                 fix: "Leave crit out of the header."
             )
         )
-        guard let value = header["kid"] else { return nil }
+        if header["typ"] != .string("JWT") { recorder.note(.tokenWithoutType) }
+        guard let value = header["kid"] else {
+            recorder.note(.tokenWithoutKeyID)
+            return nil
+        }
         let keyID = value.string
         try recorder.require(
             .header,
