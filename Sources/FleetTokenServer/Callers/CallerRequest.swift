@@ -40,13 +40,16 @@ public struct ClientCertificate: Hashable, Sendable {
     public var uris: [String]
     /// The DNS names among its alternative names.
     public var dnsNames: [String]
+    /// Its whole subject as RFC 4514 writes it, such as `CN=dispatch,O=Acme`; `nil` where it is empty.
+    public var subject: String?
     /// SHA-256 of its DER form, in lower-case hexadecimal digits.
     public var fingerprint: String
 
     /// Describes a certificate.
-    public init(uris: [String] = [], dnsNames: [String] = [], fingerprint: String) {
+    public init(uris: [String] = [], dnsNames: [String] = [], subject: String? = nil, fingerprint: String) {
         self.uris = uris
         self.dnsNames = dnsNames
+        self.subject = subject
         self.fingerprint = fingerprint
     }
 }

@@ -104,7 +104,7 @@ public final class StoredAuditLog: AuditLog {
             var head = try database.lockHead()
             var entries: [AuditEntry] = []
             for record in records {
-                let entry = AuditEntry(record, after: head)
+                let entry = AuditEntry(.decision(record), after: head)
                 entries.append(entry)
                 head = AuditHead(entry)
             }
