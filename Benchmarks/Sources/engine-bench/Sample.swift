@@ -40,10 +40,9 @@ struct Sample: Sendable {
 enum ProcessUse {
     /// Processor time, user and system.
     static var processorSeconds: Double {
-        var usage = rusage()
-        getrusage(RUSAGE_SELF, &usage)
-        func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
-        return seconds(usage.ru_utime) + seconds(usage.ru_stime)
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
     /// Resident memory that belongs to no file, in bytes; 0 where the system does not tell.
