@@ -198,6 +198,7 @@ let package = Package(
             ],
             resources: [
                 .embedInCode("GRPC/Generated/services.binpb"),
+                .embedInCode("Page/Web/deviations.js"),
                 .embedInCode("Page/Web/dom.js"),
                 .embedInCode("Page/Web/fleet-token.js"),
                 .embedInCode("Page/Web/icon.svg"),
@@ -248,6 +249,7 @@ let package = Package(
                 server("Subprocess", "swift-subprocess"),
                 server("SystemPackage", "swift-system"),
                 server("UnixSignals", "swift-service-lifecycle"),
+                server("Yams", "Yams"),
             ],
             exclude: ["Routes/README.md"],
             resources: [

@@ -28,9 +28,9 @@ public struct CallerRequest: Sendable {
     /// The bearer credential, a secret, or `nil` where there is none.
     public var bearer: String? {
         guard let value = self.headers[.authorization] else { return nil }
-        let parts = value.split(separator: " ", omittingEmptySubsequences: true)
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
-        return String(parts[1])
+        let parts = value.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: true)
+        guard parts.count == 2, parts[0].count == 6, Substring(parts[0]).lowercased() == "bearer" else { return nil }
+        return String(Substring(parts[1]))
     }
 }
 

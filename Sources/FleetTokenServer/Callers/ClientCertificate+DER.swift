@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+import FleetTokens
 import SwiftASN1
 import X509
 
@@ -36,6 +37,6 @@ extension ClientCertificate {
         self.init(
             uris: uris, dnsNames: dnsNames,
             subject: certificate.subject.isEmpty ? nil : certificate.subject.description,
-            fingerprint: digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
+            fingerprint: digest.hexadecimal)
     }
 }

@@ -2,7 +2,9 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import Crypto
 import FleetTokens
+import Foundation
 
 /// One event with its place in the chain.
 ///
@@ -45,7 +47,7 @@ public struct AuditEntry: Hashable, Sendable {
     }
 
     static func hash(_ content: String, sequence: Int64, after previous: String) -> String {
-        "fleetpass-audit-1\n\(previous)\n\(sequence)\n\(content)".utf8.sha256Hex
+        SHA256.hash(data: Data("fleetpass-audit-1\n\(previous)\n\(sequence)\n\(content)".utf8)).hexadecimal
     }
 }
 

@@ -25,7 +25,7 @@ struct TokenServerProcess {
     init(_ configuration: TokenServerConfiguration) throws {
         let logsJSON = configuration.logsJSON
         var logger = Logger(label: "fleetpass") { label -> any LogHandler in
-            if logsJSON { JSONLogHandler() } else { StreamLogHandler.standardError(label: label) }
+            if logsJSON { JSONLogHandler() } else { TextLogHandler(label: label) }
         }
         logger.logLevel = configuration.logLevel
         PrivateProcess.begin()
@@ -86,7 +86,7 @@ struct TokenServerProcess {
                         drainLimit: limits.drain, responder: responder)
                 }
             }
-                ?? .http1(configuration: http),
+                ?? HTTPServerBuilder { EventLoopBound(HTTP1Channel(responder: $0, configuration: http)) },
             configuration: .init(
                 address: .hostname(host, port: self.configuration.port), serverName: "fleetpass",
                 availableConnectionsDelegate: MaximumAvailableConnections(
