@@ -4,6 +4,7 @@
 
 import ArgumentParser
 import Foundation
+import NIOCore
 
 /// The `fleetpass` command: parses, builds, runs, and turns every failure into one message and an exit code.
 @main
@@ -27,6 +28,8 @@ struct Fleetpass: AsyncParsableCommand {
     )
 
     static func main() async {
+        // More event loops than processors only take turns.
+        NIOSingletons.groupLoopCountSuggestion = Processors.count
         do {
             var command = try Self.parseAsRoot()
             if var command = command as? any AsyncParsableCommand {

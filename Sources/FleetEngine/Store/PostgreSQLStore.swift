@@ -114,7 +114,7 @@ extension EngineError {
         self =
             switch error.code {
             case .overloaded: .store("STORE_OVERLOADED", "Too much waits for the store; retry in a second.")
-            case .closed: .store("STORE_CLOSED", "The store is closed; retry on another node.")
+            case .closed: .storeClosed
             case .conflict: .store("STORE_CONTENDED", "Others change the same resources; retry in a second.")
             default: .store("STORE_UNAVAILABLE", "The store cannot be reached now; retry in a second.")
             }

@@ -69,7 +69,7 @@ extension TokenExaminer {
         if let role = account?.role {
             record(.role, found: role.rawValue) { () throws(TokenRefusal) in }
             record(.permission, found: "\(role) may call \(request.method.name)") { () throws(TokenRefusal) in
-                try request.checkPermission(of: role, permitting: account?.permissions ?? [])
+                try request.checkPermission(of: role, permitting: account?.permissions ?? [], rows: request.rows)
             }
         } else {
             recorder.skip(.role, why: "the keys do not say which role the account holds")
@@ -84,7 +84,7 @@ extension TokenExaminer {
         }
         record(.coverage, found: "the claims reach it") { () throws(TokenRefusal) in
             try request.checkCoverage(
-                of: examination.claims.authorization, permitting: account?.permissions ?? [])
+                of: examination.claims.authorization, permitting: account?.permissions ?? [], rows: request.rows)
         }
     }
 }
@@ -103,8 +103,9 @@ extension AccessRequest {
         }
         try self.checkProvider(of: token.account)
         let permissions = token.account.permissions
-        try self.checkPermission(of: role, permitting: permissions)
-        try self.checkCoverage(of: token.claims.authorization, permitting: permissions)
+        let rows = self.rows
+        try self.checkPermission(of: role, permitting: permissions, rows: rows)
+        try self.checkCoverage(of: token.claims.authorization, permitting: permissions, rows: rows)
     }
 
     func checkProvider(of account: TrustedAccount?) throws(TokenRefusal) {

@@ -133,7 +133,8 @@ public struct CompactJWS: Hashable, Sendable {
         return keyID
     }
 
-    private init(keyID: String?, signingInput: [UInt8], payload: [UInt8], signature: [UInt8]) {
+    /// The parts of a token that is made here.
+    package init(keyID: String?, signingInput: [UInt8], payload: [UInt8], signature: [UInt8]) {
         self.keyID = keyID
         self.signingInput = signingInput
         self.payload = payload

@@ -94,7 +94,7 @@ struct LocalServiceOptions: ParsableArguments {
 
     /// Logs to stderr, quiet unless something is wrong or more is asked for.
     var logger: Logger {
-        var logger = Logger(label: "fleetpass", factory: { StreamLogHandler.standardError(label: $0) })
+        var logger = Logger(label: "fleetpass", factory: { TextLogHandler(label: $0) })
         logger.logLevel = Logger.Level(rawValue: self.logLevel) ?? .warning
         return logger
     }
