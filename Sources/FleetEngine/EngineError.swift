@@ -9,7 +9,7 @@ public import FleetTokens
 /// gRPC and REST adapters map it with one table; its texts are safe to send to any caller.
 public struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The canonical status codes that the engine answers with.
-    public enum Code: String, Sendable {
+    public enum Code: String, CaseIterable, Sendable {
         /// A malformed name, id, mask or field.
         case invalidArgument = "INVALID_ARGUMENT"
         /// A conflict with the state of the resource.
