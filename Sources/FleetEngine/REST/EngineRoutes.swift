@@ -20,8 +20,11 @@ public struct EngineRoutes: Sendable {
 
     /// Adds everything under `/v1/`, unknown paths included, which are answered in the API's error envelope.
     ///
+    /// `/v1/openapi.json` describes the interface, to anyone.
+    ///
     /// - Parameter router: The router or group to add to; it must stand at the root.
     public func add<Context: RequestContext>(to router: some RouterMethods<Context>) {
+        router.get(RouterPath(EngineOpenAPI.path)) { _, _ in RESTAnswer.description }
         for verb in HTTPRule.verbs {
             router.on("/v1/**", method: verb) { request, _ in await self.respond(to: request) }
         }

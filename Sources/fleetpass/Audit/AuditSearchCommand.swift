@@ -49,7 +49,15 @@ struct AuditSearchCommand: AsyncParsableCommand {
     @Option(help: "A token's fingerprint.")
     var fingerprint: String?
 
-    @Option(help: "Only what was decided about tokens, or what administrators changed.")
+    @Option(
+        help: ArgumentHelp(
+            "Only what was decided about tokens, or what administrators changed.", valueName: "decision|change"),
+        transform: { text in
+            guard let kind = AuditEvent.Kind(rawValue: text) else {
+                throw ValidationError("\(text) is no kind of record; pass decision or change.")
+            }
+            return kind
+        })
     var kind: AuditEvent.Kind?
 
     @Option(help: "How to print; json gives one line for each record.")
@@ -122,5 +130,3 @@ extension AuditChange {
         return words + self.details.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
     }
 }
-
-extension AuditEvent.Kind: ExpressibleByArgument {}
