@@ -9,7 +9,16 @@ import Foundation
 
 /// `swift-backend grpc PORT KEYS PROVIDER VEHICLE TRIP`, or `swift-backend rest URL KEYS PROVIDER VEHICLE TRIP`.
 @main struct SwiftBackend {
-    static func main() async throws {
+    static func main() async {
+        do {
+            try await self.run()
+        } catch {
+            FileHandle.standardError.write(Data("swift-backend: \(error)\n".utf8))
+            exit(1)
+        }
+    }
+
+    private static func run() async throws {
         let arguments = CommandLine.arguments.dropFirst()
         guard arguments.count == 6, let way = arguments.first, let place = arguments.dropFirst().first else {
             FileHandle.standardError.write(
