@@ -78,6 +78,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.38.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
@@ -127,8 +128,11 @@ let package = Package(
             dependencies: [
                 "FleetSigning",
                 "FleetTokens",
+                server("AsyncHTTPClient", "async-http-client"),
                 server("GRPCCore", "grpc-swift-2"),
                 server("GRPCProtobuf", "grpc-swift-protobuf"),
+                server("NIOCore", "swift-nio"),
+                server("NIOHTTP1", "swift-nio"),
                 server("SwiftProtobuf", "swift-protobuf"),
             ],
             swiftSettings: settings
@@ -194,6 +198,7 @@ let package = Package(
             ],
             resources: [
                 .embedInCode("GRPC/Generated/services.binpb"),
+                .embedInCode("Page/Web/deviations.js"),
                 .embedInCode("Page/Web/dom.js"),
                 .embedInCode("Page/Web/fleet-token.js"),
                 .embedInCode("Page/Web/icon.svg"),
@@ -237,11 +242,14 @@ let package = Package(
                 server("HummingbirdHTTP2", "hummingbird"),
                 server("Logging", "swift-log"),
                 server("NIOCore", "swift-nio"),
+                server("NIOHTTP2", "swift-nio-http2"),
                 server("NIOSSL", "swift-nio-ssl"),
+                server("NIOTLS", "swift-nio"),
                 server("ServiceLifecycle", "swift-service-lifecycle"),
                 server("Subprocess", "swift-subprocess"),
                 server("SystemPackage", "swift-system"),
                 server("UnixSignals", "swift-service-lifecycle"),
+                server("Yams", "Yams"),
             ],
             exclude: ["Routes/README.md"],
             resources: [
@@ -327,6 +335,7 @@ let package = Package(
                 "FleetPostgreSQL",
                 "PostgreSQLTestSupport",
                 "FleetSigning",
+                "FleetTestSupport",
                 "FleetTokenServer",
                 "FleetTokens",
                 "GoogleCredentials",
@@ -340,6 +349,15 @@ let package = Package(
                 server("NIOCore", "swift-nio"),
                 server("SwiftASN1", "swift-asn1"),
                 server("X509", "swift-certificates"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "FleetEngineAPITests",
+            dependencies: [
+                "FleetEngineAPI", "FleetSigning", "FleetTestSupport", "FleetTokenClient", "FleetTokens",
+                server("AsyncHTTPClient", "async-http-client"), server("NIOCore", "swift-nio"),
+                server("NIOHTTP1", "swift-nio"),
             ],
             swiftSettings: settings
         ),

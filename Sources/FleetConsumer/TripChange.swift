@@ -16,10 +16,20 @@ public enum TripChange: Sendable {
     case vehiclePosition(VehiclePosition?)
     /// The arrival at the next stop is expected at another time.
     case etaToNextWaypoint(Date?)
+    /// The trip begins elsewhere or at another time; after the pick-up, the time is when it was.
+    case pickup(GeoPoint?, time: Date?)
+    /// The trip ends elsewhere or at another time.
+    case dropoff(GeoPoint?, time: Date?)
+    /// The trip calls at other places on its way, or has gone past one.
+    case intermediateDestinations([GeoPoint], next: Int)
+    /// Metres to the end of the trip.
+    case remainingDistance(Int?)
     /// Other stops are left, or their times moved.
     case remainingWaypoints([TripWaypoint])
     /// The way to the next stop is another.
     case route([GeoPoint], encoded: String?)
+    /// Traffic on the way to the next stop flows differently, or is not known any more.
+    case traffic(RouteTraffic?)
     /// The trip is over; nothing more follows.
     case ended(TripStatus)
     /// An answer is missing; the snapshot stays as it was and polling goes on.

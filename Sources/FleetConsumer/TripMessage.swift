@@ -22,8 +22,18 @@ struct TripMessage: Decodable {
         var waypointType: String?
         var pathToWaypoint: [Point]?
         var encodedPathToWaypoint: String?
+        var trafficToWaypoint: Traffic?
         var distanceMeters: Int?
         var eta: String?
+    }
+    struct Traffic: Decodable {
+        struct Interval: Decodable {
+            var startPolylinePointIndex: Int?
+            var endPolylinePointIndex: Int?
+            var speed: String?
+        }
+        var speedReadingInterval: [Interval]?
+        var encodedPathToWaypoint: String?
     }
     struct Location: Decodable {
         var location: Point?
@@ -35,6 +45,8 @@ struct TripMessage: Decodable {
 
     var vehicleId: String?
     var tripStatus: String?
+    var tripType: String?
+    var numberOfPassengers: Int?
     var lastLocation: Location?
     var etaToFirstWaypoint: String?
     var remainingDistanceMeters: Int?
@@ -44,8 +56,14 @@ struct TripMessage: Decodable {
     var route: [Point]?
     var currentRouteSegment: String?
     var currentRouteSegmentVersion: String?
+    var currentRouteSegmentTraffic: Traffic?
+    var currentRouteSegmentTrafficVersion: String?
     var pickupPoint: Place?
+    var pickupTime: String?
     var dropoffPoint: Place?
+    var dropoffTime: String?
+    var intermediateDestinations: [Place]?
+    var intermediateDestinationIndex: Int?
 }
 
 // MARK: - Into a snapshot
@@ -70,18 +88,29 @@ extension TripMessage {
             remainingWaypoints: (self.remainingWaypoints ?? []).compactMap(\.waypoint),
             route: (self.route ?? []).map(\.point),
             encodedRoute: self.currentRouteSegment,
+            traffic: self.currentRouteSegmentTraffic?.traffic,
             pickupPoint: self.pickupPoint?.point?.point,
+            pickupTime: self.pickupTime.flatMap { RFC3339.date($0) },
             dropoffPoint: self.dropoffPoint?.point?.point,
+            dropoffTime: self.dropoffTime.flatMap { RFC3339.date($0) },
+            intermediateDestinations: (self.intermediateDestinations ?? []).compactMap(\.point?.point),
+            intermediateDestinationIndex: self.intermediateDestinationIndex ?? 0,
+            type: self.tripType,
+            numberOfPassengers: self.numberOfPassengers ?? 0,
             versions: .init(
                 route: self.currentRouteSegmentVersion ?? kept?.versions.route,
                 waypoints: self.remainingWaypointsVersion ?? kept?.versions.waypoints,
-                waypointRoutes: self.remainingWaypointsRouteVersion ?? kept?.versions.waypointRoutes
+                waypointRoutes: self.remainingWaypointsRouteVersion ?? kept?.versions.waypointRoutes,
+                traffic: self.currentRouteSegmentTrafficVersion ?? kept?.versions.traffic
             )
         )
         guard let kept else { return snapshot }
         if self.route == nil, self.currentRouteSegment == nil, snapshot.versions.route == kept.versions.route {
             snapshot.route = kept.route
             snapshot.encodedRoute = kept.encodedRoute
+        }
+        if self.currentRouteSegmentTraffic == nil, snapshot.versions.traffic == kept.versions.traffic {
+            snapshot.traffic = kept.traffic
         }
         if self.remainingWaypoints == nil, snapshot.versions.waypoints == kept.versions.waypoints {
             snapshot.remainingWaypoints = kept.remainingWaypoints
@@ -105,6 +134,7 @@ extension TripSnapshot {
             else { continue }
             self.remainingWaypoints[index].path = same.path
             self.remainingWaypoints[index].encodedPath = same.encodedPath
+            self.remainingWaypoints[index].traffic = stop.traffic ?? same.traffic
         }
     }
 }
@@ -119,6 +149,21 @@ extension TripMessage.Waypoint {
             eta: self.eta.flatMap { RFC3339.date($0) },
             distanceMeters: self.distanceMeters,
             path: (self.pathToWaypoint ?? []).map(\.point),
+            encodedPath: self.encodedPathToWaypoint,
+            traffic: self.trafficToWaypoint?.traffic
+        )
+    }
+}
+
+extension TripMessage.Traffic {
+    /// The traffic, without parts whose points make no sense.
+    fileprivate var traffic: RouteTraffic {
+        RouteTraffic(
+            stretches: (self.speedReadingInterval ?? []).compactMap { interval in
+                let (first, last) = (interval.startPolylinePointIndex ?? 0, interval.endPolylinePointIndex ?? 0)
+                guard let speed = interval.speed, 0 <= first, first <= last else { return nil }
+                return RouteTraffic.Stretch(points: first...last, speed: speed)
+            },
             encodedPath: self.encodedPathToWaypoint
         )
     }

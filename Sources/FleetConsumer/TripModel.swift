@@ -67,7 +67,7 @@ public actor TripModel {
             time: time
         )
         self.polling = EnginePolling(call: call, time: time, configuration: configuration, random: random)
-        // One answer makes up to seven changes, which must fit.
+        // One answer makes up to twelve changes, which must fit.
         (self.changes, self.published) = AsyncStream.makeStream(
             bufferingPolicy: .bufferingNewest(max(16, configuration.changeCapacity)))
     }
@@ -103,6 +103,7 @@ public actor TripModel {
     private var request: EngineRequest {
         let versions: [(name: String, value: String?)] = [
             ("currentRouteSegmentVersion", self.snapshot?.versions.route),
+            ("currentRouteSegmentTrafficVersion", self.snapshot?.versions.traffic),
             ("remainingWaypointsRouteVersion", self.snapshot?.versions.waypointRoutes),
         ]
         return EngineRequest(

@@ -64,6 +64,8 @@ public struct TripWaypoint: Hashable, Sendable {
     public var path: [GeoPoint]
     /// The way there in the engine's own compact form, where it gives that.
     public var encodedPath: String?
+    /// The traffic on the way there, where the engine knows it.
+    public var traffic: RouteTraffic?
 
     /// Makes a stop.
     public init(
@@ -73,7 +75,8 @@ public struct TripWaypoint: Hashable, Sendable {
         eta: Date? = nil,
         distanceMeters: Int? = nil,
         path: [GeoPoint] = [],
-        encodedPath: String? = nil
+        encodedPath: String? = nil,
+        traffic: RouteTraffic? = nil
     ) {
         self.point = point
         self.trip = trip
@@ -81,6 +84,35 @@ public struct TripWaypoint: Hashable, Sendable {
         self.eta = eta
         self.distanceMeters = distanceMeters
         self.path = path
+        self.encodedPath = encodedPath
+        self.traffic = traffic
+    }
+}
+
+/// How fast the traffic flows along a way.
+public struct RouteTraffic: Hashable, Sendable {
+    /// A part of the way on which the traffic flows alike.
+    public struct Stretch: Hashable, Sendable {
+        /// The first and the last of the points of ``RouteTraffic/encodedPath`` that belong to it, from 0.
+        public var points: ClosedRange<Int>
+        /// How fast, as the engine names it: `NORMAL`, `SLOW` or `TRAFFIC_JAM`.
+        public var speed: String
+
+        /// Makes a part.
+        public init(points: ClosedRange<Int>, speed: String) {
+            self.points = points
+            self.speed = speed
+        }
+    }
+
+    /// The parts, in order; there is nothing known of what lies between them.
+    public var stretches: [Stretch]
+    /// The way that their points count, in the engine's own compact form, where it gives that.
+    public var encodedPath: String?
+
+    /// Makes the traffic of a way.
+    public init(stretches: [Stretch], encodedPath: String? = nil) {
+        self.stretches = stretches
         self.encodedPath = encodedPath
     }
 }

@@ -25,10 +25,24 @@ public struct TripSnapshot: Hashable, Sendable {
     public var route: [GeoPoint]
     /// The way to the next stop in the engine's own compact form, where it gives that.
     public var encodedRoute: String?
+    /// The traffic on the way to the next stop, where the engine knows it.
+    public var traffic: RouteTraffic?
     /// Where the trip begins.
     public var pickupPoint: GeoPoint?
+    /// When the trip begins: an estimate, and after the pick-up when it was.
+    public var pickupTime: Date?
     /// Where the trip ends.
     public var dropoffPoint: GeoPoint?
+    /// When the trip ends: an estimate, and after the drop-off when it was.
+    public var dropoffTime: Date?
+    /// The places between, in order.
+    public var intermediateDestinations: [GeoPoint]
+    /// Which of the places between comes next, from 0.
+    public var intermediateDestinationIndex: Int
+    /// Whether the trip shares its vehicle, as the engine names it, such as `EXCLUSIVE`.
+    public var type: String?
+    /// How many people ride.
+    public var numberOfPassengers: Int
 
     /// The versions to send with the next question, exactly as the engine wrote them.
     var versions = Versions()
@@ -38,6 +52,7 @@ public struct TripSnapshot: Hashable, Sendable {
         var route: String?
         var waypoints: String?
         var waypointRoutes: String?
+        var traffic: String?
     }
 }
 
@@ -53,12 +68,28 @@ extension TripSnapshot {
         if self.etaToNextWaypoint != old?.etaToNextWaypoint {
             changes.append(.etaToNextWaypoint(self.etaToNextWaypoint))
         }
+        if self.pickupPoint != old?.pickupPoint || self.pickupTime != old?.pickupTime {
+            changes.append(.pickup(self.pickupPoint, time: self.pickupTime))
+        }
+        if self.dropoffPoint != old?.dropoffPoint || self.dropoffTime != old?.dropoffTime {
+            changes.append(.dropoff(self.dropoffPoint, time: self.dropoffTime))
+        }
+        if self.intermediateDestinations != old?.intermediateDestinations ?? []
+            || self.intermediateDestinationIndex != old?.intermediateDestinationIndex ?? 0
+        {
+            changes.append(
+                .intermediateDestinations(self.intermediateDestinations, next: self.intermediateDestinationIndex))
+        }
+        if self.remainingDistanceMeters != old?.remainingDistanceMeters {
+            changes.append(.remainingDistance(self.remainingDistanceMeters))
+        }
         if self.remainingWaypoints != old?.remainingWaypoints ?? [] {
             changes.append(.remainingWaypoints(self.remainingWaypoints))
         }
         if self.route != old?.route ?? [] || self.encodedRoute != old?.encodedRoute {
             changes.append(.route(self.route, encoded: self.encodedRoute))
         }
+        if self.traffic != old?.traffic { changes.append(.traffic(self.traffic)) }
         if self.status.isFinal, old?.status.isFinal != true { changes.append(.ended(self.status)) }
         return changes
     }

@@ -28,6 +28,16 @@ public struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
         case internalError = "INTERNAL"
         /// The engine cannot serve now; a retry may succeed.
         case unavailable = "UNAVAILABLE"
+        /// The call took longer than its caller waits; answered by script only.
+        case deadlineExceeded = "DEADLINE_EXCEEDED"
+        /// A race was lost; answered by script only.
+        case aborted = "ABORTED"
+        /// The engine does not do this; answered by script only.
+        case unimplemented = "UNIMPLEMENTED"
+        /// The call was given up; answered by script only.
+        case cancelled = "CANCELLED"
+        /// A failure without a name; answered by script only.
+        case unknown = "UNKNOWN"
     }
 
     /// The status code.

@@ -12,7 +12,11 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct TripChangeTests {
     private static let assigned = """
         {"name":"providers/acme/trips/trip-7","vehicleId":"veh-3","tripStatus":"ENROUTE_TO_PICKUP","tripType":"EXCLUSIVE",
-        "pickupPoint":{"point":{"latitude":37.5,"longitude":-122}},"dropoffPoint":{"point":{"latitude":37.9}},
+        "pickupPoint":{"point":{"latitude":37.5,"longitude":-122}},"pickupTime":"2025-02-05T17:03:25Z",
+        "dropoffPoint":{"point":{"latitude":37.9}},"intermediateDestinations":[{"point":{"latitude":37.7}}],
+        "currentRouteSegmentTraffic":{"encodedPathToWaypoint":"xyz","speedReadingInterval":[
+        {"endPolylinePointIndex":3,"speed":"SLOW"},{"startPolylinePointIndex":9,"endPolylinePointIndex":4,"speed":"SLOW"}]},
+        "currentRouteSegmentTrafficVersion":"t1",
         "lastLocation":{"location":{"latitude":37.1,"longitude":-122.1},"heading":90,"speed":4.5,
         "updateTime":"2025-02-05T17:02:32.5Z","serverTime":"2025-02-05T17:02:33Z"},
         "etaToFirstWaypoint":"2025-02-05T17:03:25.291501Z","remainingDistanceMeters":169,"numberOfPassengers":1,
@@ -28,9 +32,11 @@ import Testing
         let changes = try await world.changesToTheEnd().map(\.summary)
         #expect(
             changes == [
-                "vehicle veh-3", "status ENROUTE_TO_PICKUP", "position 37.1", "eta 1738775005", "stops 37.5,37.9",
-                "route 2 -",
-                "vehicle -", "status COMPLETE", "position -", "eta -", "stops ", "route 0 -", "ended COMPLETE",
+                "vehicle veh-3", "status ENROUTE_TO_PICKUP", "position 37.1", "eta 1738775005",
+                "pickup 37.5 1738775005", "dropoff 37.9 -", "between 37.7 0", "distance 169", "stops 37.5,37.9",
+                "route 2 -", "traffic SLOW",
+                "vehicle -", "status COMPLETE", "position -", "eta -", "pickup - -", "dropoff - -", "between  0",
+                "distance -", "stops ", "route 0 -", "traffic -", "ended COMPLETE",
             ])
     }
 
@@ -52,6 +58,9 @@ import Testing
         #expect(snapshot.remainingDistanceMeters == 169)
         #expect(snapshot.pickupPoint == GeoPoint(latitude: 37.5, longitude: -122))
         #expect(snapshot.dropoffPoint == GeoPoint(latitude: 37.9, longitude: 0))
+        #expect(snapshot.type == "EXCLUSIVE" && snapshot.numberOfPassengers == 1)
+        // The second part of the traffic ends before it begins.
+        #expect(snapshot.traffic == RouteTraffic(stretches: [.init(points: 0...3, speed: "SLOW")], encodedPath: "xyz"))
         #expect(
             snapshot.vehiclePosition
                 == VehiclePosition(
@@ -70,8 +79,8 @@ import Testing
         let later = moved.replacingOccurrences(of: "17:03:25.291501Z", with: "17:04:25Z")
         let world = try TripWorld(engine: StubTransport(trips: Self.assigned, Self.assigned, moved, later))
         let changes = try await world.changesToTheEnd().map(\.summary)
-        #expect(changes[6..<8] == ["position 37.2", "eta 1738775065"])
-        #expect(changes.count == 6 + 2 + 7)
+        #expect(changes[11..<13] == ["position 37.2", "eta 1738775065"])
+        #expect(changes.count == 11 + 2 + 12)
     }
 
     @Test func `what the engine leaves out as unchanged is kept`() async throws {

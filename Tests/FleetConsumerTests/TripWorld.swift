@@ -119,11 +119,22 @@ extension TripChange {
         case .status(let status): "status \(status.rawValue)"
         case .vehiclePosition(let position): "position \(position.map { "\($0.point.latitude)" } ?? "-")"
         case .etaToNextWaypoint(let eta): "eta \(eta.map { "\(Int($0.timeIntervalSince1970))" } ?? "-")"
+        case .pickup(let point, let time): "pickup \(Self.text(point, time))"
+        case .dropoff(let point, let time): "dropoff \(Self.text(point, time))"
+        case .intermediateDestinations(let places, let next):
+            "between \(places.map { "\($0.latitude)" }.joined(separator: ",")) \(next)"
+        case .remainingDistance(let meters): "distance \(meters.map(String.init) ?? "-")"
+        case .traffic(let traffic):
+            "traffic \(traffic.map { $0.stretches.map(\.speed).joined(separator: ",") } ?? "-")"
         case .remainingWaypoints(let stops): "stops \(stops.map { "\($0.point.latitude)" }.joined(separator: ","))"
         case .route(let points, let encoded): "route \(points.count) \(encoded ?? "-")"
         case .ended(let status): "ended \(status.rawValue)"
         case .failure(let failure): "failure \(failure.code.rawValue) \(failure.reason ?? "-")"
         }
+    }
+
+    private static func text(_ point: GeoPoint?, _ time: Date?) -> String {
+        "\(point.map { "\($0.latitude)" } ?? "-") \(time.map { "\(Int($0.timeIntervalSince1970))" } ?? "-")"
     }
 }
 

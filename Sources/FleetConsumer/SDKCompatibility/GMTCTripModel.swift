@@ -109,26 +109,58 @@ import FleetTokens
         }
     }
 
+    /// Passes a change on; the first change of an answer brings everything that the answer changed.
     private func take(_ change: TripChange, _ trip: TripSnapshot?) {
-        self.currentTrip = trip
-        switch change {
-        case .failure(let failure):
+        if case .failure(let failure) = change {
             self.tell { $0.tripModel(self, didFailUpdateTripWithError: failure.grpcError) }
-            return
-        case .status(let status): self.tell { $0.tripModel(self, didUpdate: status) }
-        case .vehiclePosition(let position): self.tell { $0.tripModel(self, didUpdateVehicleLocation: position) }
-        case .etaToNextWaypoint(let eta):
-            self.tell { $0.tripModel(self, didUpdateETAToNextWaypoint: eta?.timeIntervalSince1970 ?? 0) }
-        case .remainingWaypoints(let stops):
-            self.tell { $0.tripModel(self, didUpdateRemaining: stops) }
-            if let distance = stops.first?.distanceMeters {
-                self.tell {
-                    $0.tripModel(self, didUpdateActiveRouteRemainingDistance: Int32(clamping: distance))
-                }
-            }
-        case .route(let points, _): self.tell { $0.tripModel(self, didUpdateActiveRoute: points) }
-        case .vehicle, .ended: break
         }
-        self.tell { $0.tripModel(self, didUpdate: trip) }
+        guard let trip else { return }
+        let updated = GMTSTripPropertyFields(from: self.currentTrip, to: trip)
+        let isNewETA = trip.etaToNextWaypoint != self.currentTrip?.etaToNextWaypoint
+        self.currentTrip = trip
+        guard !updated.isEmpty || isNewETA else { return }
+        self.tell { self.tell($0, of: trip, updated, isNewETA: isNewETA) }
     }
+
+    private func tell(
+        _ subscriber: any GMTCTripModelSubscriber, of trip: TripSnapshot, _ updated: GMTSTripPropertyFields,
+        isNewETA: Bool
+    ) {
+        if updated.contains(.tripStatus) { subscriber.tripModel(self, didUpdate: trip.status) }
+        if updated.contains(.routeLastVehicleLocation) { subscriber.tripModel(self, didUpdate: trip.vehiclePosition) }
+        if updated.contains(.pickupLocation) { subscriber.tripModel(self, didUpdatePickup: trip.pickupPoint) }
+        if updated.contains(.dropoffLocation) { subscriber.tripModel(self, didUpdateDropoff: trip.dropoffPoint) }
+        if updated.contains(.intermediateDestinations) {
+            subscriber.tripModel(self, didUpdateIntermediateDestinations: trip.intermediateDestinations)
+        }
+        if isNewETA {
+            subscriber.tripModel(self, didUpdateETAToNextWaypoint: Self.seconds(trip.etaToNextWaypoint))
+        }
+        if updated.contains(.pickupTime) {
+            subscriber.tripModel(self, didUpdatePickupETA: Self.seconds(trip.pickupTime))
+        }
+        if updated.contains(.dropoffTime) {
+            subscriber.tripModel(self, didUpdateDropoffETA: Self.seconds(trip.dropoffTime))
+        }
+        if updated.contains(.remainingWaypoints) {
+            subscriber.tripModel(self, didUpdateRemaining: trip.remainingWaypoints)
+        }
+        if updated.contains(.remainingDistanceOfActiveRouteInMeters), let distance = trip.activeRouteDistanceMeters {
+            subscriber.tripModel(self, didUpdateActiveRouteRemainingDistance: Int32(clamping: distance))
+        }
+        if updated.contains(.distanceOfRemainingRouteInMeters), let distance = trip.remainingDistanceMeters {
+            subscriber.tripModel(self, didUpdateRemainingRouteDistance: Int32(clamping: distance))
+        }
+        if updated.contains(.activeRoute) { subscriber.tripModel(self, didUpdateActiveRoute: trip.route) }
+        if updated.contains(.activeRouteTraffic) {
+            subscriber.tripModel(self, didUpdateActiveRouteTraffic: trip.traffic)
+        }
+        if updated.contains(.remainingRoute) {
+            subscriber.tripModel(self, didUpdateRemainingRoute: trip.remainingRoute)
+        }
+        subscriber.tripModel(self, didUpdate: trip, updatedPropertyFields: updated)
+    }
+
+    /// A time in Unix seconds, as the SDK tells it.
+    private static func seconds(_ time: Date?) -> TimeInterval { time?.timeIntervalSince1970 ?? 0 }
 }

@@ -31,6 +31,13 @@ public struct EngineRoutes: Sendable {
     }
 
     private func respond(to request: Request) async -> Response {
+        guard let remarks = self.engine.makeRemarks() else { return await self.respond(to: request, remarks: nil) }
+        var response = await self.respond(to: request, remarks: remarks)
+        remarks.add(to: &response.headers)
+        return response
+    }
+
+    private func respond(to request: Request, remarks: CallRemarks?) async -> Response {
         do throws(EngineError) {
             let match = try HTTPMatch(verb: request.method, path: request.uri.path)
             let token = try BearerToken.read(request.headers[values: .authorization])
@@ -43,7 +50,7 @@ public struct EngineRoutes: Sendable {
                 let body = try ContentCoding.decode(
                     received, coding: request.headers[.contentEncoding], upTo: Self.maximumBodyBytes)
             else { return Self.bodyTooLarge }
-            let input = RESTBinding.Input(name: match.name, query: query, body: body, token: token)
+            let input = RESTBinding.Input(name: match.name, query: query, body: body, token: token, remarks: remarks)
             return RESTAnswer.message(
                 try await binding.answer(self.engine, input), accepting: request.headers[.acceptEncoding])
         } catch {

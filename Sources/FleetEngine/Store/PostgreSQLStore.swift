@@ -114,7 +114,7 @@ extension EngineError {
         self =
             switch error.code {
             case .overloaded: .store("STORE_OVERLOADED", "Too much waits for the store; retry in a second.")
-            case .closed: .store("STORE_CLOSED", "The store is closed; retry on another node.")
+            case .closed: .storeClosed
             case .conflict: .store("STORE_CONTENDED", "Others change the same resources; retry in a second.")
             default: .store("STORE_UNAVAILABLE", "The store cannot be reached now; retry in a second.")
             }
@@ -129,13 +129,17 @@ extension Engine {
     ///   - verifier: What decides whether a token is good.
     ///   - activity: What remembers the callers.
     ///   - recorder: What keeps every call; `nil` for none.
+    ///   - watch: What notes departures from the documentation, and how strict the engine is.
+    ///   - faults: What lets things go wrong by script; `nil` for nothing.
     ///   - logger: Where failures of the engine's own are told.
     public init(
         store: PostgreSQLStore, verifier: any TokenVerifying, activity: EngineActivity = EngineActivity(),
-        recorder: CallRecorder? = nil,
+        recorder: CallRecorder? = nil, watch: DeviationWatch = DeviationWatch(),
+        faults: FaultInjector? = nil,
         logger: Logger
     ) {
         self.init(
-            store: store as any EngineStore, verifier: verifier, activity: activity, recorder: recorder, logger: logger)
+            store: store as any EngineStore, verifier: verifier, activity: activity, recorder: recorder, watch: watch,
+            faults: faults, logger: logger)
     }
 }

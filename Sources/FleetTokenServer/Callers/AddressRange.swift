@@ -39,6 +39,12 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
         return zip(zip(bytes, self.mask), self.network).allSatisfy { $0.0 & $0.1 == $1 }
     }
 
+    /// What tells one host from another: an IPv4 address, or the first 64 bits of an IPv6 one; empty for anything else.
+    static func host(of address: String?) -> [UInt8] {
+        guard let bytes = address.flatMap(self.bytes(ofAddress:)) else { return [] }
+        return Array(bytes.prefix(8))
+    }
+
     private static func invalid(_ text: String) -> TokenServerError {
         TokenServerError(
             code: .invalidConfiguration,

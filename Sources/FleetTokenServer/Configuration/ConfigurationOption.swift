@@ -81,7 +81,9 @@ struct ConfigurationOption: Sendable {
                 + "`roles/iam.serviceAccountTokenCreator` on the next."),
         .init(
             path: "signers.*.key", kind: .path, standard: nil,
-            help: "The key file for the way `key`; without it, the role's key in the folder `keys`."),
+            help:
+                "The key file for the way `key`; without it, the role's key in the folder `keys`. Read again when it changes."
+        ),
         .init(
             path: "google.credentials", kind: .path, standard: nil,
             help:
@@ -117,7 +119,7 @@ struct ConfigurationOption: Sendable {
             path: "listen.tls.client_ca", kind: .path, standard: nil,
             help:
                 "The authorities that sign clients' certificates, in PEM form. With it, clients may show a certificate, "
-                + "and `callers.certificate` says whose it is. Read at the start."),
+                + "and `callers.certificate` says whose it is. Read again when it changes."),
         .init(
             path: "listen.tls.client_certificate", kind: .choice(["optional", "required"]), standard: "optional",
             help: "Whether a client without a certificate gets a connection; used with `listen.tls.client_ca`."),
@@ -132,7 +134,13 @@ struct ConfigurationOption: Sendable {
         .init(
             path: "limits.idle", kind: .duration, standard: "75s", help: "A connection without traffic is closed."),
         .init(
-            path: "limits.per_caller", kind: .rate, standard: nil, help: "Requests of each caller, such as `60/1m`."),
+            path: "limits.drain", kind: .duration, standard: "25s",
+            help:
+                "When the server is told to end, requests that are under way may take so long; connections without any are "
+                + "closed at once."),
+        .init(
+            path: "limits.per_caller", kind: .rate, standard: nil,
+            help: "Requests of each caller, and of each administrator, such as `60/1m`."),
         .init(
             path: "limits.per_subject", kind: .rate, standard: nil,
             help: "Tokens for one vehicle, trip or other subject, whoever asks."),
@@ -141,6 +149,11 @@ struct ConfigurationOption: Sendable {
             path: "limits.pending", kind: .number(1...100_000), standard: "64",
             help: "Requests of known callers that are worked on at once; more are answered 503 with `Retry-After`. "
                 + "Raise it where signing waits for another service, to the rate times the time that one takes."),
+        .init(
+            path: "limits.failed_logins", kind: .rate, standard: "10/1m",
+            help:
+                "Wrong credentials at `/admin/api` from one address (with IPv6, one network of 64 bits). More are answered "
+                + "429, and so is everything else from there until the time in `Retry-After`."),
         .init(
             path: "cors.origins", kind: .text, standard: nil,
             help: "Web pages' origins that may ask, with commas between; none without."),
@@ -183,6 +196,12 @@ struct ConfigurationOption: Sendable {
         .init(
             path: "callers.certificate.*.dns_name", kind: .text, standard: nil,
             help: "The same, by a DNS name among the alternative names."),
+        .init(
+            path: "callers.certificate.*.subject", kind: .text, standard: nil,
+            help:
+                "The same, by the whole subject, such as `CN=dispatch,O=Acme`, as `openssl x509 -noout -subject -nameopt "
+                + "RFC2253` prints it. For authorities that give no alternative names; the common name alone never counts."
+        ),
         .init(
             path: "callers.certificate.*.fingerprint", kind: .text, standard: nil,
             help: "The same, by the SHA-256 of the certificate, in hexadecimal digits."),

@@ -32,16 +32,22 @@ extension TokenServerConfiguration {
             let path = "callers.certificate.\(name)"
             let identities: [ClientCertificateAuthenticator.Identity] = [
                 values["\(path).uri"].map { .uri($0) }, values["\(path).dns_name"].map { .dnsName($0) },
+                values["\(path).subject"].map { .subject($0) },
                 values["\(path).fingerprint"].map { .fingerprint($0.lowercased().replacing(":", with: "")) },
             ].compactMap(\.self)
             guard identities.count == 1, let identity = identities.first else {
                 throw ConfigurationValues.invalid(
-                    "\(path) takes one of uri, dns_name and fingerprint, which say whose certificate it is.")
+                    "\(path) takes one of uri, dns_name, subject and fingerprint, which say whose certificate it is.")
             }
             if case .fingerprint(let digits) = identity, digits.count != 64 || !digits.allSatisfy(\.isHexDigit) {
                 throw ConfigurationValues.invalid(
                     "\(path).fingerprint must be the SHA-256 of the certificate, 64 hexadecimal digits, as openssl x509 "
                         + "-noout -fingerprint -sha256 prints it.")
+            }
+            if case .subject(let name) = identity, !name.contains("=") {
+                throw ConfigurationValues.invalid(
+                    "\(path).subject must be the certificate's whole subject, such as CN=dispatch,O=Acme, as openssl x509 "
+                        + "-noout -subject -nameopt RFC2253 prints it.")
             }
             let roles = values.list("\(path).roles").map(Role.init(rawValue:))
             if let unknown = roles.first(where: { !Role.known.contains($0) }) {

@@ -40,6 +40,8 @@ public struct TokenServerConfiguration: Sendable {
         public var headerFields: Int
         /// How long a connection may be without traffic.
         public var idle: Duration
+        /// How long requests that are under way may take when the server ends.
+        public var drain: Duration
     }
 
     /// Who may use the admin API.
@@ -84,6 +86,8 @@ public struct TokenServerConfiguration: Sendable {
     public var limits: Limits
     /// How often may be asked.
     public var requestLimits: RequestLimits
+    /// How often one address may send wrong credentials to the admin API.
+    public var failedLogins: RateLimit
     /// The origins of web pages that may ask.
     public var origins: Set<String>
     /// The file of callers with bearer secrets, if any.
@@ -165,7 +169,8 @@ public struct TokenServerConfiguration: Sendable {
         self.limits = Limits(
             connections: try number("limits.connections"), headerBytes: try number("limits.header_bytes"),
             headerFields: try number("limits.header_fields"),
-            idle: ConfigurationOption.duration(try required("limits.idle")) ?? .seconds(75))
+            idle: ConfigurationOption.duration(try required("limits.idle")) ?? .seconds(75),
+            drain: ConfigurationOption.duration(try required("limits.drain")) ?? .seconds(25))
         func list(_ path: String) throws(TokenServerError) -> Set<String> {
             Set(try required(path).split(separator: ",").map { $0.trimmingPrefix(" ").description })
         }
@@ -173,6 +178,11 @@ public struct TokenServerConfiguration: Sendable {
             perCaller: values["limits.per_caller"].flatMap(ConfigurationOption.rate),
             perSubject: values["limits.per_subject"].flatMap(ConfigurationOption.rate),
             global: values["limits.global"].flatMap(ConfigurationOption.rate), pending: try number("limits.pending"))
+        guard let failedLogins = ConfigurationOption.rate(try required("limits.failed_logins")) else {
+            throw ConfigurationValues.invalid(
+                "The setting limits.failed_logins must be a number and a time like 10/1m.")
+        }
+        self.failedLogins = failedLogins
         self.origins = values["cors.origins"] == nil ? [] : try list("cors.origins")
         self.callersFile = file("callers.file")
         self.identityProviders = []

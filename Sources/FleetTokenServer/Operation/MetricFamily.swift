@@ -49,7 +49,12 @@ struct LatencyHistogram: Sendable {
     let name: String
     let help: String
     let label: String
-    private var series: [String: (counts: [UInt64], sum: Double)] = [:]
+    private var series: [String: Series] = [:]
+
+    private struct Series {
+        var counts = [UInt64](repeating: 0, count: LatencyHistogram.bounds.count + 1)
+        var sum = 0.0
+    }
 
     init(_ name: String, label: String, help: String) {
         self.name = name
@@ -59,11 +64,9 @@ struct LatencyHistogram: Sendable {
 
     mutating func observe(_ duration: Duration, _ labelValue: String) {
         let seconds = duration / .seconds(1)
-        var (counts, sum) =
-            self.series[labelValue] ?? (Array(repeating: 0, count: Self.bounds.count + 1), 0)
-        counts[Self.bounds.firstIndex { seconds <= $0 } ?? Self.bounds.count] += 1
-        sum += seconds
-        self.series[labelValue] = (counts, sum)
+        let bucket = Self.bounds.firstIndex { seconds <= $0 } ?? Self.bounds.count
+        self.series[labelValue, default: Series()].counts[bucket] += 1
+        self.series[labelValue, default: Series()].sum += seconds
     }
 
     var text: String {

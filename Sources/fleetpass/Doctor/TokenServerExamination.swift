@@ -25,7 +25,9 @@ struct TokenServerExamination {
 
     /// What each check found, in the order in which a person would mend it.
     func findings() async -> [DoctorFinding] {
-        var findings: [DoctorFinding] = [.ok("configuration", self.file), self.store]
+        let store = StoreCheck(folder: self.configuration.data, postgreSQL: self.configuration.postgreSQL)
+        var findings: [DoctorFinding] = [.ok("configuration", self.file), await store.finding()]
+        if let modes = SecretFilesCheck(self.configuration).finding { findings.append(modes) }
         let needsGoogle = self.configuration.signers.contains { $0.ways.contains { $0 != .key } }
         if needsGoogle { findings.append(await CredentialsCheck(google: self.google).finding()) }
         findings += await self.signers()
@@ -35,30 +37,6 @@ struct TokenServerExamination {
         let issuers = self.configuration.identityProviders.map(\.issuer)
         findings.append(await ClockCheck(google: self.configuration.google, others: issuers).finding())
         return findings
-    }
-
-    private var store: DoctorFinding {
-        let folder = self.configuration.data
-        let next = "Make it with install -d -m 700 \(folder), as the user that the server runs as."
-        var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
-            return .fault("store", "there is no folder \(folder).", next: next)
-        }
-        guard FileManager.default.isWritableFile(atPath: folder) else {
-            return .fault("store", "\(folder) cannot be written by this user.", next: next)
-        }
-        let mode = (try? FileManager.default.attributesOfItem(atPath: folder)[.posixPermissions] as? Int) ?? 0
-        guard mode & 0o022 == 0 else {
-            return .fault("store", "\(folder) can be written by other users.", next: "Run chmod 700 \(folder).")
-        }
-        let path = URL(filePath: folder).appending(path: TokenStoreOptions.fileName).path(percentEncoded: false)
-        guard FileManager.default.fileExists(atPath: path) else { return .ok("store", "\(path) will be made") }
-        do {
-            try TokenServerStore(openingAt: path).close()
-            return .ok("store", path)
-        } catch {
-            return .fault("store", error, next: "Mend the file's permissions, or put back a backup of it.")
-        }
     }
 
     private func signers() async -> [DoctorFinding] {

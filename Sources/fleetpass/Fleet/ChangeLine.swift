@@ -44,8 +44,13 @@ struct ChangeLine: Encodable {
         case .status(let status): self.init("status", value: status.rawValue)
         case .vehiclePosition(let position): self.init("position", point: position?.point)
         case .etaToNextWaypoint(let eta): self.init("eta", value: eta.map(RFC3339.text))
+        case .pickup(let point, let time): self.init("pickup", value: time.map(RFC3339.text), point: point)
+        case .dropoff(let point, let time): self.init("dropoff", value: time.map(RFC3339.text), point: point)
+        case .intermediateDestinations(let places, let next): self.init("between", stops: max(0, places.count - next))
+        case .remainingDistance(let meters): self.init("distance", meters: meters)
         case .remainingWaypoints(let stops): self.init("stops", stops: stops.count)
         case .route(let points, _): self.init("route", stops: points.count)
+        case .traffic(let traffic): self.init("traffic", stops: traffic?.stretches.count)
         case .ended(let status): self.init("ended", value: status.rawValue)
         case .failure(let failure): self.init(failure)
         }

@@ -17,10 +17,17 @@ enum LocalEngineStore {
             }
     }
 
-    func engine(verifier: any TokenVerifying, recorder: CallRecorder?, logger: Logger) -> Engine {
+    func engine(
+        verifier: any TokenVerifying, recorder: CallRecorder?, watch: DeviationWatch, faults: FaultInjector,
+        logger: Logger
+    ) -> Engine {
         switch self {
-        case .file(let store): Engine(store: store, verifier: verifier, recorder: recorder, logger: logger)
-        case .database(let store): Engine(store: store, verifier: verifier, recorder: recorder, logger: logger)
+        case .file(let store):
+            Engine(
+                store: store, verifier: verifier, recorder: recorder, watch: watch, faults: faults, logger: logger)
+        case .database(let store):
+            Engine(
+                store: store, verifier: verifier, recorder: recorder, watch: watch, faults: faults, logger: logger)
         }
     }
 

@@ -24,6 +24,7 @@ struct LocalService {
     private let store: LocalEngineStore
     private let tokens: TokenService
     private let recorder: CallRecorder?
+    private let faults: FaultInjector
     private let logger: Logger
     private let routes: @Sendable (Router<CallerRequestContext>) -> Void
 
@@ -59,13 +60,17 @@ struct LocalService {
             throw CommandFailure(
                 status: .configuration, message: "the recording \(options.record ?? "") \(error.message).")
         }
+        let faults = FaultInjector()
+        faults.set(try options.chaos.map { try FaultScriptFile(path: $0).read() })
         let engine = self.store.engine(
-            verifier: tokens.trust ?? tokens.verifier, recorder: self.recorder, logger: logger)
+            verifier: tokens.trust ?? tokens.verifier, recorder: self.recorder,
+            watch: DeviationWatch(profile: options.profile, logger: logger), faults: faults, logger: logger)
         let page = EnginePage(engine: engine, provider: provider, options: try options.pageOptions)
         let tokenRoutes = tokens.routes(authenticator: authenticator) { log in
             ObservedAuditLog(log: log, activity: engine.activity)
         }
         self.engine = engine
+        self.faults = faults
         self.page = page
         self.tokens = tokens
         self.issuer = tokens.issuer
@@ -76,6 +81,8 @@ struct LocalService {
         self.routes = { router in
             tokenRoutes.add(to: router)
             EngineRoutes(engine: engine).add(to: router)
+            DeviationRoutes(engine: engine).add(to: router)
+            ChaosRoutes(injector: faults).add(to: router)
             page.add(to: router)
             tokens.operationRoutes.add(to: router)
             tokens.revocationRoutes.add(to: router)
@@ -95,6 +102,7 @@ struct LocalService {
         let (ports, announce) = AsyncStream.makeStream(of: Int.self)
         let router = Router(context: CallerRequestContext.self)
         router.add(middleware: LoopbackHostMiddleware())
+        router.add(middleware: TokenFaultMiddleware(injector: self.faults))
         self.routes(router)
         let http = Application(
             router: router,

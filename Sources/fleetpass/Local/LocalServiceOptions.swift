@@ -58,6 +58,18 @@ struct LocalServiceOptions: ParsableArguments {
             "Trust these service accounts too, with the roles and keys that the file names.", valueName: "file"))
     var trust: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "How closely calls are held to the documentation: real, as the service does, or strict, with warnings.",
+            valueName: "real|strict"),
+        transform: Self.profile)
+    var profile = StrictnessProfile.real
+
+    @Option(
+        help: ArgumentHelp(
+            "Let things go wrong by this script from the start; see fleetpass chaos.", valueName: "file"))
+    var chaos: String?
+
     @Option(help: ArgumentHelp("What is logged to stderr: debug, info, warning or error.", valueName: "level"))
     var logLevel = "warning"
 
@@ -73,9 +85,16 @@ struct LocalServiceOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Whom the map names as the tiles' source.", valueName: "text"))
     var tilesAttribution: String = ""
 
+    private static func profile(_ text: String) throws -> StrictnessProfile {
+        guard let profile = StrictnessProfile(rawValue: text) else {
+            throw ValidationError("--profile is real or strict.")
+        }
+        return profile
+    }
+
     /// Logs to stderr, quiet unless something is wrong or more is asked for.
     var logger: Logger {
-        var logger = Logger(label: "fleetpass", factory: { StreamLogHandler.standardError(label: $0) })
+        var logger = Logger(label: "fleetpass", factory: { TextLogHandler(label: $0) })
         logger.logLevel = Logger.Level(rawValue: self.logLevel) ?? .warning
         return logger
     }

@@ -25,7 +25,7 @@ struct TokenServerProcess {
     init(_ configuration: TokenServerConfiguration) throws {
         let logsJSON = configuration.logsJSON
         var logger = Logger(label: "fleetpass") { label -> any LogHandler in
-            if logsJSON { JSONLogHandler() } else { StreamLogHandler.standardError(label: label) }
+            if logsJSON { JSONLogHandler() } else { TextLogHandler(label: label) }
         }
         logger.logLevel = configuration.logLevel
         PrivateProcess.begin()
@@ -47,7 +47,7 @@ struct TokenServerProcess {
                     assignments: assignments, transport: transport),
                 limiter: RequestLimiter(configuration.requestLimits))
             if let administrators = try configuration.administrators(transport: transport) {
-                self.admin = self.tokens.adminRoutes(administrators, assignments: assignments)
+                self.admin = self.tokens.adminRoutes(administrators, limits: configuration)
             } else {
                 self.admin = nil
             }
@@ -77,14 +77,16 @@ struct TokenServerProcess {
         let (host, provider) = (self.configuration.host, self.configuration.provider)
         let application = Application(
             router: router,
-            server: try self.certificate.map {
-                // The client chooses: h2, or HTTP/1.1.
-                try .http2Upgrade(
-                    tlsConfiguration: $0.configuration,
-                    configuration: .init(
-                        idleTimeout: limits.idle, gracefulCloseTimeout: .seconds(20), streamConfiguration: http))
+            server: self.certificate.map { certificate in
+                .init { responder in
+                    try TLSServerChannel(
+                        certificate: certificate,
+                        configuration: .init(
+                            idleTimeout: limits.idle, gracefulCloseTimeout: limits.drain, streamConfiguration: http),
+                        drainLimit: limits.drain, responder: responder)
+                }
             }
-                ?? .http1(configuration: http),
+                ?? HTTPServerBuilder { EventLoopBound(HTTP1Channel(responder: $0, configuration: http)) },
             configuration: .init(
                 address: .hostname(host, port: self.configuration.port), serverName: "fleetpass",
                 availableConnectionsDelegate: MaximumAvailableConnections(
@@ -103,7 +105,8 @@ struct TokenServerProcess {
         services.append(application)
         var group = ServiceGroupConfiguration(
             services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: self.logger)
-        group.maximumGracefulShutdownDuration = .seconds(30)
+        // What is left then did not end in time, and is ended.
+        group.maximumGracefulShutdownDuration = limits.drain + .seconds(5)
         do {
             try await ServiceGroup(configuration: group).run()
             try self.tokens.store.close()

@@ -60,8 +60,39 @@ private final class RecordingSubscriber: NSObject, GMTCTripModelSubscriber {
     func tripModel(_ tripModel: GMTCTripModel, didUpdate tripStatus: GMTSTripStatus) {
         self.sink.yield("status \(tripStatus.rawValue)")
     }
-    func tripModel(_ tripModel: GMTCTripModel, didUpdateVehicleLocation vehicleLocation: GMTSVehicleLocation?) {
+    func tripModel(_ tripModel: GMTCTripModel, didUpdate vehicleLocation: GMTSVehicleLocation?) {
         self.sink.yield("position \(vehicleLocation?.point.latitude ?? 0)")
+    }
+    func tripModel(_ tripModel: GMTCTripModel, didUpdatePickup pickupLocation: GMTSTerminalLocation?) {
+        self.sink.yield("pickup \(pickupLocation?.latitude ?? 0)")
+    }
+    func tripModel(_ tripModel: GMTCTripModel, didUpdateDropoff dropoffLocation: GMTSTerminalLocation?) {
+        self.sink.yield("dropoff \(dropoffLocation?.latitude ?? 0)")
+    }
+    func tripModel(
+        _ tripModel: GMTCTripModel, didUpdateIntermediateDestinations destinations: [GMTSTerminalLocation]?
+    ) {
+        self.sink.yield("between \(destinations?.count ?? 0)")
+    }
+    func tripModel(_ tripModel: GMTCTripModel, didUpdatePickupETA pickupETA: TimeInterval) {
+        self.sink.yield("pickup at \(pickupETA)")
+    }
+    func tripModel(_ tripModel: GMTCTripModel, didUpdateDropoffETA dropoffETA: TimeInterval) {
+        self.sink.yield("dropoff at \(dropoffETA)")
+    }
+    func tripModel(_ tripModel: GMTCTripModel, didUpdateActiveRouteTraffic activeRouteTraffic: GMTSTrafficData?) {
+        self.sink.yield("traffic \(activeRouteTraffic?.stretches.count ?? 0)")
+    }
+    func tripModel(_ tripModel: GMTCTripModel, didUpdateRemainingRoute remainingRoute: [GMTSLatLng]?) {
+        self.sink.yield("way \(remainingRoute?.count ?? 0)")
+    }
+    func tripModel(_ tripModel: GMTCTripModel, didUpdateRemainingRouteDistance remainingRouteDistance: Int32) {
+        self.sink.yield("whole distance \(remainingRouteDistance)")
+    }
+    func tripModel(
+        _ tripModel: GMTCTripModel, didUpdate trip: GMTSTrip?, updatedPropertyFields: GMTSTripPropertyFields
+    ) {
+        self.sink.yield("trip \(updatedPropertyFields.rawValue)")
     }
     func tripModel(_ tripModel: GMTCTripModel, didUpdateETAToNextWaypoint nextWaypointETA: TimeInterval) {
         self.sink.yield("eta \(nextWaypointETA)")
@@ -107,7 +138,12 @@ private final class RecordingSubscriber: NSObject, GMTCTripModelSubscriber {
             trips: #"""
                 {"tripStatus":"ENROUTE_TO_PICKUP","vehicleId":"veh-3","lastLocation":{"location":{"latitude":1.5}},
                 "etaToFirstWaypoint":"2025-02-05T17:02:32Z","route":[{"latitude":1},{"latitude":2}],
-                "remainingWaypoints":[{"location":{"point":{"latitude":9}},"distanceMeters":420}]}
+                "remainingWaypoints":[{"location":{"point":{"latitude":9}},"distanceMeters":420},
+                {"location":{"point":{"latitude":10}},"pathToWaypoint":[{"latitude":9},{"latitude":9.5},{"latitude":10}]}],
+                "remainingDistanceMeters":900,"pickupPoint":{"point":{"latitude":9}},
+                "pickupTime":"2025-02-05T17:02:32Z","dropoffPoint":{"point":{"latitude":10}},
+                "dropoffTime":"2025-02-05T17:12:32Z","intermediateDestinations":[{"point":{"latitude":9.5}}],
+                "currentRouteSegmentTraffic":{"speedReadingInterval":[{"endPolylinePointIndex":1,"speed":"NORMAL"}]}}
                 """#)
         self.setUp(engine)
         let model = try self.model
@@ -117,9 +153,10 @@ private final class RecordingSubscriber: NSObject, GMTCTripModelSubscriber {
         #expect(model.state == .active)
 
         #expect(
-            await subscriber.words(until: "route 2") == [
-                "active", "status ENROUTE_TO_PICKUP", "position 1.5", "eta 1738774952.0", "stops 1", "distance 420",
-                "route 2",
+            await subscriber.words(until: "trip 257531") == [
+                "active", "status ENROUTE_TO_PICKUP", "position 1.5", "pickup 9.0", "dropoff 10.0", "between 1",
+                "eta 1738774952.0", "pickup at 1738774952.0", "dropoff at 1738775552.0", "stops 2", "distance 420",
+                "whole distance 900", "route 2", "traffic 1", "way 5", "trip 257531",
             ])
         #expect(model.currentTrip?.vehicle?.value == "veh-3")
         await self.clock.waitForSleepers(1)

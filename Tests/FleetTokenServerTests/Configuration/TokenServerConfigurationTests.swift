@@ -206,7 +206,8 @@ import Testing
 
     @Test(arguments: [
         ("certificate: {a: {uri: 'x'}}", "callers.certificate needs listen.tls.client_ca"),
-        ("certificate: {a: {roles: driver}}", "takes one of uri, dns_name and fingerprint"),
+        ("certificate: {a: {roles: driver}}", "takes one of uri, dns_name, subject and fingerprint"),
+        ("certificate: {a: {subject: dispatch}}", "the certificate's whole subject"),
         ("certificate: {a: {fingerprint: 'ab:cd'}}", "64 hexadecimal digits"),
         ("certificate: {a: {uri: 'x', roles: pilot}}", "there is no role pilot"),
         ("proxy: {a: {peers: 10.0.0.1}}", "callers.proxy.a.subject_header is missing"),

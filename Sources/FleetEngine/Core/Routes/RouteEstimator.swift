@@ -8,6 +8,16 @@ import FleetEngineAPI
 protocol RouteEstimator: Sendable {
     /// Estimates the way from one point to another.
     func estimate(from start: LatLng, to end: LatLng, by category: Vehicle.VehicleType.Category) -> RouteEstimate
+
+    /// What no estimate falls below for two points so far apart in a straight line; it lets searches stop early.
+    func shortest(acrossMeters meters: Double, by category: Vehicle.VehicleType.Category) -> RouteEstimate
+}
+
+extension RouteEstimator {
+    /// Straight on, at a speed that no road vehicle exceeds.
+    func shortest(acrossMeters meters: Double, by category: Vehicle.VehicleType.Category) -> RouteEstimate {
+        RouteEstimate(meters: meters, duration: .seconds(meters / 60))
+    }
 }
 
 /// The length of a way, and the time it takes.
@@ -22,7 +32,11 @@ struct StraightLineEstimator: RouteEstimator {
     static let detour = 1.3
 
     func estimate(from start: LatLng, to end: LatLng, by category: Vehicle.VehicleType.Category) -> RouteEstimate {
-        let meters = start.meters(to: end) * Self.detour
+        self.shortest(acrossMeters: start.meters(to: end), by: category)
+    }
+
+    func shortest(acrossMeters straight: Double, by category: Vehicle.VehicleType.Category) -> RouteEstimate {
+        let meters = straight * Self.detour
         return RouteEstimate(meters: meters, duration: .seconds(meters / Self.metersPerSecond(category)))
     }
 

@@ -2,7 +2,6 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetPostgreSQL
 import FleetTokens
 import SwiftProtobuf
 
@@ -13,11 +12,11 @@ enum StoreChange: Sendable {
 }
 
 /// What one body looks up and changes; its group takes the changes over if they are to be kept.
-final class PostgreSQLTransaction: EngineTransaction {
+final class GroupedTransaction: EngineTransaction {
     /// Why a body must stop; whatever it makes of that, it is run again.
     private struct Interrupted: Error {}
 
-    private let group: any ResourceLookup
+    let group: any ResourceLookup
     private(set) var changes: [ResourceKey: StoreChange] = [:]
     private var absent: Set<ResourceKey> = []
     private var isInterrupted = false
@@ -93,20 +92,4 @@ protocol ResourceLookup: AnyObject {
 
     /// The tables with changes sent to them; `nil` where others could come in between.
     func tables(with changes: [ResourceKey: StoreChange]) throws -> (any EngineReader)?
-}
-
-/// Knows nothing, and notes what bodies look for first, so that a group's rows can be locked and read in one go.
-final class ResourceDiscovery: ResourceLookup {
-    private struct Unknown: Error {}
-
-    private(set) var keys: Set<ResourceKey> = []
-
-    func change(of key: ResourceKey) -> StoreChange? { nil }
-
-    func message(of key: ResourceKey) throws -> [UInt8]? {
-        self.keys.insert(key)
-        throw Unknown()
-    }
-
-    func tables(with changes: [ResourceKey: StoreChange]) -> (any EngineReader)? { nil }
 }
