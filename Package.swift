@@ -368,6 +368,7 @@ let package = Package(
                 "FleetEngineAPI",
                 "FleetPostgreSQL",
                 "FleetSigning",
+                "FleetTestSupport",
                 "FleetTokens",
                 "PostgreSQLTestSupport",
                 server("GRDB", "GRDB.swift"),

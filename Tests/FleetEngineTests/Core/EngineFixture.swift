@@ -54,6 +54,7 @@ struct TextVerifier: TokenVerifying {
         var claims: AuthorizationClaims?
         if parts.count > 1 {
             let pairs = parts.dropFirst().map { $0.split(separator: "=", maxSplits: 1).map(String.init) }
+                .filter { $0.count == 2 }
             let object = Dictionary(pairs.map { ($0[0], Self.value($0[1], of: $0[0])) }) { first, _ in first }
             claims = try? AuthorizationClaims(json: JSONObject(object))
         }
