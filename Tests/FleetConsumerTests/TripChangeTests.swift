@@ -87,7 +87,10 @@ import Testing
         let short = """
             {"vehicleId":"veh-3","tripStatus":"ENROUTE_TO_PICKUP","lastLocation":{"location":{"latitude":37.1,
             "longitude":-122.1},"heading":90,"speed":4.5,"updateTime":"2025-02-05T17:02:32.5Z",
-            "serverTime":"2025-02-05T17:02:33Z"},"etaToFirstWaypoint":"2025-02-05T17:03:25.291501Z"}
+            "serverTime":"2025-02-05T17:02:33Z"},"etaToFirstWaypoint":"2025-02-05T17:03:25.291501Z",
+            "pickupPoint":{"point":{"latitude":37.5,"longitude":-122}},"pickupTime":"2025-02-05T17:03:25Z",
+            "dropoffPoint":{"point":{"latitude":37.9}},"intermediateDestinations":[{"point":{"latitude":37.7}}],
+            "remainingDistanceMeters":169}
             """
         let echoed = short.replacingOccurrences(
             of: "{\"vehicleId\"",
@@ -95,8 +98,9 @@ import Testing
         let world = try TripWorld(engine: StubTransport(trips: Self.assigned, short, echoed))
         let changes = try await world.changesToTheEnd().map(\.summary)
         #expect(
-            changes.dropFirst(6) == [
-                "vehicle -", "status COMPLETE", "position -", "eta -", "stops ", "route 0 -", "ended COMPLETE",
+            changes.dropFirst(11) == [
+                "vehicle -", "status COMPLETE", "position -", "eta -", "pickup - -", "dropoff - -", "between  0",
+                "distance -", "stops ", "route 0 -", "traffic -", "ended COMPLETE",
             ])
     }
 
@@ -109,9 +113,9 @@ import Testing
         let etaLater = pathless.replacingOccurrences(of: "17:03:25.291501Z", with: "17:04:25Z")
         let world = try TripWorld(engine: StubTransport(trips: Self.assigned, etaLater, newer))
         let changes = try await world.changesToTheEnd()
-        #expect(changes[6].summary == "eta 1738775065")
-        #expect(changes[7].summary == "eta 1738775005")
-        guard case .remainingWaypoints(let stops) = changes[8] else {
+        #expect(changes[11].summary == "eta 1738775065")
+        #expect(changes[12].summary == "eta 1738775005")
+        guard case .remainingWaypoints(let stops) = changes[13] else {
             Issue.record("The stops did not change.")
             return
         }
@@ -122,14 +126,22 @@ import Testing
         let arrived = #"{"vehicleId":"veh-3","tripStatus":"ENROUTE_TO_PICKUP","remainingWaypointsVersion":"w2"}"#
         let world = try TripWorld(engine: StubTransport(trips: Self.assigned, arrived))
         let changes = try await world.changesToTheEnd().map(\.summary)
-        #expect(changes[6..<9] == ["position -", "eta -", "stops "])
+        #expect(
+            changes[11..<18] == [
+                "position -", "eta -", "pickup - -", "dropoff - -", "between  0", "distance -", "stops ",
+            ])
     }
 
     @Test func `nothing is kept for another vehicle`() async throws {
         let other = #"{"vehicleId":"veh-4","tripStatus":"ENROUTE_TO_PICKUP"}"#
         let world = try TripWorld(engine: StubTransport(trips: Self.assigned, other))
         let changes = try await world.changesToTheEnd().map(\.summary)
-        #expect(changes[6..<11] == ["vehicle veh-4", "position -", "eta -", "stops ", "route 0 -"])
+        #expect(
+            changes[11..<21] == [
+                "vehicle veh-4", "position -", "eta -", "pickup - -", "dropoff - -", "between  0", "distance -",
+                "stops ",
+                "route 0 -", "traffic -",
+            ])
         #expect(world.engine.requests.last?.query == [:])
     }
 
@@ -154,8 +166,8 @@ import Testing
         let world = try TripWorld(
             engine: StubTransport([.json(Self.assigned), .status(404, refusal), .json(Self.assigned), .complete]))
         let changes = try await world.changesToTheEnd().map(\.summary)
-        #expect(changes[6] == "failure NOT_FOUND TRIP_PURGED")
-        #expect(changes.count == 6 + 1 + 7)
+        #expect(changes[11] == "failure NOT_FOUND TRIP_PURGED")
+        #expect(changes.count == 11 + 1 + 12)
     }
 
     @Test(arguments: ["", "[]", #"{"lastLocation":7}"#]) func `an answer that is no trip is a failure`(

@@ -86,7 +86,7 @@ import Testing
         init(_ renewed: FleetToken) { self.renewed = renewed }
 
         func token(for method: FleetMethod, on resource: ResourceName?) -> FleetToken {
-            self.discarded.withLock { $0.isEmpty } ? FleetToken("unknown") : self.renewed
+            self.discarded.withLock { $0.isEmpty } ? FleetToken("bad") : self.renewed
         }
 
         func discard(_ token: FleetToken, for method: FleetMethod, on resource: ResourceName?) {
@@ -97,10 +97,10 @@ import Testing
     @Test func `a token that the engine does not accept is replaced once`() async throws {
         let renewing = Renewing(FleetToken(serverToken))
         #expect(try await self.code(of: FleetTokenInterceptor(renewing)) == nil)
-        #expect(renewing.discarded.withLock { $0 } == [FleetToken("unknown")])
+        #expect(renewing.discarded.withLock { $0 } == [FleetToken("bad")])
         let failing = Renewing(FleetToken("unknown as well"))
         #expect(try await self.code(of: FleetTokenInterceptor(failing))?.code == .unauthenticated)
-        #expect(failing.discarded.withLock { $0 } == [FleetToken("unknown")])
+        #expect(failing.discarded.withLock { $0 } == [FleetToken("bad")])
     }
 
     @Test func `methods tell which service they belong to`() {

@@ -63,7 +63,7 @@ import Testing
         for status in ["200", "400", "401", "403", "404", "409"] {
             #expect(counts[status, default: 0] > 0, "\(counts)")
         }
-        #expect(counts["200", default: 0] * 5 > Self.seeds.count, "\(counts)")
+        #expect(counts["200", default: 0] * 10 > Self.seeds.count, "\(counts)")
     }
 
     private static func responder(of world: FuzzWorld) -> RouterResponder<FuzzContext> {
@@ -91,7 +91,7 @@ import Testing
             .invalidArgument, .unauthenticated, .permissionDenied, .notFound, .alreadyExists, .failedPrecondition,
         ]
         for code in codes { #expect(counts["\(code)", default: 0] > 0, "\(counts)") }
-        #expect(counts["ok", default: 0] * 5 > Self.seeds.count, "\(counts)")
+        #expect(counts["ok", default: 0] * 10 > Self.seeds.count, "\(counts)")
     }
 
     /// The code that gRPC sends for an error.

@@ -29,8 +29,9 @@ extension MessageFuzz {
         .max, .min, 253_402_300_799, 253_402_300_800, -62_135_596_801, 315_576_000_000, 999_999_999, 1_000_000_000,
     ]
     static let reals: [Double] = [
-        0, -0.0, 1, -1, 90, -90, 90.000_000_1, 180, -180, 180.000_1, 359.9, 360, 1e9, -1e300, 1e300, 5e-324, 1e-300,
-        .infinity, -.infinity, .nan, .greatestFiniteMagnitude, 9_007_199_254_740_993,
+        0, -0.0, 1, -1, 90, -90, 90.000_000_1, 180, -180, 180.000_1, 359.9, 360, 1e9, -1e300, 1e300,
+        .leastNonzeroMagnitude, 1e-300,
+        .infinity, -.infinity, .nan, .greatestFiniteMagnitude, 9_007_199_254_740_992,
     ]
     static let times = [
         FuzzTime(json: "0001-01-01T00:00:00Z", seconds: -62_135_596_800, nanos: 0),

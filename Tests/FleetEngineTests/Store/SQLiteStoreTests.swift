@@ -190,7 +190,7 @@ import Testing
                     try $0.put(Vehicle.at(step.latitude, 2, online: step.online), TestID.vehicle, of: TestID.acme)
                 }
                 let queue = try DatabaseQueue(path: path)
-                let entry = try await queue.read { database in
+                let entry = try queue.read { database in
                     try Row.fetchOne(database, sql: "SELECT (south + north) / 2, active_most FROM vehicle_place")
                 }
                 try queue.close()
