@@ -57,6 +57,7 @@ let package = Package(
         .library(name: "FleetConsumer", targets: ["FleetConsumer"]),
         .library(name: "FleetSigning", targets: ["FleetSigning"]),
         .library(name: "FleetEngineAPI", targets: ["FleetEngineAPI"]),
+        .library(name: "FleetOperation", targets: ["FleetOperation"]),
         .library(name: "FleetTokenServer", targets: ["FleetTokenServer"]),
         .library(name: "FleetEngine", targets: ["FleetEngine"]),
         .library(name: "GoogleCredentials", targets: ["GoogleCredentials"]),
@@ -78,6 +79,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
@@ -146,9 +149,29 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // What running the token server and the engine have in common: configuration files, ports, metrics.
+        .target(
+            name: "FleetOperation",
+            dependencies: [
+                "FleetSigning",
+                "FleetTokens",
+                server("HTTPTypes", "swift-http-types"),
+                server("Hummingbird", "hummingbird"),
+                server("HummingbirdCore", "hummingbird"),
+                server("HummingbirdHTTP2", "hummingbird"),
+                server("Logging", "swift-log"),
+                server("NIOCore", "swift-nio"),
+                server("NIOHTTPTypes", "swift-nio-extras"),
+                server("NIOSSL", "swift-nio-ssl"),
+                server("NIOTLS", "swift-nio"),
+                server("Yams", "Yams"),
+            ],
+            swiftSettings: settings
+        ),
         .target(
             name: "FleetTokenServer",
             dependencies: [
+                "FleetOperation",
                 "FleetPostgreSQL",
                 "FleetSigning",
                 "FleetTokens",
@@ -178,6 +201,7 @@ let package = Package(
             dependencies: [
                 "CZlib",
                 "FleetEngineAPI",
+                "FleetOperation",
                 "FleetPostgreSQL",
                 "FleetSigning",
                 "FleetTokens",
@@ -187,8 +211,13 @@ let package = Package(
                 server("GRPCProtobuf", "grpc-swift-protobuf"),
                 server("HTTPTypes", "swift-http-types"),
                 server("Hummingbird", "hummingbird"),
+                server("HummingbirdCore", "hummingbird"),
                 server("Logging", "swift-log"),
                 server("NIOCore", "swift-nio"),
+                server("NIOHPACK", "swift-nio-http2"),
+                server("NIOHTTP2", "swift-nio-http2"),
+                server("NIOPosix", "swift-nio"),
+                server("NIOSSL", "swift-nio-ssl"),
                 server("ServiceLifecycle", "swift-service-lifecycle"),
                 server("SwiftProtobuf", "swift-protobuf"),
             ],
@@ -224,6 +253,7 @@ let package = Package(
                 "FleetConsumer",
                 "FleetDriver",
                 "FleetEngine",
+                "FleetOperation",
                 "FleetPostgreSQL",
                 "FleetSigning",
                 "FleetTokenClient",
@@ -233,8 +263,6 @@ let package = Package(
                 server("ArgumentParser", "swift-argument-parser"),
                 server("HTTPTypes", "swift-http-types"),
                 server("Hummingbird", "hummingbird"),
-                server("HummingbirdCore", "hummingbird"),
-                server("HummingbirdHTTP2", "hummingbird"),
                 server("Logging", "swift-log"),
                 server("NIOCore", "swift-nio"),
                 server("NIOSSL", "swift-nio-ssl"),
@@ -324,6 +352,7 @@ let package = Package(
         .testTarget(
             name: "FleetTokenServerTests",
             dependencies: [
+                "FleetOperation",
                 "FleetPostgreSQL",
                 "PostgreSQLTestSupport",
                 "FleetSigning",
@@ -348,6 +377,7 @@ let package = Package(
             dependencies: [
                 "FleetEngine",
                 "FleetEngineAPI",
+                "FleetOperation",
                 "FleetPostgreSQL",
                 "FleetSigning",
                 "FleetTokens",

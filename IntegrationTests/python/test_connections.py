@@ -4,29 +4,15 @@
 """Callers that `serve tokens` knows by their connections: client certificates, and headers of a trusted proxy."""
 
 import shutil
-import subprocess
 
 import pytest
 import requests
 
+from engine_server import certificate
 from service import run
 from test_serve import TokenServer
 
 BASE = "provider: demo-fleet\ndata: .\nkeys: service-accounts\n"
-
-
-def openssl(folder, *arguments):
-    subprocess.run(["openssl", *map(str, arguments)], cwd=folder, check=True, capture_output=True)
-
-
-def certificate(folder, name, alternative_name, authority=None):
-    """A key and a certificate, signed by an authority or by itself."""
-    extensions = [] if authority else ["-addext", "basicConstraints=critical,CA:TRUE"]
-    openssl(
-        folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}",
-        "-keyout", f"{name}-key.pem", "-out", f"{name}.pem", "-addext", f"subjectAltName={alternative_name}",
-        *(["-CA", f"{authority}.pem", "-CAkey", f"{authority}-key.pem"] if authority else []), *extensions)
-    return str(folder / f"{name}.pem"), str(folder / f"{name}-key.pem")
 
 
 @pytest.fixture

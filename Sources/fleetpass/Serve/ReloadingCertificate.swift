@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetTokenServer
+import FleetOperation
 import FleetTokens
 import Foundation
 import Logging
@@ -18,16 +18,12 @@ final class ReloadingCertificate: Service {
         var written: [Date?]
     }
 
-    private let files: TokenServerConfiguration.TLSFiles
-    private let clients: TokenServerConfiguration.ClientCertificates
+    private let files: ListenerTLS
     private let logger: Logger
     private let state: Locked<State>
 
-    init(
-        _ files: TokenServerConfiguration.TLSFiles, clients: TokenServerConfiguration.ClientCertificates = .none,
-        logger: Logger
-    ) throws {
-        if let authorities = clients.authorities {
+    init(_ files: ListenerTLS, logger: Logger) throws {
+        if let authorities = files.clients.authorities {
             guard let known = try? NIOSSLCertificate.fromPEMFile(authorities), !known.isEmpty else {
                 throw CommandFailure(
                     status: .configuration,
@@ -37,18 +33,17 @@ final class ReloadingCertificate: Service {
             }
         }
         self.files = files
-        self.clients = clients
         self.logger = logger
         self.state = Locked(try Self.read(files))
     }
 
-    /// TLS 1.2 or later, with the certificate as it is when a connection opens.
+    /// TLS 1.2 or later, for HTTP and gRPC, with the certificate as it is when a connection opens.
     var configuration: TLSConfiguration {
         let current = self.state.withLock { $0 }
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: current.chain, privateKey: current.key)
         configuration.minimumTLSVersion = .tlsv12
-        switch self.clients {
+        switch self.files.clients {
         case .none: break
         case .optional(let authorities):
             configuration.certificateVerification = .optionalVerification
@@ -88,13 +83,13 @@ final class ReloadingCertificate: Service {
         }
     }
 
-    private static func written(_ files: TokenServerConfiguration.TLSFiles) -> [Date?] {
+    private static func written(_ files: ListenerTLS) -> [Date?] {
         [files.certificate, files.key].map { path in
             try? URL(filePath: path).resourceValues(forKeys: [.contentModificationDateKey]).contentModificationDate
         }
     }
 
-    private static func read(_ files: TokenServerConfiguration.TLSFiles) throws -> State {
+    private static func read(_ files: ListenerTLS) throws -> State {
         do {
             // Looked at first: what is written after it is read again.
             let written = Self.written(files)

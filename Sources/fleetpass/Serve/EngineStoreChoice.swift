@@ -5,8 +5,8 @@
 import FleetEngine
 import Logging
 
-/// The engine's store of `up`: a file in its data folder, or a database that many nodes share.
-enum LocalEngineStore {
+/// The engine's store: a file in a data folder, or a database that many nodes share.
+enum EngineStoreChoice {
     case file(SQLiteStore)
     case database(PostgreSQLStore)
 
@@ -17,10 +17,17 @@ enum LocalEngineStore {
             }
     }
 
-    func engine(verifier: any TokenVerifying, recorder: CallRecorder?, logger: Logger) -> Engine {
+    func engine(
+        verifier: any TokenVerifying, router: OSRMRouter?, recorder: CallRecorder?, metrics: EngineMetrics,
+        logger: Logger
+    ) -> Engine {
         switch self {
-        case .file(let store): Engine(store: store, verifier: verifier, recorder: recorder, logger: logger)
-        case .database(let store): Engine(store: store, verifier: verifier, recorder: recorder, logger: logger)
+        case .file(let store):
+            Engine(
+                store: store, verifier: verifier, router: router, recorder: recorder, metrics: metrics, logger: logger)
+        case .database(let store):
+            Engine(
+                store: store, verifier: verifier, router: router, recorder: recorder, metrics: metrics, logger: logger)
         }
     }
 

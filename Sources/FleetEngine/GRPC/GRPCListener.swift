@@ -1,0 +1,53 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetOperation
+import GRPCNIOTransportHTTP2Posix
+import HummingbirdCore
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+/// Accepts the connections of gRPC: no more than a maximum, over TLS or not, and with a limit for the handshake.
+struct GRPCListener: HTTP2ServerTransport.ListenerFactory {
+    let host: String
+    let port: Int
+    let limits: ConnectionLimits
+    let connections: ConnectionCount
+    /// The certificate; `nil` serves without TLS.
+    let tls: TLSConfiguration?
+
+    var eventLoopGroup: any EventLoopGroup { MultiThreadedEventLoopGroup.singleton }
+
+    func makeListeningChannel(
+        listenerConfigurator: HTTP2ServerTransport.ListenerConfigurator,
+        connectionConfigurator: HTTP2ServerTransport.ConnectionConfigurator
+    ) async throws -> NIOAsyncChannel<HTTP2ServerTransport.ConnectionConfigurator.ConnectionChannel, Never> {
+        let context = try self.tls.map { tls in
+            var tls = tls
+            tls.applicationProtocols = ["grpc-exp", "h2"]
+            return try NIOSSLContext(configuration: tls)
+        }
+        return try await ServerBootstrap(group: self.eventLoopGroup)
+            .serverChannelOption(.backlog, value: 256)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(
+                        AvailableConnectionsChannelHandler(delegate: self.connections))
+                }.flatMap { listenerConfigurator.configure(channel: channel) }
+            }
+            .bind(host: self.host, port: self.port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    guard let context else { return }
+                    try channel.pipeline.syncOperations.addHandlers([
+                        NIOSSLServerHandler(context: context), HandshakeTimeLimit(self.limits.request),
+                    ])
+                }.flatMap {
+                    connectionConfigurator.configure(
+                        channel: channel, tls: context == nil ? .none : .configured(requireALPN: true))
+                }
+            }
+    }
+}
