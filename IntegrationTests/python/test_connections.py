@@ -8,7 +8,6 @@ import shutil
 import signal
 import socket
 import ssl
-import subprocess
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,25 +21,12 @@ import pytest
 import requests
 from hyperframe.frame import Frame, GoAwayFrame, HeadersFrame
 
+from engine_server import certificate
 from forgery import new_rsa_key
 from service import run
 from test_serve import TokenServer
 
 BASE = "provider: demo-fleet\ndata: .\nkeys: service-accounts\n"
-
-
-def openssl(folder, *arguments):
-    subprocess.run(["openssl", *map(str, arguments)], cwd=folder, check=True, capture_output=True)
-
-
-def certificate(folder, name, alternative_name, authority=None):
-    """A key and a certificate, signed by an authority or by itself."""
-    extensions = [] if authority else ["-addext", "basicConstraints=critical,CA:TRUE"]
-    openssl(
-        folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}",
-        "-keyout", f"{name}-key.pem", "-out", f"{name}.pem", "-addext", f"subjectAltName={alternative_name}",
-        *(["-CA", f"{authority}.pem", "-CAkey", f"{authority}-key.pem"] if authority else []), *extensions)
-    return str(folder / f"{name}.pem"), str(folder / f"{name}-key.pem")
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ import subprocess
 
 import pytest
 
+from engine_server import certificate
 from forgery import new_rsa_key
 from service import run
 from stand_ins import Google, GoogleServer
-from test_connections import certificate
 from test_nodes import database  # noqa: F401 (a fixture)
 from test_serve import SECRET
 

@@ -19,10 +19,12 @@ public struct Engine: Sendable {
 
     let store: any EngineStore
     let routes: any RouteEstimator
+    private let router: (any RoadRouter)?
     let now: @Sendable () -> Date
     private let verifier: any TokenVerifying
     private let recorder: CallRecorder?
     let faults: FaultInjector?
+    private let metrics: EngineMetrics?
     private let logger: Logger?
 
     init(
@@ -30,9 +32,11 @@ public struct Engine: Sendable {
         verifier: any TokenVerifying,
         activity: EngineActivity = EngineActivity(),
         routes: any RouteEstimator = StraightLineEstimator(),
+        router: (any RoadRouter)? = nil,
         recorder: CallRecorder? = nil,
         watch: DeviationWatch = DeviationWatch(),
         faults: FaultInjector? = nil,
+        metrics: EngineMetrics? = nil,
         logger: Logger? = nil,
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
@@ -40,9 +44,11 @@ public struct Engine: Sendable {
         self.verifier = verifier
         self.activity = activity
         self.routes = routes
+        self.router = router
         self.recorder = recorder
         self.watch = watch
         self.faults = faults
+        self.metrics = metrics
         self.logger = logger
         self.now = now
     }
@@ -56,7 +62,7 @@ public struct Engine: Sendable {
     private var isDisturbed: Bool { self.faults?.isActive ?? false }
 
     /// Whether the store answers now.
-    func isServing() async -> Bool {
+    package func isServing() async -> Bool {
         (try? await self.store.read { _ in true }) ?? false
     }
 
@@ -71,6 +77,7 @@ public struct Engine: Sendable {
         // What goes wrong by script is decided once for each call, with all of it read.
         guard !self.isDisturbed else { return }
         let now = self.now()
+        let start = ContinuousClock.now
         do throws(TokenRefusal) {
             guard let token else { throw TokenRefusal.missing }
             _ = try await self.verified(token, at: now)
@@ -78,7 +85,9 @@ public struct Engine: Sendable {
             let resource = try? ResourceName(checking: name)
             let request = resource.map { AccessRequest(method: method, resource: $0) }
             self.note(error, .init(method: method, text: token, request: request), nil, at: now)
-            throw EngineError(error)
+            let answer = EngineError(error)
+            self.metrics?.answered(method, answer, took: .now - start)
+            throw answer
         }
     }
 
@@ -122,9 +131,11 @@ public struct Engine: Sendable {
         try await self.recording(Call.method, request) { () throws(EngineError) in
             let admission = try await self.admit(call, request, token, remarks)
             return try await self.reporting(admission) {
-                try await self.store.read { store in
-                    try admission.confirm(in: store)
-                    return try Call.run(request, access: admission.access, in: store, context: admission.context)
+                try await self.onRoads(admission.context) { context in
+                    try await self.store.read { store in
+                        try admission.confirm(in: store)
+                        return try Call.run(request, access: admission.access, in: store, context: context)
+                    }
                 }
             }
         }
@@ -145,9 +156,14 @@ public struct Engine: Sendable {
         try await self.recording(Call.method, request) { () throws(EngineError) in
             let admission = try await self.admit(call, request, token, remarks)
             return try await self.reporting(admission) {
-                try await self.store.write { store in
+                var context = admission.context
+                let survey = self.router.map(RouteSurvey.init)
+                if let survey { context.routes = survey }
+                // Nobody's write waits for a router; its answers serve whoever looks next.
+                defer { if let survey, let router { router.prepare(survey.unknown) } }
+                return try await self.store.write { [context] store in
                     try admission.confirm(in: store)
-                    return try Call.run(request, access: admission.access, in: store, context: admission.context)
+                    return try Call.run(request, access: admission.access, in: store, context: context)
                 }
             }
         }
@@ -155,17 +171,33 @@ public struct Engine: Sendable {
 }
 
 extension Engine {
-    /// Hands a call and its answer to the recorder, where there is one.
+    /// Looks, and once more where the router learned of roads that were lacking the first time.
+    private func onRoads<Response>(
+        _ context: CallContext, _ look: (CallContext) async throws -> Response
+    ) async throws -> Response {
+        guard let router else { return try await look(context) }
+        let survey = RouteSurvey(router)
+        var context = context
+        context.routes = survey
+        let response = try await look(context)
+        let unknown = survey.unknown
+        guard !unknown.isEmpty, await router.learn(unknown) else { return response }
+        return try await look(context)
+    }
+
+    /// Counts a call, and hands it and its answer to the recorder, where there is one.
     private func recording<Response: Message>(
         _ method: FleetMethod, _ request: some Message, _ body: () async throws(EngineError) -> Response
     ) async throws(EngineError) -> Response {
-        guard let recorder else { return try await body() }
+        let start = ContinuousClock.now
         do throws(EngineError) {
             let response = try await body()
-            recorder.record(method, request, .success(response), at: self.now())
+            self.metrics?.answered(method, nil, took: .now - start)
+            self.recorder?.record(method, request, .success(response), at: self.now())
             return response
         } catch {
-            recorder.record(method, request, Result<Response, EngineError>.failure(error), at: self.now())
+            self.metrics?.answered(method, error, took: .now - start)
+            self.recorder?.record(method, request, Result<Response, EngineError>.failure(error), at: self.now())
             throw error
         }
     }

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import FleetTokens
 
 /// Turns an address away that sent too many wrong credentials, for as long as the limit says; in bounded memory.

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import FleetSigning
 import FleetTokenServer
 import FleetTokens
@@ -127,11 +128,10 @@ struct TokenServerExamination {
         }
     }
 
-    private func certificate(_ files: TokenServerConfiguration.TLSFiles) -> DoctorFinding {
+    private func certificate(_ files: ListenerTLS) -> DoctorFinding {
         let next = "Get a new certificate for the server's name, and put both PEM files in place."
         do {
-            _ = try ReloadingCertificate(
-                files, clients: self.configuration.clientCertificates, logger: Logger(label: "fleetpass"))
+            _ = try ReloadingCertificate(files, logger: Logger(label: "fleetpass"))
             let end = try NIOSSLCertificate.fromPEMFile(files.certificate).map(\.notValidAfter).min() ?? 0
             let days = Int((Double(end) - Date().timeIntervalSince1970) / 86_400)
             guard Double(end) > Date().timeIntervalSince1970 else {

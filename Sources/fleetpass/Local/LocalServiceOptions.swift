@@ -4,6 +4,7 @@
 
 import ArgumentParser
 import FleetEngine
+import FleetOperation
 import FleetTokens
 import Logging
 
@@ -70,6 +71,12 @@ struct LocalServiceOptions: ParsableArguments {
             "Let things go wrong by this script from the start; see fleetpass chaos.", valueName: "file"))
     var chaos: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Ask this OSRM server for ways along the roads, such as http://127.0.0.1:5000; straight lines without.",
+            valueName: "url"))
+    var osrm: String?
+
     @Option(help: ArgumentHelp("What is logged to stderr: debug, info, warning or error.", valueName: "level"))
     var logLevel = "warning"
 
@@ -113,6 +120,9 @@ struct LocalServiceOptions: ParsableArguments {
         }
     }
 
+    /// How the roads are asked for, if they are.
+    var router: OSRMRouter.Settings? { self.osrm.map { OSRMRouter.Settings(url: $0) } }
+
     /// The provider of the options.
     var effectiveProvider: ProviderID {
         get throws {
@@ -138,9 +148,7 @@ struct LocalServiceOptions: ParsableArguments {
 
     /// Refuses any address that other machines could reach, as tokens go to anyone over plain HTTP.
     func checkHost() throws {
-        let numbers = self.host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
-        let isLoopback = numbers.count == 4 && numbers.allSatisfy { $0 != nil } && numbers[0] == 127
-        guard isLoopback || self.host == "::1" else {
+        guard LoopbackAddress.isLoopback(self.host) else {
             throw CommandFailure(
                 status: .configuration,
                 message:

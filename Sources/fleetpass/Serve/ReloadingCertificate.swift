@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import FleetTokenServer
 import FleetTokens
 import Foundation
@@ -21,25 +22,23 @@ final class ReloadingCertificate: Service {
         var seen: FileVersions
     }
 
-    private let files: TokenServerConfiguration.TLSFiles
-    private let clients: TokenServerConfiguration.ClientCertificates
+    private let files: ListenerTLS
     private let logger: Logger
     private let state: Locked<State>
 
-    init(
-        _ files: TokenServerConfiguration.TLSFiles, clients: TokenServerConfiguration.ClientCertificates = .none,
-        logger: Logger
-    ) throws {
+    init(_ files: ListenerTLS, logger: Logger) throws {
         self.files = files
-        self.clients = clients
         self.logger = logger
         // Looked at first: what is written after it is read again.
-        let seen = Self.versions(files, clients)
-        self.state = Locked(State(current: (0, try Self.read(files, clients)), seen: seen))
+        let seen = Self.versions(files)
+        self.state = Locked(State(current: (0, try Self.read(files)), seen: seen))
     }
 
     /// TLS 1.2 or later with what is in force now, and a number that is another when that is.
-    var current: (version: Int, configuration: TLSConfiguration) { self.state.withLock(\.current) }
+    private var current: (version: Int, configuration: TLSConfiguration) { self.state.withLock(\.current) }
+
+    /// What connections over HTTP and gRPC open with.
+    var tls: ServerTLS { ServerTLS { self.current } }
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
@@ -51,14 +50,14 @@ final class ReloadingCertificate: Service {
     }
 
     private func refresh() {
-        let seen = Self.versions(self.files, self.clients)
+        let seen = Self.versions(self.files)
         let isNew = self.state.withLock { state in
             defer { state.seen = seen }
             return state.seen != seen
         }
         guard isNew else { return }
         do {
-            let configuration = try Self.read(self.files, self.clients)
+            let configuration = try Self.read(self.files)
             self.state.withLock { $0.current = ($0.current.version + 1, configuration) }
             self.logger.notice("certificate read again")
         } catch {
@@ -67,15 +66,11 @@ final class ReloadingCertificate: Service {
         }
     }
 
-    private static func versions(
-        _ files: TokenServerConfiguration.TLSFiles, _ clients: TokenServerConfiguration.ClientCertificates
-    ) -> FileVersions {
-        FileVersions(of: [files.certificate, files.key] + [clients.authorities].compactMap(\.self))
+    private static func versions(_ files: ListenerTLS) -> FileVersions {
+        FileVersions(of: [files.certificate, files.key] + [files.clients.authorities].compactMap(\.self))
     }
 
-    private static func read(
-        _ files: TokenServerConfiguration.TLSFiles, _ clients: TokenServerConfiguration.ClientCertificates
-    ) throws -> TLSConfiguration {
+    private static func read(_ files: ListenerTLS) throws -> TLSConfiguration {
         var configuration: TLSConfiguration
         do {
             let chain = try NIOSSLCertificate.fromPEMFile(files.certificate).map {
@@ -95,7 +90,7 @@ final class ReloadingCertificate: Service {
                     + "\(error); both must be PEM files of one pair."
             )
         }
-        guard let path = clients.authorities else { return configuration }
+        guard let path = files.clients.authorities else { return configuration }
         guard let authorities = try? NIOSSLCertificate.fromPEMFile(path), !authorities.isEmpty else {
             throw CommandFailure(
                 status: .configuration,
@@ -103,7 +98,7 @@ final class ReloadingCertificate: Service {
                     + "authorities that sign clients' certificates.")
         }
         configuration.trustRoots = .certificates(authorities)
-        if case .required = clients {
+        if case .required = files.clients {
             configuration.certificateVerification = .noHostnameVerification
         } else {
             configuration.certificateVerification = .optionalVerification

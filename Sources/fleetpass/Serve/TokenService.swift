@@ -53,7 +53,9 @@ struct TokenService: Service {
     ) throws {
         let revocations = self.revocations
         let following = try source.map { [metrics] in
-            RevocationFollowing(try $0.follower(of: revocations), metrics: metrics, logger: logger)
+            RevocationFollowing(try $0.follower(of: revocations), logger: logger) {
+                metrics.revocationPoll($0, age: $1)
+            }
         }
         do throws(TokenServerError) {
             let store = try Self.store(address, data: data, logger: logger)
@@ -100,7 +102,7 @@ struct TokenService: Service {
         }
         self.verifier = TokenVerifier(
             keys: TrustedKeySet(self.keys?.published(at: Date()) ?? []), revocations: self.revocations)
-        let trusting = try trustFile.map { [verifier] in try AccountTrusting(file: $0, verifier: verifier) }
+        let trusting = try trustFile.map { [verifier] in try AccountTrusting(files: [$0], verifier: verifier) }
         self.trust = trusting?.trust
         self.followers = [following as (any Service)?, trusting].compactMap(\.self)
         self.readiness = Readiness(
@@ -156,7 +158,12 @@ struct TokenService: Service {
     }
 
     /// The routes for supervisors and Prometheus.
-    var operationRoutes: OperationRoutes { OperationRoutes(readiness: self.readiness, metrics: self.metrics) }
+    ///
+    /// - Parameter others: What `/metrics` shows besides.
+    /// - Returns: `/healthz`, `/readyz` and `/metrics`.
+    func operationRoutes(_ others: @escaping @Sendable () -> String) -> OperationRoutes {
+        OperationRoutes(readiness: self.readiness, metrics: self.metrics, others: others)
+    }
 
     /// Keeps keys, revocations and readiness as they should be, until shutdown.
     func run() async throws {

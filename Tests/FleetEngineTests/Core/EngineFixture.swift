@@ -15,11 +15,13 @@ final class EngineFixture: Sendable {
     let engine: Engine
     let clock: TestClock
 
-    init(store: any EngineStore = MemoryStore(), at start: Date = TestClock.start) {
+    init(
+        store: any EngineStore = MemoryStore(), at start: Date = TestClock.start, router: (any RoadRouter)? = nil
+    ) {
         let clock = TestClock(start)
         self.clock = clock
         self.store = store
-        self.engine = Engine(store: store, verifier: TextVerifier(), now: { clock.now })
+        self.engine = Engine(store: store, verifier: TextVerifier(), router: router, now: { clock.now })
     }
 
     /// Moves the clock on.

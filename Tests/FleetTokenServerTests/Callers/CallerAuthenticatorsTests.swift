@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+import FleetOperation
 import FleetSigning
 import FleetTokens
 import Foundation
@@ -86,7 +87,7 @@ import X509
 
     @Test(arguments: ["", "10.0.0.0/33", "10.0.0.1/8", "10.0.0", "example.com", "::/129", "10.0.0.0/", "1.2.3.4/-1"])
     func `a range that cannot be meant is an error`(text: String) {
-        #expect(throws: TokenServerError.self) { try AddressRange(text) }
+        #expect(throws: ConfigurationError.self) { try AddressRange(text) }
     }
 
     @Test func `a proxy that could be anybody is an error`() {

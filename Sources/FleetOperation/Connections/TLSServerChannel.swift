@@ -13,31 +13,34 @@ import NIOSSL
 struct TLSServerChannel: ServerChildChannel {
     typealias Value = HTTP2UpgradeChannel.Value
 
-    private let certificate: ReloadingCertificate
+    private let tls: ServerTLS
     private let configuration: HTTP2UpgradeChannel.Configuration
     private let responder: HTTPChannelHandler.Responder
-    private let drainLimit: Duration
+    private let limits: ConnectionLimits
     private let latest: Locked<(version: Int, channel: HTTP2UpgradeChannel)>
 
     /// Prepares connections.
     ///
     /// - Parameters:
-    ///   - certificate: The certificate, as it is at each moment.
+    ///   - tls: The certificate, as it is at each moment.
+    ///   - limits: How long a handshake may take, and streams that are open when the server ends.
     ///   - configuration: The limits of connections and streams.
-    ///   - drainLimit: How long streams that are open may take when the server ends.
     ///   - responder: Answers requests.
     /// - Throws: An error of TLS.
     init(
-        certificate: ReloadingCertificate, configuration: HTTP2UpgradeChannel.Configuration, drainLimit: Duration,
+        tls: ServerTLS, limits: ConnectionLimits, configuration: HTTP2UpgradeChannel.Configuration,
         responder: @escaping HTTPChannelHandler.Responder
     ) throws {
         var configuration = configuration
-        configuration.streamConfiguration.additionalChannelHandlers = { [HTTP2StreamReporter()] }
-        let current = certificate.current
-        self.certificate = certificate
+        let others = configuration.streamConfiguration.additionalChannelHandlers
+        configuration.streamConfiguration.additionalChannelHandlers = {
+            [HTTP2StreamReporter() as any RemovableChannelHandler] + others()
+        }
+        let current = tls.current()
+        self.tls = tls
         self.configuration = configuration
         self.responder = responder
-        self.drainLimit = drainLimit
+        self.limits = limits
         self.latest = Locked(
             (
                 current.version,
@@ -47,12 +50,13 @@ struct TLSServerChannel: ServerChildChannel {
     }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-        let limit = TimeAmount(self.drainLimit)
+        let limits = self.limits
         return self.current.setup(channel: channel, logger: logger).flatMapThrowing { value in
             let pipeline = channel.pipeline.syncOperations
             // Between TLS, which tells the protocol, and that protocol.
             let tls = try pipeline.handler(type: NIOSSLServerHandler.self)
-            try pipeline.addHandler(HTTP2Drain(limit: limit), position: .after(tls))
+            try pipeline.addHandler(HTTP2Drain(limit: TimeAmount(limits.drain)), position: .after(tls))
+            try pipeline.addHandler(HandshakeTimeLimit(limits.request), position: .after(tls))
             return value
         }
     }
@@ -62,14 +66,13 @@ struct TLSServerChannel: ServerChildChannel {
     }
 
     private var current: HTTP2UpgradeChannel {
-        let certificate = self.certificate.current
+        let tls = self.tls.current()
         return self.latest.withLock { latest in
-            guard certificate.version != latest.version else { return latest.channel }
+            guard tls.version != latest.version else { return latest.channel }
             // It was tried when it was read; should it fail all the same, the one before stays.
             let channel = try? HTTP2UpgradeChannel(
-                tlsConfiguration: certificate.configuration, configuration: self.configuration,
-                responder: self.responder)
-            latest = (certificate.version, channel ?? latest.channel)
+                tlsConfiguration: tls.configuration, configuration: self.configuration, responder: self.responder)
+            latest = (tls.version, channel ?? latest.channel)
             return latest.channel
         }
     }

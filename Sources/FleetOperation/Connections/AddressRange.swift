@@ -14,8 +14,8 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     /// Reads an address, or a network with the length of its prefix.
     ///
     /// - Parameter text: The range's text.
-    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
-    public init(_ text: String) throws(TokenServerError) {
+    /// - Throws: ``ConfigurationError``.
+    public init(_ text: String) throws(ConfigurationError) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let bytes = Self.bytes(ofAddress: parts[0]),
             let length = parts.count == 1 ? bytes.count * 8 : Int(parts[1]),
@@ -40,15 +40,14 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// What tells one host from another: an IPv4 address, or the first 64 bits of an IPv6 one; empty for anything else.
-    static func host(of address: String?) -> [UInt8] {
+    package static func host(of address: String?) -> [UInt8] {
         guard let bytes = address.flatMap(self.bytes(ofAddress:)) else { return [] }
         return Array(bytes.prefix(8))
     }
 
-    private static func invalid(_ text: String) -> TokenServerError {
-        TokenServerError(
-            code: .invalidConfiguration,
-            message: "\"\(text.prefix(64))\" is no range of addresses; write it like 10.0.0.0/8 or 2001:db8::1."
+    private static func invalid(_ text: String) -> ConfigurationError {
+        ConfigurationError(
+            "\"\(text.prefix(64))\" is no range of addresses; write it like 10.0.0.0/8 or 2001:db8::1."
         )
     }
 

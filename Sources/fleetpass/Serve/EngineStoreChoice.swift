@@ -5,8 +5,8 @@
 import FleetEngine
 import Logging
 
-/// The engine's store of `up`: a file in its data folder, or a database that many nodes share.
-enum LocalEngineStore {
+/// The engine's store: a file in a data folder, or a database that many nodes share.
+enum EngineStoreChoice {
     case file(SQLiteStore)
     case database(PostgreSQLStore)
 
@@ -18,16 +18,19 @@ enum LocalEngineStore {
     }
 
     func engine(
-        verifier: any TokenVerifying, recorder: CallRecorder?, watch: DeviationWatch, faults: FaultInjector,
+        verifier: any TokenVerifying, router: OSRMRouter?, recorder: CallRecorder?, watch: DeviationWatch,
+        faults: FaultInjector?, metrics: EngineMetrics,
         logger: Logger
     ) -> Engine {
         switch self {
         case .file(let store):
             Engine(
-                store: store, verifier: verifier, recorder: recorder, watch: watch, faults: faults, logger: logger)
+                store: store, verifier: verifier, router: router, recorder: recorder, watch: watch, faults: faults,
+                metrics: metrics, logger: logger)
         case .database(let store):
             Engine(
-                store: store, verifier: verifier, recorder: recorder, watch: watch, faults: faults, logger: logger)
+                store: store, verifier: verifier, router: router, recorder: recorder, watch: watch, faults: faults,
+                metrics: metrics, logger: logger)
         }
     }
 
