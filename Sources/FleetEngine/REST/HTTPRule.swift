@@ -29,10 +29,13 @@ struct HTTPRule: Sendable {
     let query: [String: QueryField]
 
     /// Makes a row.
-    init(_ method: FleetMethod, body: Body = .none, query: [String: QueryField] = [:]) {
+    init(
+        _ method: FleetMethod, _ verb: HTTPRequest.Method, _ path: String, body: Body = .none,
+        query: [String: QueryField] = [:]
+    ) {
         self.method = method
-        self.verb = Self.method(method.httpForm.verb)
-        self.path = method.httpForm.path
+        self.verb = verb
+        self.path = path
         self.body = body
         if case .everything = body {
             self.query = [:]
@@ -43,16 +46,16 @@ struct HTTPRule: Sendable {
 
     /// The table: one row for each RPC.
     static let all: [HTTPRule] = [
-        HTTPRule(.createVehicle, body: .field("vehicle"), query: ["vehicleId": .text]),
+        HTTPRule(.createVehicle, .post, "vehicles", body: .field("vehicle"), query: ["vehicleId": .text]),
         HTTPRule(
-            .getVehicle,
+            .getVehicle, .get, "vehicles/*",
             query: ["currentRouteSegmentVersion": .text, "waypointsVersion": .text]
         ),
-        HTTPRule(.updateVehicle, body: .field("vehicle"), query: ["updateMask": .mask]),
-        HTTPRule(.updateVehicleAttributes, body: .everything),
-        HTTPRule(.deleteVehicle),
+        HTTPRule(.updateVehicle, .put, "vehicles/*", body: .field("vehicle"), query: ["updateMask": .mask]),
+        HTTPRule(.updateVehicleAttributes, .post, "vehicles/*:updateAttributes", body: .everything),
+        HTTPRule(.deleteVehicle, .delete, "vehicles/*"),
         HTTPRule(
-            .listVehicles,
+            .listVehicles, .get, "vehicles",
             query: [
                 "pageSize": .text, "pageToken": .text, "minimumCapacity": .text, "tripTypes": .enumerations,
                 "maximumStaleness": .text, "vehicleTypeCategories": .enumerations, "requiredAttributes": .texts,
@@ -60,57 +63,47 @@ struct HTTPRule: Sendable {
                 "vehicleState": .enumeration, "onTripOnly": .flag, "filter": .text, "viewport": .viewport,
             ]
         ),
-        HTTPRule(.searchVehicles, body: .everything),
-        HTTPRule(.createTrip, body: .field("trip"), query: ["tripId": .text]),
+        HTTPRule(.searchVehicles, .post, "vehicles:search", body: .everything),
+        HTTPRule(.createTrip, .post, "trips", body: .field("trip"), query: ["tripId": .text]),
         HTTPRule(
-            .getTrip,
+            .getTrip, .get, "trips/*",
             query: [
                 "view": .enumeration, "currentRouteSegmentVersion": .text, "remainingWaypointsVersion": .text,
                 "routeFormatType": .enumeration, "currentRouteSegmentTrafficVersion": .text,
                 "remainingWaypointsRouteVersion": .text,
             ]
         ),
-        HTTPRule(.updateTrip, body: .field("trip"), query: ["updateMask": .mask]),
-        HTTPRule(.deleteTrip),
-        HTTPRule(.searchTrips, body: .everything),
-        HTTPRule(.reportBillableTrip, body: .everything),
+        HTTPRule(.updateTrip, .put, "trips/*", body: .field("trip"), query: ["updateMask": .mask]),
+        HTTPRule(.deleteTrip, .delete, "trips/*"),
+        HTTPRule(.searchTrips, .post, "trips:search", body: .everything),
+        HTTPRule(.reportBillableTrip, .post, "billableTrips/*:report", body: .everything),
         HTTPRule(
-            .createDeliveryVehicle, body: .field("deliveryVehicle"),
+            .createDeliveryVehicle, .post, "deliveryVehicles", body: .field("deliveryVehicle"),
             query: ["deliveryVehicleId": .text]
         ),
-        HTTPRule(.getDeliveryVehicle),
+        HTTPRule(.getDeliveryVehicle, .get, "deliveryVehicles/*"),
         HTTPRule(
-            .updateDeliveryVehicle, body: .field("deliveryVehicle"),
+            .updateDeliveryVehicle, .patch, "deliveryVehicles/*", body: .field("deliveryVehicle"),
             query: ["updateMask": .mask]
         ),
-        HTTPRule(.deleteDeliveryVehicle),
+        HTTPRule(.deleteDeliveryVehicle, .delete, "deliveryVehicles/*"),
         HTTPRule(
-            .listDeliveryVehicles,
+            .listDeliveryVehicles, .get, "deliveryVehicles",
             query: ["pageSize": .text, "pageToken": .text, "filter": .text, "viewport": .viewport]
         ),
-        HTTPRule(.createTask, body: .field("task"), query: ["taskId": .text]),
-        HTTPRule(.batchCreateTasks, body: .everything),
-        HTTPRule(.getTask),
-        HTTPRule(.updateTask, body: .field("task"), query: ["updateMask": .mask]),
-        HTTPRule(.deleteTask),
+        HTTPRule(.createTask, .post, "tasks", body: .field("task"), query: ["taskId": .text]),
+        HTTPRule(.batchCreateTasks, .post, "tasks:batchCreate", body: .everything),
+        HTTPRule(.getTask, .get, "tasks/*"),
+        HTTPRule(.updateTask, .patch, "tasks/*", body: .field("task"), query: ["updateMask": .mask]),
+        HTTPRule(.deleteTask, .delete, "tasks/*"),
         HTTPRule(
-            .listTasks, query: ["pageSize": .text, "pageToken": .text, "filter": .text]),
-        HTTPRule(.getTaskTrackingInfo),
+            .listTasks, .get, "tasks", query: ["pageSize": .text, "pageToken": .text, "filter": .text]),
+        HTTPRule(.getTaskTrackingInfo, .get, "taskTrackingInfo/*"),
     ]
 
     /// The rows by path.
     static let byPath = Dictionary(grouping: all, by: \.path)
 
     /// The verbs of the table.
-    static let verbs = HTTPForm.Verb.allCases.map(Self.method)
-
-    private static func method(_ verb: HTTPForm.Verb) -> HTTPRequest.Method {
-        switch verb {
-        case .get: .get
-        case .post: .post
-        case .put: .put
-        case .patch: .patch
-        case .delete: .delete
-        }
-    }
+    static let verbs: [HTTPRequest.Method] = [.get, .post, .put, .patch, .delete]
 }

@@ -22,10 +22,9 @@ public final class StoredAuditLog: AuditLog {
     }
 
     private static let groupLimit = 512
-    /// How long it is from one group to the next when many records come at once.
+    /// How long records gather between two groups when many come at once.
     ///
-    /// A sync of the disk takes as much of the processor as many records do. A record that comes alone does not wait,
-    /// and on a slow disk enough records gather while the last group is written.
+    /// A sync of the disk takes as much of the processor as many records do. A record that comes alone does not wait.
     private static let gathering: Duration = .milliseconds(4)
 
     private let store: TokenServerStore
@@ -66,11 +65,9 @@ public final class StoredAuditLog: AuditLog {
 
     private func drain() async {
         while let group = self.nextGroup() {
-            let next = ContinuousClock.now + Self.gathering
             await self.keep(group)
-            guard group.count > 1, group.count < Self.groupLimit else { continue }
             // Nobody takes this back: what waits is to be kept.
-            try? await Task.sleep(until: next, tolerance: .zero)
+            if group.count > 1, group.count < Self.groupLimit { try? await Task.sleep(for: Self.gathering) }
         }
     }
 
@@ -104,7 +101,7 @@ public final class StoredAuditLog: AuditLog {
             var head = try database.lockHead()
             var entries: [AuditEntry] = []
             for record in records {
-                let entry = AuditEntry(.decision(record), after: head)
+                let entry = AuditEntry(record, after: head)
                 entries.append(entry)
                 head = AuditHead(entry)
             }

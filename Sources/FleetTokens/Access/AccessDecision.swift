@@ -7,16 +7,11 @@ extension AccessRequest {
     ///
     /// - Throws: ``TokenRefusal`` with ``TokenRefusal/Reason/roleLacksPermission``.
     public func checkPermission(of role: Role) throws(TokenRefusal) {
-        try self.checkPermission(of: role, permitting: role.permissions, rows: self.rows)
+        try self.checkPermission(of: role, permitting: role.permissions)
     }
 
-    /// The rows of the matrix that the call must meet.
-    var rows: [AccessRule] { AccessRule.rows(for: self.method, maskedFields: self.maskedFields) }
-
-    func checkPermission(
-        of role: Role, permitting permissions: Set<Permission>, rows: [AccessRule]
-    ) throws(TokenRefusal) {
-        for row in rows {
+    func checkPermission(of role: Role, permitting permissions: Set<Permission>) throws(TokenRefusal) {
+        for row in AccessRule.rows(for: self.method, maskedFields: self.maskedFields) {
             guard row.permissions.isSubset(of: permissions) else {
                 let lacking = row.permissions.subtracting(permissions).map { "fleetengine.\($0.rawValue)" }.sorted()
                 throw .permissionDenied(
@@ -36,12 +31,13 @@ extension AccessRequest {
     ///
     /// - Throws: ``TokenRefusal`` with ``TokenRefusal/Reason/claimsMissing`` or ``TokenRefusal/Reason/claimMismatch``.
     public func checkCoverage(of claims: AuthorizationClaims?, role: Role?) throws(TokenRefusal) {
-        try self.checkCoverage(of: claims, permitting: role?.permissions ?? [], rows: self.rows)
+        try self.checkCoverage(of: claims, permitting: role?.permissions ?? [])
     }
 
     func checkCoverage(
-        of claims: AuthorizationClaims?, permitting permissions: Set<Permission>, rows: [AccessRule]
+        of claims: AuthorizationClaims?, permitting permissions: Set<Permission>
     ) throws(TokenRefusal) {
+        let rows = AccessRule.rows(for: self.method, maskedFields: self.maskedFields)
         if Self.needsNoClaims(permissions, rows: rows) { return }
         guard let claims, !claims.isEmpty else {
             throw .permissionDenied(

@@ -40,8 +40,7 @@ public struct TokenExaminer: Hashable, Sendable {
             // The recorder throws at the first refusal, so a key was found; kept as an error rather than a trap.
             throw .unauthenticated(.keyUnknown, "No trusted key was found.", fix: "Trust the signer's key.")
         }
-        return ExaminedToken(
-            claims: examination.claims, account: account, keyID: key.id, lastingDeviations: examination.deviations)
+        return ExaminedToken(claims: examination.claims, account: account, keyID: key.id)
     }
 
     /// What the steps found, as far as they got.
@@ -49,8 +48,6 @@ public struct TokenExaminer: Hashable, Sendable {
         var claims: TokenClaims
         var key: (any TokenKey)?
         var account: TrustedAccount?
-        /// What departs from the documentation for as long as the token lives.
-        var deviations: DeviationSet
     }
 
     func examine(
@@ -85,9 +82,7 @@ public struct TokenExaminer: Hashable, Sendable {
         try self.checkTimes(
             issuedAt: claims.issuedAt, expiresAt: claims.expiresAt, now: now, recording: &recorder)
         let account = key.map { $0.account ?? TrustedAccount(email: claims.issuer) }
-        var deviations = recorder.deviations
-        deviations.formUnion(DeviationSet(of: claims, role: account?.role))
-        return Examination(claims: claims, key: key, account: account, deviations: deviations)
+        return Examination(claims: claims, key: key, account: account)
     }
 
     private func findKey(
@@ -224,7 +219,6 @@ extension TokenClaims {
         } catch {
             throw recorder.refuse(.payload, error)
         }
-        if object["scope"] != nil { recorder.note(.tokenWithScope) }
         recorder.pass(.payload, found: "JSON object with iss, sub, aud, iat, exp")
 
         if let value = object["authorization"] {

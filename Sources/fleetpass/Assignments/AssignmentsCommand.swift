@@ -71,13 +71,12 @@ struct AssignmentsAddCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (holder, resource) = try self.assignment.required
-        let now = Date()
-        let start = self.from ?? now
+        let start = self.from ?? Date()
         guard self.until.map({ $0 > start }) ?? true else {
             throw CommandFailure(status: .usage, message: "the assignment ends before it begins.")
         }
-        try await Administration(store: try await self.store.open()).add(
-            Assignment(holder: holder, resource: resource, start: start, end: self.until), by: .localUser, at: now)
+        try await StoredAssignments(store: try await self.store.open()).add(
+            Assignment(holder: holder, resource: resource, start: start, end: self.until))
     }
 }
 
@@ -97,9 +96,8 @@ struct AssignmentsEndCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (holder, resource) = try self.assignment.required
-        let now = Date()
-        let ended = try await Administration(store: try await self.store.open()).end(
-            resource, of: holder, at: self.from ?? now, by: .localUser, now: now)
+        let ended = try await StoredAssignments(store: try await self.store.open()).end(
+            resource, of: holder, at: self.from ?? Date())
         guard ended > 0 else {
             throw CommandFailure(status: .failed, message: "\(holder) holds no \(resource.kind) \(resource.id) then.")
         }

@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import FleetSigning
 import FleetTokenServer
 import FleetTokens
 import Foundation
@@ -17,7 +16,6 @@ struct KeysRotateCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var keys: KeyFolderOptions
-    @OptionGroup var records: KeyRecordOptions
 
     @Option(help: "The role, or several by repeating it; every role without.", transform: checkedRole)
     var role: [Role] = []
@@ -26,19 +24,10 @@ struct KeysRotateCommand: AsyncParsableCommand {
     var output: OutputFormat = .text
 
     func run() async throws {
-        let administration = try await self.records.administration(data: self.keys.data)
-        let now = Date()
-        let roles =
-            self.role.isEmpty
-            ? try self.keys.with { try $0.read() }.keys.sorted { $0.rawValue < $1.rawValue } : self.role
-        var reports: [KeyStatus] = []
-        for role in roles {
-            let ring = try self.keys.with { try $0.rotate(role, at: now) }
-            reports += ring.statuses(of: role, at: now)
-            guard let newest = ring.entries.last else { continue }
-            try await self.records.record {
-                try await administration?.recordRotation(to: newest.key.keyID, of: role, by: .localUser, at: now)
-            }
+        let reports = try self.keys.with { folder in
+            let now = Date()
+            let roles = self.role.isEmpty ? try folder.read().keys.sorted { $0.rawValue < $1.rawValue } : self.role
+            return try roles.flatMap { try folder.rotate($0, at: now).statuses(of: $0, at: now) }
         }
         try reports.give(as: self.output)
     }
@@ -81,7 +70,6 @@ struct KeysRetireCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var keys: KeyFolderOptions
-    @OptionGroup var records: KeyRecordOptions
 
     @Option(help: "The role.", transform: checkedRole)
     var role: Role
@@ -96,13 +84,8 @@ struct KeysRetireCommand: AsyncParsableCommand {
     var output: OutputFormat = .text
 
     func run() async throws {
-        let administration = try await self.records.administration(data: self.keys.data)
         let now = Date()
         let ring = try self.keys.with { try $0.retire(self.key, of: self.role, at: now, isForced: self.force) }
-        try await self.records.record {
-            try await administration?.recordRetirement(
-                of: self.key, of: self.role, isForced: self.force, by: .localUser, at: now)
-        }
         try ring.statuses(of: self.role, at: now).give(as: self.output)
     }
 }

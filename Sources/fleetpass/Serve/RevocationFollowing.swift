@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetSigning
+import FleetTokenServer
 import Foundation
 import Logging
 import ServiceLifecycle
@@ -35,16 +36,12 @@ struct RevocationSource {
 /// Polls a list of revocations until shutdown.
 struct RevocationFollowing: Service {
     let follower: RevocationFollower
-    private let observe: @Sendable (RevocationFollower.Outcome, Duration?) -> Void
+    private let metrics: TokenServerMetrics
     private let logger: Logger
 
-    /// Follows a list; `observe` hears what became of each look, and how long ago the list in force was made.
-    init(
-        _ follower: RevocationFollower, logger: Logger,
-        observe: @escaping @Sendable (RevocationFollower.Outcome, Duration?) -> Void
-    ) {
+    init(_ follower: RevocationFollower, metrics: TokenServerMetrics, logger: Logger) {
         self.follower = follower
-        self.observe = observe
+        self.metrics = metrics
         self.logger = logger
     }
 
@@ -54,7 +51,7 @@ struct RevocationFollowing: Service {
             while !Task.isCancelled {
                 let outcome = await self.follower.poll()
                 guard !Task.isCancelled else { return }
-                self.observe(outcome, self.follower.age)
+                self.metrics.revocationPoll(outcome, age: self.follower.age)
                 if outcome != last { self.log(outcome) }
                 last = outcome
                 try? await Task.sleep(for: .seconds(2))

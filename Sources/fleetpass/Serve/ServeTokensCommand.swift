@@ -34,17 +34,23 @@ struct ServeTokensCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        guard let config, !self.reference else { return Console.give(TokenServerConfiguration.reference) }
+        guard let config, !self.reference else { return Console.give(ConfigurationReference.markdown) }
         let configuration = try Self.read(config)
         try await TokenServerProcess(configuration).run()
     }
 
     static func read(_ path: String) throws -> TokenServerConfiguration {
-        let text = try ConfigurationFile(path: path, command: "serve tokens").text()
+        let file = URL(filePath: path)
+        guard let text = try? String(contentsOf: file, encoding: .utf8) else {
+            throw CommandFailure(
+                status: .configuration,
+                message:
+                    "the configuration \(path) cannot be read as UTF-8 text; create it, or name the right file with "
+                    + "--config (serve tokens --reference prints every setting).")
+        }
         do throws(TokenServerError) {
             return try TokenServerConfiguration(
-                yaml: text,
-                folder: URL(filePath: path).deletingLastPathComponent(),
+                yaml: text, folder: file.deletingLastPathComponent(),
                 environment: ProcessInfo.processInfo.environment)
         } catch {
             throw CommandFailure(status: .configuration, message: "\(path): \(error.message)")

@@ -88,7 +88,7 @@ struct GRPCWire: WireClient {
         }
     }
 
-    static func word(_ code: RPCError.Code) -> String {
+    private static func word(_ code: RPCError.Code) -> String {
         code.description.reduce(into: "") { $0 += ($1.isUppercase ? "_" : "") + $1.uppercased() }
     }
 }

@@ -20,18 +20,16 @@ extension EngineActivity {
     public struct TokenUse: Hashable, Sendable {
         /// The token's fingerprint.
         public let fingerprint: String
-        /// What the token says; it is put into words only for those who look.
-        private let token: ExaminedToken
         /// The claims on one line.
-        public var claims: String { Self.claims(self.token) }
+        public let claims: String
         /// What the token reaches.
-        public var subject: Subject { Subject(self.token.claims.authorization) }
+        public let subject: Subject
         /// The account that signed.
-        public var account: String { self.token.account.email }
+        public let account: String
         /// The account's role.
-        public var role: String { self.token.account.role?.rawValue ?? "" }
+        public let role: String
         /// When the token ends.
-        public var expiry: Date { Date(timeIntervalSince1970: TimeInterval(self.token.claims.expiresAt)) }
+        public let expiry: Date
         /// When it was first used.
         public let firstUse: Date
         /// When it was last used.
@@ -43,7 +41,11 @@ extension EngineActivity {
 
         init(_ token: ExaminedToken, fingerprint: String, method: FleetMethod, now: Date) {
             self.fingerprint = fingerprint
-            self.token = token
+            self.claims = Self.claims(token)
+            self.subject = Subject(token.claims.authorization)
+            self.account = token.account.email
+            self.role = token.account.role?.rawValue ?? ""
+            self.expiry = Date(timeIntervalSince1970: TimeInterval(token.claims.expiresAt))
             self.firstUse = now
             self.lastUse = now
             self.lastMethod = method

@@ -73,10 +73,8 @@ extension Google_Protobuf_Duration {
 }
 
 extension Duration {
-    /// A duration from the wire, or the longest or shortest that the wire allows; what is longer than `Int64` seconds has
-    /// no components, and asking for them would end the process.
+    /// A duration from the wire.
     init(_ duration: Google_Protobuf_Duration) {
-        let longest: Int64 = 315_576_000_000
-        self = .seconds(min(max(duration.seconds, -longest), longest)) + .nanoseconds(Int64(duration.nanos))
+        self = .seconds(duration.seconds) + .nanoseconds(Int64(duration.nanos))
     }
 }

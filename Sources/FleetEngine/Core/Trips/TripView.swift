@@ -56,11 +56,8 @@ enum TripView {
         if request.routeFormatType != .encodedPolylineType, let first = shown.remainingWaypoints.first,
             shown.lastLocation.hasLocation
         {
-            shown.route =
-                context.routes.estimate(
-                    from: shown.lastLocation.location, to: first.location.point,
-                    by: vehicle?.vehicleType.category ?? .unknown
-                ).path
+            // Without a router the way to the first stop is the straight line.
+            shown.route = [shown.lastLocation.location, first.location.point]
         }
         let isKnown =
             request.hasCurrentRouteSegmentVersion && shown.hasCurrentRouteSegmentVersion

@@ -1,0 +1,42 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+/// The reference page of the configuration, made from the settings themselves.
+public enum ConfigurationReference {
+    /// The page in Markdown.
+    public static var markdown: String {
+        """
+        # Configuration of `fleetpass serve tokens`
+
+        <!-- Made from the settings by `fleetpass serve tokens --reference`; a test compares. -->
+
+        One YAML file, passed with `--config`. A setting `listen.port` is written as `port:` below `listen:`. Each can be
+        overridden by the environment variable beside it. A setting that does not exist is an error that names its line.
+
+        | setting | value | default | variable |
+        | --- | --- | --- | --- |
+
+        """
+            + ConfigurationOption.all.map { option in
+                "| `\(option.path.replacing("*", with: "NAME"))` | \(option.kind.words) | \(option.standard.map { "`\($0)`" } ?? "") | "
+                    + "`\(ConfigurationOption.variable(option.path).replacing("*", with: "NAME"))` |\n"
+            }.joined()
+            + "\n## What they are for\n\n"
+            + ConfigurationOption.all.map { "- `\($0.path.replacing("*", with: "NAME"))`: \($0.help)\n" }.joined()
+    }
+}
+
+extension ConfigurationOption.Kind {
+    /// The kind in words.
+    fileprivate var words: String {
+        switch self {
+        case .text: "text"
+        case .path: "path"
+        case .number(let range): "\(range.lowerBound)–\(range.upperBound)"
+        case .duration: "time, `75s` or `5m`"
+        case .rate: "number and time, `60/1m`"
+        case .choice(let words): words.map { "`\($0)`" }.joined(separator: ", ")
+        }
+    }
+}
