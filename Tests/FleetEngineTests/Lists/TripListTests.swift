@@ -34,6 +34,23 @@ import Testing
         response.trips.map { String($0.name.split(separator: "/")[3]) }
     }
 
+    @Test(arguments: [(Int64.min, Int32.min), (.max, .max), (.min, 0), (.max, 0), (0, .min)])
+    func `a staleness that nobody can wait for is answered`(seconds: Int64, nanos: Int32) async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1")
+        try await fixture.createTrip("trip-1")
+        let outcome = await code {
+            try await fixture.engine.perform(
+                SearchTrips.self,
+                .with {
+                    $0.parent = "providers/acme"
+                    $0.minimumStaleness.seconds = seconds
+                    $0.minimumStaleness.nanos = nanos
+                }, token: serverToken)
+        }
+        #expect(outcome == (seconds < 0 || nanos < 0 ? .invalidArgument : nil))
+    }
+
     @Test(arguments: StoreKind.allCases)
     func `trips are found by vehicle, by activity and by age`(kind: StoreKind) async throws {
         try await Self.withWorld(kind) { fixture in

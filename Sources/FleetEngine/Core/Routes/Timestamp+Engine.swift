@@ -73,8 +73,10 @@ extension Google_Protobuf_Duration {
 }
 
 extension Duration {
-    /// A duration from the wire.
+    /// A duration from the wire, or the longest or shortest that the wire allows; what is longer than `Int64` seconds has
+    /// no components, and asking for them would end the process.
     init(_ duration: Google_Protobuf_Duration) {
-        self = .seconds(duration.seconds) + .nanoseconds(Int64(duration.nanos))
+        let longest: Int64 = 315_576_000_000
+        self = .seconds(min(max(duration.seconds, -longest), longest)) + .nanoseconds(Int64(duration.nanos))
     }
 }
