@@ -36,7 +36,7 @@ SQL
 for _ in 1 2 3; do
   pgbench "$address" --no-vacuum --client 64 --jobs 2 --protocol prepared --time "${seconds%.*}" --file "$work/upsert.sql" 2>/dev/null |
     awk '/^tps/ { print $3 }' >>"$work/pgbench"
-  "$program" "$seconds" "$address" | tee -a "$work/rows" >/dev/null
+  "$program" "$seconds" "$address" | tee -a "$work/all" | grep '^| durable updates' >>"$work/rows"
 done
 upserts=$(sort -n "$work/pgbench" | sed -n 2p)
 
@@ -49,3 +49,5 @@ for transport in REST gRPC; do
   awk -v name="$transport" -v rate="$rate" -v upserts="$upserts" \
     'BEGIN { printf "| durable updates over %s and PostgreSQL, 64 clients | %d/s | pgbench, one row upserted: %d/s | %.2f × |\n", name, rate, upserts, rate / upserts }'
 done
+# Half load, as the last round had it.
+tail -n 6 "$work/all" | grep 'half load'

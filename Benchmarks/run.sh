@@ -6,9 +6,11 @@
 # Builds the benchmarks in release mode and prints one table. Figures are ratios within one run: machines differ, and
 # are shared. Needs openssl for one row.
 #
-#   run.sh            tokens and the engine
-#   run.sh minting    minting over HTTP beside openssl, Node and Go, by turns on one core
-#   run.sh overload   four times the capacity for a minute
+#   run.sh                    tokens and the engine
+#   run.sh minting            minting over HTTP beside openssl, Node and Go, by turns on one core
+#   run.sh overload           four times the capacity for a minute
+#   run.sh vehicles [COUNT]   a store with a million vehicles, or COUNT: memory, start, searches, updates
+#   run.sh postgresql         the engine over PostgreSQL, beside pgbench
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -19,7 +21,14 @@ case ${1:-} in
     echo "| --- | --- | --- | --- | --- |"
     exec "./$1.sh"
     ;;
-  *) echo "usage: Benchmarks/run.sh [minting | overload]" >&2; exit 2 ;;
+  vehicles)
+    swift build -c release --product engine-bench >&2
+    echo "| what | figure |"
+    echo "| --- | --- |"
+    exec "$(swift build -c release --show-bin-path)/engine-bench" "$@"
+    ;;
+  postgresql) exec ./postgresql.sh ;;
+  *) echo "usage: Benchmarks/run.sh [minting | overload | vehicles [COUNT] | postgresql]" >&2; exit 2 ;;
 esac
 
 swift build -c release >&2

@@ -5,7 +5,7 @@
 #
 # Builds the example apps as programs for the command line, and runs both against a real `fleetpass up` whose token server
 # asks for a secret: a driver reports along a recorded drive, and a customer follows a trip to its end. The apps' screens
-# are parsed for the oldest iOS.
+# are parsed for the oldest iOS. The example backend, a package of its own, calls the same engine over gRPC and REST.
 #
 # Prints one line per check; the exit code is 0 when all hold. FLEETPASS names the fleetpass program; without it, the one
 # of the package's debug build is used.
@@ -56,6 +56,8 @@ step "the consumer app parses for iOS 16" parse_for_ios consumer-app || true
 step "both apps build for the command line without a warning" \
   swift build --package-path "$root/Examples" -Xswiftc -warnings-as-errors || exit 1
 programs=$(swift build --package-path "$root/Examples" -Xswiftc -warnings-as-errors --show-bin-path)
+step "the backend builds" swift build --package-path "$root/Examples/swift-backend" || exit 1
+backend_program=$(swift build --package-path "$root/Examples/swift-backend" --show-bin-path)/swift-backend
 
 FLEETPASS_SECRET=$(od -An -N24 -tx1 /dev/urandom | tr -d ' \n')
 export FLEETPASS_SECRET
@@ -66,6 +68,7 @@ printf '{"callers":[{"name":"app","secret_sha256":"%s","roles":["driver","consum
 processes+=($!)
 step "token server and engine are ready" appears "$work/up.log" '^ready ' || { cat "$work/up.errors" >&2; exit 1; }
 address=$(sed -nE 's/^ready http=([^ ]+).*/\1/p' "$work/up.log")
+grpc_port=$(sed -nE 's/^ready .* grpc=[^ ]*:([0-9]+).*/\1/p' "$work/up.log")
 servers=(--token-server "$address" --engine "$address")
 
 (umask 077
@@ -76,6 +79,14 @@ step "a vehicle is created" backend POST "vehicles?vehicleId=veh-3" \
 step "a trip is created" backend POST "trips?tripId=trip-7" '{"tripType":"EXCLUSIVE",
   "pickupPoint":{"point":{"latitude":37.40,"longitude":-122.08}},
   "dropoffPoint":{"point":{"latitude":37.44,"longitude":-122.14}}}'
+
+# Runs the example backend, and checks that the trip that it made was read back.
+reads_back() {
+  "$backend_program" "$1" "$2" "$work/data/service-accounts" demo-fleet "$3" "$4" |
+    tee /dev/stderr | grep -qE "^providers/demo-fleet/trips/$4 new$"
+}
+step "the backend makes a vehicle and a trip over gRPC" reads_back grpc "$grpc_port" veh-11 trip-11
+step "the backend makes a vehicle and a trip over REST" reads_back rest "$address" veh-12 trip-12
 
 "$programs/consumer-app-cli" --trip trip-7 "${servers[@]}" >"$work/consumer.log" 2>&1 </dev/null &
 consumer=$!

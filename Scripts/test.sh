@@ -58,7 +58,7 @@ no_warnings() {
 }
 
 # The proofs by exhaustion keep both cores busy for a minute or more, so they run apart from tests that watch real time.
-proofs='TokenCacheExploration|TokenCacheWorld|TokenCacheOrder|SingleFlight|DriversDay|AccessMatrix'
+proofs='TokenCacheExploration|TokenCacheWorld|TokenCacheOrder|SingleFlight|DriversDay|AccessMatrix|RaceTests'
 
 # Tests over real sockets and clocks, which fail where others leave them no time: they run apart from everything.
 watching='URLSession|ChaosTokenServer|Loopback|DocumentationSampleTests\.|SampleEngineTests\.'

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The audit tells who could read what; every tampering is found; a killed service leaves a chain that holds."""
 
+import getpass
 import hashlib
 import json
 import shutil
@@ -165,3 +166,54 @@ def test_a_withdrawn_token_is_refused_within_five_seconds(service, vehicle):
     while (again := get_token(service, "driver", vehicle)) == token:
         time.sleep(0.1)
     assert service.rest("PUT", path, again, json=body).status_code == 200
+
+
+def changes(folder, *arguments):
+    result = run("audit", "search", "--data", folder, "--kind", "change", "--output", "json", *arguments)
+    assert result.returncode == 0, result.stderr
+    return [json.loads(line)["record"] for line in result.stdout.splitlines()]
+
+
+def test_what_commands_change_is_recorded_with_who_made_it(tmp_path, service):
+    shutil.copytree(service.data / "service-accounts", tmp_path / "service-accounts")
+    sqlite3.connect(tmp_path / STORE).close()
+    holder = ["--holder", "login/driver-7", "--vehicle", "veh-3"]
+    for command in (
+        ["assignments", "add", "--data", tmp_path, *holder], ["assignments", "end", "--data", tmp_path, *holder],
+        ["revoke", "--data", tmp_path, "--subject", "driver-7"],
+        ["keys", "rotate", "--data", tmp_path, "--role", "driver"],
+    ):
+        result = run(*command)
+        assert result.returncode == 0, result.stderr
+    key = service.account("driver")["private_key_id"]
+    retired = run("keys", "retire", "--data", tmp_path, "--role", "driver", "--key", key, "--force")
+    assert retired.returncode == 0, retired.stderr
+    # What fails or changes nothing is no change.
+    assert run("assignments", "end", "--data", tmp_path, *holder).returncode == 1
+    assert run("keys", "retire", "--data", tmp_path, "--role", "driver", "--key", key).returncode == 78
+
+    found = changes(tmp_path)
+    assert [record["change"] for record in found] == [
+        "assignment_added", "assignment_ended", "tokens_withdrawn", "key_rotated", "key_retired"]
+    assert {(record["issuer"], record["actor"]) for record in found} == {("command line", getpass.getuser())}
+    assert all(abs(record["time_ms"] / 1000 - time.time()) < 300 for record in found)
+    assert found[0]["details"] | {"start": ""} == {
+        "holder": "login/driver-7", "kind": "vehicle", "id": "veh-3", "start": ""}
+    assert found[4]["details"] == {"role": "driver", "key_id": key, "forced": "true"}
+    assert [record["change"] for record in changes(tmp_path, "--vehicle", "veh-3")] == [
+        "assignment_added", "assignment_ended"]
+    text = run("audit", "search", "--data", tmp_path).stdout.decode()
+    assert f"key_retired by={getpass.getuser()}" in text
+    assert len(run("audit", "export", "--data", tmp_path).stdout.splitlines()) == 5
+    assert run("audit", "verify", "--data", tmp_path).stdout.startswith(b"intact records=5 ")
+
+
+def test_keys_without_a_store_are_changed_and_the_lack_of_a_record_is_told(tmp_path, service):
+    shutil.copy(service.data / "service-accounts" / "driver.json", tmp_path)
+    result = run("keys", "rotate", "--data", tmp_path, "--role", "driver")
+    assert result.returncode == 0
+    assert b"no audit records this" in result.stderr
+    # A store that is named and not there is a mistake, made before anything is changed.
+    before = sorted(tmp_path.iterdir())
+    assert run("keys", "rotate", "--data", tmp_path, "--store", tmp_path / "gone.sqlite").returncode == 78
+    assert sorted(tmp_path.iterdir()) == before

@@ -46,7 +46,7 @@ def test_help_says_how_to_begin():
     assert result.stderr == b""
 
 
-@pytest.mark.parametrize("command", ["up", "demo", "drive", "watch", "mint", "inspect", "verify", "explain"])
+@pytest.mark.parametrize("command", ["up", "demo", "drive", "watch", "mint", "inspect", "verify", "explain", "chaos"])
 def test_each_commands_help_has_an_example(command):
     result = run(command, "--help")
     assert result.returncode == 0

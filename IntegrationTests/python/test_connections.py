@@ -1,32 +1,32 @@
 # Fleetpass
 # Licence: see LICENSE in the project root.
 # SPDX-License-Identifier: Apache-2.0
-"""Callers that `serve tokens` knows by their connections: client certificates, and headers of a trusted proxy."""
+"""What `serve tokens` makes of connections: client certificates, headers of a trusted proxy, and how they end."""
 
+import json
 import shutil
-import subprocess
+import signal
+import socket
+import ssl
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import h2.config
+import h2.connection
+import h2.events
+import hpack
+import jwt
 import pytest
 import requests
+from hyperframe.frame import Frame, GoAwayFrame, HeadersFrame
 
+from engine_server import certificate
+from forgery import new_rsa_key
 from service import run
 from test_serve import TokenServer
 
 BASE = "provider: demo-fleet\ndata: .\nkeys: service-accounts\n"
-
-
-def openssl(folder, *arguments):
-    subprocess.run(["openssl", *map(str, arguments)], cwd=folder, check=True, capture_output=True)
-
-
-def certificate(folder, name, alternative_name, authority=None):
-    """A key and a certificate, signed by an authority or by itself."""
-    extensions = [] if authority else ["-addext", "basicConstraints=critical,CA:TRUE"]
-    openssl(
-        folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}",
-        "-keyout", f"{name}-key.pem", "-out", f"{name}.pem", "-addext", f"subjectAltName={alternative_name}",
-        *(["-CA", f"{authority}.pem", "-CAkey", f"{authority}-key.pem"] if authority else []), *extensions)
-    return str(folder / f"{name}.pem"), str(folder / f"{name}-key.pem")
 
 
 @pytest.fixture
@@ -46,12 +46,12 @@ def certificates(folder):
     }
 
 
-def start(folder, demand):
+def start(folder, demand, identity="uri: 'spiffe://acme/dispatch'", more=""):
     return TokenServer(
         folder,
         f"listen: {{tls: {{certificate: server.pem, key: server-key.pem, client_ca: authority.pem, "
         f"client_certificate: {demand}}}}}\n"
-        "callers: {certificate: {dispatch: {uri: 'spiffe://acme/dispatch', roles: driver}}}\n",
+        f"callers: {{certificate: {{dispatch: {{{identity}, roles: driver}}}}}}\n{more}",
         base=BASE)
 
 
@@ -80,6 +80,214 @@ def test_where_a_certificate_is_required_nobody_gets_in_without(folder, certific
         with pytest.raises(requests.exceptions.ConnectionError):
             get(server, folder, path)
     assert server.stop()[0] == 0
+
+
+def test_the_whole_subject_can_name_a_backend_and_the_common_name_cannot(folder, certificates):
+    server = start(folder, "optional", identity="subject: 'CN=dispatch'")
+    assert get(server, folder, pair=certificates["dispatch"]).status_code == 200
+    assert get(server, folder, pair=certificates["unlisted"]).status_code == 401
+    assert server.stop()[0] == 0
+    # The same common name below another organization is somebody else.
+    server = start(folder, "optional", identity="subject: 'CN=dispatch,O=Acme'")
+    assert get(server, folder, pair=certificates["dispatch"]).status_code == 401
+    assert server.stop()[0] == 0
+
+
+def eventually(condition, what):
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end, what
+        time.sleep(0.1)
+
+
+def test_authorities_are_read_again_when_they_change(folder, certificates):
+    certificate(folder, "second", "DNS:second")
+    pair = certificate(folder, "newcomer", "URI:spiffe://acme/dispatch", "second")
+
+    def answers(pair):
+        try:
+            return get(server, folder, pair=pair).status_code
+        except requests.exceptions.ConnectionError:
+            return None
+
+    server = start(folder, "required")
+    assert (answers(certificates["dispatch"]), answers(pair)) == (200, None)
+    authorities = (folder / "authority.pem").read_text(encoding="utf-8")
+    (folder / "authority.pem").write_text(
+        authorities + (folder / "second.pem").read_text(encoding="utf-8"), encoding="utf-8")
+    eventually(lambda: answers(pair) == 200, "the new authority is not taken")
+    assert answers(certificates["dispatch"]) == 200
+    # What cannot be read changes nothing, and is told once: the next change is looked at for itself.
+    (folder / "authority.pem").write_text("nothing", encoding="utf-8")
+    time.sleep(5)
+    assert (answers(certificates["dispatch"]), answers(pair)) == (200, 200)
+    shutil.copy(folder / "second.pem", folder / "authority.pem")
+    eventually(lambda: answers(certificates["dispatch"]) is None, "the old authority is still taken")
+    assert answers(pair) == 200
+    code, _, errors = server.stop()
+    assert code == 0
+    assert errors.count("the certificate in force stays") == 1
+    assert "holds no certificate in PEM form" in errors
+
+
+class Peer:
+    """A client of HTTP/2 that reads only when it is told to."""
+
+    def __init__(self, server, folder, pair=None):
+        context = ssl.create_default_context(cafile=folder / "server.pem")
+        context.set_alpn_protocols(["h2"])
+        if pair:
+            context.load_cert_chain(*pair)
+        port = int(server.http.rsplit(":", 1)[1])
+        self.socket = context.wrap_socket(
+            socket.create_connection(("127.0.0.1", port), timeout=20), server_hostname="127.0.0.1")
+        assert self.socket.selected_alpn_protocol() == "h2"
+        self.http = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))
+        self.http.initiate_connection()
+        self.send()
+
+    def send(self):
+        self.socket.sendall(self.http.data_to_send())
+
+    def ask(self, path):
+        stream = self.http.get_next_available_stream_id()
+        self.http.send_headers(
+            stream, [(":method", "GET"), (":scheme", "https"), (":authority", "127.0.0.1"), (":path", path)],
+            end_stream=True)
+        self.send()
+        return stream
+
+    def read(self, until):
+        """Events up to the one that is waited for, or up to the end of the connection."""
+        events = []
+        while not any(isinstance(event, until) for event in events):
+            data = self.socket.recv(65536)
+            if not data:
+                break
+            events += self.http.receive_data(data)
+            self.send()
+        return events
+
+    def frames(self):
+        """Every frame until the connection ends, without an answer to any."""
+        data = b""
+        while True:
+            try:
+                more = self.socket.recv(65536)
+            except ConnectionResetError:
+                return
+            if not more:
+                return
+            data += more
+            while len(data) >= 9:
+                frame, length = Frame.parse_frame_header(memoryview(data[:9]))
+                if len(data) < 9 + length:
+                    break
+                frame.parse_body(memoryview(data[9 : 9 + length]))
+                data = data[9 + length :]
+                yield frame
+
+
+def test_idle_http2_connections_do_not_keep_the_server(folder, certificates):
+    server = start(folder, "optional")
+    # One that asked and reads nothing more, and one that never asked.
+    idle, fresh = Peer(server, folder), Peer(server, folder)
+    stream = idle.ask("/healthz")
+    assert any(isinstance(event, h2.events.StreamEnded) for event in idle.read(h2.events.StreamEnded))
+    fresh.read(h2.events.RemoteSettingsChanged)
+    begun = time.monotonic()
+    code, _, _ = server.stop()
+    took = time.monotonic() - begun
+    assert code == 0
+    # The limit for requests under way is 25 s; what waits for none of them takes a fraction of it.
+    assert took < 12, f"{took:.1f} s"
+    for peer, last in [(idle, stream), (fresh, 0)]:
+        goodbyes = [frame.last_stream_id for frame in peer.frames() if isinstance(frame, GoAwayFrame)]
+        assert goodbyes[-1] == last, "the last GOAWAY tells which request was worked on"
+
+
+class SlowKeys(BaseHTTPRequestHandler):
+    """An identity provider whose keys take as long as the test wants."""
+
+    protocol_version = "HTTP/1.1"
+    asked, release = threading.Event(), threading.Event()
+
+    def do_GET(self):
+        self.asked.set()
+        self.release.wait(30)
+        body = json.dumps({"keys": []}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture
+def slow_keys():
+    handler = type("Handler", (SlowKeys,), {"asked": threading.Event(), "release": threading.Event()})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield handler, f"http://127.0.0.1:{server.server_port}"
+    handler.release.set()
+    server.shutdown()
+    server.server_close()
+
+
+def slow_start(folder, url, drain):
+    return TokenServer(
+        folder,
+        "listen: {tls: {certificate: server.pem, key: server-key.pem}}\n"
+        f"callers: {{oidc: {{login: {{issuer: '{url}', audience: fleet, keys: '{url}/keys'}}}}}}\n"
+        f"limits: {{drain: {drain}}}\n", base=BASE)
+
+
+def ask_slowly(peer, issuer):
+    """Sends a user's token whose key the server must fetch first."""
+    now = int(time.time())
+    claims = {"iss": issuer, "sub": "dora", "aud": "fleet", "iat": now, "exp": now + 600}
+    token = jwt.encode(claims, new_rsa_key(), algorithm="RS256", headers={"kid": "k1"})
+    stream = peer.http.get_next_available_stream_id()
+    peer.http.send_headers(
+        stream, [(":method", "GET"), (":scheme", "https"), (":authority", "127.0.0.1"),
+                 (":path", "/token/driver/veh-1"), ("authorization", f"Bearer {token}")], end_stream=True)
+    peer.send()
+    return stream
+
+
+def test_a_request_under_way_is_answered_before_its_connection_ends(folder, certificates, slow_keys):
+    handler, url = slow_keys
+    server = slow_start(folder, url, "25s")
+    peer = Peer(server, folder)
+    stream = ask_slowly(peer, url)
+    assert handler.asked.wait(20), "the server did not ask for the keys"
+    server.process.send_signal(signal.SIGTERM)
+    frames = peer.frames()
+    for frame in frames:
+        assert not isinstance(frame, HeadersFrame)
+        if isinstance(frame, GoAwayFrame):
+            break
+    handler.release.set()
+    rest = list(frames)
+    (answer,) = [frame for frame in rest if isinstance(frame, HeadersFrame)]
+    assert answer.stream_id == stream
+    assert dict(hpack.Decoder().decode(answer.data))[":status"] in ("401", "503")
+    assert [frame.last_stream_id for frame in rest if isinstance(frame, GoAwayFrame)][-1] == stream
+    assert server.process.wait(timeout=12) == 0
+
+
+def test_a_request_that_takes_longer_than_the_limit_does_not_keep_the_server(folder, certificates, slow_keys):
+    handler, url = slow_keys
+    server = slow_start(folder, url, "2s")
+    peer = Peer(server, folder)
+    ask_slowly(peer, url)
+    assert handler.asked.wait(20), "the server did not ask for the keys"
+    server.process.send_signal(signal.SIGTERM)
+    server.process.wait(timeout=20)
+    assert not any(isinstance(frame, HeadersFrame) for frame in peer.frames())
 
 
 def test_authorities_that_cannot_be_read_are_named(folder, certificates):

@@ -5,15 +5,18 @@
 
 import hashlib
 import json
+import secrets
 import shutil
 import stat
+import subprocess
 
 import pytest
 
+from engine_server import certificate
 from forgery import new_rsa_key
 from service import run
 from stand_ins import Google, GoogleServer
-from test_connections import certificate
+from test_nodes import database  # noqa: F401 (a fixture)
 from test_serve import SECRET
 
 CHECKS = ["configuration", "store", "credentials", "signer driver", "callers", "policy", "clock"]
@@ -119,6 +122,7 @@ def spoil_provider(settings, folder, google):
 def spoil_tls(settings, folder, google):
     certificate(folder, "server", "IP:127.0.0.1")
     (folder / "server-key.pem").write_text(new_rsa_key(), encoding="utf-8")
+    (folder / "server-key.pem").chmod(stat.S_IRUSR | stat.S_IWUSR)
     settings["listen"] = {"tls": {"certificate": "server.pem", "key": "server-key.pem"}}
 
 
@@ -153,6 +157,66 @@ def test_each_fault_is_found_with_its_next_step(folder, settings, google, spoil,
     told = checks[check]["detail"] + " " + checks[check]["next"]
     for word in words:
         assert word in told
+
+
+def test_files_of_keys_that_others_may_read_are_named(folder, settings, service, google):
+    shutil.copytree(service.data / "service-accounts", folder / "keys")
+    (folder / "secret").write_text(secrets.token_hex(32), encoding="utf-8")
+    (folder / "secret").chmod(0o600)
+    del settings["signers"]
+    settings["keys"] = "keys"
+    settings["callers"]["session"] = {"backend": {"issuer": "acme", "audience": "fleet", "secret_file": "secret"}}
+    code, checks, faults = doctor(folder, settings, google.host)
+    assert (code, faults) == (0, []), checks
+    assert checks["secret files"]["outcome"] == "ok"
+    (folder / "keys").chmod(0o750)
+    (folder / "keys" / "driver.json").chmod(0o640)
+    (folder / "secret").chmod(0o604)
+    code, checks, faults = doctor(folder, settings, google.host)
+    assert (code, faults) == (78, ["secret files"])
+    finding = checks["secret files"]
+    for word in ["keys (0750)", "driver.json (0640)", "secret (0604)"]:
+        assert word in finding["detail"], finding
+    assert "consumer.json" not in finding["detail"] + finding["next"]
+    # What it says to do is what helps.
+    commands = finding["next"].removeprefix("Run ").removesuffix(", as their owner.")
+    subprocess.run(["bash", "-c", commands], check=True)
+    assert doctor(folder, settings, google.host)[2] == []
+
+
+def tables(database):
+    return subprocess.run(
+        ["psql", "--no-psqlrc", "--tuples-only", "--dbname", database.address, "--command",
+         "SELECT count(*) FROM pg_tables WHERE schemaname = 'fleetpass'"],
+        check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_a_postgresql_store_is_looked_at_and_not_changed(folder, settings, google, database):  # noqa: F811
+    settings["store"] = {"postgresql": database.address}
+    code, checks, _ = doctor(folder, settings, google.host)
+    assert code == 0, checks
+    assert "will be made" in checks["store"]["detail"]
+    assert tables(database) == "0"
+    assert run("revoke", "--store", database.address, "--key", "k1").returncode == 0
+    code, checks, _ = doctor(folder, settings, google.host)
+    assert code == 0
+    assert "of this version" in checks["store"]["detail"]
+    subprocess.run(
+        ["psql", "--no-psqlrc", "--dbname", database.address, "--command", "UPDATE fleetpass.version SET version = 99"],
+        check=True, capture_output=True)
+    code, checks, faults = doctor(folder, settings, google.host)
+    assert (code, faults) == (78, ["store"])
+    assert "99" in checks["store"]["detail"] and "newer" in checks["store"]["detail"]
+
+
+def test_a_postgresql_store_that_is_away_is_unreachable(folder, settings, google):
+    settings["store"] = {"postgresql": "postgresql://fleet:hush-hush@127.0.0.1:9/fleetpass"}
+    code, checks, faults = doctor(folder, settings, google.host)
+    assert (code, faults) == (69, ["store"])
+    assert "127.0.0.1:9" in checks["store"]["detail"]
+    assert "hush-hush" not in json.dumps(checks)
+    settings["store"] = {"postgresql": "postgresql:"}
+    assert doctor(folder, settings, google.host)[0] == 78
 
 
 def test_a_setting_that_is_wrong_is_the_only_finding(folder, settings, google):

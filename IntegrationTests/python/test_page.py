@@ -194,6 +194,41 @@ def test_a_refused_call_is_explained_check_by_check(service, driven, page, pictu
     assert "driver" in text_of(page, "#matrix-words") and "may not call DeleteVehicle" in text_of(page, "#matrix-words")
 
 
+def test_deviations_are_listed_by_rule_with_whose_they_are(service, driven, page, picture):
+    vehicle, token = driven
+    # The second report within five seconds.
+    report(service, vehicle, MOUNTAIN_VIEW, token)
+    page.open(f"{service.http}/#deviations")
+    is_live(page)
+    show_only(page, "deviation-filter", vehicle)
+    page.wait("document.querySelector('#deviation-detail h2')?.innerText === 'report-too-often'")
+    picture(page)
+    detail = text_of(page, "#deviation-detail")
+    for word in [vehicle, "UpdateVehicle", "driver", "locationReportingInterval", "a warning", "1 call"]:
+        assert word in detail
+    assert "The service lets it pass" in text_of(page, "#deviation-words")
+    assert int(text_of(page, "#deviation-count")) >= 1
+    assert not any(part in page.value("document.documentElement.outerHTML") for part in token.split("."))
+
+
+def test_a_script_of_faults_is_told_at_the_top(service, driven, page, picture):
+    vehicle, token = driven
+    script = {"steps": [{"refuse": "TOKEN_EXPIRED", "vehicle": vehicle}]}
+    assert requests.put(f"{service.http}/chaos", json=script, timeout=30).status_code == 200
+    try:
+        assert service.rest("GET", f"vehicles/{vehicle}", token).status_code == 401
+        page.open(f"{service.http}/#refusals")
+        is_live(page)
+        page.wait("document.getElementById('chaos').innerText.includes('Chaos by script')")
+        assert "TOKEN_EXPIRED" in text_of(page, "#chaos") and "active, 1 call" in text_of(page, "#chaos")
+        show_only(page, "refusal-filter", vehicle)
+        page.wait("document.querySelector('#refusal-detail .lead')?.innerText.startsWith('Chaos by script')")
+        picture(page)
+    finally:
+        assert requests.delete(f"{service.http}/chaos", timeout=30).status_code == 200
+    page.wait("document.getElementById('chaos').hidden")
+
+
 def test_the_matrix_is_read_with_the_keyboard(service, page, picture):
     page.open(f"{service.http}/#matrix")
     page.wait("document.querySelectorAll('.cell').length > 300")
@@ -365,7 +400,7 @@ def test_a_shipment_is_shared_by_its_tracking_id(service, new_id, page, picture)
 def test_views_lists_and_filters_work_with_the_keyboard(service, driven, page):
     page.open(service.http)
     is_live(page)
-    for key, view in zip("2345", ["tokens", "refusals", "matrix", "inspect"], strict=True):
+    for key, view in zip("23456", ["tokens", "refusals", "deviations", "matrix", "inspect"], strict=True):
         page.press(key)
         page.wait(f"location.hash === '#{view}' && !document.getElementById('{view}').hidden")
         page.value("document.activeElement.blur()")
@@ -387,10 +422,11 @@ def test_views_lists_and_filters_work_with_the_keyboard(service, driven, page):
 @pytest.mark.parametrize("width", [390, 1280])
 def test_nothing_is_cut_off_on_a_phone_or_in_the_dark(service, driven, tmp_path, dark, width, picture):
     with Browser(tmp_path / "profile", dark=dark, width=width, height=844) as page:
-        for view in ["live", "tokens", "refusals", "matrix", "inspect"]:
+        for view in ["live", "tokens", "refusals", "deviations", "matrix", "inspect"]:
             page.open(f"{service.http}/?{view}#{view}")
             is_live(page)
             assert page.value("document.documentElement.scrollWidth") <= width, view
+            assert page.value("[...document.querySelectorAll('nav a')].at(-1).getBoundingClientRect().right") <= width
             light = page.value("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).every((it) => it > 128)")
             assert light != dark
             picture(page, f"-{view}")

@@ -4,6 +4,7 @@
 """Recordings of the real service, replayed through a running engine, and what it recorded of that."""
 
 import json
+import re
 import pathlib
 import subprocess
 
@@ -21,6 +22,29 @@ def run(*arguments, code=0, **options):
 
 
 @pytest.mark.skipif(not RECORDINGS.is_dir(), reason="the recordings of the real service are not at hand")
+def is_as_viewers_read_it(export):
+    """Viewers of Fleet Engine's logs take a file with `rawLogs` as it is: entries of a log whose keys are in lower case,
+    in the order of their times, whose type names the call and whose `logname` tells deliveries from the rest."""
+
+    def keys(value):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+            if isinstance(key, str):
+                yield key
+            yield from keys(inner)
+
+    entries = export["rawLogs"]
+    assert entries == sorted(entries, key=lambda entry: entry["timestamp"])
+    for entry in entries:
+        assert all(key == key.lower() and "_" not in key for key in keys(entry)), entry
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", entry["timestamp"])
+        payload = entry["jsonpayload"]
+        assert re.fullmatch(r"type\.googleapis\.com/maps\.fleetengine\.(delivery\.)?v1\.[A-Z][A-Za-z]+Log", payload["@type"])
+        assert isinstance(payload["request"], dict)
+        assert re.fullmatch(r"projects/[^/]+/logs/fleetengine\.googleapis\.com%2F[a-z_]+", entry["logname"])
+    deliveries = any("_delivery_vehicle" in entry["logname"] for entry in entries)
+    assert export["solutionType"] == ("LMFS" if deliveries else "ODRD")
+
+
 def test_every_recorded_call_ends_as_it_did(tmp_path):
     traffic = tmp_path / "traffic.jsonl"
     service = Service(tmp_path / "data", "--record", str(traffic))
@@ -43,7 +67,9 @@ def test_every_recorded_call_ends_as_it_did(tmp_path):
     assert len(whole["rawLogs"]) >= 542 + 669
     kinds = {entry["jsonpayload"]["@type"].rsplit(".", 1)[1] for entry in whole["rawLogs"]}
     assert {"CreateVehicleLog", "UpdateVehicleLog", "UpdateTripLog", "UpdateDeliveryVehicleLog"} <= kinds
+    is_as_viewers_read_it(whole)
     part = json.loads(run("export", "-", "--about", "Vehicle_1", input=text).stdout)
+    is_as_viewers_read_it(part)
     assert part["vehicle"] == "Vehicle_1"
     assert part["solutionType"] == "ODRD"
     assert len(part["rawLogs"]) < len(whole["rawLogs"])

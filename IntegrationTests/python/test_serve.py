@@ -219,10 +219,12 @@ def test_users_of_an_identity_provider_get_what_they_are_assigned_to(folder):
     limited = server.get("/token/driver/veh-1", dora)
     assert limited.status_code == 429
     assert int(limited.headers["retry-after"]) > 0
-    found = run("audit", "search", "--data", folder, "--subject", "dora", "--output", "json").stdout.decode().splitlines()
+    search = ("audit", "search", "--data", folder, "--subject", "dora", "--output", "json")
+    found = run(*search, "--kind", "decision").stdout.decode().splitlines()
     records = [json.loads(line)["record"] for line in found]
     assert [record["decision"] for record in records] == ["refused", "granted", *["refused"] * 4]
     assert records[1]["rule"] == "shift"
+    assert len(run(*search).stdout.splitlines()) == len(records) + 2, "and what was assigned to dora"
     assert server.stop()[0] == 0
     provider.server.shutdown()
 

@@ -14,12 +14,17 @@ import SwiftProtobuf
 public struct Engine: Sendable {
     /// What the engine remembers of its callers.
     public let activity: EngineActivity
+    /// Where its callers depart from the documentation.
+    public let watch: DeviationWatch
 
     let store: any EngineStore
     let routes: any RouteEstimator
+    private let router: (any RoadRouter)?
     let now: @Sendable () -> Date
     private let verifier: any TokenVerifying
     private let recorder: CallRecorder?
+    let faults: FaultInjector?
+    private let metrics: EngineMetrics?
     private let logger: Logger?
 
     init(
@@ -27,7 +32,11 @@ public struct Engine: Sendable {
         verifier: any TokenVerifying,
         activity: EngineActivity = EngineActivity(),
         routes: any RouteEstimator = StraightLineEstimator(),
+        router: (any RoadRouter)? = nil,
         recorder: CallRecorder? = nil,
+        watch: DeviationWatch = DeviationWatch(),
+        faults: FaultInjector? = nil,
+        metrics: EngineMetrics? = nil,
         logger: Logger? = nil,
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
@@ -35,13 +44,25 @@ public struct Engine: Sendable {
         self.verifier = verifier
         self.activity = activity
         self.routes = routes
+        self.router = router
         self.recorder = recorder
+        self.watch = watch
+        self.faults = faults
+        self.metrics = metrics
         self.logger = logger
         self.now = now
     }
 
+    /// What a call may collect for its caller; `nil` where nothing could be.
+    func makeRemarks() -> CallRemarks? {
+        self.watch.profile == .strict || self.isDisturbed ? CallRemarks() : nil
+    }
+
+    /// Whether a script lets things go wrong.
+    private var isDisturbed: Bool { self.faults?.isActive ?? false }
+
     /// Whether the store answers now.
-    func isServing() async -> Bool {
+    package func isServing() async -> Bool {
         (try? await self.store.read { _ in true }) ?? false
     }
 
@@ -53,15 +74,35 @@ public struct Engine: Sendable {
     ///   - name: The name of the resource or parent that it addresses.
     /// - Throws: ``EngineError`` with `UNAUTHENTICATED`.
     func authenticate(_ token: String?, for method: FleetMethod, of name: String) async throws(EngineError) {
+        // What goes wrong by script is decided once for each call, with all of it read.
+        guard !self.isDisturbed else { return }
         let now = self.now()
+        let start = ContinuousClock.now
         do throws(TokenRefusal) {
             guard let token else { throw TokenRefusal.missing }
             _ = try await self.verified(token, at: now)
         } catch {
             let resource = try? ResourceName(checking: name)
             let request = resource.map { AccessRequest(method: method, resource: $0) }
-            self.note(error, .init(method: method, text: token, request: request), at: now)
-            throw EngineError(error)
+            self.note(error, .init(method: method, text: token, request: request), nil, at: now)
+            let answer = EngineError(error)
+            self.metrics?.answered(method, answer, took: .now - start)
+            throw answer
+        }
+    }
+
+    /// Verifies a token with the clock and the keys that a script leaves to the verifier.
+    private func verified(
+        _ text: String, at now: Date, _ effect: FaultEffect?
+    ) async throws(TokenRefusal) -> ExaminedToken {
+        guard let effect else { return try await self.verified(text, at: now) }
+        let now = now + effect.clockOffset
+        do throws(TokenRefusal) {
+            let token = try await self.verified(text, at: now)
+            try effect.checkKey(of: token, text, at: now)
+            return token
+        } catch {
+            throw effect.marking(error)
         }
     }
 
@@ -81,17 +122,20 @@ public struct Engine: Sendable {
     ///   - call: The RPC.
     ///   - request: The request as it was received.
     ///   - token: The bearer token; `nil` where the call carried none.
+    ///   - remarks: Takes what the caller is to be told beside the answer.
     /// - Returns: The response.
     /// - Throws: ``EngineError``.
     func perform<Call: ReadingCall>(
-        _ call: Call.Type, _ request: Call.Request, token: String?
+        _ call: Call.Type, _ request: Call.Request, token: String?, remarks: CallRemarks? = nil
     ) async throws(EngineError) -> Call.Response {
         try await self.recording(Call.method, request) { () throws(EngineError) in
-            let admission = try await self.admit(call, request, token)
+            let admission = try await self.admit(call, request, token, remarks)
             return try await self.reporting(admission) {
-                try await self.store.read { store in
-                    try admission.confirm(in: store)
-                    return try Call.run(request, access: admission.access, in: store, context: admission.context)
+                try await self.onRoads(admission.context) { context in
+                    try await self.store.read { store in
+                        try admission.confirm(in: store)
+                        return try Call.run(request, access: admission.access, in: store, context: context)
+                    }
                 }
             }
         }
@@ -103,17 +147,23 @@ public struct Engine: Sendable {
     ///   - call: The RPC.
     ///   - request: The request as it was received.
     ///   - token: The bearer token; `nil` where the call carried none.
+    ///   - remarks: Takes what the caller is to be told beside the answer.
     /// - Returns: The response.
     /// - Throws: ``EngineError``.
     func perform<Call: WritingCall>(
-        _ call: Call.Type, _ request: Call.Request, token: String?
+        _ call: Call.Type, _ request: Call.Request, token: String?, remarks: CallRemarks? = nil
     ) async throws(EngineError) -> Call.Response {
         try await self.recording(Call.method, request) { () throws(EngineError) in
-            let admission = try await self.admit(call, request, token)
+            let admission = try await self.admit(call, request, token, remarks)
             return try await self.reporting(admission) {
-                try await self.store.write { store in
+                var context = admission.context
+                let survey = self.router.map(RouteSurvey.init)
+                if let survey { context.routes = survey }
+                // Nobody's write waits for a router; its answers serve whoever looks next.
+                defer { if let survey, let router { router.prepare(survey.unknown) } }
+                return try await self.store.write { [context] store in
                     try admission.confirm(in: store)
-                    return try Call.run(request, access: admission.access, in: store, context: admission.context)
+                    return try Call.run(request, access: admission.access, in: store, context: context)
                 }
             }
         }
@@ -121,30 +171,48 @@ public struct Engine: Sendable {
 }
 
 extension Engine {
-    /// Hands a call and its answer to the recorder, where there is one.
+    /// Looks, and once more where the router learned of roads that were lacking the first time.
+    private func onRoads<Response>(
+        _ context: CallContext, _ look: (CallContext) async throws -> Response
+    ) async throws -> Response {
+        guard let router else { return try await look(context) }
+        let survey = RouteSurvey(router)
+        var context = context
+        context.routes = survey
+        let response = try await look(context)
+        let unknown = survey.unknown
+        guard !unknown.isEmpty, await router.learn(unknown) else { return response }
+        return try await look(context)
+    }
+
+    /// Counts a call, and hands it and its answer to the recorder, where there is one.
     private func recording<Response: Message>(
         _ method: FleetMethod, _ request: some Message, _ body: () async throws(EngineError) -> Response
     ) async throws(EngineError) -> Response {
-        guard let recorder else { return try await body() }
+        let start = ContinuousClock.now
         do throws(EngineError) {
             let response = try await body()
-            recorder.record(method, request, .success(response), at: self.now())
+            self.metrics?.answered(method, nil, took: .now - start)
+            self.recorder?.record(method, request, .success(response), at: self.now())
             return response
         } catch {
-            recorder.record(method, request, Result<Response, EngineError>.failure(error), at: self.now())
+            self.metrics?.answered(method, error, took: .now - start)
+            self.recorder?.record(method, request, Result<Response, EngineError>.failure(error), at: self.now())
             throw error
         }
     }
 
     /// Checks the token, then the address, then the right to it; all that can be refused without looking is.
     private func admit<Call: EngineCall>(
-        _ call: Call.Type, _ request: Call.Request, _ text: String?
+        _ call: Call.Type, _ request: Call.Request, _ text: String?, _ remarks: CallRemarks?
     ) async throws(EngineError) -> Admission {
+        let effect = try await self.faults?.strike(Call.method, try? Call.access(request), remarks: remarks)
         let now = self.now()
         var token: ExaminedToken?
         do {
+            try effect?.checkToken()
             guard let text else { throw TokenRefusal.missing }
-            let examined = try await self.verified(text, at: now)
+            let examined = try await self.verified(text, at: now, effect)
             token = examined
             let access = try Call.access(request)
             let admission = Admission(
@@ -153,11 +221,16 @@ extension Engine {
                 dependsOnTrip: try Admission.dependsOnTrip(access, examined)
             )
             if !admission.dependsOnTrip { self.activity.admit(examined, text, to: Call.method, at: now) }
+            let deviations = self.watch.observe(request, access, token: (examined, text), at: now)
+            if !deviations.isEmpty, self.watch.profile == .strict {
+                remarks?.warn(of: deviations)
+                if let error = EngineError(refusing: deviations) { throw error }
+            }
             return admission
         } catch let refusal as TokenRefusal {
             self.note(
                 refusal, .init(method: Call.method, text: text, token: token, request: try? Call.access(request)),
-                at: now)
+                effect, at: now)
             throw EngineError(refusal)
         } catch let error as EngineError {
             throw error
@@ -166,9 +239,11 @@ extension Engine {
         }
     }
 
-    private func note(_ refusal: TokenRefusal, _ call: EngineActivity.RefusedCall, at now: Date) {
+    private func note(
+        _ refusal: TokenRefusal, _ call: EngineActivity.RefusedCall, _ effect: FaultEffect?, at now: Date
+    ) {
         self.activity.refuse(refusal, call, at: now) { text in
-            self.verifier.explain(text, request: call.request, at: now)
+            self.verifier.explain(text, request: call.request, at: now + (effect?.clockOffset ?? 0))
         }
     }
 
@@ -193,7 +268,7 @@ extension Engine {
             return response
         } catch let refusal as TokenRefusal {
             self.note(
-                refusal, .init(method: method, text: text, token: token, request: admission.access), at: now)
+                refusal, .init(method: method, text: text, token: token, request: admission.access), nil, at: now)
             throw EngineError(refusal)
         } catch let error as EngineError {
             if admission.dependsOnTrip { self.activity.admit(token, text, to: method, at: now) }

@@ -9,7 +9,7 @@ public import FleetTokens
 /// gRPC and REST adapters map it with one table; its texts are safe to send to any caller.
 public struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The canonical status codes that the engine answers with.
-    public enum Code: String, Sendable {
+    public enum Code: String, CaseIterable, Sendable {
         /// A malformed name, id, mask or field.
         case invalidArgument = "INVALID_ARGUMENT"
         /// A conflict with the state of the resource.
@@ -28,6 +28,16 @@ public struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
         case internalError = "INTERNAL"
         /// The engine cannot serve now; a retry may succeed.
         case unavailable = "UNAVAILABLE"
+        /// The call took longer than its caller waits; answered by script only.
+        case deadlineExceeded = "DEADLINE_EXCEEDED"
+        /// A race was lost; answered by script only.
+        case aborted = "ABORTED"
+        /// The engine does not do this; answered by script only.
+        case unimplemented = "UNIMPLEMENTED"
+        /// The call was given up; answered by script only.
+        case cancelled = "CANCELLED"
+        /// A failure without a name; answered by script only.
+        case unknown = "UNKNOWN"
     }
 
     /// The status code.

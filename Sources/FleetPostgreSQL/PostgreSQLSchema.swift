@@ -66,6 +66,27 @@ public struct PostgreSQLSchema: Sendable {
         }
     }
 
+    /// Whether the tables are there, looked at without changing anything.
+    public enum State: Hashable, Sendable {
+        /// There are none, or some of an older version, which the first use makes or updates.
+        case behind
+        /// They are as this program wants them.
+        case current
+    }
+
+    /// Looks at the tables, and changes nothing.
+    ///
+    /// - Parameter session: A session outside a transaction.
+    /// - Returns: Whether they are there.
+    /// - Throws: ``PostgreSQLError``, with ``PostgreSQLError/Code/wrongSchema`` for those of a newer version, or a
+    ///   database that cannot hold them.
+    public func state(_ session: PostgreSQLSession) throws(PostgreSQLError) -> State {
+        try session.query(.once("SELECT set_config('search_path', 'fleetpass', false)"))
+        guard try self.version(session) < self.steps.count else { return .current }
+        try self.checkEncoding(session)
+        return .behind
+    }
+
     private func version(_ session: PostgreSQLSession) throws(PostgreSQLError) -> Int {
         let exists = try session.query(.once("SELECT to_regclass('fleetpass.version') IS NOT NULL")).first?.bool(0)
         guard exists == true else { return 0 }

@@ -4,6 +4,7 @@
 
 import ArgumentParser
 import Foundation
+import NIOCore
 
 /// The `fleetpass` command: parses, builds, runs, and turns every failure into one message and an exit code.
 @main
@@ -20,12 +21,15 @@ struct Fleetpass: AsyncParsableCommand {
         subcommands: [
             UpCommand.self, DemoCommand.self, DriveCommand.self, WatchCommand.self, SimulateCommand.self,
             MintCommand.self, InspectCommand.self, VerifyCommand.self, ExplainCommand.self,
+            LintCommand.self, ChaosCommand.self,
             ServeCommand.self, KeysCommand.self, AssignmentsCommand.self, RevokeCommand.self, AuditCommand.self,
             DoctorCommand.self, ReplayCommand.self, ExportCommand.self,
         ]
     )
 
     static func main() async {
+        // More event loops than processors only take turns.
+        NIOSingletons.groupLoopCountSuggestion = Processors.count
         do {
             var command = try Self.parseAsRoot()
             if var command = command as? any AsyncParsableCommand {

@@ -91,6 +91,10 @@ import Testing
         (#"{"type":"service_account"}"#, "\"private_key\""),
         (#"{"type":"service_account","private_key":"MARKED","client_email":"a","private_key_id":"k"}"#, "PEM"),
         (#"{"type":"service_account","private_key":7}"#, "\"private_key\""),
+        (
+            #"{"type":"service_account","private_key":"MARKED","client_email":"a","private_key_id":""#
+                + String(repeating: "k", count: 257) + #""}"#, "longer than 256 bytes"
+        ),
     ])
     func `a broken key file is named by what is wrong with it`(json: String, wanted: String) {
         let error = #expect(throws: SigningError.self) { try ServiceAccountKey(json: Data(json.utf8)) }

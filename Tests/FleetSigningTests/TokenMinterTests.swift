@@ -92,6 +92,15 @@ enum TestKeys {
         await #expect(throws: Never.self) { try await unchecked.mint(self.claims(), at: Self.now) }
     }
 
+    @Test func `a token that is too long to be read is never released`() async throws {
+        let claims = try AuthorizationClaims(additional: ["note": String(repeating: "x", count: 10_000)])
+        let error = await #expect(throws: SigningError.self) {
+            try await TokenMinter(signer: LocalSigner(TestKeys.driver.get())).mint(claims, at: Self.now)
+        }
+        #expect(error?.code == .releaseCheckFailed)
+        #expect(error?.message.contains("longer than 12288 bytes") == true)
+    }
+
     @Test func `a signer that does not know its key id sends none, and the token still verifies`() async throws {
         struct RemoteSigner: TokenSigner {
             let local: LocalSigner

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import FleetSigning
 import FleetTokens
 import Foundation
@@ -132,7 +133,7 @@ extension FuzzTests {
                     yaml: changed.joined(separator: "\n"), folder: URL(filePath: "/etc", directoryHint: .isDirectory),
                     environment: [:])
                 read += 1
-                #expect(made.tls != nil || TokenServerConfiguration.isLoopback(made.host), "seed \(seed)")
+                #expect(made.tls != nil || LoopbackAddress.isLoopback(made.host), "seed \(seed)")
                 #expect(
                     made.callersFile != nil || !made.identityProviders.isEmpty || !made.sessions.isEmpty,
                     "seed \(seed)")

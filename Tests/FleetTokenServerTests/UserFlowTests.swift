@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+import FleetOperation
 import FleetSigning
 import FleetTokens
 import Foundation

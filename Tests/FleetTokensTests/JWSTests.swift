@@ -64,6 +64,27 @@ import Testing
         #expect(try JSONValue(parsing: value.serialized) == value)
     }
 
+    @Test(arguments: ["\"", "\\", "\0", "\t", "\n", "\u{1F}"])
+    func `a character that needs an escape gets it wherever it stands`(character: String) throws {
+        for length in 0..<20 {
+            for place in 0...length {
+                let rest = String(repeating: "~", count: length - place)
+                let text = String(repeating: "é", count: place) + character + rest
+                let written = String(decoding: JSONValue.string(text).serialized, as: UTF8.self)
+                #expect(written.dropFirst().dropLast().contains("\\"))
+                #expect(try JSONValue(parsing: written.utf8) == .string(text))
+            }
+        }
+    }
+
+    @Test(arguments: 0..<40)
+    func `a text without such characters is written as it stands`(length: Int) {
+        for scalar in (0x20..<0x250).compactMap(Unicode.Scalar.init) where scalar != "\"" && scalar != "\\" {
+            let text = String(repeating: Character(scalar), count: length)
+            #expect(JSONValue.string(text).serialized.elementsEqual("\"\(text)\"".utf8))
+        }
+    }
+
     @Test func `Foundation reads what is written`() throws {
         let value = try JSONValue(parsing: #"{"x":"\ud83d\ude00\/","y":[1,2.5,{"z":false}]}"#.utf8)
         let object = try JSONSerialization.jsonObject(with: Data(value.serialized)) as? [String: Any]
@@ -100,6 +121,14 @@ import Testing
         #expect(
             hex(String(repeating: "a", count: 1_000_000))
                 == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0")
+    }
+
+    @Test func `the end of a message is padded at every length`() {
+        // The digest of all digests, as `hashlib` gives it for the same messages.
+        let messages = (0..<200).map { length in (0..<length).map { UInt8(truncatingIfNeeded: $0 * 7 + length) } }
+        #expect(
+            messages.flatMap { SHA256.hash($0) }.sha256Hex
+                == "8c7c9ff69da76fc28823a1cb97268672663e628e1ea955868b16db46bab0545d")
     }
 }
 

@@ -31,6 +31,26 @@ struct BenchServers: Sendable {
         $0.lastLocation.serverTime = Google_Protobuf_Timestamp(date: Date(timeIntervalSince1970: 1_767_225_600))
     }
 
+    /// A trip to be made.
+    static let newTrip = Trip.with {
+        $0.tripType = .exclusive
+        $0.pickupPoint.point.latitude = 37.42
+        $0.pickupPoint.point.longitude = -122.08
+        $0.dropoffPoint.point.latitude = 37.45
+        $0.dropoffPoint.point.longitude = -122.1
+        $0.numberOfPassengers = 1
+    }
+
+    /// What the constant servers answer: a trip as the engine returns it to who has its plan already.
+    static let constantTrip = Trip.with {
+        $0 = newTrip
+        $0.name = "providers/bench/trips/trip-1"
+        $0.vehicleID = "vehicle-1"
+        $0.tripStatus = .new
+        $0.lastLocation = constant.lastLocation
+        $0.remainingWaypointsVersion.seconds = 1_767_225_600
+    }
+
     static func start(engine: Engine, logger: Logger) async throws -> Self {
         let router = Router()
         EngineRoutes(engine: engine).add(to: router)
@@ -39,6 +59,10 @@ struct BenchServers: Sendable {
             _ = try await request.body.collect(upTo: 1 << 20)
             return Response(
                 status: .ok, headers: [.contentType: "application/json"], body: ResponseBody(byteBuffer: body))
+        }
+        let trip = ByteBuffer(bytes: try Self.constantTrip.jsonUTF8Bytes() as [UInt8])
+        router.get("/constant") { _, _ in
+            Response(status: .ok, headers: [.contentType: "application/json"], body: ResponseBody(byteBuffer: trip))
         }
         let (ports, announce) = AsyncStream.makeStream(of: Int.self)
         let http = Application(
@@ -51,7 +75,7 @@ struct BenchServers: Sendable {
         let constant = GRPCServer(
             transport: .http2NIOPosix(
                 address: .ipv4(host: "127.0.0.1", port: 0), transportSecurity: .plaintext),
-            services: [ConstantVehicles()]
+            services: [ConstantVehicles(), ConstantTrips()]
         )
         let tasks = [
             Task { try await http.run() }, Task { try await grpc.run() }, Task { try await constant.serve() },
@@ -100,4 +124,31 @@ struct ConstantVehicles: Maps_Fleetengine_V1_VehicleService.SimpleServiceProtoco
     func searchVehicles(
         request: Maps_Fleetengine_V1_SearchVehiclesRequest, context: ServerContext
     ) async throws -> Maps_Fleetengine_V1_SearchVehiclesResponse { .init() }
+}
+
+/// Answers each look at a trip with the same one.
+struct ConstantTrips: Maps_Fleetengine_V1_TripService.SimpleServiceProtocol {
+    func getTrip(
+        request: Maps_Fleetengine_V1_GetTripRequest, context: ServerContext
+    ) async throws -> Trip { BenchServers.constantTrip }
+
+    func createTrip(
+        request: Maps_Fleetengine_V1_CreateTripRequest, context: ServerContext
+    ) async throws -> Trip { BenchServers.constantTrip }
+
+    func updateTrip(
+        request: Maps_Fleetengine_V1_UpdateTripRequest, context: ServerContext
+    ) async throws -> Trip { BenchServers.constantTrip }
+
+    func deleteTrip(
+        request: Maps_Fleetengine_V1_DeleteTripRequest, context: ServerContext
+    ) async throws -> Google_Protobuf_Empty { .init() }
+
+    func searchTrips(
+        request: Maps_Fleetengine_V1_SearchTripsRequest, context: ServerContext
+    ) async throws -> Maps_Fleetengine_V1_SearchTripsResponse { .init() }
+
+    func reportBillableTrip(
+        request: Maps_Fleetengine_V1_ReportBillableTripRequest, context: ServerContext
+    ) async throws -> Google_Protobuf_Empty { .init() }
 }

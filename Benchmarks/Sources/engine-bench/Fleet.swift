@@ -13,6 +13,7 @@ import SwiftProtobuf
 /// As many vehicles as clients, each reporting as fast as it is answered.
 struct Fleet: Sendable {
     private typealias Client = Maps_Fleetengine_V1_VehicleService.Client<HTTP2ClientTransport.Posix>
+    private typealias Trips = Maps_Fleetengine_V1_TripService.Client<HTTP2ClientTransport.Posix>
 
     private let servers: BenchServers
     private let token: String
@@ -49,38 +50,104 @@ struct Fleet: Sendable {
         try await self.http.shutdown()
     }
 
-    func createVehicles() async throws {
+    /// Makes a vehicle and a trip on its way for each client.
+    func createVehiclesAndTrips() async throws {
         let vehicles = Client(wrapping: self.engine)
+        let trips = Trips(wrapping: self.engine)
         for number in 0..<self.clients {
-            _ = try await vehicles.createVehicle(
-                .with {
-                    $0.parent = "providers/bench"
-                    $0.vehicleID = "vehicle-\(number)"
-                    $0.vehicle = BenchServers.constant
-                },
-                metadata: ["authorization": "Bearer \(self.token)"]
-            )
+            try await Self.unlessThere {
+                _ = try await vehicles.createVehicle(
+                    .with {
+                        $0.parent = "providers/bench"
+                        $0.vehicleID = "vehicle-\(number)"
+                        $0.vehicle = BenchServers.constant
+                    },
+                    metadata: self.metadata
+                )
+            }
+            try await Self.unlessThere {
+                _ = try await trips.createTrip(
+                    .with {
+                        $0.parent = "providers/bench"
+                        $0.tripID = "trip-\(number)"
+                        $0.trip = BenchServers.newTrip
+                        $0.trip.vehicleID = "vehicle-\(number)"
+                    },
+                    metadata: self.metadata
+                )
+            }
         }
     }
 
-    /// Runs a call on every client until the time is over; gives the nanoseconds of each.
-    func load(for seconds: Double, _ call: @escaping @Sendable (Int) async throws -> Void) async throws -> [Double] {
-        let end = ContinuousClock.now + .seconds(seconds)
-        return try await withThrowingTaskGroup(of: [Double].self) { group in
+    /// A database may have what an earlier run made.
+    private static func unlessThere(_ create: () async throws -> Void) async throws {
+        do {
+            try await create()
+        } catch let error as RPCError where error.code == .alreadyExists {
+            return
+        }
+    }
+
+    private var metadata: Metadata { ["authorization": "Bearer \(self.token)"] }
+
+    /// Runs a call on every client until the time is over.
+    ///
+    /// - Parameters:
+    ///   - seconds: How long.
+    ///   - rate: How many calls a second all clients make together; `nil` for as many as are answered.
+    ///   - call: The call, with the client's number.
+    /// - Returns: How long the calls took.
+    /// - Throws: What a call throws.
+    func load(
+        for seconds: Double, atRate rate: Double? = nil, _ call: @escaping @Sendable (Int) async throws -> Void
+    ) async throws -> Sample {
+        let clock = ContinuousClock()
+        let start = clock.now
+        let end = start + .seconds(seconds)
+        let pause = rate.map { Duration.seconds(Double(self.clients) / $0) }
+        let used = ProcessUse.processorSeconds
+        let times = try await withThrowingTaskGroup(of: [Double].self) { group in
             for client in 0..<self.clients {
                 group.addTask {
                     var times: [Double] = []
-                    while ContinuousClock.now < end {
-                        let start = ContinuousClock.now
-                        try await call(client)
-                        let elapsed = (ContinuousClock.now - start).components
-                        times.append(Double(elapsed.seconds) * 1e9 + Double(elapsed.attoseconds) / 1e9)
+                    // The clients start one after another; each call's time counts from when it was due.
+                    var due = start + (pause ?? .zero) * (Double(client) / Double(self.clients))
+                    while clock.now < end {
+                        if let pause {
+                            try await clock.sleep(until: due, tolerance: .zero)
+                            try await call(client)
+                            times.append((clock.now - due).seconds * 1e9)
+                            due += pause
+                        } else {
+                            let start = clock.now
+                            try await call(client)
+                            times.append((clock.now - start).seconds * 1e9)
+                        }
                     }
                     return times
                 }
             }
             return try await group.reduce(into: []) { $0 += $1 }
         }
+        return Sample(
+            nanoseconds: times, seconds: (clock.now - start).seconds,
+            processorSeconds: ProcessUse.processorSeconds - used)
+    }
+
+    /// Makes calls one after the other.
+    func `repeat`(_ count: Int, _ call: (Int) async throws -> Void) async throws -> Sample {
+        let clock = ContinuousClock()
+        let start = clock.now
+        let used = ProcessUse.processorSeconds
+        var times: [Double] = []
+        for number in 0..<count {
+            let start = clock.now
+            try await call(number)
+            times.append((clock.now - start).seconds * 1e9)
+        }
+        return Sample(
+            nanoseconds: times, seconds: (clock.now - start).seconds,
+            processorSeconds: ProcessUse.processorSeconds - used)
     }
 
     func restUpdate(_ client: Int, isConstant: Bool) async throws {
@@ -89,9 +156,22 @@ struct Fleet: Sendable {
             ? "/constant" : "/v1/providers/bench/vehicles/vehicle-\(client)?updateMask=lastLocation,vehicleState"
         var request = HTTPClientRequest(url: self.servers.restURL + path)
         request.method = .PUT
-        request.headers.add(name: "authorization", value: "Bearer \(self.token)")
         request.headers.add(name: "content-type", value: "application/json")
         request.body = .bytes(ByteBuffer(string: Self.body))
+        try await self.send(request)
+    }
+
+    /// Asks for a trip of which the client has everything.
+    func restPoll(_ client: Int, isConstant: Bool) async throws {
+        let path =
+            isConstant
+            ? "/constant" : "/v1/providers/bench/trips/trip-\(client)?\(Self.versions)"
+        try await self.send(HTTPClientRequest(url: self.servers.restURL + path))
+    }
+
+    private func send(_ request: HTTPClientRequest) async throws {
+        var request = request
+        request.headers.add(name: "authorization", value: "Bearer \(self.token)")
         let response = try await self.http.execute(request, timeout: .seconds(30))
         _ = try await response.body.collect(upTo: 1 << 20)
         guard response.status == .ok else { fatalError("The answer was \(response.status).") }
@@ -108,10 +188,61 @@ struct Fleet: Sendable {
                 $0.vehicle.lastLocation.heading = 90
                 $0.updateMask = .with { $0.paths = ["last_location", "vehicle_state"] }
             },
-            metadata: ["authorization": "Bearer \(self.token)"]
+            metadata: self.metadata
         )
     }
 
+    /// Asks for a trip of which the client has everything.
+    func grpcPoll(_ client: Int, isConstant: Bool) async throws {
+        let trips = Trips(wrapping: isConstant ? self.constant : self.engine)
+        _ = try await trips.getTrip(
+            .with {
+                $0.name = "providers/bench/trips/trip-\(client)"
+                $0.currentRouteSegmentVersion = Self.version
+                $0.remainingWaypointsVersion = Self.version
+            },
+            metadata: self.metadata
+        )
+    }
+
+    /// Reports a vehicle near where it may be.
+    func report(_ name: String) async throws {
+        _ = try await Client(wrapping: self.engine).updateVehicle(
+            .with {
+                $0.name = name
+                $0.vehicle.lastLocation.location.latitude = Double.random(in: 0...45)
+                $0.vehicle.lastLocation.location.longitude = Double.random(in: 0...45)
+                $0.updateMask.paths = ["last_location"]
+            },
+            metadata: self.metadata
+        )
+    }
+
+    /// Searches for the nearest vehicles.
+    func search(about place: (latitude: Double, longitude: Double), radius: Int32) async throws {
+        let found = try await Client(wrapping: self.engine).searchVehicles(
+            .with {
+                $0.parent = "providers/bench"
+                $0.pickupPoint.point.latitude = place.latitude
+                $0.pickupPoint.point.longitude = place.longitude
+                $0.pickupRadiusMeters = radius
+                $0.count = 50
+                $0.minimumCapacity = 1
+                $0.tripTypes = [.exclusive]
+                $0.vehicleTypes = [.with { $0.category = .auto }]
+                $0.maximumStaleness.seconds = 86_400
+                $0.orderBy = .pickupPointEta
+            },
+            metadata: self.metadata
+        )
+        // The place is a vehicle's own.
+        guard !found.matches.isEmpty else { fatalError("Nothing was found.") }
+    }
+
+    /// Later than any version of the run.
+    private static let version = Google_Protobuf_Timestamp(seconds: 4_000_000_000)
+    private static let versions =
+        "currentRouteSegmentVersion=2096-10-02T07:06:40Z&remainingWaypointsVersion=2096-10-02T07:06:40Z"
     private static let body =
         #"{"vehicleState":"ONLINE","lastLocation":{"location":{"latitude":37.419645,"longitude":-122.073884},"heading":90}}"#
 }

@@ -11,7 +11,7 @@ import SwiftProtobuf
 ///
 /// A call conforms to ``ReadingCall`` or ``WritingCall``, never to this protocol alone.
 protocol EngineCall: Sendable {
-    associatedtype Request: Message & Sendable
+    associatedtype Request: Message & DocumentedRequest
     associatedtype Response: Message & Sendable
 
     /// The RPC.

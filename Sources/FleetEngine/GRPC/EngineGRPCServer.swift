@@ -2,18 +2,28 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+public import FleetOperation
 import GRPCCore
-public import GRPCNIOTransportHTTP2Posix
+import GRPCNIOTransportHTTP2Posix
+public import Logging
+import NIOCore
 public import ServiceLifecycle
 
 /// The engine's gRPC interface on a socket of its own: the public API, gRPC's health checks and reflection.
 ///
-/// Messages may be compressed with gzip or deflate; an answer is compressed as its request was. On graceful shutdown it accepts nothing new, finishes the calls at work, and returns from ``run()``.
+/// Messages may be compressed with gzip or deflate; an answer is compressed as its request was. On graceful shutdown it
+/// accepts nothing new, finishes the calls at work, and returns from ``run()``.
 public struct EngineGRPCServer: Service {
     /// The most bytes that a request may have.
     public static let maximumRequestBytes = 1024 * 1024
+    /// The most calls at once on one connection; a client's library keeps more back until one is answered.
+    public static let maximumCallsOfConnection = 1000
 
-    private let server: GRPCServer<HTTP2ServerTransport.Posix>
+    /// The connections of the port.
+    package let connections: ConnectionCount
+
+    private let transport: HTTP2ServerTransport.Custom<GRPCListener>
+    private let server: GRPCServer<HTTP2ServerTransport.Custom<GRPCListener>>
 
     /// Prepares a server; it listens once ``run()`` is called.
     ///
@@ -21,21 +31,25 @@ public struct EngineGRPCServer: Service {
     ///   - engine: The engine that answers.
     ///   - host: The IPv4 or IPv6 address to listen on.
     ///   - port: The port to listen on; 0 picks a free one, see ``port``.
-    ///   - security: TLS, or nothing.
+    ///   - limits: What clients may use up. Connections of gRPC are meant to be kept: after the idle time, a minute at
+    ///     most, the other end is asked whether it is there, and one that is may be without a call for 15 minutes.
+    ///   - tls: The certificate; `nil` serves without TLS.
+    ///   - logger: Hears when no more connections are taken.
     public init(
-        engine: Engine, host: String, port: Int,
-        security: HTTP2ServerTransport.Posix.TransportSecurity = .plaintext
+        engine: Engine, host: String, port: Int, limits: ConnectionLimits = ConnectionLimits(),
+        tls: ServerTLS? = nil, logger: Logger = Logger(label: "fleetpass.grpc") { _ in SwiftLogNoOpLogHandler() }
     ) {
         let adapter = GRPCAdapter(engine: engine)
         let index = ServiceIndex.publicAPI
         let health = HealthRPCs(
             services: index.services, isServing: { await engine.isServing() }, clock: ContinuousClock())
+        self.connections = ConnectionCount(maximum: limits.connections, port: "grpc", logger: logger)
+        self.transport = HTTP2ServerTransport.Custom(
+            listenerFactory: GRPCListener(
+                host: host, port: port, limits: limits, connections: self.connections, tls: tls),
+            config: Self.configuration(limits))
         self.server = GRPCServer(
-            transport: HTTP2ServerTransport.Posix(
-                address: host.contains(":") ? .ipv6(host: host, port: port) : .ipv4(host: host, port: port),
-                transportSecurity: security,
-                config: Self.configuration
-            ),
+            transport: self.transport,
             services: [
                 VehicleRPCs(adapter: adapter), TripRPCs(adapter: adapter), DeliveryRPCs(adapter: adapter), health,
                 ReflectionRPCs(index: index),
@@ -48,9 +62,9 @@ public struct EngineGRPCServer: Service {
     /// - Throws: `RuntimeError` when it could not listen or has stopped.
     public var port: Int {
         get async throws {
-            let address = try await self.server.transport.listeningAddress
-            guard let port = address.ipv4?.port ?? address.ipv6?.port else {
-                throw RuntimeError(code: .transportError, message: "The server listens on \(address), without a port.")
+            let address = await self.transport.listeningAddress
+            guard let port = address?.ipv4?.port ?? address?.ipv6?.port else {
+                throw RuntimeError(code: .serverIsStopped, message: "The server could not listen, or has stopped.")
             }
             return port
         }
@@ -71,17 +85,24 @@ public struct EngineGRPCServer: Service {
     }
 
     /// Every limit by name: a phone may vanish without a word, and must not hold a connection for ever.
-    private static var configuration: HTTP2ServerTransport.Posix.Config {
-        .defaults { config in
-            config.connection.maxIdleTime = .seconds(15 * 60)
-            config.connection.maxGraceTime = .seconds(10)
-            config.connection.keepalive.time = .seconds(60)
-            config.connection.keepalive.timeout = .seconds(20)
-            config.connection.keepalive.clientBehavior.minPingIntervalWithoutCalls = .seconds(30)
-            config.connection.keepalive.clientBehavior.allowWithoutCalls = true
-            config.http2.maxConcurrentStreams = 1000
-            config.compression.enabledAlgorithms = .all
-            config.rpc.maxRequestPayloadSize = Self.maximumRequestBytes
+    private static func configuration(
+        _ limits: ConnectionLimits
+    ) -> HTTP2ServerTransport.Custom<GRPCListener>.Config {
+        var config = HTTP2ServerTransport.Custom<GRPCListener>.Config.defaults
+        config.connection.maxIdleTime = .seconds(15 * 60)
+        config.connection.maxGraceTime = min(.seconds(10), limits.drain)
+        config.connection.keepalive.time = min(.seconds(60), limits.idle)
+        config.connection.keepalive.timeout = min(.seconds(20), limits.request)
+        config.connection.keepalive.clientBehavior.minPingIntervalWithoutCalls = .seconds(30)
+        config.connection.keepalive.clientBehavior.allowWithoutCalls = true
+        config.http2.maxConcurrentStreams = Self.maximumCallsOfConnection
+        config.compression.enabledAlgorithms = .all
+        config.rpc.maxRequestPayloadSize = Self.maximumRequestBytes
+        config.channelDebuggingCallbacks.onAcceptHTTP2Stream = { stream in
+            stream.eventLoop.makeCompletedFuture {
+                try stream.pipeline.syncOperations.addHandler(CallTimeLimit(limits.request), position: .first)
+            }
         }
+        return config
     }
 }

@@ -15,8 +15,8 @@ struct GRPCAdapter: Sendable {
     func perform<Call: ReadingCall>(
         _ call: Call.Type, _ request: ServerRequest<Call.Request>
     ) async throws -> ServerResponse<Call.Response> {
-        try await Self.answer(request) { (message, token) throws(EngineError) in
-            try await self.engine.perform(call, message, token: token)
+        try await self.answer(request) { (message, token, remarks) throws(EngineError) in
+            try await self.engine.perform(call, message, token: token, remarks: remarks)
         }
     }
 
@@ -24,20 +24,26 @@ struct GRPCAdapter: Sendable {
     func perform<Call: WritingCall>(
         _ call: Call.Type, _ request: ServerRequest<Call.Request>
     ) async throws -> ServerResponse<Call.Response> {
-        try await Self.answer(request) { (message, token) throws(EngineError) in
-            try await self.engine.perform(call, message, token: token)
+        try await self.answer(request) { (message, token, remarks) throws(EngineError) in
+            try await self.engine.perform(call, message, token: token, remarks: remarks)
         }
     }
 
-    private static func answer<Request, Response>(
+    private func answer<Request, Response>(
         _ request: ServerRequest<Request>,
-        _ perform: (Request, String?) async throws(EngineError) -> Response
+        _ perform: (Request, String?, CallRemarks?) async throws(EngineError) -> Response
     ) async throws -> ServerResponse<Response> {
+        let remarks = self.engine.makeRemarks()
         do throws(EngineError) {
-            let token = try self.token(in: request.metadata)
-            return ServerResponse(message: try await perform(request.message, token))
+            let token = try Self.token(in: request.metadata)
+            let message = try await perform(request.message, token, remarks)
+            return ServerResponse(message: message, trailingMetadata: remarks?.metadata ?? [:])
         } catch {
-            throw self.status(of: error)
+            let status = Self.status(of: error)
+            guard let remarks else { throw status }
+            throw RPCError(
+                code: status.rpcErrorCode, message: status.rpcErrorMessage,
+                metadata: status.rpcErrorMetadata.merging(remarks.metadata))
         }
     }
 
@@ -60,5 +66,21 @@ struct GRPCAdapter: Sendable {
             message: error.message,
             details: .errorInfo(reason: error.reason, domain: EngineError.domain, metadata: error.metadata)
         )
+    }
+}
+
+extension CallRemarks {
+    /// The remarks as metadata.
+    fileprivate var metadata: Metadata {
+        self.fields.reduce(into: [:]) { metadata, field in metadata.addString(field.value, forKey: field.name) }
+    }
+}
+
+extension Metadata {
+    /// The metadata with all values of another behind its own.
+    fileprivate func merging(_ other: Metadata) -> Metadata {
+        var merged = self
+        merged.add(contentsOf: other)
+        return merged
     }
 }

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
 import SwiftProtobuf
 
 /// What the .proto files declare: for reflection, and for reading and writing logs of calls.
@@ -52,6 +53,13 @@ struct ServiceIndex: Sendable {
         self.declaring = declaring
     }
 
+    /// The full names of the request and response messages of a method.
+    func messages(of method: FleetMethod) -> (request: String, response: String) {
+        let method = self.methods[method.rawValue]
+        func fullName(_ name: String?) -> String { String((name ?? "").drop { $0 == "." }) }
+        return (fullName(method?.inputType), fullName(method?.outputType))
+    }
+
     /// The file with what it imports, directly or not, serialized; nothing for an unknown one.
     func file(named name: String) -> [[UInt8]] {
         var found: [[UInt8]] = []
@@ -89,4 +97,9 @@ struct ServiceIndex: Sendable {
             }
         }
     }
+}
+
+extension Google_Protobuf_FieldDescriptorProto {
+    /// The name of the field's type without the dot that descriptors put before it.
+    var fullTypeName: String { String(self.typeName.drop { $0 == "." }) }
 }

@@ -54,7 +54,8 @@ public struct EnginePage: Service {
         router.get("/page/settings") { _, _ in
             try self.json(
                 Settings(
-                    provider: self.provider.value, hasLeaflet: self.files.hasLeaflet,
+                    provider: self.provider.value, profile: self.engine.watch.profile.rawValue,
+                    hasLeaflet: self.files.hasLeaflet,
                     leafletFolder: self.files.options.leafletFolder,
                     tiles: self.files.options.tiles.map(Settings.Tiles.init)))
         }
@@ -77,6 +78,7 @@ public struct EnginePage: Service {
         }
 
         let provider: String
+        let profile: String
         let hasLeaflet: Bool
         let leafletFolder: String
         let tiles: Tiles?

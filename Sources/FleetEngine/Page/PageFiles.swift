@@ -38,6 +38,7 @@ struct PageFiles: Sendable {
             .script("lists.js", PackageResources.lists_js),
             .script("timeline.js", PackageResources.timeline_js),
             .script("refusals.js", PackageResources.refusals_js),
+            .script("deviations.js", PackageResources.deviations_js),
             .script("matrix.js", PackageResources.matrix_js),
             .script("inspector.js", PackageResources.inspector_js),
             .script("token-rules.js", PackageResources.token_rules_js),

@@ -17,6 +17,9 @@ struct PageState: Encodable, Hashable, Sendable {
     var tasks: [String: PageTask] = [:]
     var tokens: [String: PageToken] = [:]
     var refusals: [String: PageRefusal] = [:]
+    var deviations: [String: PageDeviation] = [:]
+    /// The steps of the script that lets things go wrong, where one is set.
+    var chaos: [FaultStatus.Step] = []
     /// The kinds of which there are more than are shown.
     var truncated: [String] = []
 
@@ -30,11 +33,16 @@ struct PageState: Encodable, Hashable, Sendable {
             state.tasks = try state.read(store, provider) { PageTask($1, id: $0) }
             return state
         }
+        self.chaos = engine.faults?.status.steps ?? []
         let activity = engine.activity.snapshot()
         self.tokens = PageToken.all(in: activity)
         for refusal in activity.refusals {
             let shown = PageRefusal(refusal)
             self.refusals[shown.id] = shown
+        }
+        for finding in engine.watch.findings.prefix(Self.limit) {
+            let shown = PageDeviation(finding)
+            self.deviations[shown.id] = shown
         }
     }
 

@@ -20,14 +20,24 @@ public struct EngineRoutes: Sendable {
 
     /// Adds everything under `/v1/`, unknown paths included, which are answered in the API's error envelope.
     ///
+    /// `/v1/openapi.json` describes the interface, to anyone.
+    ///
     /// - Parameter router: The router or group to add to; it must stand at the root.
     public func add<Context: RequestContext>(to router: some RouterMethods<Context>) {
+        router.get(RouterPath(EngineOpenAPI.path)) { _, _ in RESTAnswer.description }
         for verb in HTTPRule.verbs {
             router.on("/v1/**", method: verb) { request, _ in await self.respond(to: request) }
         }
     }
 
     private func respond(to request: Request) async -> Response {
+        guard let remarks = self.engine.makeRemarks() else { return await self.respond(to: request, remarks: nil) }
+        var response = await self.respond(to: request, remarks: remarks)
+        remarks.add(to: &response.headers)
+        return response
+    }
+
+    private func respond(to request: Request, remarks: CallRemarks?) async -> Response {
         do throws(EngineError) {
             let match = try HTTPMatch(verb: request.method, path: request.uri.path)
             let token = try BearerToken.read(request.headers[values: .authorization])
@@ -40,7 +50,7 @@ public struct EngineRoutes: Sendable {
                 let body = try ContentCoding.decode(
                     received, coding: request.headers[.contentEncoding], upTo: Self.maximumBodyBytes)
             else { return Self.bodyTooLarge }
-            let input = RESTBinding.Input(name: match.name, query: query, body: body, token: token)
+            let input = RESTBinding.Input(name: match.name, query: query, body: body, token: token, remarks: remarks)
             return RESTAnswer.message(
                 try await binding.answer(self.engine, input), accepting: request.headers[.acceptEncoding])
         } catch {

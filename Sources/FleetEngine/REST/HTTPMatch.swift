@@ -19,7 +19,8 @@ struct HTTPMatch {
     ///   - path: The path as it was sent, still percent-encoded.
     /// - Throws: ``EngineError`` with `NOT_FOUND` when no row fits, or `INVALID_ARGUMENT` for an id that cannot be one.
     init(verb: HTTPRequest.Method, path: String) throws(EngineError) {
-        var segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        var segments = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            .map(Substring.init).dropFirst()
         guard segments.count == 4 || segments.count == 5, segments.removeFirst() == "v1",
             segments.removeFirst() == "providers", !segments.contains("")
         else { throw Self.unknownPath }

@@ -18,8 +18,9 @@ struct HTTPQuery {
     ///   - allowed: The fields that it may bind.
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
     init(_ query: String, allowed: [String: QueryField]) throws(EngineError) {
-        for parameter in query.split(separator: "&") {
-            let parts = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        for parameter in query.utf8.split(separator: UInt8(ascii: "&")) {
+            let parts = parameter.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+                .map(Substring.init)
             guard let name = PercentCoding.decode(parts[0], plusIsSpace: true),
                 let value = PercentCoding.decode(parts.count == 2 ? parts[1] : "", plusIsSpace: true)
             else { throw .invalidArgument("The query is not percent-encoded UTF-8.") }

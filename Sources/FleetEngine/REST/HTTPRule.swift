@@ -29,13 +29,10 @@ struct HTTPRule: Sendable {
     let query: [String: QueryField]
 
     /// Makes a row.
-    init(
-        _ method: FleetMethod, _ verb: HTTPRequest.Method, _ path: String, body: Body = .none,
-        query: [String: QueryField] = [:]
-    ) {
+    init(_ method: FleetMethod, body: Body = .none, query: [String: QueryField] = [:]) {
         self.method = method
-        self.verb = verb
-        self.path = path
+        self.verb = Self.method(method.httpForm.verb)
+        self.path = method.httpForm.path
         self.body = body
         if case .everything = body {
             self.query = [:]
@@ -46,16 +43,16 @@ struct HTTPRule: Sendable {
 
     /// The table: one row for each RPC.
     static let all: [HTTPRule] = [
-        HTTPRule(.createVehicle, .post, "vehicles", body: .field("vehicle"), query: ["vehicleId": .text]),
+        HTTPRule(.createVehicle, body: .field("vehicle"), query: ["vehicleId": .text]),
         HTTPRule(
-            .getVehicle, .get, "vehicles/*",
+            .getVehicle,
             query: ["currentRouteSegmentVersion": .text, "waypointsVersion": .text]
         ),
-        HTTPRule(.updateVehicle, .put, "vehicles/*", body: .field("vehicle"), query: ["updateMask": .mask]),
-        HTTPRule(.updateVehicleAttributes, .post, "vehicles/*:updateAttributes", body: .everything),
-        HTTPRule(.deleteVehicle, .delete, "vehicles/*"),
+        HTTPRule(.updateVehicle, body: .field("vehicle"), query: ["updateMask": .mask]),
+        HTTPRule(.updateVehicleAttributes, body: .everything),
+        HTTPRule(.deleteVehicle),
         HTTPRule(
-            .listVehicles, .get, "vehicles",
+            .listVehicles,
             query: [
                 "pageSize": .text, "pageToken": .text, "minimumCapacity": .text, "tripTypes": .enumerations,
                 "maximumStaleness": .text, "vehicleTypeCategories": .enumerations, "requiredAttributes": .texts,
@@ -63,47 +60,57 @@ struct HTTPRule: Sendable {
                 "vehicleState": .enumeration, "onTripOnly": .flag, "filter": .text, "viewport": .viewport,
             ]
         ),
-        HTTPRule(.searchVehicles, .post, "vehicles:search", body: .everything),
-        HTTPRule(.createTrip, .post, "trips", body: .field("trip"), query: ["tripId": .text]),
+        HTTPRule(.searchVehicles, body: .everything),
+        HTTPRule(.createTrip, body: .field("trip"), query: ["tripId": .text]),
         HTTPRule(
-            .getTrip, .get, "trips/*",
+            .getTrip,
             query: [
                 "view": .enumeration, "currentRouteSegmentVersion": .text, "remainingWaypointsVersion": .text,
                 "routeFormatType": .enumeration, "currentRouteSegmentTrafficVersion": .text,
                 "remainingWaypointsRouteVersion": .text,
             ]
         ),
-        HTTPRule(.updateTrip, .put, "trips/*", body: .field("trip"), query: ["updateMask": .mask]),
-        HTTPRule(.deleteTrip, .delete, "trips/*"),
-        HTTPRule(.searchTrips, .post, "trips:search", body: .everything),
-        HTTPRule(.reportBillableTrip, .post, "billableTrips/*:report", body: .everything),
+        HTTPRule(.updateTrip, body: .field("trip"), query: ["updateMask": .mask]),
+        HTTPRule(.deleteTrip),
+        HTTPRule(.searchTrips, body: .everything),
+        HTTPRule(.reportBillableTrip, body: .everything),
         HTTPRule(
-            .createDeliveryVehicle, .post, "deliveryVehicles", body: .field("deliveryVehicle"),
+            .createDeliveryVehicle, body: .field("deliveryVehicle"),
             query: ["deliveryVehicleId": .text]
         ),
-        HTTPRule(.getDeliveryVehicle, .get, "deliveryVehicles/*"),
+        HTTPRule(.getDeliveryVehicle),
         HTTPRule(
-            .updateDeliveryVehicle, .patch, "deliveryVehicles/*", body: .field("deliveryVehicle"),
+            .updateDeliveryVehicle, body: .field("deliveryVehicle"),
             query: ["updateMask": .mask]
         ),
-        HTTPRule(.deleteDeliveryVehicle, .delete, "deliveryVehicles/*"),
+        HTTPRule(.deleteDeliveryVehicle),
         HTTPRule(
-            .listDeliveryVehicles, .get, "deliveryVehicles",
+            .listDeliveryVehicles,
             query: ["pageSize": .text, "pageToken": .text, "filter": .text, "viewport": .viewport]
         ),
-        HTTPRule(.createTask, .post, "tasks", body: .field("task"), query: ["taskId": .text]),
-        HTTPRule(.batchCreateTasks, .post, "tasks:batchCreate", body: .everything),
-        HTTPRule(.getTask, .get, "tasks/*"),
-        HTTPRule(.updateTask, .patch, "tasks/*", body: .field("task"), query: ["updateMask": .mask]),
-        HTTPRule(.deleteTask, .delete, "tasks/*"),
+        HTTPRule(.createTask, body: .field("task"), query: ["taskId": .text]),
+        HTTPRule(.batchCreateTasks, body: .everything),
+        HTTPRule(.getTask),
+        HTTPRule(.updateTask, body: .field("task"), query: ["updateMask": .mask]),
+        HTTPRule(.deleteTask),
         HTTPRule(
-            .listTasks, .get, "tasks", query: ["pageSize": .text, "pageToken": .text, "filter": .text]),
-        HTTPRule(.getTaskTrackingInfo, .get, "taskTrackingInfo/*"),
+            .listTasks, query: ["pageSize": .text, "pageToken": .text, "filter": .text]),
+        HTTPRule(.getTaskTrackingInfo),
     ]
 
     /// The rows by path.
     static let byPath = Dictionary(grouping: all, by: \.path)
 
     /// The verbs of the table.
-    static let verbs: [HTTPRequest.Method] = [.get, .post, .put, .patch, .delete]
+    static let verbs = HTTPForm.Verb.allCases.map(Self.method)
+
+    private static func method(_ verb: HTTPForm.Verb) -> HTTPRequest.Method {
+        switch verb {
+        case .get: .get
+        case .post: .post
+        case .put: .put
+        case .patch: .patch
+        case .delete: .delete
+        }
+    }
 }

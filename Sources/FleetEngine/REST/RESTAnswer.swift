@@ -17,6 +17,9 @@ enum RESTAnswer {
         return self.json(body, status: .ok, headers: headers)
     }
 
+    /// The description of the interface.
+    static var description: Response { self.json(EngineOpenAPI.served, status: .ok, headers: [:]) }
+
     /// An error in the envelope of the public API.
     ///
     /// - Parameters:

@@ -19,10 +19,14 @@ struct RESTBinding: Sendable {
         let body: [UInt8]
         /// The token, not yet verified; `nil` when the request carries none.
         let token: String?
+        /// Takes what the caller is to be told beside the answer.
+        let remarks: CallRemarks?
     }
 
     /// Runs the call and gives its answer as JSON.
     let answer: @Sendable (Engine, Input) async throws(EngineError) -> [UInt8]
+    /// Reads a request's JSON and what it addresses; `nil` where either cannot be read.
+    let read: @Sendable (JSONObject) -> (any DocumentedRequest, AccessRequest)?
 
     /// How a method is called.
     static func binding(for method: FleetMethod) -> RESTBinding {
@@ -61,9 +65,12 @@ struct RESTBinding: Sendable {
         _ call: Call.Type, name: any WritableKeyPath<Call.Request, String> & Sendable,
         body: RESTBody<Call.Request> = .none
     ) {
+        self.read = { Self.read($0, as: call) }
         self.answer = { (engine, input) throws(EngineError) in
             let request = try Self.request(from: input, name: name, body: body)
-            return try Self.json(await engine.perform(call, request, token: input.token), for: input)
+            return try Self.json(
+                await engine.perform(
+                    call, request, token: input.token, remarks: input.remarks), for: input)
         }
     }
 
@@ -71,10 +78,23 @@ struct RESTBinding: Sendable {
         _ call: Call.Type, name: any WritableKeyPath<Call.Request, String> & Sendable,
         body: RESTBody<Call.Request> = .none
     ) {
+        self.read = { Self.read($0, as: call) }
         self.answer = { (engine, input) throws(EngineError) in
             let request = try Self.request(from: input, name: name, body: body)
-            return try Self.json(await engine.perform(call, request, token: input.token), for: input)
+            return try Self.json(
+                await engine.perform(
+                    call, request, token: input.token, remarks: input.remarks), for: input)
         }
+    }
+
+    private static func read<Call: EngineCall>(
+        _ object: JSONObject, as call: Call.Type
+    ) -> (any DocumentedRequest, AccessRequest)? {
+        let json = JSONValue.object(object).serialized
+        guard let request: Call.Request = try? MessageJSON.read(json, at: "The request"),
+            let access = try? Call.access(request)
+        else { return nil }
+        return (request, access)
     }
 
     private static func request<Request>(

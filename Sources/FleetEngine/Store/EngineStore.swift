@@ -36,6 +36,20 @@ protocol EngineReader {
         _ scan: StoreScan, of provider: ProviderID, _ body: (_ id: String, Resource) throws -> Bool
     ) throws
 
+    /// Looks through the vehicles that are online and whose last place lies about a point, roughly the nearest first,
+    /// until the body returns `false`.
+    ///
+    /// - Parameters:
+    ///   - point: The point.
+    ///   - meters: How far from it vehicles are looked for; a few that are further may be found too.
+    ///   - provider: The provider.
+    ///   - body: Told of each vehicle, and of a distance: neither it nor any that comes later is nearer.
+    /// - Throws: What the body throws, or the store.
+    func scanVehicles(
+        nearest point: LatLng, within meters: Double, of provider: ProviderID,
+        _ body: (_ leastMeters: Double, Vehicle) throws -> Bool
+    ) throws
+
     /// How many resources a collection holds.
     func count(_ collection: StoreCollection, of provider: ProviderID) throws -> Int
 
@@ -76,15 +90,20 @@ extension EngineReader {
     func task(_ id: TaskID, of provider: ProviderID) throws -> DeliveryTask? {
         try self.find(id, of: provider, as: DeliveryTask.self)
     }
+}
 
-    /// The vehicles that are online and whose last location lies in the box, in no particular order.
-    func onlineVehicles(of provider: ProviderID, in box: GeoBox) throws -> [Vehicle] {
-        var vehicles: [Vehicle] = []
-        let scan = StoreScan(isActiveOnly: true, box: box, isOrdered: false)
+extension EngineReader {
+    /// Looks through all vehicles in a box about the point, for stores whose index knows no distances.
+    func scanVehicles(
+        nearest point: LatLng, within meters: Double, of provider: ProviderID,
+        _ body: (_ leastMeters: Double, Vehicle) throws -> Bool
+    ) throws {
+        var found: [(meters: Double, vehicle: Vehicle)] = []
+        let scan = StoreScan(isActiveOnly: true, box: GeoBox(around: point, meters: meters), isOrdered: false)
         try self.scan(scan, of: provider) { (_, vehicle: Vehicle) in
-            vehicles.append(vehicle)
+            found.append((vehicle.lastLocation.location.meters(to: point), vehicle))
             return true
         }
-        return vehicles
+        for (meters, vehicle) in found.sorted(by: { $0.meters < $1.meters }) where try !body(meters, vehicle) { return }
     }
 }

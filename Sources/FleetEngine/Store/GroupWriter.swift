@@ -63,7 +63,7 @@ final class GroupWriter: Sendable {
         case .full:
             write.reject(EngineError.store("STORE_OVERLOADED", "Too many writes wait; retry in a second."))
         case .closed:
-            write.reject(EngineError.store("STORE_CLOSED", "The store is closed; retry on another node."))
+            write.reject(EngineError.storeClosed)
         }
     }
 
@@ -73,6 +73,9 @@ final class GroupWriter: Sendable {
 }
 
 extension EngineError {
+    /// A store that no longer serves.
+    static let storeClosed = Self.store("STORE_CLOSED", "The store is closed; retry on another node.")
+
     /// A store that cannot serve now.
     static func store(_ reason: String, _ message: String) -> Self {
         Self(code: .unavailable, reason: reason, message: message)

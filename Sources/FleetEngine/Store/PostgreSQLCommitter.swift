@@ -15,7 +15,7 @@ struct PostgreSQLCommitter {
     /// Runs and commits writes, and tells every caller what became of its own.
     func commit(_ writes: [QueuedWrite]) {
         let discovery = ResourceDiscovery()
-        for write in writes { _ = write.run(PostgreSQLTransaction(discovery)) }
+        for write in writes { _ = write.run(GroupedTransaction(discovery)) }
         for write in self.commit(writes, isAlone: false, discovery.keys) {
             _ = self.commit([write], isAlone: true, [])
         }

@@ -39,7 +39,7 @@ final class PostgreSQLGroup: ResourceLookup {
     /// - Returns: What became of it; `nil` when it must run alone and left nothing.
     /// - Throws: ``PostgreSQLError``, whatever the body made of it.
     func run(_ write: QueuedWrite) throws -> QueuedWrite.Outcome? {
-        let transaction = PostgreSQLTransaction(self)
+        let transaction = GroupedTransaction(self)
         let outcome = write.run(transaction)
         if let failure { throw failure }
         guard self.isAlone || !transaction.mustBeAlone else { return nil }

@@ -115,27 +115,6 @@ enum PostgreSQLQuery {
     }
 }
 
-/// Where a resource is.
-struct ResourceKey: Hashable, Sendable {
-    let collection: StoreCollection
-    let provider: String
-    let id: String
-}
-
-extension ResourceKey: Comparable {
-    init<Resource: StoredResource>(_ id: FleetID<Resource.Kind>, _ provider: ProviderID, _: Resource.Type) {
-        self.init(collection: Resource.collection, provider: provider.value, id: id.value)
-    }
-
-    /// The order in which every node locks; ids are compared as the database's `C` collation does.
-    static func < (left: Self, right: Self) -> Bool {
-        guard left.provider == right.provider else {
-            return left.provider.utf8.lexicographicallyPrecedes(right.provider.utf8)
-        }
-        return left.id.utf8.lexicographicallyPrecedes(right.id.utf8)
-    }
-}
-
 /// A resource as its table keeps it.
 struct ResourceRow: Sendable {
     let key: ResourceKey

@@ -114,7 +114,7 @@ extension EngineError {
         self =
             switch error.code {
             case .overloaded: .store("STORE_OVERLOADED", "Too much waits for the store; retry in a second.")
-            case .closed: .store("STORE_CLOSED", "The store is closed; retry on another node.")
+            case .closed: .storeClosed
             case .conflict: .store("STORE_CONTENDED", "Others change the same resources; retry in a second.")
             default: .store("STORE_UNAVAILABLE", "The store cannot be reached now; retry in a second.")
             }
@@ -128,14 +128,19 @@ extension Engine {
     ///   - store: The store.
     ///   - verifier: What decides whether a token is good.
     ///   - activity: What remembers the callers.
+    ///   - router: What knows the roads; `nil` estimates ways by the straight line.
     ///   - recorder: What keeps every call; `nil` for none.
+    ///   - watch: What notes departures from the documentation, and how strict the engine is.
+    ///   - faults: What lets things go wrong by script; `nil` for nothing.
+    ///   - metrics: What counts the calls; `nil` for none.
     ///   - logger: Where failures of the engine's own are told.
     public init(
         store: PostgreSQLStore, verifier: any TokenVerifying, activity: EngineActivity = EngineActivity(),
-        recorder: CallRecorder? = nil,
-        logger: Logger
+        router: OSRMRouter? = nil, recorder: CallRecorder? = nil, watch: DeviationWatch = DeviationWatch(),
+        faults: FaultInjector? = nil, metrics: EngineMetrics? = nil, logger: Logger
     ) {
         self.init(
-            store: store as any EngineStore, verifier: verifier, activity: activity, recorder: recorder, logger: logger)
+            store: store as any EngineStore, verifier: verifier, activity: activity, router: router,
+            recorder: recorder, watch: watch, faults: faults, metrics: metrics, logger: logger)
     }
 }

@@ -19,48 +19,109 @@ struct SQLiteQuery {
             sql += " AND \(condition)"
             arguments += values
         }
-        if !scan.after.isEmpty { restrict("id > ?", [scan.after]) }
-        if scan.isActiveOnly { restrict("active = 1") }
-        if let holder = scan.holder { restrict("holder = ?", [holder]) }
-        if let tracking = scan.tracking { restrict("tracking = ?", [tracking]) }
-        if let since = scan.unchangedSince { restrict("updated <= ?", [since.microseconds]) }
         if let box = scan.box {
+            let index = PlaceIndexQuery(box, isActiveOnly: scan.isActiveOnly, collection)
+            sql =
+                "SELECT id, message FROM (\(index.sql)) AS place CROSS JOIN \(collection.rawValue) AS resource"
+                + " ON resource.number = place.number WHERE provider = ?"
+            arguments = index.arguments + arguments
             restrict("latitude BETWEEN ? AND ?", [box.south, box.north])
             restrict(
                 box.west <= box.east ? "longitude BETWEEN ? AND ?" : "(longitude >= ? OR longitude <= ?)",
                 [box.west, box.east]
             )
         }
+        if !scan.after.isEmpty { restrict("id > ?", [scan.after]) }
+        if scan.isActiveOnly { restrict("active = 1") }
+        if let holder = scan.holder { restrict("holder = ?", [holder]) }
+        if let tracking = scan.tracking { restrict("tracking = ?", [tracking]) }
+        if let since = scan.unchangedSince { restrict("updated <= ?", [since.microseconds]) }
         if scan.isOrdered { sql += " ORDER BY id" }
         self.sql = sql
         self.arguments = arguments
     }
 
-    static func find(_ collection: StoreCollection) -> String {
-        "SELECT message FROM \(collection.rawValue) WHERE provider = ? AND id = ?"
-    }
-
-    static func count(_ collection: StoreCollection) -> String {
-        "SELECT COUNT(*) FROM \(collection.rawValue) WHERE provider = ?"
-    }
+    /// The message of a vehicle that the spatial index found.
+    static let onlineVehicle = "SELECT message FROM vehicle WHERE number = ? AND provider = ? AND active = 1"
 
     static let providers = StoreCollection.allCases
         .map { "SELECT provider FROM \($0.rawValue)" }.joined(separator: " UNION ")
+}
 
-    static func put(_ collection: StoreCollection) -> String {
-        """
-        INSERT INTO \(collection.rawValue)
-        (provider, id, active, holder, tracking, latitude, longitude, updated, message)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (provider, id) DO UPDATE SET active = excluded.active, holder = excluded.holder,
-        tracking = excluded.tracking, latitude = excluded.latitude, longitude = excluded.longitude,
-        updated = excluded.updated, message = excluded.message
-        """
+/// The entries of a spatial index that may lie in a box.
+struct PlaceIndexQuery {
+    let sql: String
+    let arguments: StatementArguments
+
+    init(_ box: GeoBox, isActiveOnly: Bool, _ collection: StoreCollection) {
+        // A box across the 180th meridian is two for the index.
+        let spans: [(west: Double, east: Double)] =
+            box.west <= box.east ? [(box.west, box.east)] : [(box.west, 180), (-180, box.east)]
+        let select =
+            "SELECT number, west, east, south, north FROM \(collection.rawValue)_place"
+            + " WHERE west <= ? AND east >= ? AND south <= ? AND north >= ?\(isActiveOnly ? " AND active_most >= 2" : "")"
+        self.sql = spans.map { _ in select }.joined(separator: " UNION ALL ")
+        self.arguments = spans.reduce(into: []) { $0 += [$1.east, $1.west, box.north, box.south] }
+    }
+}
+
+extension SQLiteQuery {
+    /// The statements on one resource of a collection.
+    struct Texts: Sendable {
+        /// The message by provider and id.
+        let find: String
+        /// The number, activity, indexed place and message by provider and id.
+        let findRow: String
+        let count: String
+        let insert: String
+        let update: String
+        let remove: String
+        let putPlace: String
+        let removePlace: String
+
+        fileprivate init(_ collection: StoreCollection) {
+            let table = collection.rawValue
+            let columns = [
+                "active", "holder", "tracking", "latitude", "longitude", "indexed_latitude", "indexed_longitude",
+                "updated", "message",
+            ]
+            self.find = "SELECT message FROM \(table) WHERE provider = ? AND id = ?"
+            self.findRow = """
+                SELECT number, active, indexed_latitude, indexed_longitude, message FROM \(table)
+                WHERE provider = ? AND id = ?
+                """
+            self.count = "SELECT COUNT(*) FROM \(table) WHERE provider = ?"
+            self.insert = """
+                INSERT INTO \(table) (\(columns.joined(separator: ", ")), provider, id)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """
+            self.update =
+                "UPDATE \(table) SET \(columns.map { "\($0) = ?" }.joined(separator: ", ")) WHERE number = ?"
+            self.remove = "DELETE FROM \(table) WHERE number = ?"
+            self.putPlace = "INSERT OR REPLACE INTO \(table)_place VALUES (?, ?, ?, ?, ?, ?, ?)"
+            self.removePlace = "DELETE FROM \(table)_place WHERE number = ?"
+        }
     }
 
-    static func remove(_ collection: StoreCollection) -> String {
-        "DELETE FROM \(collection.rawValue) WHERE provider = ? AND id = ?"
+    private static let vehicles = Texts(.vehicles)
+    private static let trips = Texts(.trips)
+    private static let deliveryVehicles = Texts(.deliveryVehicles)
+    private static let tasks = Texts(.tasks)
+
+    /// The statements on a resource of this collection.
+    static func texts(_ collection: StoreCollection) -> Texts {
+        switch collection {
+        case .vehicles: self.vehicles
+        case .trips: self.trips
+        case .deliveryVehicles: self.deliveryVehicles
+        case .tasks: self.tasks
+        }
     }
+}
+
+extension StoreCollection {
+    /// Whether its resources have places, and so a spatial index.
+    var hasPlaces: Bool { self == .vehicles || self == .deliveryVehicles }
 }
 
 extension Google_Protobuf_Timestamp {

@@ -30,99 +30,21 @@ enum SQLiteSchema {
         }
     }
 
+    /// How many connections look at once.
+    static let readers = 4
+
+    /// The pages that each connection keeps: the upper parts of the indexes of a large fleet.
+    private static let cacheKibibytes = 16 * 1024
+
     private static var configuration: Configuration {
         var configuration = Configuration()
         configuration.label = "fleetpass.store"
         configuration.busyMode = .timeout(5)
+        configuration.maximumReaderCount = self.readers
+        configuration.prepareDatabase { database in
+            try database.execute(sql: "PRAGMA cache_size = -\(self.cacheKibibytes)")
+        }
         return configuration
-    }
-
-    private static var migrator: DatabaseMigrator {
-        var migrator = DatabaseMigrator()
-        migrator.registerMigration("1 vehicles and trips") { database in
-            try database.execute(
-                sql: """
-                    CREATE TABLE vehicle (
-                        provider TEXT NOT NULL,
-                        id TEXT NOT NULL,
-                        online INTEGER NOT NULL,
-                        latitude REAL,
-                        longitude REAL,
-                        message BLOB NOT NULL,
-                        PRIMARY KEY (provider, id)
-                    ) STRICT;
-                    CREATE INDEX vehicle_online_place ON vehicle (provider, latitude, longitude) WHERE online = 1;
-                    CREATE TABLE trip (
-                        provider TEXT NOT NULL,
-                        id TEXT NOT NULL,
-                        message BLOB NOT NULL,
-                        PRIMARY KEY (provider, id)
-                    ) STRICT;
-                    """
-            )
-        }
-        migrator.registerMigration("2 deliveries, lists and retention") { database in
-            try database.execute(
-                sql: """
-                    ALTER TABLE vehicle RENAME TO vehicle_1;
-                    ALTER TABLE trip RENAME TO trip_1;
-                    DROP INDEX vehicle_online_place;
-                    """
-            )
-            for table in ["vehicle", "trip", "delivery_vehicle", "task"] {
-                try database.execute(
-                    sql: """
-                        CREATE TABLE \(table) (
-                            provider TEXT NOT NULL,
-                            id TEXT NOT NULL,
-                            active INTEGER NOT NULL,
-                            holder TEXT,
-                            tracking TEXT,
-                            latitude REAL,
-                            longitude REAL,
-                            updated INTEGER NOT NULL,
-                            message BLOB NOT NULL,
-                            PRIMARY KEY (provider, id)
-                        ) STRICT;
-                        """
-                )
-            }
-            try database.execute(
-                sql: """
-                    INSERT INTO vehicle (provider, id, active, latitude, longitude, updated, message)
-                        SELECT provider, id, online, latitude, longitude, unixepoch() * 1000000, message
-                        FROM vehicle_1;
-                    INSERT INTO trip (provider, id, active, updated, message)
-                        SELECT provider, id, 0, unixepoch() * 1000000, message FROM trip_1;
-                    DROP TABLE vehicle_1;
-                    DROP TABLE trip_1;
-                    """
-            )
-            try self.readTripKeys(database)
-            // Lists run over (provider, id); an index serves each other way in. A report of a location touches none
-            // but that of the place.
-            try database.execute(
-                sql: """
-                    CREATE INDEX vehicle_place ON vehicle (provider, latitude, longitude, active);
-                    CREATE INDEX delivery_vehicle_place ON delivery_vehicle (provider, latitude, longitude);
-                    CREATE INDEX trip_active ON trip (provider, id) WHERE active = 1;
-                    CREATE INDEX trip_holder ON trip (provider, holder, id) WHERE holder IS NOT NULL;
-                    CREATE INDEX task_active ON task (provider, id) WHERE active = 1;
-                    CREATE INDEX task_holder ON task (provider, holder, id) WHERE holder IS NOT NULL;
-                    CREATE INDEX task_tracking ON task (provider, tracking, id) WHERE tracking IS NOT NULL;
-                    """
-            )
-        }
-        return migrator
-    }
-
-    /// Fills in what the first version of the tables did not tell of trips.
-    private static func readTripKeys(_ database: Database) throws {
-        let update = try database.makeStatement(sql: "UPDATE trip SET active = ?, holder = ? WHERE rowid = ?")
-        for row in try Row.fetchAll(database, sql: "SELECT rowid, message FROM trip") {
-            let keys = try Trip(serializedBytes: row[1] as Data).keys
-            try update.execute(arguments: [keys.isActive, keys.holder, row[0] as Int64])
-        }
     }
 
     /// Creates the file readable by its owner alone, as it tells where people are; SQLite's side files follow it.

@@ -11,13 +11,19 @@ extension Engine {
     ///   - store: The store.
     ///   - verifier: What decides whether a token is good.
     ///   - activity: What remembers the callers.
+    ///   - router: What knows the roads; `nil` estimates ways by the straight line.
     ///   - recorder: What keeps every call; `nil` for none.
+    ///   - watch: What notes departures from the documentation, and how strict the engine is.
+    ///   - faults: What lets things go wrong by script; `nil` for nothing.
+    ///   - metrics: What counts the calls; `nil` for none.
     ///   - logger: Where failures of the engine's own are told.
     public init(
         store: SQLiteStore, verifier: any TokenVerifying, activity: EngineActivity = EngineActivity(),
-        recorder: CallRecorder? = nil, logger: Logger
+        router: OSRMRouter? = nil, recorder: CallRecorder? = nil, watch: DeviationWatch = DeviationWatch(),
+        faults: FaultInjector? = nil, metrics: EngineMetrics? = nil, logger: Logger
     ) {
         self.init(
-            store: store as any EngineStore, verifier: verifier, activity: activity, recorder: recorder, logger: logger)
+            store: store as any EngineStore, verifier: verifier, activity: activity, router: router,
+            recorder: recorder, watch: watch, faults: faults, metrics: metrics, logger: logger)
     }
 }

@@ -10,9 +10,10 @@ public import Logging
 /// Keeps vehicles and trips in one SQLite file.
 ///
 /// Writes are committed in groups: while one group reaches the disk, those that arrive wait for the next, so that
-/// one sync of the disk serves them all. Each body runs in a savepoint of its own; one that throws undoes only itself.
+/// one sync of the disk serves them all. A body that throws leaves nothing; a group is kept whole or not at all.
 public final class SQLiteStore: EngineStore {
-    private let pool: DatabasePool
+    let pool: DatabasePool
+    private let reads: GroupReader<SQLiteReader>
     private let queue: GroupWriter
     private let logger: Logger
     /// Serial, and the only place that waits for the disk: no thread of the concurrency runtime ever does.
@@ -29,7 +30,11 @@ public final class SQLiteStore: EngineStore {
     }
 
     init(path: String, logger: Logger, groupLimit: Int, waitingLimit: Int) throws(EngineError) {
-        self.pool = try SQLiteSchema.open(path)
+        let pool = try SQLiteSchema.open(path)
+        self.pool = pool
+        self.reads = GroupReader(runnerLimit: SQLiteSchema.readers) { body in
+            try pool.read { body(SQLiteReader(database: $0)) }
+        }
         self.logger = logger
         self.queue = GroupWriter(groupLimit: groupLimit, waitingLimit: waitingLimit)
     }
@@ -39,6 +44,7 @@ public final class SQLiteStore: EngineStore {
     /// - Throws: An error of SQLite, when the file cannot be closed.
     public func close() async throws {
         self.queue.close()
+        self.reads.close()
         // The writer is serial: what was admitted before runs before this.
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             self.writer.async { continuation.resume(with: Result { try self.pool.close() }) }
@@ -48,7 +54,7 @@ public final class SQLiteStore: EngineStore {
     func read<Result: Sendable>(
         _ body: @escaping @Sendable (any EngineReader) throws -> Result
     ) async throws -> Result {
-        try await self.pool.read { try body(SQLiteReader(database: $0)) }
+        try await self.reads.read { try body($0) }
     }
 
     func write<Result: Sendable>(
@@ -69,15 +75,9 @@ public final class SQLiteStore: EngineStore {
         do {
             try self.pool.writeWithoutTransaction { database in
                 try database.inTransaction(.immediate) {
-                    for write in group {
-                        // A full disk ends the whole transaction from below; the rest must not start one of its own.
-                        guard database.isInsideTransaction else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
-                        try database.inSavepoint {
-                            let outcome = write.run(SQLiteTransaction(database: database))
-                            outcomes.append(outcome)
-                            return outcome.isKept ? .commit : .rollback
-                        }
-                    }
+                    let transaction = SQLiteGroup(database)
+                    for write in group { outcomes.append(try transaction.run(write)) }
+                    try transaction.flush()
                     return .commit
                 }
             }
@@ -86,10 +86,24 @@ public final class SQLiteStore: EngineStore {
                 "A group of writes could not be committed",
                 metadata: ["writes": "\(group.count)", "error": "\(error)"]
             )
-            let failure = EngineError.store("STORE_COMMIT_FAILED", "The change could not be stored; retry in a second.")
+            let failure = EngineError(committing: error)
             for write in group { write.reject(failure) }
             return
         }
         for outcome in outcomes { outcome.reply() }
+    }
+}
+
+extension EngineError {
+    /// What callers are told of a group that was not committed; the log has the rest.
+    init(committing error: any Error) {
+        self =
+            switch (error as? DatabaseError)?.resultCode.primaryResultCode {
+            case .SQLITE_FULL?:
+                .store("STORE_FULL", "The change was not stored, as the store's disk is full; retry when it has room.")
+            case .SQLITE_IOERR?, .SQLITE_READONLY?, .SQLITE_CANTOPEN?:
+                .store("STORE_DISK_FAILED", "The change was not stored, as the store's disk failed; retry in a while.")
+            default: .store("STORE_COMMIT_FAILED", "The change could not be stored; retry in a second.")
+            }
     }
 }

@@ -12,16 +12,11 @@ import SwiftProtobuf
 struct LogSchema: Sendable {
     static let publicAPI = Self(index: .publicAPI)
 
-    private let index: ServiceIndex
+    /// What the .proto files declare.
+    let index: ServiceIndex
 
     init(index: ServiceIndex) {
         self.index = index
-    }
-
-    /// The full names of the request and response messages of a method.
-    func messages(of method: FleetMethod) -> (request: String, response: String) {
-        let method = self.index.methods[method.rawValue]
-        return (Self.fullName(method?.inputType ?? ""), Self.fullName(method?.outputType ?? ""))
     }
 
     /// Turns an object of the log into one of the API; fields that the API does not have are dropped.
@@ -66,14 +61,14 @@ struct LogSchema: Sendable {
         case .array(let elements): .array(elements.map { self.value($0, of: field, scalar, object) })
         // Some exports write the messages that wrap a number as such.
         case .object(let members) where Self.isWrapper(field): members["value"] ?? value
-        case .object(let members) where field.type == .message: .object(object(members, Self.fullName(field.typeName)))
+        case .object(let members) where field.type == .message: .object(object(members, field.fullTypeName))
         default: scalar(value, field)
         }
     }
 
     private func apiScalar(_ value: JSONValue, _ field: Google_Protobuf_FieldDescriptorProto) -> JSONValue {
         guard field.type == .enum, let text = value.string,
-            let names = self.index.enumerations[Self.fullName(field.typeName)], !names.contains(text)
+            let names = self.index.enumerations[field.fullTypeName], !names.contains(text)
         else { return value }
         // The log decorates a name with that of its type: the value with the most words that all occur is meant.
         let words = Self.words(text)
@@ -82,7 +77,7 @@ struct LogSchema: Sendable {
     }
 
     private func logScalar(_ value: JSONValue, _ field: Google_Protobuf_FieldDescriptorProto) -> JSONValue {
-        guard field.type == .enum, let text = value.string, let form = Self.logForms[Self.fullName(field.typeName)]
+        guard field.type == .enum, let text = value.string, let form = Self.logForms[field.fullTypeName]
         else {
             return value
         }
@@ -102,9 +97,6 @@ struct LogSchema: Sendable {
     }
 
     private static func words(_ text: String) -> Set<Substring> { Set(text.split(separator: "_")) }
-
-    /// A type's name without the dot that descriptors put before it.
-    private static func fullName(_ typeName: String) -> String { String(typeName.drop { $0 == "." }) }
 }
 
 extension LogSchema {

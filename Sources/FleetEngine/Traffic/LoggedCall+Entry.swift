@@ -26,7 +26,7 @@ extension LoggedCall {
             throw CallRecordingError("has the timestamp \"\(stamp.prefix(64))\", which is no time")
         }
         let schema = LogSchema.publicAPI
-        let types = schema.messages(of: method)
+        let types = schema.index.messages(of: method)
         let logged = payload["request"]?.object ?? JSONObject()
         let response = payload["response"]?.object.map { schema.apiObject($0, as: types.response) }
         self.method = method
@@ -41,7 +41,7 @@ extension LoggedCall {
     /// The call as an entry of a Cloud Logging export, in the spelling of the public data sets.
     var entry: JSONObject {
         let schema = LogSchema.publicAPI
-        let types = schema.messages(of: self.method)
+        let types = schema.index.messages(of: self.method)
         var request = schema.logObject(self.request, as: types.request)
         var labels = JSONObject()
         if let id = self.resourceID, let field = self.idField {

@@ -17,6 +17,14 @@ extension EngineError.Code {
         case .resourceExhausted: (429, .resourceExhausted)
         case .internalError: (500, .internalError)
         case .unavailable: (503, .unavailable)
+        case .deadlineExceeded: (504, .deadlineExceeded)
+        case .aborted: (409, .aborted)
+        case .unimplemented: (501, .unimplemented)
+        case .cancelled: (499, .cancelled)
+        case .unknown: (500, .unknown)
         }
     }
+
+    /// The HTTP status of the code.
+    package var httpStatus: Int { self.status.http }
 }

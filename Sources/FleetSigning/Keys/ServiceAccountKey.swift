@@ -32,6 +32,11 @@ public struct ServiceAccountKey: Sendable {
         guard !account.isEmpty, !keyID.isEmpty else {
             throw SigningError(code: .invalidKey, message: "The account's e-mail or the key id is empty.")
         }
+        guard keyID.utf8.count <= 256 else {
+            throw SigningError(
+                code: .invalidKey,
+                message: "The key id \(keyID.prefix(32))… is longer than 256 bytes, which no verifier takes.")
+        }
         do {
             // Files written on other systems may have carriage returns, which the PEM reader does not know.
             self.privateKey = try _RSA.Signing.PrivateKey(
@@ -93,7 +98,7 @@ public struct ServiceAccountKey: Sendable {
         self.account = account
         self.projectID = projectID
         let digest = Crypto.SHA256.hash(data: self.privateKey.publicKey.derRepresentation)
-        self.keyID = digest.prefix(20).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        self.keyID = digest.prefix(20).hexadecimal
     }
 
     /// The key file in Google's JSON format, which holds the private key: write it with mode 0600 only.

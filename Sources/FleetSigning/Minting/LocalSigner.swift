@@ -49,7 +49,9 @@ public struct LocalSigner: TokenSigner {
     public func sign(payload: [UInt8]) async throws -> SignedToken {
         let input = self.encodedHeader + Base64URL.encode(payload)
         let signature = try await self.sign(input)
-        return SignedToken(token: Self.token(input, signature.bytes), publicKey: self.publicKey)
+        let parts = CompactJWS(
+            keyID: self.keyID, signingInput: input, payload: payload, signature: signature.bytes)
+        return SignedToken(parts, publicKey: self.publicKey)
     }
 
     /// Signs a message with RS256.

@@ -7,19 +7,30 @@ public import FleetTokens
 /// A token as a signer made it.
 public struct SignedToken: Sendable {
     /// The compact JWS, a secret.
-    public var token: FleetToken
+    public let token: FleetToken
     /// The public half of the key that signed, where it is known.
-    public var publicKey: RSAPublicKey?
+    public let publicKey: RSAPublicKey?
+    /// What the token was put together from, where that was done in this process.
+    private let parts: CompactJWS?
 
     /// Pairs a token with the key that checks it.
     public init(token: FleetToken, publicKey: RSAPublicKey?) {
         self.token = token
         self.publicKey = publicKey
+        self.parts = nil
+    }
+
+    /// Puts a token together.
+    init(_ parts: CompactJWS, publicKey: RSAPublicKey?) {
+        self.token = LocalSigner.token(parts.signingInput, parts.signature)
+        self.publicKey = publicKey
+        self.parts = parts
     }
 
     /// Checks that the token says what was to be signed, and that the signature holds where the key is known.
     ///
-    /// A signer far away writes header and payload anew, so what comes back is judged and not believed.
+    /// A signer far away writes header and payload anew, so what comes back is judged and not believed. Where the
+    /// token was put together in this process, it is not taken apart again; its signature is checked all the same.
     ///
     /// - Parameter payload: The JSON that was to be signed.
     /// - Returns: The token taken apart.
@@ -30,10 +41,17 @@ public struct SignedToken: Sendable {
             SigningError(code: .releaseCheckFailed, message: "A signed token \(problem) and was not released.")
         }
         let parts: CompactJWS
-        do throws(TokenRefusal) {
-            parts = try CompactJWS(self.token.compactSerialization)
-        } catch {
-            throw failed("is not a well-formed RS256 token")
+        if let own = self.parts {
+            guard self.token.compactSerialization.utf8.count <= CompactJWS.maximumBytes else {
+                throw failed("is longer than \(CompactJWS.maximumBytes) bytes")
+            }
+            parts = own
+        } else {
+            do throws(TokenRefusal) {
+                parts = try CompactJWS(self.token.compactSerialization)
+            } catch {
+                throw failed("is not a well-formed RS256 token")
+            }
         }
         if parts.payload != payload {
             guard let signed = try? JSONValue(parsing: parts.payload), signed == (try? JSONValue(parsing: payload))

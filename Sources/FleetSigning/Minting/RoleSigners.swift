@@ -92,6 +92,19 @@ public struct RoleSigners: Sendable {
         return try await self.shared.value(for: Key(role: role, claims: claims))
     }
 
+    /// Forgets a shared token that an engine refused, so that the next caller gets another.
+    ///
+    /// One that was signed a moment ago stays: an engine that refuses every token must not keep the signer busy. Tokens
+    /// for one resource are not kept, so there is nothing to forget of them.
+    ///
+    /// - Parameters:
+    ///   - token: The token.
+    ///   - type: What it was minted for.
+    public func discard(_ token: FleetToken, of type: TokenType) {
+        guard let claims = try? type.claims else { return }
+        _ = self.shared.discard(Key(role: type.role, claims: claims)) { $0.token == token }
+    }
+
     /// A token that shows that a role's signer works; it reaches one resource that does not exist.
     ///
     /// - Parameter role: A role that has a signer.

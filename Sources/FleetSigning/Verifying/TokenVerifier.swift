@@ -113,6 +113,13 @@ public final class TokenVerifier: Sendable {
         return examined
     }
 
+    /// The fingerprint of a token, as `FleetToken` gives it; computed by swift-crypto, for those who need many.
+    package static func fingerprint(of token: String) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        let bytes = self.digest(of: token).prefix(8).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     private static func digest(of token: String) -> SHA256Digest {
         var token = token
         return token.withUTF8 { Crypto.SHA256.hash(bytes: UnsafeRawBufferPointer($0)) }

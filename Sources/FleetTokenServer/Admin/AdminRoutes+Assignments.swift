@@ -31,7 +31,7 @@ extension AdminRoutes {
             resource.map { Assignment(holder: holder, resource: $0, start: start, end: end) }
         }
         let added = try members.finish(assignment)
-        try await self.records.assignments.add(added)
+        try await self.records.administration.add(added, by: call.actor, at: call.time)
         self.note(
             "assignment added", call, ["holder": "\(added.holder)", "\(added.resource.kind)": "\(added.resource.id)"])
         return .uncachedJSON(added.json, status: .created)
@@ -43,7 +43,8 @@ extension AdminRoutes {
         let resource = members.optionalResource(isRequired: true)
         let time = members.optionalDate("at") ?? call.time
         let ended = try members.finish(holder.flatMap { holder in resource.map { (holder: holder, resource: $0) } })
-        let count = try await self.records.assignments.end(ended.resource, of: ended.holder, at: time)
+        let count = try await self.records.administration.end(
+            ended.resource, of: ended.holder, at: time, by: call.actor, now: call.time)
         self.note(
             "assignment ended", call,
             ["holder": "\(ended.holder)", "\(ended.resource.kind)": "\(ended.resource.id)", "count": "\(count)"])

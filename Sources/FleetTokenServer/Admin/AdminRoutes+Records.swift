@@ -12,6 +12,7 @@ extension AdminRoutes {
     func listDecisions(_ call: Call) async throws -> Response {
         var members = RequestMembers(queryOf: call.request)
         var query = AuditQuery()
+        query.kind = .decision
         let decision = members.optionalString("decision")
         query.decision = decision.flatMap(AuditRecord.Decision.init(rawValue:))
         if decision != nil, query.decision == nil {
@@ -25,7 +26,7 @@ extension AdminRoutes {
         let entries = matches.map { match -> JSONValue in
             .object([
                 "sequence": .integer(match.entry.sequence), "hash": .string(match.entry.hash),
-                "record": match.record.json,
+                "record": match.event.json,
             ])
         }
         return .uncachedJSON(JSONValue.object(["decisions": .array(entries)]))
@@ -51,7 +52,7 @@ extension AdminRoutes {
         var members = RequestMembers(try await APIBody.object(of: call.request))
         let target = members.revocationTarget()
         let found = try members.finish(target)
-        let revocations = try await self.records.revocations.revoke(found, at: call.time)
+        let revocations = try await self.records.administration.revoke(found, by: call.actor, at: call.time)
         self.note("tokens withdrawn", call, ["target": "\(found)", "count": "\(revocations.count)"])
         return try Self.answer(revocations)
     }

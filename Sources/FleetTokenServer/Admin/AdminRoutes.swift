@@ -15,18 +15,22 @@ import NIOCore
 public struct AdminRoutes: Sendable {
     /// What the routes show and change.
     public struct Records: Sendable {
-        let assignments: any AssignmentStore
+        let assignments: StoredAssignments
         let audit: AuditReader
         let revocations: RevocationStore
+        let administration: Administration
         let keys: SigningKeys?
 
         /// Names the records.
-        public init(
-            assignments: any AssignmentStore, audit: AuditReader, revocations: RevocationStore, keys: SigningKeys?
-        ) {
-            self.assignments = assignments
-            self.audit = audit
-            self.revocations = revocations
+        ///
+        /// - Parameters:
+        ///   - store: Holds assignments, audit and revocations.
+        ///   - keys: The key folder, where there is one.
+        public init(store: TokenServerStore, keys: SigningKeys?) {
+            self.assignments = StoredAssignments(store: store)
+            self.audit = AuditReader(store: store)
+            self.revocations = RevocationStore(store: store)
+            self.administration = Administration(store: store)
             self.keys = keys
         }
     }
@@ -34,7 +38,7 @@ public struct AdminRoutes: Sendable {
     /// What every handler is given.
     struct Call {
         let request: Request
-        let administrator: Caller
+        let actor: AuditChange.Actor
         let time: Date
     }
 
@@ -42,6 +46,8 @@ public struct AdminRoutes: Sendable {
 
     let records: Records
     private let administrators: Administrators
+    private let limiter: RequestLimiter?
+    private let failedLogins: FailedLoginLimiter?
     private let now: @Sendable () -> Date
     private let logger: Logger
 
@@ -50,12 +56,17 @@ public struct AdminRoutes: Sendable {
     /// - Parameters:
     ///   - administrators: Who may use them.
     ///   - records: What they show and change.
+    ///   - limiter: Admits each administrator's requests within limits; one of its own, so that callers who use up theirs
+    ///     keep no administrator from withdrawing tokens.
+    ///   - failedLogins: Turns addresses away that send wrong credentials.
     ///   - now: The clock.
     ///   - logger: Hears of every change and who made it.
     public init(
-        administrators: Administrators, records: Records, now: @escaping @Sendable () -> Date = { Date() },
-        logger: Logger
+        administrators: Administrators, records: Records, limiter: RequestLimiter? = nil,
+        failedLogins: FailedLoginLimiter? = nil, now: @escaping @Sendable () -> Date = { Date() }, logger: Logger
     ) {
+        self.limiter = limiter
+        self.failedLogins = failedLogins
         self.administrators = administrators
         self.records = records
         self.now = now
@@ -81,9 +92,10 @@ public struct AdminRoutes: Sendable {
     private func answer(
         _ request: Request, _ context: some RequestContext, by handler: Handler
     ) async throws -> Response {
-        let administrator = try await self.administrators.administrator(of: CallerRequest(request, context))
+        let sender = CallerRequest(request, context)
+        let actor = AuditChange.Actor(try await self.administrator(sending: sender), address: sender.peerAddress)
         do {
-            return try await handler(Call(request: request, administrator: administrator, time: self.now()))
+            return try await handler(Call(request: request, actor: actor, time: self.now()))
         } catch let error as Problem {
             throw error
         } catch let error as CancellationError {
@@ -95,9 +107,25 @@ public struct AdminRoutes: Sendable {
         }
     }
 
+    /// Lets an administrator in, within limits.
+    private func administrator(sending request: CallerRequest) async throws -> Caller {
+        do {
+            try self.failedLogins?.admit(request.peerAddress)
+            let administrator = try await self.administrators.administrator(of: request)
+            try self.limiter?.admit(administrator.id)
+            return administrator
+        } catch let excess as RateLimitExceeded {
+            throw Problem(RouteError.tooManyRequests(excess))
+        } catch let problem as Problem where [.unauthenticated, .permissionDenied].contains(problem.kind) {
+            // Who sends no credential guesses none.
+            if request.bearer != nil { self.failedLogins?.noteFailure(of: request.peerAddress) }
+            throw problem
+        }
+    }
+
     /// Tells the log what an administrator changed.
     func note(_ change: String, _ call: Call, _ metadata: Logger.Metadata) {
-        let who: Logger.Metadata = ["administrator": "\(call.administrator.id)"]
+        let who: Logger.Metadata = ["administrator": "\(call.actor.id)"]
         self.logger.notice("\(change)", metadata: who.merging(metadata) { first, _ in first })
     }
 }

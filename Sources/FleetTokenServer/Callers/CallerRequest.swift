@@ -28,9 +28,9 @@ public struct CallerRequest: Sendable {
     /// The bearer credential, a secret, or `nil` where there is none.
     public var bearer: String? {
         guard let value = self.headers[.authorization] else { return nil }
-        let parts = value.split(separator: " ", omittingEmptySubsequences: true)
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
-        return String(parts[1])
+        let parts = value.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: true)
+        guard parts.count == 2, parts[0].count == 6, Substring(parts[0]).lowercased() == "bearer" else { return nil }
+        return String(Substring(parts[1]))
     }
 }
 
@@ -40,13 +40,16 @@ public struct ClientCertificate: Hashable, Sendable {
     public var uris: [String]
     /// The DNS names among its alternative names.
     public var dnsNames: [String]
+    /// Its whole subject as RFC 4514 writes it, such as `CN=dispatch,O=Acme`; `nil` where it is empty.
+    public var subject: String?
     /// SHA-256 of its DER form, in lower-case hexadecimal digits.
     public var fingerprint: String
 
     /// Describes a certificate.
-    public init(uris: [String] = [], dnsNames: [String] = [], fingerprint: String) {
+    public init(uris: [String] = [], dnsNames: [String] = [], subject: String? = nil, fingerprint: String) {
         self.uris = uris
         self.dnsNames = dnsNames
+        self.subject = subject
         self.fingerprint = fingerprint
     }
 }

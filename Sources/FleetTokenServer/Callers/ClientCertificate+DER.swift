@@ -3,20 +3,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+import FleetTokens
 import SwiftASN1
 import X509
 
 extension ClientCertificate {
     /// Reads the names of a certificate that TLS has verified.
     ///
-    /// The common name is not one of them: it says nothing about what kind of name it is (RFC 9525 §2).
+    /// The common name alone is not one of them: it says nothing about what kind of name it is (RFC 9525 §2). The whole
+    /// subject is, for authorities that give no alternative names.
     ///
     /// - Parameter der: The certificate's DER form.
     /// - Throws: ``CallerRefusal`` when it cannot be read.
     public init(der: [UInt8]) throws(CallerRefusal) {
+        let certificate: Certificate
         let names: SubjectAlternativeNames?
         do {
-            names = try Certificate(derEncoded: der).extensions.subjectAlternativeNames
+            certificate = try Certificate(derEncoded: der)
+            names = try certificate.extensions.subjectAlternativeNames
         } catch {
             throw CallerRefusal(.malformed, "The client's certificate cannot be read.")
         }
@@ -32,6 +36,7 @@ extension ClientCertificate {
         let digest = SHA256.hash(data: der)
         self.init(
             uris: uris, dnsNames: dnsNames,
-            fingerprint: digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
+            subject: certificate.subject.isEmpty ? nil : certificate.subject.description,
+            fingerprint: digest.hexadecimal)
     }
 }

@@ -14,6 +14,8 @@ public struct ClientCertificateAuthenticator: CallerAuthenticator {
         case uri(String)
         /// A DNS name among the alternative names.
         case dnsName(String)
+        /// The whole subject as RFC 4514 writes it, the most specific part first, such as `CN=dispatch,O=Acme`.
+        case subject(String)
         /// SHA-256 of the certificate's DER form, in lower-case hexadecimal digits.
         case fingerprint(String)
     }
@@ -60,6 +62,7 @@ public struct ClientCertificateAuthenticator: CallerAuthenticator {
         let identities =
             [.fingerprint(certificate.fingerprint)] + certificate.uris.map(Identity.uri)
             + certificate.dnsNames.map(Identity.dnsName)
+            + [certificate.subject].compactMap(\.self).map(Identity.subject)
         let names = Set(identities.compactMap { self.entries[$0]?.name })
         guard names.count < 2 else {
             throw CallerRefusal(.malformed, "The client's certificate names several callers.")

@@ -99,7 +99,7 @@ public struct StaticBearerAuthenticator: CallerAuthenticator {
         func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) } }
         let secret = String(decoding: Base64URL.encode(random(32)), as: UTF8.self)
         let salt = random(16)
-        return (secret, self.hexadecimal(salt), self.hexadecimal(SHA256.hash(data: salt + Array(secret.utf8))))
+        return (secret, salt.hexadecimal, SHA256.hash(data: salt + Array(secret.utf8)).hexadecimal)
     }
 
     private static func known(
@@ -128,10 +128,6 @@ public struct StaticBearerAuthenticator: CallerAuthenticator {
 
     private static func invalid(_ message: String) -> TokenServerError {
         TokenServerError(code: .invalidConfiguration, message: message)
-    }
-
-    private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
     private static func bytes(ofHexadecimal text: String) -> [UInt8]? {

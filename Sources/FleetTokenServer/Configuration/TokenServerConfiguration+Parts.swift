@@ -93,8 +93,10 @@ extension TokenServerConfiguration {
 
     private static func read(_ path: String) throws(TokenServerError) -> Data {
         guard let bytes = try? Data(contentsOf: URL(filePath: path)) else {
-            throw ConfigurationValues.invalid(
-                "The file \(path) cannot be read; create it, let this user read it, or mend its path, which starts at "
+            throw TokenServerError(
+                code: .invalidConfiguration,
+                message:
+                    "The file \(path) cannot be read; create it, let this user read it, or mend its path, which starts at "
                     + "the configuration's folder.")
         }
         return bytes

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import FleetSigning
 import FleetTokens
 import GoogleCredentials
@@ -10,12 +11,12 @@ extension SignerSettings {
     /// Reads how each role named below `signers` is signed.
     static func all(
         in values: ConfigurationValues, file: (String) -> String?
-    ) throws(TokenServerError) -> [Self] {
+    ) throws(ConfigurationError) -> [Self] {
         var all: [Self] = []
         for name in values.names(in: "signers") {
             let role = Role(rawValue: name)
             guard Role.known.contains(role) else {
-                throw ConfigurationValues.invalid(
+                throw ConfigurationError(
                     "signers.\(name.prefix(64)): there is no such role; there are "
                         + "\(Role.known.map(\.rawValue).joined(separator: ", ")).")
             }
@@ -26,25 +27,25 @@ extension SignerSettings {
 
     private init(
         _ role: Role, in values: ConfigurationValues, at path: String, keyFile: String?
-    ) throws(TokenServerError) {
+    ) throws(ConfigurationError) {
         let words = values.list("\(path).ways")
         let ways = words.compactMap { word in Way.all.first { $0.word == word } }
         guard ways.count == words.count, Set(ways).count == ways.count, !ways.isEmpty else {
-            throw ConfigurationValues.invalid(
+            throw ConfigurationError(
                 "\(path).ways must be some of \(Way.all.map(\.word).joined(separator: ", ")), each once, in the order in "
                     + "which they are tried.")
         }
         let email = values["\(path).account"] ?? "self"
         let delegates = values.list("\(path).delegates")
         guard email == "self" || email.contains("@") else {
-            throw ConfigurationValues.invalid(
+            throw ConfigurationError(
                 "\(path).account must be self or a service account's e-mail, NAME@PROJECT.iam.gserviceaccount.com.")
         }
         guard email != "self" || delegates.isEmpty else {
-            throw ConfigurationValues.invalid("\(path).delegates lead to an account; name it in \(path).account.")
+            throw ConfigurationError("\(path).delegates lead to an account; name it in \(path).account.")
         }
         guard keyFile == nil || ways.contains(.key) else {
-            throw ConfigurationValues.invalid(
+            throw ConfigurationError(
                 "\(path).key is set, and \(path).ways does not use it; add key to the ways, or remove the setting.")
         }
         self.init(
@@ -55,7 +56,7 @@ extension SignerSettings {
 
 extension GoogleSettings {
     /// Reads the section `google`.
-    init(in values: ConfigurationValues, credentialFile: String?) throws(TokenServerError) {
+    init(in values: ConfigurationValues, credentialFile: String?) throws(ConfigurationError) {
         var overrides: [String: String] = [:]
         for (name, host) in [
             ("iam", "iamcredentials.googleapis.com"), ("keys", "www.googleapis.com"), ("sts", "sts.googleapis.com"),
@@ -63,7 +64,7 @@ extension GoogleSettings {
         ] {
             guard let address = values["google.endpoints.\(name)"] else { continue }
             guard UpstreamAddress.isAcceptable(address) else {
-                throw ConfigurationValues.invalid(
+                throw ConfigurationError(
                     "google.endpoints.\(name) must be an https address, such as https://HOST; http is taken for this "
                         + "machine alone.")
             }
@@ -73,12 +74,5 @@ extension GoogleSettings {
             credentialFile: credentialFile, hostOverrides: overrides,
             callsPerMinute: values["google.signing_calls_per_minute"].flatMap { Int($0) }
                 ?? SigningBudget.defaultCallsPerMinute)
-    }
-}
-
-extension ConfigurationValues {
-    /// A setting's words with commas between; empty where it is not there.
-    func list(_ path: String) -> [String] {
-        (self[path] ?? "").split(separator: ",").map { String($0.trimmingPrefix(" ")) }
     }
 }

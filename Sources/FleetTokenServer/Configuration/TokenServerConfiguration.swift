@@ -2,20 +2,12 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+public import FleetOperation
 public import FleetTokens
 public import Foundation
-public import Logging
 
 /// How a token server is set up, from one YAML file and the environment.
 public struct TokenServerConfiguration: Sendable {
-    /// A certificate and its key.
-    public struct TLSFiles: Hashable, Sendable {
-        /// The certificate chain's file.
-        public var certificate: String
-        /// The private key's file.
-        public var key: String
-    }
-
     /// A backend whose session tokens are taken.
     public struct SessionIssuer: Hashable, Sendable {
         /// Its label in rules, assignments and the audit.
@@ -28,18 +20,6 @@ public struct TokenServerConfiguration: Sendable {
         public var secretFile: String
         /// The claim that names users in logs.
         public var nameClaim: String
-    }
-
-    /// What a client may use up.
-    public struct Limits: Hashable, Sendable {
-        /// Connections at once.
-        public var connections: Int
-        /// All header fields of a request together.
-        public var headerBytes: Int
-        /// Header fields of a request.
-        public var headerFields: Int
-        /// How long a connection may be without traffic.
-        public var idle: Duration
     }
 
     /// Who may use the admin API.
@@ -76,14 +56,14 @@ public struct TokenServerConfiguration: Sendable {
     public var host: String
     /// The port; 0 picks a free one.
     public var port: Int
-    /// The files of TLS; `nil` serves plain HTTP.
-    public var tls: TLSFiles?
-    /// What clients must show of themselves when they open a TLS connection.
-    public var clientCertificates: ClientCertificates
+    /// The files of TLS, and what clients must show of themselves; `nil` serves plain HTTP.
+    public var tls: ListenerTLS?
     /// What a client may use up.
-    public var limits: Limits
+    public var limits: ConnectionLimits
     /// How often may be asked.
     public var requestLimits: RequestLimits
+    /// How often one address may send wrong credentials to the admin API.
+    public var failedLogins: RateLimit
     /// The origins of web pages that may ask.
     public var origins: Set<String>
     /// The file of callers with bearer secrets, if any.
@@ -104,10 +84,8 @@ public struct TokenServerConfiguration: Sendable {
     public var admin: Admin?
     /// The file of the key that signs the list of revocations; `nil` keeps one in the data folder.
     public var revocationKeyFile: String?
-    /// What is logged.
-    public var logLevel: Logger.Level
-    /// Whether log lines are JSON.
-    public var logsJSON: Bool
+    /// What is logged, and how.
+    public var log: LogSettings
 
     /// Reads a configuration.
     ///
@@ -117,27 +95,24 @@ public struct TokenServerConfiguration: Sendable {
     ///   - environment: The environment; its `FLEETPASS_…` variables go before the file.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
     public init(yaml: String, folder: URL, environment: [String: String]) throws(TokenServerError) {
-        let values = try ConfigurationValues(yaml: yaml, environment: environment)
-        func required(_ path: String) throws(TokenServerError) -> String {
-            guard let value = values[path] else {
-                throw ConfigurationValues.invalid(
-                    "The setting \(path) is missing; add it to the file, or set the variable "
-                        + "\(ConfigurationOption.variable(path)).")
-            }
-            return value
+        do throws(ConfigurationError) {
+            try self.init(ConfigurationValues(.tokenServer, yaml: yaml, environment: environment), folder: folder)
+        } catch {
+            throw TokenServerError(code: .invalidConfiguration, message: error.message)
         }
-        func number(_ path: String) throws(TokenServerError) -> Int { Int(try required(path)) ?? 0 }
-        func file(_ path: String) -> String? {
-            values[path].map { URL(filePath: $0, relativeTo: folder).path(percentEncoded: false) }
-        }
-        func requiredFile(_ path: String) throws(TokenServerError) -> String {
+    }
+
+    private init(_ values: ConfigurationValues, folder: URL) throws(ConfigurationError) {
+        func required(_ path: String) throws(ConfigurationError) -> String { try values.required(path) }
+        func file(_ path: String) -> String? { values.file(path, in: folder) }
+        func requiredFile(_ path: String) throws(ConfigurationError) -> String {
             _ = try required(path)
             return file(path) ?? ""
         }
         do throws(TokenError) {
             self.provider = try ProviderID(checking: values["provider"] ?? "")
         } catch {
-            throw ConfigurationValues.invalid("The setting provider: \(error.message)")
+            throw ConfigurationError("The setting provider: \(error.message)")
         }
         self.data = try requiredFile("data")
         self.postgreSQL = values["store.postgresql"]
@@ -145,34 +120,32 @@ public struct TokenServerConfiguration: Sendable {
         self.signers = try SignerSettings.all(in: values, file: file)
         self.google = try GoogleSettings(in: values, credentialFile: file("google.credentials"))
         guard self.keys != nil || !self.signers.isEmpty else {
-            throw ConfigurationValues.invalid(
+            throw ConfigurationError(
                 "Nothing is set up to sign with. Set keys to a folder of key files ROLE.json, or, without a key on the "
                     + "disk, signers.driver.account to a service account's e-mail, and so for each role.")
         }
         self.host = try required("listen.host")
-        self.port = try number("listen.port")
-        switch (file("listen.tls.certificate"), file("listen.tls.key")) {
-        case (let certificate?, let key?): self.tls = TLSFiles(certificate: certificate, key: key)
-        case (nil, nil): self.tls = nil
-        default:
-            throw ConfigurationValues.invalid("listen.tls takes both certificate and key, or neither.")
-        }
+        self.port = try values.number("listen.port")
         self.certificateCallers = try Self.certificateCallers(in: values)
         self.proxies = try Self.proxies(in: values)
-        self.clientCertificates = try Self.clientCertificates(
-            in: values, authorities: file("listen.tls.client_ca"), hasTLS: self.tls != nil,
-            hasCallers: !self.certificateCallers.isEmpty)
-        self.limits = Limits(
-            connections: try number("limits.connections"), headerBytes: try number("limits.header_bytes"),
-            headerFields: try number("limits.header_fields"),
-            idle: ConfigurationOption.duration(try required("limits.idle")) ?? .seconds(75))
-        func list(_ path: String) throws(TokenServerError) -> Set<String> {
+        self.tls = try ListenerTLS.read(in: values, folder: folder, host: self.host, protecting: "tokens")
+        guard self.certificateCallers.isEmpty || self.tls.map({ $0.clients != .none }) == true else {
+            throw ConfigurationError(
+                "callers.certificate needs listen.tls.client_ca, the certificates of the authorities that sign "
+                    + "clients' certificates.")
+        }
+        self.limits = try ConnectionLimits(in: values)
+        func list(_ path: String) throws(ConfigurationError) -> Set<String> {
             Set(try required(path).split(separator: ",").map { $0.trimmingPrefix(" ").description })
         }
         self.requestLimits = RequestLimits(
-            perCaller: values["limits.per_caller"].flatMap(ConfigurationOption.rate),
-            perSubject: values["limits.per_subject"].flatMap(ConfigurationOption.rate),
-            global: values["limits.global"].flatMap(ConfigurationOption.rate), pending: try number("limits.pending"))
+            perCaller: Self.rate("limits.per_caller", in: values),
+            perSubject: Self.rate("limits.per_subject", in: values),
+            global: Self.rate("limits.global", in: values), pending: try values.number("limits.pending"))
+        guard let failedLogins = Self.rate("limits.failed_logins", in: values) else {
+            throw ConfigurationError("The setting limits.failed_logins must be a number and a time like 10/1m.")
+        }
+        self.failedLogins = failedLogins
         self.origins = values["cors.origins"] == nil ? [] : try list("cors.origins")
         self.callersFile = file("callers.file")
         self.identityProviders = []
@@ -195,14 +168,14 @@ public struct TokenServerConfiguration: Sendable {
         self.policySecretFile = file("policy.secret_file")
         if let provider = values["admin.provider"] {
             guard self.identityProviders.contains(where: { $0.label == provider }) else {
-                throw ConfigurationValues.invalid(
+                throw ConfigurationError(
                     "The setting admin.provider names \(provider.prefix(64)), which is not under callers.oidc.")
             }
             self.admin = Admin(
                 rule: .init(
                     provider: provider, claim: try required("admin.claim"), values: try list("admin.values")))
         } else if values["admin.claim"] != nil || values["admin.values"] != nil {
-            throw ConfigurationValues.invalid("admin.claim and admin.values go with admin.provider, which is missing.")
+            throw ConfigurationError("admin.claim and admin.values go with admin.provider, which is missing.")
         }
         if let callersFile = file("admin.callers_file") {
             self.admin = Admin(callersFile: callersFile, rule: self.admin?.rule)
@@ -212,23 +185,15 @@ public struct TokenServerConfiguration: Sendable {
             self.callersFile != nil || !self.identityProviders.isEmpty || !self.sessions.isEmpty
             || !self.certificateCallers.isEmpty || !self.proxies.isEmpty
         guard hasCallers else {
-            throw ConfigurationValues.invalid(
+            throw ConfigurationError(
                 "No authenticator is set up, so anyone could have any token. For apps whose users log in, set "
                     + "callers.oidc.login.issuer and callers.oidc.login.audience; for backends, callers.file or "
                     + "callers.certificate; for your own session tokens, callers.session. See docs/configuration.md.")
         }
-        self.logLevel = Logger.Level(rawValue: try required("log.level")) ?? .info
-        self.logsJSON = try required("log.format") == "json"
-        guard self.tls != nil || Self.isLoopback(self.host) else {
-            throw ConfigurationValues.invalid(
-                "\(self.host) can be reached by other machines, and tokens would travel in the clear; "
-                    + "set listen.tls, or listen on 127.0.0.1 behind a proxy that ends TLS.")
-        }
+        self.log = try LogSettings(in: values)
     }
 
-    /// Whether an address is this machine's own.
-    public static func isLoopback(_ host: String) -> Bool {
-        let numbers = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
-        return host == "::1" || (numbers.count == 4 && numbers.allSatisfy { $0 != nil } && numbers[0] == 127)
+    private static func rate(_ path: String, in values: ConfigurationValues) -> RateLimit? {
+        values[path].flatMap(ConfigurationOption.rate).flatMap { try? RateLimit($0.count, per: $0.period) }
     }
 }

@@ -36,6 +36,8 @@ public struct RateLimitExceeded: Error, Hashable, Sendable {
         case subject
         /// Everybody's.
         case global
+        /// An address's that sent wrong credentials.
+        case address
     }
 
     /// Whose limit it is.

@@ -8,17 +8,35 @@ import NIOCore
 
 /// The routes that a supervisor and Prometheus ask: `/healthz`, `/readyz`, `/metrics`.
 public struct OperationRoutes: Sendable {
-    private let readiness: Readiness
-    private let metrics: TokenServerMetrics
+    private let problems: @Sendable () async -> [String: String]
+    private let metrics: @Sendable () -> String
 
     /// Makes the routes.
     ///
     /// - Parameters:
+    ///   - problems: What keeps the service from its work now, by check; `/readyz` answers from it.
+    ///   - metrics: What `/metrics` shows, in the Prometheus text format.
+    public init(
+        problems: @escaping @Sendable () async -> [String: String], metrics: @escaping @Sendable () -> String
+    ) {
+        self.problems = problems
+        self.metrics = metrics
+    }
+
+    /// Makes the routes of a token server.
+    ///
+    /// - Parameters:
     ///   - readiness: What `/readyz` answers from.
     ///   - metrics: What `/metrics` shows.
-    public init(readiness: Readiness, metrics: TokenServerMetrics) {
-        self.readiness = readiness
-        self.metrics = metrics
+    ///   - others: What `/metrics` shows besides, in the Prometheus text format.
+    public init(
+        readiness: Readiness, metrics: TokenServerMetrics, others: @escaping @Sendable () -> String = { "" }
+    ) {
+        self.init(
+            problems: {
+                Dictionary(uniqueKeysWithValues: readiness.problems.map { ($0.key.rawValue, $0.value) })
+            },
+            metrics: { metrics.text + others() })
     }
 
     /// Adds the routes to a router.
@@ -28,7 +46,7 @@ public struct OperationRoutes: Sendable {
             "/readyz",
             [
                 .get: { _, _ in
-                    let problems = self.readiness.problems.map { "\($0.key.rawValue): \($0.value)\n" }.sorted()
+                    let problems = await self.problems().map { "\($0.key): \($0.value)\n" }.sorted()
                     return problems.isEmpty
                         ? Self.text("ok\n") : Self.text(problems.joined(), status: .serviceUnavailable)
                 }
@@ -37,7 +55,7 @@ public struct OperationRoutes: Sendable {
             "/metrics",
             [
                 .get: { _, _ in
-                    Self.text(self.metrics.text, type: "text/plain; version=0.0.4; charset=utf-8")
+                    Self.text(self.metrics(), type: "text/plain; version=0.0.4; charset=utf-8")
                 }
             ])
     }

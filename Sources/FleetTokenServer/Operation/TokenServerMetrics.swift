@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 public import FleetSigning
 import FleetTokens
 
@@ -29,12 +30,7 @@ public final class TokenServerMetrics: Sendable {
             help: "Whether the last trial token of the role could be made and verified.")
         var readiness = MetricFamily(
             "fleetpass_ready", .gauge, labels: ["check"], help: "Whether each part of readiness holds.")
-        var revocationPolls = MetricFamily(
-            "fleetpass_revocation_polls_total", .counter, labels: ["outcome"],
-            help: "Looks at the list of revocations that is followed, by what became of them.")
-        var revocationAge = MetricFamily(
-            "fleetpass_revocation_list_age_seconds", .gauge,
-            help: "How long ago the list of revocations in force was made.")
+        var revocations = RevocationMetrics()
         var sources: [@Sendable () -> [MetricFamily]] = []
     }
 
@@ -48,7 +44,7 @@ public final class TokenServerMetrics: Sendable {
         let (own, sources) = self.state.withLock { state in
             (
                 state.requests.text + state.refusals.text + state.duration.text + state.canary.text
-                    + state.readiness.text + state.revocationPolls.text + state.revocationAge.text,
+                    + state.readiness.text + state.revocations.text,
                 state.sources
             )
         }
@@ -83,16 +79,7 @@ public final class TokenServerMetrics: Sendable {
     ///   - outcome: What became of it.
     ///   - age: How long ago the list in force was made, if there is one.
     public func revocationPoll(_ outcome: RevocationFollower.Outcome, age: Duration?) {
-        let label =
-            switch outcome {
-            case .applied: "applied"
-            case .unchanged: "unchanged"
-            case .failed: "failed"
-            }
-        self.state.withLock { state in
-            state.revocationPolls.add(1, label)
-            if let age { state.revocationAge.set((age / .seconds(1)).rounded()) }
-        }
+        self.state.withLock { $0.revocations.note(outcome, age: age) }
     }
 
     private func count(_ outcome: Outcome, _ role: Role, _ duration: Duration) {

@@ -87,7 +87,7 @@ final class PolicyWebhook: Sendable {
     /// The header's value: `t=UNIX_SECONDS,v1=HEX`, with the HMAC of the seconds, a dot, and the body.
     private func signature(of body: [UInt8], at seconds: Int64) -> String {
         let code = self.secret.authenticationCode(for: Array("\(seconds).".utf8) + body)
-        return "t=\(seconds),v1=\(code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())"
+        return "t=\(seconds),v1=\(code.hexadecimal)"
     }
 
     private static func body(of question: Question, at time: Date) throws -> [UInt8] {

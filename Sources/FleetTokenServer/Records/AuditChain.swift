@@ -26,7 +26,7 @@ struct AuditChain {
                 sequence: expected,
                 message: "Record \(expected) does not fit its hash; it, its place or the one before was changed.")
         }
-        guard entry.record != nil else {
+        guard entry.event != nil else {
             throw AuditFault(sequence: expected, message: "Record \(expected) cannot be read.")
         }
         self.head = AuditHead(entry)

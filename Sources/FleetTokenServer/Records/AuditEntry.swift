@@ -2,9 +2,11 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import Crypto
 import FleetTokens
+import Foundation
 
-/// One record with its place in the chain.
+/// One event with its place in the chain.
 ///
 /// Each entry's hash covers the hash before it, so no entry can be changed, removed or moved without every later hash
 /// being wrong. The hash is SHA-256 over `fleetpass-audit-1`, the previous hash in hexadecimal, the sequence in
@@ -26,17 +28,17 @@ public struct AuditEntry: Hashable, Sendable {
         self.hash = hash
     }
 
-    /// Adds a record to a chain.
-    init(_ record: AuditRecord, after head: AuditHead) {
-        let content = String(decoding: record.json.serialized, as: UTF8.self)
+    /// Adds an event to a chain.
+    init(_ event: AuditEvent, after head: AuditHead) {
+        let content = String(decoding: event.json.serialized, as: UTF8.self)
         let sequence = head.sequence + 1
         self.init(
             sequence: sequence, content: content,
             hash: Self.hash(content, sequence: sequence, after: head.hash))
     }
 
-    /// The record; `nil` where the content is none.
-    public var record: AuditRecord? { AuditRecord(json: self.content) }
+    /// What the entry tells; `nil` where the content is nothing that is known.
+    public var event: AuditEvent? { AuditEvent(json: self.content) }
 
     /// The entry as one line of JSON: `hash`, `record` and `sequence`.
     public var jsonLine: String {
@@ -45,7 +47,7 @@ public struct AuditEntry: Hashable, Sendable {
     }
 
     static func hash(_ content: String, sequence: Int64, after previous: String) -> String {
-        "fleetpass-audit-1\n\(previous)\n\(sequence)\n\(content)".utf8.sha256Hex
+        SHA256.hash(data: Data("fleetpass-audit-1\n\(previous)\n\(sequence)\n\(content)".utf8)).hexadecimal
     }
 }
 

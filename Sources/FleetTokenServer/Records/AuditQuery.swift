@@ -7,7 +7,7 @@ public import Foundation
 
 /// What to look for in the audit; every part that is given must hold.
 public struct AuditQuery: Sendable {
-    /// What a token's holder could read.
+    /// What a token's holder could read, or what was changed.
     public var resource: AssignedResource?
     /// The vehicle that the trip was assigned to, where it is known.
     public var vehicleOfTrip: VehicleID?
@@ -17,25 +17,27 @@ public struct AuditQuery: Sendable {
     public var from: Date?
     /// Nothing that was decided at that time or after.
     public var until: Date?
-    /// The caller's name.
+    /// The caller's name, or the administrator's.
     public var caller: String?
-    /// The caller's subject, whichever authenticator vouched for it.
+    /// The caller's subject, whichever authenticator vouched for it; of a change, also whom it was about.
     public var subject: String?
     /// A token's fingerprint.
     public var fingerprint: String?
     /// What became of the request.
     public var decision: AuditRecord.Decision?
+    /// Only events of this kind.
+    public var kind: AuditEvent.Kind?
 
     /// Looks for everything; narrow it by its properties.
     public init() {}
 }
 
-/// A record that a query found.
+/// An event that a query found.
 public struct AuditMatch: Sendable {
-    /// The record with its place.
+    /// The event with its place.
     public let entry: AuditEntry
-    /// The record.
-    public let record: AuditRecord
+    /// The event.
+    public let event: AuditEvent
     /// The token reaches the trip only while it is assigned to this vehicle; `nil` where the claims alone reach it.
     public let onlyWhileAssignedTo: VehicleID?
 }
@@ -65,8 +67,25 @@ extension AuditQuery {
 
     /// Decides what the database does not.
     func match(_ entry: AuditEntry) -> AuditMatch? {
-        guard let record = entry.record,
-            self.caller.map({ $0 == record.caller }) ?? true,
+        guard let event = entry.event, self.kind.map({ $0 == event.kind }) ?? true else { return nil }
+        switch event {
+        case .decision(let record): return self.match(entry, record)
+        case .change(let change):
+            return self.finds(change) ? AuditMatch(entry: entry, event: event, onlyWhileAssignedTo: nil) : nil
+        }
+    }
+
+    /// Whether a change is looked for.
+    ///
+    /// What asks about tokens alone, such as when one could be used, finds no changes.
+    private func finds(_ change: AuditChange) -> Bool {
+        self.time == nil && self.decision == nil && (self.caller.map { $0 == change.actor.name } ?? true)
+            && (self.subject.map(change.concerns(subject:)) ?? true) && (self.resource.map(change.concerns) ?? true)
+    }
+
+    private func match(_ entry: AuditEntry, _ record: AuditRecord) -> AuditMatch? {
+        let event = AuditEvent.decision(record)
+        guard self.caller.map({ $0 == record.caller }) ?? true,
             self.subject.map({ $0 == record.callerID.subject }) ?? true,
             self.decision.map({ $0 == record.decision }) ?? true
         else { return nil }
@@ -75,17 +94,17 @@ extension AuditQuery {
                 return nil
             }
         }
-        guard let resource else { return AuditMatch(entry: entry, record: record, onlyWhileAssignedTo: nil) }
+        guard let resource else { return AuditMatch(entry: entry, event: event, onlyWhileAssignedTo: nil) }
         // A refused request gave nobody anything to read with.
         guard record.decision == .granted, var call = resource.read else { return nil }
         call.vehicleOfTrip = self.vehicleOfTrip
-        if record.reaches(call) { return AuditMatch(entry: entry, record: record, onlyWhileAssignedTo: nil) }
+        if record.reaches(call) { return AuditMatch(entry: entry, event: event, onlyWhileAssignedTo: nil) }
         guard self.vehicleOfTrip == nil, case .trip = resource, case .only(let vehicle) = record.claims.vehicle else {
             return nil
         }
         call.vehicleOfTrip = vehicle
         return record.reaches(call)
-            ? AuditMatch(entry: entry, record: record, onlyWhileAssignedTo: vehicle) : nil
+            ? AuditMatch(entry: entry, event: event, onlyWhileAssignedTo: vehicle) : nil
     }
 }
 

@@ -46,9 +46,10 @@ public struct AuditReader: Sendable {
             ) { row in
                 let entry = try AuditEntry(row: row)
                 try chain.check(entry)
+                let event = entry.event
                 let isFound =
-                    try row.integer(3) == entry.record?.time
-                    && (row.isNull(4) ? nil : try row.text(4)) == entry.record?.token?.fingerprint
+                    try row.integer(3) == event?.time
+                    && (row.isNull(4) ? nil : try row.text(4)) == event?.fingerprint
                 guard isFound else {
                     throw AuditFault(
                         sequence: entry.sequence,

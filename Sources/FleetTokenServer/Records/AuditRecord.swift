@@ -123,10 +123,9 @@ extension AuditRecord {
         return .object(object)
     }
 
-    /// Reads a record; `nil` where the text is none.
-    init?(json text: String) {
-        guard let object = (try? JSONValue(parsing: text.utf8))?.object,
-            let time = object[Key.time]?.integer, let caller = object[Key.caller]?.string,
+    /// Reads a record; `nil` where the object is none.
+    init?(json object: JSONObject) {
+        guard let time = object[Key.time]?.integer, let caller = object[Key.caller]?.string,
             let issuer = object[Key.issuer]?.string, let subject = object[Key.subject]?.string,
             let role = object[Key.role]?.string,
             let claims = object[Key.claims]?.object.flatMap({ try? AuthorizationClaims(json: $0) }),

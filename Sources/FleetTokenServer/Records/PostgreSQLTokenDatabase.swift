@@ -102,7 +102,7 @@ final class PostgreSQLTokenTransaction: TokenServerTransaction {
     }
 
     func append(_ entries: [AuditEntry], head: AuditHead) {
-        let records = entries.map(\.record)
+        let events = entries.map(\.event)
         self.pending += [
             PostgreSQLStatement(
                 """
@@ -111,7 +111,7 @@ final class PostgreSQLTokenTransaction: TokenServerTransaction {
                 """,
                 [
                     .integers(entries.map(\.sequence)), .texts(entries.map(\.content)), .texts(entries.map(\.hash)),
-                    .integers(records.map { $0?.time ?? 0 }), .texts(records.map { $0?.token?.fingerprint }),
+                    .integers(events.map { $0?.time ?? 0 }), .texts(events.map { $0?.fingerprint }),
                 ]),
             PostgreSQLStatement(
                 "UPDATE audit_head SET sequence = $1, hash = $2", [.integer(head.sequence), .text(head.hash)]),

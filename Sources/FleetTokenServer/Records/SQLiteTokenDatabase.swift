@@ -74,10 +74,9 @@ final class SQLiteTokenTransaction: TokenServerTransaction {
     func lockHead() throws -> AuditHead { try self.keptHead() }
 
     func append(_ entries: [AuditEntry], head: AuditHead) throws {
+        let insert = try self.statement("INSERT INTO audit_record (sequence, content, hash) VALUES (?, ?, ?)")
         for entry in entries {
-            try self.execute(
-                "INSERT INTO audit_record (sequence, content, hash) VALUES (?, ?, ?)",
-                [.integer(entry.sequence), .text(entry.content), .text(entry.hash)])
+            try insert.execute(arguments: [entry.sequence, entry.content, entry.hash])
         }
         try self.execute(
             "UPDATE audit_head SET sequence = ?, hash = ?", [.integer(head.sequence), .text(head.hash)])

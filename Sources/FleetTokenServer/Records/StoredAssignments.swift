@@ -20,43 +20,51 @@ public struct StoredAssignments: AssignmentStore {
 
     /// Adds an assignment.
     public func add(_ assignment: Assignment) async throws {
-        _ = try await self.store.database.write { database in
-            try database.execute(
-                """
-                INSERT INTO assignment (issuer, subject, kind, resource, start_ms, end_ms)
-                VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
-                """,
-                Self.key(assignment.resource, assignment.holder) + [
-                    .integer(Self.milliseconds(assignment.start)),
-                    assignment.end.map { .integer(Self.milliseconds($0)) } ?? .null,
-                ])
-        }
+        _ = try await self.store.database.write { try Self.add(assignment, in: $0) }
+    }
+
+    /// Adds an assignment, and says whether it was new.
+    static func add(_ assignment: Assignment, in database: any TokenServerTransaction) throws -> Bool {
+        try database.execute(
+            """
+            INSERT INTO assignment (issuer, subject, kind, resource, start_ms, end_ms)
+            VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+            """,
+            self.key(assignment.resource, assignment.holder) + [
+                .integer(self.milliseconds(assignment.start)),
+                assignment.end.map { .integer(self.milliseconds($0)) } ?? .null,
+            ]) > 0
     }
 
     /// Ends what a holder has of a resource from a time on.
     @discardableResult
     public func end(_ resource: AssignedResource, of holder: CallerID, at time: Date) async throws -> Int {
-        let time = StoreValue.integer(Self.milliseconds(time))
-        let key = Self.key(resource, holder)
-        return try await self.store.database.write { database in
-            let condition = """
-                issuer = ? AND subject = ? AND kind = ? AND resource = ? AND (end_ms IS NULL OR end_ms > ?)
-                """
-            let count = try database.execute(
-                "DELETE FROM assignment WHERE \(condition) AND start_ms >= ?", key + [time, time])
-            // Of those that began together, one is enough to end now; and none, where one ended now already.
-            let twins = try database.execute(
-                """
-                DELETE FROM assignment WHERE \(condition) AND EXISTS (
-                    SELECT 1 FROM assignment AS other WHERE other.issuer = assignment.issuer
-                    AND other.subject = assignment.subject AND other.kind = assignment.kind
-                    AND other.resource = assignment.resource AND other.start_ms = assignment.start_ms
-                    AND (other.end_ms = ? OR ((other.end_ms IS NULL OR other.end_ms > ?) AND other.id < assignment.id)))
-                """, key + [time, time, time])
-            let ended = try database.execute(
-                "UPDATE assignment SET end_ms = ? WHERE \(condition)", [time] + key + [time])
-            return count + twins + ended
-        }
+        try await self.store.database.write { try Self.end(resource, of: holder, at: time, in: $0) }
+    }
+
+    /// Ends what a holder has of a resource from a time on, and says how many assignments that changed.
+    static func end(
+        _ resource: AssignedResource, of holder: CallerID, at time: Date, in database: any TokenServerTransaction
+    ) throws -> Int {
+        let time = StoreValue.integer(self.milliseconds(time))
+        let key = self.key(resource, holder)
+        let condition = """
+            issuer = ? AND subject = ? AND kind = ? AND resource = ? AND (end_ms IS NULL OR end_ms > ?)
+            """
+        let count = try database.execute(
+            "DELETE FROM assignment WHERE \(condition) AND start_ms >= ?", key + [time, time])
+        // Of those that began together, one is enough to end now; and none, where one ended now already.
+        let twins = try database.execute(
+            """
+            DELETE FROM assignment WHERE \(condition) AND EXISTS (
+                SELECT 1 FROM assignment AS other WHERE other.issuer = assignment.issuer
+                AND other.subject = assignment.subject AND other.kind = assignment.kind
+                AND other.resource = assignment.resource AND other.start_ms = assignment.start_ms
+                AND (other.end_ms = ? OR ((other.end_ms IS NULL OR other.end_ms > ?) AND other.id < assignment.id)))
+            """, key + [time, time, time])
+        let ended = try database.execute(
+            "UPDATE assignment SET end_ms = ? WHERE \(condition)", [time] + key + [time])
+        return count + twins + ended
     }
 
     /// Lists assignments.

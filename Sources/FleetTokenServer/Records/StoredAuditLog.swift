@@ -22,9 +22,10 @@ public final class StoredAuditLog: AuditLog {
     }
 
     private static let groupLimit = 512
-    /// How long records gather between two groups when many come at once.
+    /// How long it is from one group to the next when many records come at once.
     ///
-    /// A sync of the disk takes as much of the processor as many records do. A record that comes alone does not wait.
+    /// A sync of the disk takes as much of the processor as many records do. A record that comes alone does not wait,
+    /// and on a slow disk enough records gather while the last group is written.
     private static let gathering: Duration = .milliseconds(4)
 
     private let store: TokenServerStore
@@ -65,9 +66,11 @@ public final class StoredAuditLog: AuditLog {
 
     private func drain() async {
         while let group = self.nextGroup() {
+            let next = ContinuousClock.now + Self.gathering
             await self.keep(group)
+            guard group.count > 1, group.count < Self.groupLimit else { continue }
             // Nobody takes this back: what waits is to be kept.
-            if group.count > 1, group.count < Self.groupLimit { try? await Task.sleep(for: Self.gathering) }
+            try? await Task.sleep(until: next, tolerance: .zero)
         }
     }
 
@@ -101,7 +104,7 @@ public final class StoredAuditLog: AuditLog {
             var head = try database.lockHead()
             var entries: [AuditEntry] = []
             for record in records {
-                let entry = AuditEntry(record, after: head)
+                let entry = AuditEntry(.decision(record), after: head)
                 entries.append(entry)
                 head = AuditHead(entry)
             }

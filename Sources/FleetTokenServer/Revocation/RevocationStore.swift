@@ -27,22 +27,27 @@ public struct RevocationStore: Sendable {
     /// - Throws: An error of the store when nothing was kept.
     @discardableResult
     public func revoke(_ target: RevocationTarget, at now: Date) async throws -> [Revocation] {
-        try await self.store.database.write { database in
-            let revocations = try Self.revocations(of: target, at: now, in: database)
-            try database.execute("DELETE FROM revocation WHERE ends_at <= ?", [.integer(Self.seconds(now))])
-            for revocation in revocations {
-                try database.execute(
-                    """
-                    INSERT INTO revocation (kind, value, ends_at) VALUES (?, ?, ?)
-                    ON CONFLICT (kind, value) DO UPDATE SET ends_at = excluded.ends_at
-                    """,
-                    [
-                        .text(revocation.kind.rawValue), .text(revocation.value),
-                        .integer(Self.seconds(revocation.endsAt)),
-                    ])
-            }
-            return revocations
+        try await self.store.database.write { try Self.revoke(target, at: now, in: $0) }
+    }
+
+    /// Withdraws tokens within a transaction.
+    static func revoke(
+        _ target: RevocationTarget, at now: Date, in database: any TokenServerTransaction
+    ) throws -> [Revocation] {
+        let revocations = try self.revocations(of: target, at: now, in: database)
+        try database.execute("DELETE FROM revocation WHERE ends_at <= ?", [.integer(self.seconds(now))])
+        for revocation in revocations {
+            try database.execute(
+                """
+                INSERT INTO revocation (kind, value, ends_at) VALUES (?, ?, ?)
+                ON CONFLICT (kind, value) DO UPDATE SET ends_at = excluded.ends_at
+                """,
+                [
+                    .text(revocation.kind.rawValue), .text(revocation.value),
+                    .integer(self.seconds(revocation.endsAt)),
+                ])
         }
+        return revocations
     }
 
     /// What is withdrawn at a time.
@@ -88,9 +93,9 @@ public struct RevocationStore: Sendable {
         query.decision = .granted
         var living: [Revocation] = []
         try AuditReader.search(query, in: database) { match in
-            guard isMeant(match.record), let token = match.record.token, token.expiresAt > Self.seconds(now) else {
-                return
-            }
+            guard case .decision(let record) = match.event, isMeant(record), let token = record.token,
+                token.expiresAt > Self.seconds(now)
+            else { return }
             living.append(
                 Revocation(
                     kind: .fingerprint, value: token.fingerprint,

@@ -53,6 +53,7 @@ struct RouteError: Error, HTTPResponseError {
             case .caller: "This caller asks"
             case .subject: "Tokens for this subject are asked for"
             case .global: "All callers together ask"
+            case .address: "This address sends wrong credentials"
             }
         return Self(
             status: .tooManyRequests, name: "RESOURCE_EXHAUSTED",

@@ -54,7 +54,9 @@ enum TokenRoute: String, CaseIterable {
         guard segments.count == 2, let encoded = segments.last else {
             throw .badRequest("The route \(route.rawValue) takes one id: /token/\(route.rawValue)/ID.")
         }
-        guard let id = encoded.removingPercentEncoding else {
+        // Most ids need no decoding.
+        guard let id = encoded.utf8.contains(UInt8(ascii: "%")) ? encoded.removingPercentEncoding : String(encoded)
+        else {
             throw .badRequest("The id is not percent-encoded UTF-8.")
         }
         do throws(TokenError) {

@@ -27,8 +27,8 @@ public final class ConfiguredSigners: Sendable {
     private let google: GoogleSigners
     private let ladders = Locked<[Role: Ladder]>([:])
     private let now: @Sendable () -> Date
-    /// The public keys of the key files that the settings name.
-    public let localKeys: [RSAPublicKey]
+    private let clock: any Clock<Duration>
+    private let keyFiles: [KeyFileSigner]
 
     /// Makes the signers and reads the key files.
     ///
@@ -36,20 +36,21 @@ public final class ConfiguredSigners: Sendable {
     ///   - settings: How each role's tokens are signed.
     ///   - keys: The key folder, where there is one.
     ///   - google: The identity that asks IAM.
+    ///   - clock: Measures how long a way is passed over, and how long shared tokens last.
     ///   - now: The date, which tokens carry.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
     public init(
         _ settings: [SignerSettings], keys: SigningKeys?, google: GoogleSigners,
-        now: @escaping @Sendable () -> Date = { Date() }
+        clock: some Clock<Duration> = ContinuousClock(), now: @escaping @Sendable () -> Date = { Date() }
     ) throws(TokenServerError) {
         var plans: [Role: Plan] = [:]
-        var localKeys: [RSAPublicKey] = []
+        var keyFiles: [KeyFileSigner] = []
         for settings in settings {
             var local: (any PayloadSigner)?
             if settings.ways.contains(.key) {
                 if let file = settings.keyFile {
-                    let signer = try Self.signer(ofKeyFile: file, role: settings.role)
-                    if let key = signer.publicKey { localKeys.append(key) }
+                    let signer = try KeyFileSigner(file: file, role: settings.role)
+                    keyFiles.append(signer)
                     local = signer
                 } else {
                     local = try Self.folderSigner(settings.role, keys: keys, now: now)
@@ -70,7 +71,31 @@ public final class ConfiguredSigners: Sendable {
         self.plans = plans
         self.google = google
         self.now = now
-        self.localKeys = localKeys
+        self.clock = clock
+        self.keyFiles = keyFiles
+    }
+
+    /// The public keys of the key files that the settings name, and those before them of which tokens may be alive.
+    ///
+    /// - Parameter time: The time.
+    /// - Returns: The keys that verifiers are to trust.
+    public func publishedKeys(at time: Date) -> [RSAPublicKey] { self.keyFiles.flatMap { $0.published(at: time) } }
+
+    /// Reads again which of the key files changed; a key in force stays where its file cannot be used.
+    ///
+    /// - Parameter now: The time.
+    /// - Returns: How many other keys are in force, and what is wrong with files, told once for each change.
+    public func refreshKeyFiles(at now: Date) -> (changes: Int, problems: [TokenServerError]) {
+        var changes = 0
+        var problems: [TokenServerError] = []
+        for signer in self.keyFiles {
+            do throws(TokenServerError) {
+                if try signer.refresh(at: now) { changes += 1 }
+            } catch {
+                problems.append(error)
+            }
+        }
+        return (changes, problems)
     }
 
     /// The roles that have a signer here.
@@ -114,8 +139,7 @@ public final class ConfiguredSigners: Sendable {
         if let known = self.ladders.withLock({ $0[role] }) { return known.signers }
         let account: String
         if let known = plan.account { account = known } else { account = try await self.google.ownSigner().account }
-        let ladder = try SignerLadder(plan.settings.ways.compactMap { self.signer($0, plan, account: account) })
-        let made = Ladder(ladder: ladder, signers: RoleSigners([role: ladder], now: self.now))
+        let made = try self.ladder(of: role, plan, account: account, clock: self.clock)
         // Whoever was first counts: breakers and shared tokens are worth nothing in two copies.
         return self.ladders.withLock { ladders in
             let kept = ladders[role] ?? made
@@ -124,25 +148,20 @@ public final class ConfiguredSigners: Sendable {
         }
     }
 
+    private func ladder(
+        of role: Role, _ plan: Plan, account: String, clock: some Clock<Duration>
+    ) throws(SigningError) -> Ladder {
+        let ladder = try SignerLadder(
+            plan.settings.ways.compactMap { self.signer($0, plan, account: account) }, clock: clock)
+        return Ladder(ladder: ladder, signers: RoleSigners([role: ladder], clock: clock, now: self.now))
+    }
+
     private func signer(_ way: SignerSettings.Way, _ plan: Plan, account: String) -> (any PayloadSigner)? {
         switch (way, plan.settings.account) {
         case (.key, _): plan.local
         case (.iam(let method), .own): self.google.ownSigner(expecting: account, method: method)
         case (.iam(let method), .email):
             self.google.signer(impersonating: account, delegates: plan.settings.delegates, method: method)
-        }
-    }
-
-    private static func signer(ofKeyFile path: String, role: Role) throws(TokenServerError) -> LocalSigner {
-        guard let bytes = try? Data(contentsOf: URL(filePath: path)) else {
-            throw self.invalid(
-                "The key file \(path) of signers.\(role).key cannot be read; create it, let this user read it, or take "
-                    + "the way key out of signers.\(role).ways.")
-        }
-        do throws(SigningError) {
-            return try LocalSigner(ServiceAccountKey(json: bytes))
-        } catch {
-            throw self.invalid("\(path): \(error.message)")
         }
     }
 

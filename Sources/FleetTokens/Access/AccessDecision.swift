@@ -7,11 +7,16 @@ extension AccessRequest {
     ///
     /// - Throws: ``TokenRefusal`` with ``TokenRefusal/Reason/roleLacksPermission``.
     public func checkPermission(of role: Role) throws(TokenRefusal) {
-        try self.checkPermission(of: role, permitting: role.permissions)
+        try self.checkPermission(of: role, permitting: role.permissions, rows: self.rows)
     }
 
-    func checkPermission(of role: Role, permitting permissions: Set<Permission>) throws(TokenRefusal) {
-        for row in AccessRule.rows(for: self.method, maskedFields: self.maskedFields) {
+    /// The rows of the matrix that the call must meet.
+    var rows: [AccessRule] { AccessRule.rows(for: self.method, maskedFields: self.maskedFields) }
+
+    func checkPermission(
+        of role: Role, permitting permissions: Set<Permission>, rows: [AccessRule]
+    ) throws(TokenRefusal) {
+        for row in rows {
             guard row.permissions.isSubset(of: permissions) else {
                 let lacking = row.permissions.subtracting(permissions).map { "fleetengine.\($0.rawValue)" }.sorted()
                 throw .permissionDenied(
@@ -31,13 +36,12 @@ extension AccessRequest {
     ///
     /// - Throws: ``TokenRefusal`` with ``TokenRefusal/Reason/claimsMissing`` or ``TokenRefusal/Reason/claimMismatch``.
     public func checkCoverage(of claims: AuthorizationClaims?, role: Role?) throws(TokenRefusal) {
-        try self.checkCoverage(of: claims, permitting: role?.permissions ?? [])
+        try self.checkCoverage(of: claims, permitting: role?.permissions ?? [], rows: self.rows)
     }
 
     func checkCoverage(
-        of claims: AuthorizationClaims?, permitting permissions: Set<Permission>
+        of claims: AuthorizationClaims?, permitting permissions: Set<Permission>, rows: [AccessRule]
     ) throws(TokenRefusal) {
-        let rows = AccessRule.rows(for: self.method, maskedFields: self.maskedFields)
         if Self.needsNoClaims(permissions, rows: rows) { return }
         guard let claims, !claims.isEmpty else {
             throw .permissionDenied(

@@ -126,38 +126,54 @@ extension AccessRule {
         "current_route_segment_end_point", "remaining_distance_meters", "remaining_duration",
     ]
 
-    /// The rows of one method.
-    static let byMethod = Dictionary(grouping: matrix, by: \.method)
+    /// The rows of one method, and the fields that they list.
+    private struct Rows {
+        let rows: [AccessRule]
+        let listed: Set<String>
 
-    /// The rows that a call must meet: all rows its mask touches, or the method's first row when the mask is empty
-    /// (an empty mask is refused later, as an argument).
-    public static func rows(for method: FleetMethod, maskedFields: [String]) -> [AccessRule] {
-        let rows = self.byMethod[method] ?? []
-        guard rows.count > 1 else { return rows }
-        let fields = Set(maskedFields.map(Self.topLevelField))
-        guard !fields.isEmpty else { return Array(rows.prefix(1)) }
-        let listed = rows.reduce(into: Set<String>()) { listed, row in
-            if case .only(let names) = row.fields { listed.formUnion(names) }
+        init(_ rows: [AccessRule]) {
+            self.rows = rows
+            self.listed = rows.reduce(into: []) { listed, row in
+                if case .only(let names) = row.fields { listed.formUnion(names) }
+            }
         }
-        return rows.filter { row in
-            switch row.fields {
-            case .all: true
-            case .only(let names): !names.isDisjoint(with: fields)
-            case .others: !fields.isSubset(of: listed)
+
+        /// The rows that a mask touches.
+        func touched(by paths: [String]) -> [AccessRule] {
+            let fields = paths.map(AccessRule.topLevelField)
+            return self.rows.filter { row in
+                switch row.fields {
+                case .all: true
+                case .only(let names): fields.contains(where: names.contains)
+                case .others: fields.contains { !self.listed.contains($0) }
+                }
             }
         }
     }
 
+    private static let byMethod = Dictionary(grouping: matrix, by: \.method).mapValues(Rows.init)
+
+    /// The rows that a call must meet: all rows its mask touches, or the method's first row when the mask is empty
+    /// (an empty mask is refused later, as an argument).
+    public static func rows(for method: FleetMethod, maskedFields: [String]) -> [AccessRule] {
+        guard let rows = self.byMethod[method] else { return [] }
+        guard rows.rows.count > 1 else { return rows.rows }
+        return maskedFields.isEmpty ? Array(rows.rows.prefix(1)) : rows.touched(by: maskedFields)
+    }
+
     /// The first segment of a mask path in snake case: `lastLocation.heading` is `last_location`.
     static func topLevelField(_ path: String) -> String {
-        var name = ""
-        for character in path.prefix(while: { $0 != "." }) {
-            if character.isASCII, character.isUppercase {
-                name += "_" + character.lowercased()
+        let field = path.utf8.prefix { $0 != UInt8(ascii: ".") }
+        let uppercase = UInt8(ascii: "A")...UInt8(ascii: "Z")
+        guard field.contains(where: uppercase.contains) else { return String(Substring(field)) }
+        var name: [UInt8] = []
+        for byte in field {
+            if uppercase.contains(byte) {
+                name += [UInt8(ascii: "_"), byte | 0x20]
             } else {
-                name.append(character)
+                name.append(byte)
             }
         }
-        return name
+        return String(decoding: name, as: UTF8.self)
     }
 }

@@ -73,6 +73,8 @@ struct CheckRecorder {
 
     let mode: Mode
     private(set) var checks: [TokenCheck] = []
+    /// What was seen that the service lets pass, though the documentation says otherwise.
+    private(set) var deviations: DeviationSet = []
 
     init(mode: Mode) {
         self.mode = mode
@@ -96,6 +98,9 @@ struct CheckRecorder {
     mutating func pass(_ rule: TokenRule, found: @autoclosure () -> String) {
         if self.mode == .explain { self.checks.append(TokenCheck(rule: rule, outcome: .passed(found()))) }
     }
+
+    /// Notes what departs from the documentation without being refused.
+    mutating func note(_ deviation: Deviation) { self.deviations.insert(deviation) }
 
     mutating func skip(_ rule: TokenRule, why: @autoclosure () -> String) {
         if self.mode == .explain { self.checks.append(TokenCheck(rule: rule, outcome: .notReached(why()))) }

@@ -40,7 +40,8 @@ public struct TokenExaminer: Hashable, Sendable {
             // The recorder throws at the first refusal, so a key was found; kept as an error rather than a trap.
             throw .unauthenticated(.keyUnknown, "No trusted key was found.", fix: "Trust the signer's key.")
         }
-        return ExaminedToken(claims: examination.claims, account: account, keyID: key.id)
+        return ExaminedToken(
+            claims: examination.claims, account: account, keyID: key.id, lastingDeviations: examination.deviations)
     }
 
     /// What the steps found, as far as they got.
@@ -48,6 +49,8 @@ public struct TokenExaminer: Hashable, Sendable {
         var claims: TokenClaims
         var key: (any TokenKey)?
         var account: TrustedAccount?
+        /// What departs from the documentation for as long as the token lives.
+        var deviations: DeviationSet
     }
 
     func examine(
@@ -82,7 +85,9 @@ public struct TokenExaminer: Hashable, Sendable {
         try self.checkTimes(
             issuedAt: claims.issuedAt, expiresAt: claims.expiresAt, now: now, recording: &recorder)
         let account = key.map { $0.account ?? TrustedAccount(email: claims.issuer) }
-        return Examination(claims: claims, key: key, account: account)
+        var deviations = recorder.deviations
+        deviations.formUnion(DeviationSet(of: claims, role: account?.role))
+        return Examination(claims: claims, key: key, account: account, deviations: deviations)
     }
 
     private func findKey(
@@ -219,6 +224,7 @@ extension TokenClaims {
         } catch {
             throw recorder.refuse(.payload, error)
         }
+        if object["scope"] != nil { recorder.note(.tokenWithScope) }
         recorder.pass(.payload, found: "JSON object with iss, sub, aud, iat, exp")
 
         if let value = object["authorization"] {

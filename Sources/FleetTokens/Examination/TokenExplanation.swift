@@ -10,6 +10,8 @@ public struct TokenExplanation: Hashable, Sendable {
     public let checks: [TokenCheck]
     /// The payload, where it could be read; not vouched for unless the signature check passed.
     public let claims: TokenClaims?
+    /// What departs from the documentation though the service lets it pass, as far as the token could be read.
+    public let deviations: DeviationSet
 
     /// The first refusal, which is the one the engine answers with; `nil` when the call is allowed.
     public var refusal: TokenRefusal? {
@@ -47,7 +49,8 @@ extension TokenExaminer {
         let why = examination == nil ? "an earlier check stopped the reading" : "no call was given"
         return TokenExplanation(
             checks: TokenRule.allCases.map { reached[$0] ?? TokenCheck(rule: $0, outcome: .notReached(why)) },
-            claims: examination?.claims
+            claims: examination?.claims,
+            deviations: examination.map { $0.deviations(at: now) } ?? recorder.deviations
         )
     }
 
@@ -66,7 +69,7 @@ extension TokenExaminer {
         if let role = account?.role {
             record(.role, found: role.rawValue) { () throws(TokenRefusal) in }
             record(.permission, found: "\(role) may call \(request.method.name)") { () throws(TokenRefusal) in
-                try request.checkPermission(of: role, permitting: account?.permissions ?? [])
+                try request.checkPermission(of: role, permitting: account?.permissions ?? [], rows: request.rows)
             }
         } else {
             recorder.skip(.role, why: "the keys do not say which role the account holds")
@@ -81,7 +84,7 @@ extension TokenExaminer {
         }
         record(.coverage, found: "the claims reach it") { () throws(TokenRefusal) in
             try request.checkCoverage(
-                of: examination.claims.authorization, permitting: account?.permissions ?? [])
+                of: examination.claims.authorization, permitting: account?.permissions ?? [], rows: request.rows)
         }
     }
 }
@@ -100,8 +103,9 @@ extension AccessRequest {
         }
         try self.checkProvider(of: token.account)
         let permissions = token.account.permissions
-        try self.checkPermission(of: role, permitting: permissions)
-        try self.checkCoverage(of: token.claims.authorization, permitting: permissions)
+        let rows = self.rows
+        try self.checkPermission(of: role, permitting: permissions, rows: rows)
+        try self.checkCoverage(of: token.claims.authorization, permitting: permissions, rows: rows)
     }
 
     func checkProvider(of account: TrustedAccount?) throws(TokenRefusal) {

@@ -72,11 +72,19 @@ public struct ExaminedToken: Hashable, Sendable {
         let claims: TokenClaims
         let account: TrustedAccount
         let keyID: String
+        let hash: Int
+        let lastingDeviations: DeviationSet
 
-        init(claims: TokenClaims, account: TrustedAccount, keyID: String) {
+        init(claims: TokenClaims, account: TrustedAccount, keyID: String, lastingDeviations: DeviationSet) {
             self.claims = claims
             self.account = account
             self.keyID = keyID
+            var hasher = Hasher()
+            hasher.combine(keyID)
+            hasher.combine(claims.issuedAt)
+            hasher.combine(claims.authorization)
+            self.hash = hasher.finalize()
+            self.lastingDeviations = lastingDeviations
         }
     }
 
@@ -92,9 +100,11 @@ public struct ExaminedToken: Hashable, Sendable {
     // Read at every call, where a copy of all claims would cost more than the check.
     var issuedAt: Int64 { self.parts.claims.issuedAt }
     var expiresAt: Int64 { self.parts.claims.expiresAt }
+    var lastingDeviations: DeviationSet { self.parts.lastingDeviations }
 
-    init(claims: TokenClaims, account: TrustedAccount, keyID: String) {
-        self.parts = Parts(claims: claims, account: account, keyID: keyID)
+    init(claims: TokenClaims, account: TrustedAccount, keyID: String, lastingDeviations: DeviationSet = []) {
+        self.parts = Parts(
+            claims: claims, account: account, keyID: keyID, lastingDeviations: lastingDeviations)
     }
 
     /// Whether two tokens say the same and the same key vouches for them.
@@ -103,10 +113,8 @@ public struct ExaminedToken: Hashable, Sendable {
             || (first.keyID == second.keyID && first.account == second.account && first.claims == second.claims)
     }
 
-    /// Hashes what tells tokens apart.
+    /// Hashes what tells tokens apart, which was computed once.
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(self.keyID)
-        hasher.combine(self.parts.claims.issuedAt)
-        hasher.combine(self.parts.claims.authorization)
+        hasher.combine(self.parts.hash)
     }
 }

@@ -25,11 +25,12 @@ public enum ResourceName: Hashable, Sendable {
     /// - Throws: ``TokenError`` with ``TokenError/Code/invalidResourceName`` for a wrong form or collection, or
     ///   ``TokenError/Code/invalidIdentifier`` for a wrong id.
     public init(checking name: some StringProtocol) throws(TokenError) {
-        let parts = name.split(separator: "/", omittingEmptySubsequences: false)
+        let text = String(name)
+        let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map(Substring.init)
         guard parts.count == 2 || parts.count == 4, parts[0] == "providers" else {
             throw TokenError(
                 code: .invalidResourceName,
-                message: "\"\(name.prefix(200))\" is not a resource name; use providers/P or providers/P/vehicles/V."
+                message: "\"\(text.prefix(200))\" is not a resource name; use providers/P or providers/P/vehicles/V."
             )
         }
         let provider = try ProviderID(checking: parts[1])

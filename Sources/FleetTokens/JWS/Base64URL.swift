@@ -20,20 +20,22 @@ package enum Base64URL {
     private static func encode(_ bytes: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         self.alphabet.withUnsafeBufferPointer { alphabet in
             [UInt8](unsafeUninitializedCapacity: (bytes.count * 4 + 2) / 3) { text, count in
-                var buffer: UInt32 = 0
-                var bits: UInt32 = 0
-                for byte in bytes {
-                    buffer = buffer << 8 | UInt32(byte)
-                    bits += 8
-                    while bits >= 6 {
-                        bits -= 6
-                        text.initializeElement(at: count, to: alphabet[Int(buffer >> bits & 0x3F)])
-                        count += 1
+                func write(_ characters: Int, of word: UInt32) {
+                    for character in 0..<characters {
+                        text[count + character] = alphabet[Int(word >> (18 - 6 * UInt32(character)) & 0x3F)]
                     }
+                    count += characters
                 }
-                guard bits > 0 else { return }
-                text.initializeElement(at: count, to: alphabet[Int(buffer << (6 - bits) & 0x3F)])
-                count += 1
+                var position = 0
+                // Three bytes are four characters.
+                while position + 3 <= bytes.count {
+                    let high = UInt32(bytes[position]) << 16 | UInt32(bytes[position + 1]) << 8
+                    write(4, of: high | UInt32(bytes[position + 2]))
+                    position += 3
+                }
+                guard position < bytes.count else { return }
+                let last = position + 1 < bytes.count ? UInt32(bytes[position + 1]) << 8 : 0
+                write(bytes.count - position + 1, of: UInt32(bytes[position]) << 16 | last)
             }
         }
     }

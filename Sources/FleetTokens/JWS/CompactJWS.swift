@@ -118,7 +118,11 @@ public struct CompactJWS: Hashable, Sendable {
                 fix: "Leave crit out of the header."
             )
         )
-        guard let value = header["kid"] else { return nil }
+        if header["typ"] != .string("JWT") { recorder.note(.tokenWithoutType) }
+        guard let value = header["kid"] else {
+            recorder.note(.tokenWithoutKeyID)
+            return nil
+        }
         let keyID = value.string
         try recorder.require(
             .header,
@@ -129,7 +133,8 @@ public struct CompactJWS: Hashable, Sendable {
         return keyID
     }
 
-    private init(keyID: String?, signingInput: [UInt8], payload: [UInt8], signature: [UInt8]) {
+    /// The parts of a token that is made here.
+    package init(keyID: String?, signingInput: [UInt8], payload: [UInt8], signature: [UInt8]) {
         self.keyID = keyID
         self.signingInput = signingInput
         self.payload = payload

@@ -108,11 +108,13 @@ extension JSONValue {
     private static func write(_ text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         defer { bytes.append(UInt8(ascii: "\"")) }
-        let isPlain = text.utf8.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
-        guard !isPlain else {
-            bytes += text.utf8
-            return
+        // Almost every text is written as it stands.
+        let isWritten = text.utf8.withContiguousStorageIfAvailable { text in
+            guard !self.needsEscape(UnsafeRawBufferPointer(text)) else { return false }
+            bytes.append(contentsOf: text)
+            return true
         }
+        guard isWritten != true else { return }
         for byte in text.utf8 {
             switch byte {
             case UInt8(ascii: "\""): bytes += #"\""#.utf8
@@ -128,5 +130,23 @@ extension JSONValue {
             default: bytes.append(byte)
             }
         }
+    }
+
+    /// Whether a text holds a quotation mark, a backslash or a control character; it is looked at 8 bytes at a time.
+    private static func needsEscape(_ text: UnsafeRawBufferPointer) -> Bool {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let highBits = ones << 7
+        /// The high bits of the bytes below a limit of at most 128, if any is.
+        func below(_ limit: UInt8, _ word: UInt64) -> UInt64 { (word &- ones &* UInt64(limit)) & ~word & highBits }
+        func equal(_ byte: UInt8, _ word: UInt64) -> UInt64 { below(1, word ^ (ones &* UInt64(byte))) }
+        func isSpecial(_ word: UInt64) -> Bool {
+            below(0x20, word) | equal(UInt8(ascii: "\""), word) | equal(UInt8(ascii: "\\"), word) != 0
+        }
+        var position = 0
+        while position + 8 <= text.count {
+            if isSpecial(text.loadUnaligned(fromByteOffset: position, as: UInt64.self)) { return true }
+            position += 8
+        }
+        return text[position...].contains { isSpecial(ones &* UInt64($0)) }
     }
 }

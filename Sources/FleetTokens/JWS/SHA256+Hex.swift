@@ -4,9 +4,19 @@
 
 extension Collection<UInt8> {
     /// The SHA-256 of the bytes in hexadecimal.
-    package var sha256Hex: String {
-        let digits = Array("0123456789abcdef".utf8)
-        let text = SHA256.hash(self).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0xF)]] }
+    package var sha256Hex: String { SHA256.hash(self).hexadecimal }
+}
+
+extension Sequence<UInt8> {
+    /// Two lower-case hexadecimal digits for each byte.
+    package var hexadecimal: String {
+        func digit(_ value: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10 }
+        var text: [UInt8] = []
+        text.reserveCapacity(64)
+        for byte in self {
+            text.append(digit(byte >> 4))
+            text.append(digit(byte & 0xF))
+        }
         return String(decoding: text, as: UTF8.self)
     }
 }

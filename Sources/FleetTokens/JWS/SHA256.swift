@@ -17,47 +17,58 @@ enum SHA256 {
         0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2,
     ]
 
+    private static let start: SIMD8<UInt32> = [
+        0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
+    ]
+    private static let blockBytes = 64
+
     /// The 32 bytes of the digest.
     static func hash(_ message: some Collection<UInt8>) -> [UInt8] {
-        var padded = Array(message)
-        let bitCount = UInt64(padded.count) * 8
-        padded.append(0x80)
-        padded += [UInt8](repeating: 0, count: (119 - (padded.count - 1) % 64) % 64)
-        for shift in stride(from: 56, through: 0, by: -8) {
-            padded.append(UInt8(truncatingIfNeeded: bitCount >> shift))
-        }
+        message.withContiguousStorageIfAvailable { self.hash($0) }
+            ?? Array(message).withUnsafeBufferPointer { self.hash($0) }
+    }
 
-        var state: SIMD8<UInt32> = [
-            0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
-        ]
-        padded.withUnsafeBufferPointer { bytes in
-            self.constants.withUnsafeBufferPointer { constants in
-                withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64) { words in
-                    for start in stride(from: 0, to: bytes.count, by: 64) {
-                        self.schedule(bytes[start..<start + 64], into: words)
+    private static func hash(_ message: UnsafeBufferPointer<UInt8>) -> [UInt8] {
+        let whole = message.count - message.count % self.blockBytes
+        var end = Array(message[whole...])
+        end.append(0x80)
+        // The last block ends with the count of bits in eight bytes.
+        end += [UInt8](repeating: 0, count: (120 - end.count) % self.blockBytes)
+        let bitCount = UInt64(message.count) * 8
+        for shift in stride(from: 56, through: 0, by: -8) { end.append(UInt8(truncatingIfNeeded: bitCount >> shift)) }
+
+        var state = self.start
+        self.constants.withUnsafeBufferPointer { constants in
+            withUnsafeTemporaryAllocation(of: UInt32.self, capacity: self.blockBytes) { words in
+                func take(_ bytes: UnsafeBufferPointer<UInt8>) {
+                    for start in stride(from: 0, to: bytes.count, by: self.blockBytes) {
+                        let block = UnsafeBufferPointer(rebasing: bytes[start..<start + self.blockBytes])
+                        self.schedule(block, into: words)
                         state &+= self.rounds(words, constants, from: state)
                     }
                 }
+                take(UnsafeBufferPointer(rebasing: message[..<whole]))
+                end.withUnsafeBufferPointer(take)
             }
         }
-        return (0..<8).flatMap { index in
-            stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: state[index] >> $0) }
+        return [UInt8](unsafeUninitializedCapacity: 32) { digest, count in
+            for index in 0..<8 {
+                for shift in stride(from: 24, through: 0, by: -8) {
+                    digest.initializeElement(at: count, to: UInt8(truncatingIfNeeded: state[index] >> shift))
+                    count += 1
+                }
+            }
         }
     }
 
     private static func rotate(_ word: UInt32, _ count: UInt32) -> UInt32 { word >> count | word << (32 - count) }
 
     /// The 64 words that the rounds take in, made from the 64 bytes of a block.
-    private static func schedule(
-        _ block: Slice<UnsafeBufferPointer<UInt8>>, into words: UnsafeMutableBufferPointer<UInt32>
-    ) {
+    private static func schedule(_ block: UnsafeBufferPointer<UInt8>, into words: UnsafeMutableBufferPointer<UInt32>) {
+        let block = UnsafeRawBufferPointer(block)
         for index in 0..<16 {
-            let start = block.startIndex + 4 * index
-            let (high, low) = (
-                UInt32(block[start]) << 24 | UInt32(block[start + 1]) << 16,
-                UInt32(block[start + 2]) << 8 | UInt32(block[start + 3])
-            )
-            words.initializeElement(at: index, to: high | low)
+            let word = block.loadUnaligned(fromByteOffset: 4 * index, as: UInt32.self)
+            words.initializeElement(at: index, to: UInt32(bigEndian: word))
         }
         for index in 16..<64 {
             let (early, late) = (words[index - 15], words[index - 2])
@@ -73,14 +84,30 @@ enum SHA256 {
     ) -> SIMD8<UInt32> {
         var (a, b, c, d) = (state[0], state[1], state[2], state[3])
         var (e, f, g, h) = (state[4], state[5], state[6], state[7])
-        for index in 0..<64 {
-            let sum1 = self.rotate(e, 6) ^ self.rotate(e, 11) ^ self.rotate(e, 25)
-            let step = h &+ sum1 &+ (e & f ^ ~e & g) &+ constants[index] &+ words[index]
-            let sum0 = self.rotate(a, 2) ^ self.rotate(a, 13) ^ self.rotate(a, 22)
-            let majority = a & b ^ a & c ^ b & c
-            (h, g, f, e) = (g, f, e, d &+ step)
-            (d, c, b, a) = (c, b, a, step &+ sum0 &+ majority)
+        // After eight rounds each value is back in its place, so none is moved.
+        for index in stride(from: 0, to: 64, by: 8) {
+            self.round(a, b, c, &d, e, f, g, &h, constants[index] &+ words[index])
+            self.round(h, a, b, &c, d, e, f, &g, constants[index + 1] &+ words[index + 1])
+            self.round(g, h, a, &b, c, d, e, &f, constants[index + 2] &+ words[index + 2])
+            self.round(f, g, h, &a, b, c, d, &e, constants[index + 3] &+ words[index + 3])
+            self.round(e, f, g, &h, a, b, c, &d, constants[index + 4] &+ words[index + 4])
+            self.round(d, e, f, &g, h, a, b, &c, constants[index + 5] &+ words[index + 5])
+            self.round(c, d, e, &f, g, h, a, &b, constants[index + 6] &+ words[index + 6])
+            self.round(b, c, d, &e, f, g, h, &a, constants[index + 7] &+ words[index + 7])
         }
         return [a, b, c, d, e, f, g, h]
+    }
+
+    /// One round, which changes the fourth value and the last; the others only change their places.
+    @inline(__always)
+    private static func round(
+        _ a: UInt32, _ b: UInt32, _ c: UInt32, _ d: inout UInt32, _ e: UInt32, _ f: UInt32, _ g: UInt32,
+        _ h: inout UInt32, _ input: UInt32
+    ) {
+        let sum1 = self.rotate(e, 6) ^ self.rotate(e, 11) ^ self.rotate(e, 25)
+        let step = h &+ sum1 &+ (g ^ (e & (f ^ g))) &+ input
+        let sum0 = self.rotate(a, 2) ^ self.rotate(a, 13) ^ self.rotate(a, 22)
+        d &+= step
+        h = step &+ sum0 &+ ((a & b) | (c & (a | b)))
     }
 }

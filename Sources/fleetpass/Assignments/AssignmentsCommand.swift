@@ -71,12 +71,13 @@ struct AssignmentsAddCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (holder, resource) = try self.assignment.required
-        let start = self.from ?? Date()
+        let now = Date()
+        let start = self.from ?? now
         guard self.until.map({ $0 > start }) ?? true else {
             throw CommandFailure(status: .usage, message: "the assignment ends before it begins.")
         }
-        try await StoredAssignments(store: try await self.store.open()).add(
-            Assignment(holder: holder, resource: resource, start: start, end: self.until))
+        try await Administration(store: try await self.store.open()).add(
+            Assignment(holder: holder, resource: resource, start: start, end: self.until), by: .localUser, at: now)
     }
 }
 
@@ -96,8 +97,9 @@ struct AssignmentsEndCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (holder, resource) = try self.assignment.required
-        let ended = try await StoredAssignments(store: try await self.store.open()).end(
-            resource, of: holder, at: self.from ?? Date())
+        let now = Date()
+        let ended = try await Administration(store: try await self.store.open()).end(
+            resource, of: holder, at: self.from ?? now, by: .localUser, now: now)
         guard ended > 0 else {
             throw CommandFailure(status: .failed, message: "\(holder) holds no \(resource.kind) \(resource.id) then.")
         }

@@ -18,6 +18,9 @@ struct AuditSearchCommand: AsyncParsableCommand {
             With a resource, finds the tokens that reached it, those for everything included; with --at, those that \
             could be used then. A driver's token reaches a trip while the trip is assigned to the driver's vehicle, \
             which the token server does not know: such a match says so, unless --trip-vehicle names the vehicle.
+
+            Changes by administrators are found too: assignments, withdrawals and keys, each with who made it. A \
+            resource, --caller and --subject find those that are about it or by them; --at finds tokens only.
             """
     )
 
@@ -37,14 +40,25 @@ struct AuditSearchCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Nothing decided then or after.", valueName: "time"), transform: checkedTime)
     var until: Date?
 
-    @Option(help: "The caller's name.")
+    @Option(help: "The caller's or administrator's name.")
     var caller: String?
 
-    @Option(help: "The caller's subject, such as the sub of its ID token.")
+    @Option(help: "The caller's subject, such as the sub of its ID token; of a change, also whom it was about.")
     var subject: String?
 
     @Option(help: "A token's fingerprint.")
     var fingerprint: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Only what was decided about tokens, or what administrators changed.", valueName: "decision|change"),
+        transform: { text in
+            guard let kind = AuditEvent.Kind(rawValue: text) else {
+                throw ValidationError("\(text) is no kind of record; pass decision or change.")
+            }
+            return kind
+        })
+    var kind: AuditEvent.Kind?
 
     @Option(help: "How to print; json gives one line for each record.")
     var output: OutputFormat = .text
@@ -66,6 +80,7 @@ struct AuditSearchCommand: AsyncParsableCommand {
         query.caller = self.caller
         query.subject = self.subject
         query.fingerprint = self.fingerprint
+        query.kind = self.kind
         let format = self.output
         try await AuditReader(store: try await self.store.open()).search(query) { match in
             switch format {
@@ -79,20 +94,39 @@ struct AuditSearchCommand: AsyncParsableCommand {
 extension AuditMatch {
     /// The match on one line.
     fileprivate var line: String {
-        let time = Date(timeIntervalSince1970: TimeInterval(self.record.time) / 1000)
-        var words = [
-            "\(time.formatted(.iso8601))", "\(self.record.decision)", "caller=\(self.record.caller)",
-            "subject=\(self.record.callerID)", "role=\(self.record.role)", "claims=\(self.record.claims.summary)",
-        ]
-        if let address = self.record.address { words.append("address=\(address)") }
-        if let rule = self.record.rule { words.append("rule=\(rule)") }
-        if let reason = self.record.reason { words.append("reason=\(reason)") }
-        if let token = self.record.token {
-            let end = Date(timeIntervalSince1970: TimeInterval(token.expiresAt))
-            words.append("fingerprint=\(token.fingerprint) key=\(token.keyID ?? "?") until=\(end.formatted(.iso8601))")
+        let time = Date(timeIntervalSince1970: TimeInterval(self.event.time) / 1000)
+        var words = ["\(time.formatted(.iso8601))"]
+        switch self.event {
+        case .decision(let record): words += record.words
+        case .change(let change): words += change.words
         }
         if let vehicle = self.onlyWhileAssignedTo { words.append("only while the trip is assigned to \(vehicle)") }
         // A name that a user chose must not start a line of its own.
         return words.joined(separator: " ").replacing(/[\p{Cc}\u{2028}\u{2029}]/, with: "\u{FFFD}")
+    }
+}
+
+extension AuditRecord {
+    fileprivate var words: [String] {
+        var words = [
+            "\(self.decision)", "caller=\(self.caller)", "subject=\(self.callerID)", "role=\(self.role)",
+            "claims=\(self.claims.summary)",
+        ]
+        if let address { words.append("address=\(address)") }
+        if let rule { words.append("rule=\(rule)") }
+        if let reason { words.append("reason=\(reason)") }
+        if let token {
+            let end = Date(timeIntervalSince1970: TimeInterval(token.expiresAt))
+            words.append("fingerprint=\(token.fingerprint) key=\(token.keyID ?? "?") until=\(end.formatted(.iso8601))")
+        }
+        return words
+    }
+}
+
+extension AuditChange {
+    fileprivate var words: [String] {
+        var words = [self.action.rawValue, "by=\(self.actor.name)", "subject=\(self.actor.id)"]
+        if let address = self.actor.address { words.append("address=\(address)") }
+        return words + self.details.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
     }
 }

@@ -47,6 +47,11 @@ struct TokenStoreOptions: ParsableArguments {
     }
 }
 
+extension AuditChange.Actor {
+    /// The user of this machine who runs the command.
+    static var localUser: Self { Self(localUser: NSUserName()) }
+}
+
 /// Reads a time of day with its zone from the command line.
 func checkedTime(_ text: String) throws -> Date {
     guard let time = try? Date(text, strategy: .iso8601) else {

@@ -14,7 +14,7 @@ struct DoctorCommand: AsyncParsableCommand {
         discussion: """
             Example:  fleetpass doctor --config tokens.yaml
 
-            Checks the configuration, the store, the keys, the credentials, a trial token of each role, the callers, the \
+            Checks the configuration, the store, who may read keys and secrets, the credentials, a trial token of each role, the callers, the \
             policy, the TLS files and the clock; without --config, the credentials and the clock. It prints one line for \
             each and changes nothing. The clock is compared with the date that Google's servers send; without a network \
             that is skipped.

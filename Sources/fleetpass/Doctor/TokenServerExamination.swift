@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import FleetSigning
 import FleetTokenServer
 import FleetTokens
@@ -25,7 +26,9 @@ struct TokenServerExamination {
 
     /// What each check found, in the order in which a person would mend it.
     func findings() async -> [DoctorFinding] {
-        var findings: [DoctorFinding] = [.ok("configuration", self.file), self.store]
+        let store = StoreCheck(folder: self.configuration.data, postgreSQL: self.configuration.postgreSQL)
+        var findings: [DoctorFinding] = [.ok("configuration", self.file), await store.finding()]
+        if let modes = SecretFilesCheck(self.configuration).finding { findings.append(modes) }
         let needsGoogle = self.configuration.signers.contains { $0.ways.contains { $0 != .key } }
         if needsGoogle { findings.append(await CredentialsCheck(google: self.google).finding()) }
         findings += await self.signers()
@@ -35,30 +38,6 @@ struct TokenServerExamination {
         let issuers = self.configuration.identityProviders.map(\.issuer)
         findings.append(await ClockCheck(google: self.configuration.google, others: issuers).finding())
         return findings
-    }
-
-    private var store: DoctorFinding {
-        let folder = self.configuration.data
-        let next = "Make it with install -d -m 700 \(folder), as the user that the server runs as."
-        var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
-            return .fault("store", "there is no folder \(folder).", next: next)
-        }
-        guard FileManager.default.isWritableFile(atPath: folder) else {
-            return .fault("store", "\(folder) cannot be written by this user.", next: next)
-        }
-        let mode = (try? FileManager.default.attributesOfItem(atPath: folder)[.posixPermissions] as? Int) ?? 0
-        guard mode & 0o022 == 0 else {
-            return .fault("store", "\(folder) can be written by other users.", next: "Run chmod 700 \(folder).")
-        }
-        let path = URL(filePath: folder).appending(path: TokenStoreOptions.fileName).path(percentEncoded: false)
-        guard FileManager.default.fileExists(atPath: path) else { return .ok("store", "\(path) will be made") }
-        do {
-            try TokenServerStore(openingAt: path).close()
-            return .ok("store", path)
-        } catch {
-            return .fault("store", error, next: "Mend the file's permissions, or put back a backup of it.")
-        }
     }
 
     private func signers() async -> [DoctorFinding] {
@@ -149,11 +128,10 @@ struct TokenServerExamination {
         }
     }
 
-    private func certificate(_ files: TokenServerConfiguration.TLSFiles) -> DoctorFinding {
+    private func certificate(_ files: ListenerTLS) -> DoctorFinding {
         let next = "Get a new certificate for the server's name, and put both PEM files in place."
         do {
-            _ = try ReloadingCertificate(
-                files, clients: self.configuration.clientCertificates, logger: Logger(label: "fleetpass"))
+            _ = try ReloadingCertificate(files, logger: Logger(label: "fleetpass"))
             let end = try NIOSSLCertificate.fromPEMFile(files.certificate).map(\.notValidAfter).min() ?? 0
             let days = Int((Double(end) - Date().timeIntervalSince1970) / 86_400)
             guard Double(end) > Date().timeIntervalSince1970 else {

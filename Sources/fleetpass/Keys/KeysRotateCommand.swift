@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import FleetSigning
 import FleetTokenServer
 import FleetTokens
 import Foundation
@@ -16,6 +17,7 @@ struct KeysRotateCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var keys: KeyFolderOptions
+    @OptionGroup var records: KeyRecordOptions
 
     @Option(help: "The role, or several by repeating it; every role without.", transform: checkedRole)
     var role: [Role] = []
@@ -24,10 +26,19 @@ struct KeysRotateCommand: AsyncParsableCommand {
     var output: OutputFormat = .text
 
     func run() async throws {
-        let reports = try self.keys.with { folder in
-            let now = Date()
-            let roles = self.role.isEmpty ? try folder.read().keys.sorted { $0.rawValue < $1.rawValue } : self.role
-            return try roles.flatMap { try folder.rotate($0, at: now).statuses(of: $0, at: now) }
+        let administration = try await self.records.administration(data: self.keys.data)
+        let now = Date()
+        let roles =
+            self.role.isEmpty
+            ? try self.keys.with { try $0.read() }.keys.sorted { $0.rawValue < $1.rawValue } : self.role
+        var reports: [KeyStatus] = []
+        for role in roles {
+            let ring = try self.keys.with { try $0.rotate(role, at: now) }
+            reports += ring.statuses(of: role, at: now)
+            guard let newest = ring.entries.last else { continue }
+            try await self.records.record {
+                try await administration?.recordRotation(to: newest.key.keyID, of: role, by: .localUser, at: now)
+            }
         }
         try reports.give(as: self.output)
     }
@@ -70,6 +81,7 @@ struct KeysRetireCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var keys: KeyFolderOptions
+    @OptionGroup var records: KeyRecordOptions
 
     @Option(help: "The role.", transform: checkedRole)
     var role: Role
@@ -84,8 +96,13 @@ struct KeysRetireCommand: AsyncParsableCommand {
     var output: OutputFormat = .text
 
     func run() async throws {
+        let administration = try await self.records.administration(data: self.keys.data)
         let now = Date()
         let ring = try self.keys.with { try $0.retire(self.key, of: self.role, at: now, isForced: self.force) }
+        try await self.records.record {
+            try await administration?.recordRetirement(
+                of: self.key, of: self.role, isForced: self.force, by: .localUser, at: now)
+        }
         try ring.statuses(of: self.role, at: now).give(as: self.output)
     }
 }

@@ -3,29 +3,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngine
+import FleetOperation
 import FleetSigning
 import FleetTokenServer
 import FleetTokens
 import Foundation
 import Hummingbird
 import Logging
-import NIOCore
 import ServiceLifecycle
 import UnixSignals
 
 /// Token server, engine and page in one process, over one data folder.
 struct LocalService {
-    let engine: Engine
     let issuer: TokenIssuer
     private let page: EnginePage
     private let options: LocalServiceOptions
     private let provider: ProviderID
     private let folder: DataFolder
-    private let store: LocalEngineStore
+    private let engine: EngineService
     private let tokens: TokenService
-    private let recorder: CallRecorder?
+    private let faults: FaultInjector
+    private let tokenRoutes: TokenRoutes
     private let logger: Logger
-    private let routes: @Sendable (Router<CallerRequestContext>) -> Void
+
+    /// What the clients of each port may use up: those of one machine need fewer connections than a fleet.
+    private static let limits = ConnectionLimits(connections: 4000)
 
     /// Where the service listens.
     struct Addresses: Sendable {
@@ -46,40 +48,25 @@ struct LocalService {
             data: folder.path, store: options.store, keys: folder.keyFolder, provider: provider,
             following: options.revocations.map { RevocationSource(url: $0, keys: options.revocationsKeys) },
             trusting: options.trust, logger: logger)
-        do throws(EngineError) {
-            self.store = try LocalEngineStore(options.store, file: folder.storeFile, logger: logger)
-        } catch {
-            throw CommandFailure(status: .configuration, message: error.message)
-        }
-        do throws(CallRecordingError) {
-            self.recorder = try options.record.map { path throws(CallRecordingError) in
-                try CallRecorder(appendingTo: path, logger: logger)
-            }
-        } catch {
-            throw CommandFailure(
-                status: .configuration, message: "the recording \(options.record ?? "") \(error.message).")
-        }
-        let engine = self.store.engine(
-            verifier: tokens.trust ?? tokens.verifier, recorder: self.recorder, logger: logger)
-        let page = EnginePage(engine: engine, provider: provider, options: try options.pageOptions)
-        let tokenRoutes = tokens.routes(authenticator: authenticator) { log in
-            ObservedAuditLog(log: log, activity: engine.activity)
+        let faults = FaultInjector()
+        faults.set(try options.chaos.map { try FaultScriptFile(path: $0).read() })
+        let engine = try EngineService(
+            .init(
+                file: folder.storeFile, database: options.store, recording: options.record, router: options.router,
+                profile: options.profile, faults: faults),
+            verifier: tokens.trust ?? tokens.verifier, logger: logger)
+        self.page = EnginePage(engine: engine.engine, provider: provider, options: try options.pageOptions)
+        self.tokenRoutes = tokens.routes(authenticator: authenticator) { log in
+            ObservedAuditLog(log: log, activity: engine.engine.activity)
         }
         self.engine = engine
-        self.page = page
+        self.faults = faults
         self.tokens = tokens
         self.issuer = tokens.issuer
         self.options = options
         self.provider = provider
         self.folder = folder
         self.logger = logger
-        self.routes = { router in
-            tokenRoutes.add(to: router)
-            EngineRoutes(engine: engine).add(to: router)
-            page.add(to: router)
-            tokens.operationRoutes.add(to: router)
-            tokens.revocationRoutes.add(to: router)
-        }
     }
 
     private static func authenticator(_ options: LocalServiceOptions) throws -> any CallerAuthenticator {
@@ -93,23 +80,18 @@ struct LocalService {
     /// - Throws: ``CommandFailure`` when it could not listen, or what `whenReady` throws.
     func run(whenReady: @escaping @Sendable (Addresses) async throws -> Void) async throws {
         let (ports, announce) = AsyncStream.makeStream(of: Int.self)
-        let router = Router(context: CallerRequestContext.self)
-        router.add(middleware: LoopbackHostMiddleware())
-        self.routes(router)
-        let http = Application(
-            router: router,
-            server: .http1(configuration: .init(idleTimeout: .seconds(75))),
-            configuration: .init(
-                address: .hostname(self.options.host, port: self.options.port), serverName: "fleetpass"),
-            onServerRunning: { channel in announce.yield(channel.localAddress?.port ?? 0) },
-            logger: self.logger
-        )
-        let grpc = EngineGRPCServer(engine: self.engine, host: self.options.host, port: self.options.grpcPort)
+        let (host, options) = (self.options.host, self.options)
+        let limits = OpenFiles.fitting(Self.limits, ports: 2, logger: self.logger)
+        let grpc = self.engine.grpc(host: host, port: options.grpcPort, limits: limits, tls: nil)
+        let listener = HTTPListener(host: host, port: options.port, limits: limits, tls: nil, logger: self.logger)
+        let http = listener.application(self.router([listener.connections, grpc.connections])) { port in
+            announce.yield(port)
+        }
         let ready = ReadyService {
             var iterator = ports.makeAsyncIterator()
             guard let httpPort = await iterator.next() else { return }
             let addresses = try Addresses(
-                host: self.options.host, httpPort: httpPort, grpcPort: await grpc.port, provider: self.provider,
+                host: host, httpPort: httpPort, grpcPort: await grpc.port, provider: self.provider,
                 data: self.folder.path)
             Console.give(
                 "ready http=\(addresses.http.absoluteString) grpc=\(addresses.grpc) provider=\(self.provider) "
@@ -117,14 +99,10 @@ struct LocalService {
             )
             try await whenReady(addresses)
         }
-        var services: [any Service] = [
-            self.tokens, http, grpc, ready, self.page, RetentionSweep(engine: self.engine, logger: self.logger),
-        ]
-        services += self.tokens.followers
-        // First, as services end in the opposite order and it keeps what the others still answer.
-        if let recorder { services.insert(recorder, at: 0) }
+        let own: [any Service] = [self.tokens, http, grpc, ready, self.page]
+        let services = self.engine.services(own + self.tokens.followers)
         try await self.tokens.checkStore()
-        try await self.store.check()
+        try await self.engine.check()
         let group = ServiceGroup(
             configuration: .init(
                 services: services.map { .init(service: $0) },
@@ -134,27 +112,31 @@ struct LocalService {
         )
         do {
             try await group.run()
-            try await self.store.close()
+            try await self.engine.close()
             try self.tokens.store.close()
         } catch {
-            try? await self.store.close()
+            try? await self.engine.close()
             try? self.tokens.store.close()
-            throw Self.explain(error, options: self.options)
+            throw CommandFailure(
+                ending: error, ports: "\(options.port) or \(options.grpcPort)", host: host,
+                settings: "pass --port and --grpc-port (0 picks a free one)")
         }
     }
 
-    /// The failure in words; a port in use is the usual one.
-    private static func explain(_ error: any Error, options: LocalServiceOptions) -> any Error {
-        if error is CommandFailure { return error }
-        let text = "\(error)"
-        guard text.contains("EADDRINUSE") || text.localizedCaseInsensitiveContains("address already in use") else {
-            return CommandFailure(status: .failed, message: "the service ended: \(text)")
-        }
-        return CommandFailure(
-            status: .configuration,
-            message: "port \(options.port) or \(options.grpcPort) of \(options.host) is in use; end the other program, "
-                + "or pass --port and --grpc-port (0 picks a free one)."
-        )
+    /// Everything on the port of HTTP.
+    private func router(_ connections: [ConnectionCount]) -> Router<CallerRequestContext> {
+        let router = Router(context: CallerRequestContext.self)
+        router.add(middleware: LoopbackHostMiddleware())
+        router.add(middleware: TokenFaultMiddleware(injector: self.faults))
+        self.tokenRoutes.add(to: router)
+        EngineRoutes(engine: self.engine.engine).add(to: router)
+        DeviationRoutes(engine: self.engine.engine).add(to: router)
+        ChaosRoutes(injector: self.faults).add(to: router)
+        self.page.add(to: router)
+        let metrics = self.engine.metrics
+        self.tokens.operationRoutes { metrics.text(alone: false) + connections.metrics }.add(to: router)
+        self.tokens.revocationRoutes.add(to: router)
+        return router
     }
 }
 
@@ -165,17 +147,5 @@ extension LocalService.Addresses {
             throw CommandFailure(status: .configuration, message: "\(host) makes no URL.")
         }
         self.init(http: http, grpc: "\(host):\(grpcPort)", provider: provider, data: data)
-    }
-}
-
-/// Runs a body beside the servers, and ends it when they shut down.
-private struct ReadyService: Service {
-    let body: @Sendable () async throws -> Void
-
-    func run() async throws {
-        try await cancelWhenGracefulShutdown {
-            try await self.body()
-        }
-        try? await gracefulShutdown()
     }
 }

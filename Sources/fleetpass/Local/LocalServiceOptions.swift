@@ -4,6 +4,7 @@
 
 import ArgumentParser
 import FleetEngine
+import FleetOperation
 import FleetTokens
 import Logging
 
@@ -58,6 +59,24 @@ struct LocalServiceOptions: ParsableArguments {
             "Trust these service accounts too, with the roles and keys that the file names.", valueName: "file"))
     var trust: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "How closely calls are held to the documentation: real, as the service does, or strict, with warnings.",
+            valueName: "real|strict"),
+        transform: Self.profile)
+    var profile = StrictnessProfile.real
+
+    @Option(
+        help: ArgumentHelp(
+            "Let things go wrong by this script from the start; see fleetpass chaos.", valueName: "file"))
+    var chaos: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Ask this OSRM server for ways along the roads, such as http://127.0.0.1:5000; straight lines without.",
+            valueName: "url"))
+    var osrm: String?
+
     @Option(help: ArgumentHelp("What is logged to stderr: debug, info, warning or error.", valueName: "level"))
     var logLevel = "warning"
 
@@ -73,9 +92,16 @@ struct LocalServiceOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Whom the map names as the tiles' source.", valueName: "text"))
     var tilesAttribution: String = ""
 
+    private static func profile(_ text: String) throws -> StrictnessProfile {
+        guard let profile = StrictnessProfile(rawValue: text) else {
+            throw ValidationError("--profile is real or strict.")
+        }
+        return profile
+    }
+
     /// Logs to stderr, quiet unless something is wrong or more is asked for.
     var logger: Logger {
-        var logger = Logger(label: "fleetpass", factory: { StreamLogHandler.standardError(label: $0) })
+        var logger = Logger(label: "fleetpass", factory: { TextLogHandler(label: $0) })
         logger.logLevel = Logger.Level(rawValue: self.logLevel) ?? .warning
         return logger
     }
@@ -93,6 +119,9 @@ struct LocalServiceOptions: ParsableArguments {
             return PageOptions(leafletFolder: self.leaflet, tiles: source)
         }
     }
+
+    /// How the roads are asked for, if they are.
+    var router: OSRMRouter.Settings? { self.osrm.map { OSRMRouter.Settings(url: $0) } }
 
     /// The provider of the options.
     var effectiveProvider: ProviderID {
@@ -119,9 +148,7 @@ struct LocalServiceOptions: ParsableArguments {
 
     /// Refuses any address that other machines could reach, as tokens go to anyone over plain HTTP.
     func checkHost() throws {
-        let numbers = self.host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
-        let isLoopback = numbers.count == 4 && numbers.allSatisfy { $0 != nil } && numbers[0] == 127
-        guard isLoopback || self.host == "::1" else {
+        guard LoopbackAddress.isLoopback(self.host) else {
             throw CommandFailure(
                 status: .configuration,
                 message:

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import HTTPTypes
 import Hummingbird
 
@@ -14,16 +15,9 @@ struct LoopbackHostMiddleware<Context: RequestContext>: RouterMiddleware {
         _ request: Request, context: Context,
         next: @concurrent (Request, Context) async throws -> Response
     ) async throws -> Response {
-        guard let authority = request.head.authority, Self.isLoopback(authority) else {
+        guard let authority = request.head.authority, LoopbackAddress.isAuthority(authority) else {
             throw HTTPError(.misdirectedRequest, message: "This server answers to its own machine's name only.")
         }
         return try await next(request, context)
-    }
-
-    private static func isLoopback(_ authority: String) -> Bool {
-        if authority.hasPrefix("[") { return authority.hasPrefix("[::1]") }
-        let host = authority.prefix { $0 != ":" }.lowercased()
-        return host == "localhost"
-            || (host.hasPrefix("127.") && host.split(separator: ".").allSatisfy { UInt8($0) != nil })
     }
 }

@@ -4,6 +4,7 @@
 
 import FleetSigning
 import FleetTokenServer
+import FleetTokens
 import Foundation
 import ServiceLifecycle
 
@@ -11,24 +12,51 @@ import ServiceLifecycle
 struct AccountTrusting: Service {
     let trust: AccountTrust
 
-    /// Reads a trust file for a verifier.
+    /// Reads trust files for a verifier.
     ///
     /// - Parameters:
-    ///   - path: The file.
+    ///   - paths: The files; an account may stand in one of them.
+    ///   - providers: The providers that accounts may reach; `nil` for any.
     ///   - verifier: Gets the accounts' keys beside its own.
     /// - Throws: ``CommandFailure`` with `configuration` that names line and column.
-    init(file path: String, verifier: TokenVerifier) throws {
+    init(files paths: [String], of providers: Set<ProviderID>? = nil, verifier: TokenVerifier) throws {
+        var sources: [TrustedAccountSource] = []
+        for path in paths {
+            for source in try Self.accounts(in: path) {
+                let account = source.account
+                guard !sources.contains(where: { $0.account.email == account.email }) else {
+                    throw CommandFailure(
+                        status: .configuration,
+                        message:
+                            "\(path): the account \(account.email) stands in another trust file; name all its roles "
+                            + "in one entry.")
+                }
+                if let providers, let provider = account.provider, !providers.contains(provider) {
+                    throw CommandFailure(
+                        status: .configuration,
+                        message: "\(path): the account \(account.email) is of the provider \(provider), which is "
+                            + "not among providers; add it there, or remove the account.")
+                }
+                sources.append(source)
+            }
+        }
+        do throws(SigningError) {
+            self.trust = try AccountTrust(sources, transport: UpstreamSession(), verifier: verifier)
+        } catch {
+            throw CommandFailure(
+                status: .configuration, message: "\(paths.joined(separator: ", ")): \(error.message)")
+        }
+    }
+
+    private static func accounts(in path: String) throws -> [TrustedAccountSource] {
         let file = URL(filePath: path)
         guard let text = try? String(contentsOf: file, encoding: .utf8) else {
             throw CommandFailure(status: .configuration, message: "the trust file \(path) cannot be read as UTF-8.")
         }
-        do {
-            let accounts = try TrustFile(yaml: text, file: path, folder: file.deletingLastPathComponent()).accounts
-            self.trust = try AccountTrust(accounts, transport: UpstreamSession(), verifier: verifier)
-        } catch let error as TokenServerError {
+        do throws(TokenServerError) {
+            return try TrustFile(yaml: text, file: path, folder: file.deletingLastPathComponent()).accounts
+        } catch {
             throw CommandFailure(status: .configuration, message: error.message)
-        } catch let error as SigningError {
-            throw CommandFailure(status: .configuration, message: "\(path): \(error.message)")
         }
     }
 

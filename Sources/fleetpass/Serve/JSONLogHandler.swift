@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import Foundation
 import Logging
 
@@ -24,5 +25,15 @@ struct JSONLogHandler: LogHandler {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let text = try? encoder.encode(line) else { return }
         FileHandle.standardError.write(text + Data("\n".utf8))
+    }
+}
+
+extension Logger {
+    /// The logger of a service: to stderr, as its configuration says.
+    init(_ settings: LogSettings) {
+        self.init(label: "fleetpass") { label -> any LogHandler in
+            if settings.isJSON { JSONLogHandler() } else { TextLogHandler(label: label) }
+        }
+        self.logLevel = settings.level
     }
 }

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import FleetTokenServer
 import FleetTokens
 import Foundation
@@ -10,62 +11,34 @@ import NIOCore
 import NIOSSL
 import ServiceLifecycle
 
-/// A certificate and its key, read again when their files change; connections that are open keep theirs.
+/// A server's certificate and key, and the authorities of its clients' certificates, read again when their files change.
+///
+/// Connections that are open keep theirs.
 final class ReloadingCertificate: Service {
     private struct State {
-        var chain: [NIOSSLCertificateSource]
-        var key: NIOSSLPrivateKeySource
-        var written: [Date?]
+        /// What new connections open with.
+        var current: (version: Int, configuration: TLSConfiguration)
+        /// What was looked at last, whether it could be used or not.
+        var seen: FileVersions
     }
 
-    private let files: TokenServerConfiguration.TLSFiles
-    private let clients: TokenServerConfiguration.ClientCertificates
+    private let files: ListenerTLS
     private let logger: Logger
     private let state: Locked<State>
 
-    init(
-        _ files: TokenServerConfiguration.TLSFiles, clients: TokenServerConfiguration.ClientCertificates = .none,
-        logger: Logger
-    ) throws {
-        if let authorities = clients.authorities {
-            guard let known = try? NIOSSLCertificate.fromPEMFile(authorities), !known.isEmpty else {
-                throw CommandFailure(
-                    status: .configuration,
-                    message:
-                        "listen.tls.client_ca: \(authorities) holds no certificate in PEM form; name the file of the "
-                        + "authorities that sign clients' certificates.")
-            }
-        }
+    init(_ files: ListenerTLS, logger: Logger) throws {
         self.files = files
-        self.clients = clients
         self.logger = logger
-        self.state = Locked(try Self.read(files))
+        // Looked at first: what is written after it is read again.
+        let seen = Self.versions(files)
+        self.state = Locked(State(current: (0, try Self.read(files)), seen: seen))
     }
 
-    /// TLS 1.2 or later, with the certificate as it is when a connection opens.
-    var configuration: TLSConfiguration {
-        let current = self.state.withLock { $0 }
-        var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: current.chain, privateKey: current.key)
-        configuration.minimumTLSVersion = .tlsv12
-        switch self.clients {
-        case .none: break
-        case .optional(let authorities):
-            configuration.certificateVerification = .optionalVerification
-            configuration.trustRoots = .file(authorities)
-        case .required(let authorities):
-            configuration.certificateVerification = .noHostnameVerification
-            configuration.trustRoots = .file(authorities)
-        }
-        configuration.sslContextCallback = { _, promise in
-            let current = self.state.withLock { $0 }
-            var override = NIOSSLContextConfigurationOverride()
-            override.certificateChain = current.chain
-            override.privateKey = current.key
-            promise.succeed(override)
-        }
-        return configuration
-    }
+    /// TLS 1.2 or later with what is in force now, and a number that is another when that is.
+    private var current: (version: Int, configuration: TLSConfiguration) { self.state.withLock(\.current) }
+
+    /// What connections over HTTP and gRPC open with.
+    var tls: ServerTLS { ServerTLS { self.current } }
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
@@ -77,34 +50,39 @@ final class ReloadingCertificate: Service {
     }
 
     private func refresh() {
-        guard Self.written(self.files) != self.state.withLock(\.written) else { return }
+        let seen = Self.versions(self.files)
+        let isNew = self.state.withLock { state in
+            defer { state.seen = seen }
+            return state.seen != seen
+        }
+        guard isNew else { return }
         do {
-            let state = try Self.read(self.files)
-            self.state.withLock { $0 = state }
+            let configuration = try Self.read(self.files)
+            self.state.withLock { $0.current = ($0.current.version + 1, configuration) }
             self.logger.notice("certificate read again")
         } catch {
-            // One file may be written before the other; the pair in force stays until both fit.
+            // One file may be written before the other; what is in force stays until all fit.
             self.logger.error("the certificate in force stays", metadata: ["error": "\(error)"])
         }
     }
 
-    private static func written(_ files: TokenServerConfiguration.TLSFiles) -> [Date?] {
-        [files.certificate, files.key].map { path in
-            try? URL(filePath: path).resourceValues(forKeys: [.contentModificationDateKey]).contentModificationDate
-        }
+    private static func versions(_ files: ListenerTLS) -> FileVersions {
+        FileVersions(of: [files.certificate, files.key] + [files.clients.authorities].compactMap(\.self))
     }
 
-    private static func read(_ files: TokenServerConfiguration.TLSFiles) throws -> State {
+    private static func read(_ files: ListenerTLS) throws -> TLSConfiguration {
+        var configuration: TLSConfiguration
         do {
-            // Looked at first: what is written after it is read again.
-            let written = Self.written(files)
             let chain = try NIOSSLCertificate.fromPEMFile(files.certificate).map {
                 NIOSSLCertificateSource.certificate($0)
             }
             let key = NIOSSLPrivateKeySource.privateKey(try NIOSSLPrivateKey(file: files.key, format: .pem))
+            configuration = .makeServerConfiguration(certificateChain: chain, privateKey: key)
+            configuration.minimumTLSVersion = .tlsv12
+            // How long a client that was told of the end may take to say so too.
+            configuration.shutdownTimeout = .seconds(1)
             // Tells whether the two belong together.
-            _ = try NIOSSLContext(configuration: .makeServerConfiguration(certificateChain: chain, privateKey: key))
-            return State(chain: chain, key: key, written: written)
+            _ = try NIOSSLContext(configuration: configuration)
         } catch {
             throw CommandFailure(
                 status: .configuration,
@@ -112,5 +90,19 @@ final class ReloadingCertificate: Service {
                     + "\(error); both must be PEM files of one pair."
             )
         }
+        guard let path = files.clients.authorities else { return configuration }
+        guard let authorities = try? NIOSSLCertificate.fromPEMFile(path), !authorities.isEmpty else {
+            throw CommandFailure(
+                status: .configuration,
+                message: "listen.tls.client_ca: \(path) holds no certificate in PEM form; name the file of the "
+                    + "authorities that sign clients' certificates.")
+        }
+        configuration.trustRoots = .certificates(authorities)
+        if case .required = files.clients {
+            configuration.certificateVerification = .noHostnameVerification
+        } else {
+            configuration.certificateVerification = .optionalVerification
+        }
+        return configuration
     }
 }

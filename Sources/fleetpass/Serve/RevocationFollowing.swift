@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetSigning
-import FleetTokenServer
 import Foundation
 import Logging
 import ServiceLifecycle
@@ -36,12 +35,16 @@ struct RevocationSource {
 /// Polls a list of revocations until shutdown.
 struct RevocationFollowing: Service {
     let follower: RevocationFollower
-    private let metrics: TokenServerMetrics
+    private let observe: @Sendable (RevocationFollower.Outcome, Duration?) -> Void
     private let logger: Logger
 
-    init(_ follower: RevocationFollower, metrics: TokenServerMetrics, logger: Logger) {
+    /// Follows a list; `observe` hears what became of each look, and how long ago the list in force was made.
+    init(
+        _ follower: RevocationFollower, logger: Logger,
+        observe: @escaping @Sendable (RevocationFollower.Outcome, Duration?) -> Void
+    ) {
         self.follower = follower
-        self.metrics = metrics
+        self.observe = observe
         self.logger = logger
     }
 
@@ -51,7 +54,7 @@ struct RevocationFollowing: Service {
             while !Task.isCancelled {
                 let outcome = await self.follower.poll()
                 guard !Task.isCancelled else { return }
-                self.metrics.revocationPoll(outcome, age: self.follower.age)
+                self.observe(outcome, self.follower.age)
                 if outcome != last { self.log(outcome) }
                 last = outcome
                 try? await Task.sleep(for: .seconds(2))

@@ -54,13 +54,13 @@ struct RevokeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let list = RevocationStore(store: try await self.store.open())
+        let store = try await self.store.open()
         let now = Date()
         let revocations: [Revocation]
         if let target = self.targets.first {
-            revocations = try await list.revoke(target, at: now)
+            revocations = try await Administration(store: store).revoke(target, by: .localUser, at: now)
         } else {
-            revocations = try await list.current(at: now)
+            revocations = try await RevocationStore(store: store).current(at: now)
         }
         for revocation in revocations {
             Console.give(

@@ -9,6 +9,6 @@ struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
         abstract: "Run a part of Fleetpass as a service.",
-        subcommands: [ServeTokensCommand.self]
+        subcommands: [ServeTokensCommand.self, ServeEngineCommand.self]
     )
 }

@@ -34,23 +34,17 @@ struct ServeTokensCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        guard let config, !self.reference else { return Console.give(ConfigurationReference.markdown) }
+        guard let config, !self.reference else { return Console.give(TokenServerConfiguration.reference) }
         let configuration = try Self.read(config)
         try await TokenServerProcess(configuration).run()
     }
 
     static func read(_ path: String) throws -> TokenServerConfiguration {
-        let file = URL(filePath: path)
-        guard let text = try? String(contentsOf: file, encoding: .utf8) else {
-            throw CommandFailure(
-                status: .configuration,
-                message:
-                    "the configuration \(path) cannot be read as UTF-8 text; create it, or name the right file with "
-                    + "--config (serve tokens --reference prints every setting).")
-        }
+        let text = try ConfigurationFile(path: path, command: "serve tokens").text()
         do throws(TokenServerError) {
             return try TokenServerConfiguration(
-                yaml: text, folder: file.deletingLastPathComponent(),
+                yaml: text,
+                folder: URL(filePath: path).deletingLastPathComponent(),
                 environment: ProcessInfo.processInfo.environment)
         } catch {
             throw CommandFailure(status: .configuration, message: "\(path): \(error.message)")

@@ -2,13 +2,11 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import FleetTokenServer
 import Foundation
 import Hummingbird
-import HummingbirdCore
-import HummingbirdHTTP2
 import Logging
-import NIOCore
 import ServiceLifecycle
 import UnixSignals
 
@@ -23,15 +21,11 @@ struct TokenServerProcess {
     private let logger: Logger
 
     init(_ configuration: TokenServerConfiguration) throws {
-        let logsJSON = configuration.logsJSON
-        var logger = Logger(label: "fleetpass") { label -> any LogHandler in
-            if logsJSON { JSONLogHandler() } else { StreamLogHandler.standardError(label: label) }
-        }
-        logger.logLevel = configuration.logLevel
+        let logger = Logger(configuration.log)
         PrivateProcess.begin()
         self.configuration = configuration
         self.certificate = try configuration.tls.map {
-            try ReloadingCertificate($0, clients: configuration.clientCertificates, logger: logger)
+            try ReloadingCertificate($0, logger: logger)
         }
         self.tokens = try TokenService(
             data: configuration.data, store: configuration.postgreSQL, keys: configuration.keys,
@@ -47,7 +41,7 @@ struct TokenServerProcess {
                     assignments: assignments, transport: transport),
                 limiter: RequestLimiter(configuration.requestLimits))
             if let administrators = try configuration.administrators(transport: transport) {
-                self.admin = self.tokens.adminRoutes(administrators, assignments: assignments)
+                self.admin = self.tokens.adminRoutes(administrators, limits: configuration)
             } else {
                 self.admin = nil
             }
@@ -60,41 +54,25 @@ struct TokenServerProcess {
     }
 
     func run() async throws {
+        let (host, provider) = (self.configuration.host, self.configuration.provider)
+        let limits = OpenFiles.fitting(self.configuration.limits, ports: 1, logger: self.logger)
+        let listener = HTTPListener(
+            host: host, port: self.configuration.port, limits: limits, tls: self.certificate?.tls,
+            worksOnEventLoops: true, logger: self.logger)
         let router = Router(context: CallerRequestContext.self)
         if let origins { router.add(middleware: origins) }
-        if self.configuration.clientCertificates != .none { router.add(middleware: ClientCertificateMiddleware()) }
+        if let tls = self.configuration.tls, tls.clients != .none {
+            router.add(middleware: ClientCertificateMiddleware())
+        }
         self.routes.add(to: router)
-        self.tokens.operationRoutes.add(to: router)
+        self.tokens.operationRoutes { [listener.connections].metrics }.add(to: router)
         self.admin?.add(to: router)
         self.tokens.revocationRoutes.add(to: router)
-        let limits = self.configuration.limits
-        let http = HTTP1Channel.Configuration(
-            idleTimeout: .seconds(limits.idle.components.seconds),
-            httpDecoderConfiguration: .init(
-                maxHeaderFieldSize: limits.headerBytes, maxHeaderListSize: limits.headerBytes,
-                maxHeaderFieldCount: limits.headerFields))
         let scheme = self.certificate == nil ? "http" : "https"
-        let (host, provider) = (self.configuration.host, self.configuration.provider)
-        let application = Application(
-            router: router,
-            server: try self.certificate.map {
-                // The client chooses: h2, or HTTP/1.1.
-                try .http2Upgrade(
-                    tlsConfiguration: $0.configuration,
-                    configuration: .init(
-                        idleTimeout: limits.idle, gracefulCloseTimeout: .seconds(20), streamConfiguration: http))
-            }
-                ?? .http1(configuration: http),
-            configuration: .init(
-                address: .hostname(host, port: self.configuration.port), serverName: "fleetpass",
-                availableConnectionsDelegate: MaximumAvailableConnections(
-                    limits.connections, logger: self.logger)),
-            onServerRunning: { channel in
-                let name = host.contains(":") ? "[\(host)]" : host
-                Console.give("ready http=\(scheme)://\(name):\(channel.localAddress?.port ?? 0) provider=\(provider)")
-            },
-            logger: self.logger
-        )
+        let application = listener.application(router) { port in
+            let name = host.contains(":") ? "[\(host)]" : host
+            Console.give("ready http=\(scheme)://\(name):\(port) provider=\(provider)")
+        }
         try await self.tokens.checkStore()
         await self.tokens.refresh()
         await self.tokens.firstCheck()
@@ -103,20 +81,15 @@ struct TokenServerProcess {
         services.append(application)
         var group = ServiceGroupConfiguration(
             services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: self.logger)
-        group.maximumGracefulShutdownDuration = .seconds(30)
+        // What is left then did not end in time, and is ended.
+        group.maximumGracefulShutdownDuration = limits.drain + .seconds(5)
         do {
             try await ServiceGroup(configuration: group).run()
             try self.tokens.store.close()
         } catch {
             try? self.tokens.store.close()
-            let text = "\(error)"
-            let isTaken = text.contains("EADDRINUSE") || text.localizedCaseInsensitiveContains("already in use")
-            throw isTaken
-                ? CommandFailure(
-                    status: .configuration,
-                    message: "port \(self.configuration.port) of \(host) is in use; end the other program, or set "
-                        + "listen.port.")
-                : CommandFailure(status: .failed, message: "the token server ended: \(text)")
+            throw CommandFailure(
+                ending: error, ports: "\(self.configuration.port)", host: host, settings: "set listen.port")
         }
     }
 }

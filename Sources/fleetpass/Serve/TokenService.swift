@@ -28,6 +28,8 @@ struct TokenService: Service {
     /// Verifies what ``keys`` sign, without what was withdrawn.
     let verifier: TokenVerifier
     private let logger: Logger
+    /// What could not be read when it was looked at last.
+    private let problems = Locked<[String: String]>([:])
 
     /// Opens the store in a data folder and reads the keys.
     ///
@@ -51,7 +53,9 @@ struct TokenService: Service {
     ) throws {
         let revocations = self.revocations
         let following = try source.map { [metrics] in
-            RevocationFollowing(try $0.follower(of: revocations), metrics: metrics, logger: logger)
+            RevocationFollowing(try $0.follower(of: revocations), logger: logger) {
+                metrics.revocationPoll($0, age: $1)
+            }
         }
         do throws(TokenServerError) {
             let store = try Self.store(address, data: data, logger: logger)
@@ -98,7 +102,7 @@ struct TokenService: Service {
         }
         self.verifier = TokenVerifier(
             keys: TrustedKeySet(self.keys?.published(at: Date()) ?? []), revocations: self.revocations)
-        let trusting = try trustFile.map { [verifier] in try AccountTrusting(file: $0, verifier: verifier) }
+        let trusting = try trustFile.map { [verifier] in try AccountTrusting(files: [$0], verifier: verifier) }
         self.trust = trusting?.trust
         self.followers = [following as (any Service)?, trusting].compactMap(\.self)
         self.readiness = Readiness(
@@ -133,27 +137,33 @@ struct TokenService: Service {
         authenticator: any CallerAuthenticator, policy: any TokenPolicy = RolePolicy(), limiter: RequestLimiter? = nil,
         observed: (any AuditLog) -> any AuditLog = { $0 }
     ) -> TokenRoutes {
-        let (keys, local) = (self.keys, self.signers?.localKeys ?? [])
+        let (keys, signers) = (self.keys, self.signers)
         return TokenRoutes(
             desk: TokenDesk(
                 issuer: self.issuer, authenticator: authenticator, policy: policy, limiter: limiter,
                 audit: observed(StoredAuditLog(store: self.store, logger: self.logger)), metrics: self.metrics,
                 logger: self.logger),
-            publishedKeys: { (keys?.published(at: Date()) ?? []) + local })
+            publishedKeys: {
+                let now = Date()
+                return (keys?.published(at: now) ?? []) + (signers?.publishedKeys(at: now) ?? [])
+            })
     }
 
     /// The routes for administrators.
-    func adminRoutes(_ administrators: Administrators, assignments: any AssignmentStore) -> AdminRoutes {
+    func adminRoutes(_ administrators: Administrators, limits: TokenServerConfiguration) -> AdminRoutes {
         AdminRoutes(
-            administrators: administrators,
-            records: .init(
-                assignments: assignments, audit: AuditReader(store: self.store),
-                revocations: RevocationStore(store: self.store), keys: self.keys),
-            logger: self.logger)
+            administrators: administrators, records: .init(store: self.store, keys: self.keys),
+            limiter: RequestLimiter(RequestLimits(perCaller: limits.requestLimits.perCaller)),
+            failedLogins: FailedLoginLimiter(limits.failedLogins), logger: self.logger)
     }
 
     /// The routes for supervisors and Prometheus.
-    var operationRoutes: OperationRoutes { OperationRoutes(readiness: self.readiness, metrics: self.metrics) }
+    ///
+    /// - Parameter others: What `/metrics` shows besides.
+    /// - Returns: `/healthz`, `/readyz` and `/metrics`.
+    func operationRoutes(_ others: @escaping @Sendable () -> String) -> OperationRoutes {
+        OperationRoutes(readiness: self.readiness, metrics: self.metrics, others: others)
+    }
 
     /// Keeps keys, revocations and readiness as they should be, until shutdown.
     func run() async throws {
@@ -180,19 +190,46 @@ struct TokenService: Service {
         }
     }
 
-    /// Takes over what changed in the folder and the store.
+    /// Takes over what changed in the folder, the key files and the store.
+    ///
+    /// What is in force stays where that fails.
     func refresh() async {
-        do {
-            if let keys = self.keys {
-                try keys.refresh()
-                let keys = keys.published(at: Date())
-                if keys.map(\.id) != self.verifier.keys(from: TokenVerifier.own)?.keys.map(\.id) {
-                    self.verifier.replaceKeys(TrustedKeySet(keys))
-                }
+        await self.watching("the key folder") { try self.refreshKeys() }
+        if let signers {
+            let (changes, problems) = signers.refreshKeyFiles(at: Date())
+            if changes > 0 { self.logger.notice("signers' key files read again", metadata: ["changed": "\(changes)"]) }
+            for problem in problems {
+                self.logger.error("a signer's key in force stays", metadata: ["error": "\(problem.message)"])
             }
+        }
+        await self.watching("the list of revocations") {
             self.revocations.replace(try await RevocationStore(store: self.store).current(at: Date()))
-        } catch {
-            self.logger.error("keys or revocations could not be read", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func refreshKeys() throws {
+        guard let keys else { return }
+        try keys.refresh()
+        let published = keys.published(at: Date())
+        if published.map(\.id) != self.verifier.keys(from: TokenVerifier.own)?.keys.map(\.id) {
+            self.verifier.replaceKeys(TrustedKeySet(published))
+        }
+    }
+
+    /// Does what is done again and again, and logs a failure once, until it passes or is another.
+    private func watching(_ part: String, _ body: () async throws -> Void) async {
+        var problem: String?
+        do { try await body() } catch { problem = "\(error)" }
+        let isNews = self.problems.withLock { problems in
+            defer { problems[part] = problem }
+            return problems[part] != problem
+        }
+        guard isNews else { return }
+        if let problem {
+            self.logger.error(
+                "what was read last stays in force", metadata: ["part": "\(part)", "error": "\(problem)"])
+        } else {
+            self.logger.notice("read again", metadata: ["part": "\(part)"])
         }
     }
 }

@@ -52,21 +52,22 @@ import Testing
         return outcomes
     }
 
-    @Test(arguments: StoreKind.allCases)
-    func `every cell of the matrix is as published`(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases, EntryPoint.allCases)
+    func `every cell of the matrix is as published`(kind: StoreKind, entry: EntryPoint) async throws {
         try await Self.withWorld(kind) { engine in
-            let client = DirectWire(engine: engine)
-            for role in AccessCell.roles {
-                for operation in AccessCell.Operation.allCases {
-                    let target = AccessTarget(of: operation)
-                    for claim in AccessCell.Claim.allCases {
-                        let token = AccessCell.token(role, claim, for: target)
-                        let outcomes = try await Self.outcome(operation, at: target, token: token, over: client)
-                        let expected = AccessCell.isAllowed(role, operation, claim) ? nil : "PERMISSION_DENIED"
-                        #expect(
-                            outcomes.allSatisfy { $0?.status == expected },
-                            "\(role) with \(claim) calling \(operation): \(outcomes.map { $0?.status ?? "OK" })"
-                        )
+            try await entry.withClient(of: engine) { client in
+                for role in AccessCell.roles {
+                    for operation in AccessCell.Operation.allCases {
+                        let target = AccessTarget(of: operation)
+                        for claim in AccessCell.Claim.allCases {
+                            let token = AccessCell.token(role, claim, for: target)
+                            let outcomes = try await Self.outcome(operation, at: target, token: token, over: client)
+                            let expected = AccessCell.isAllowed(role, operation, claim) ? nil : "PERMISSION_DENIED"
+                            if !outcomes.allSatisfy({ $0?.status == expected }) {
+                                let seen = outcomes.map { $0?.status ?? "OK" }
+                                Issue.record("\(role) with \(claim) calling \(operation): \(seen)")
+                            }
+                        }
                     }
                 }
             }

@@ -78,6 +78,31 @@ import Testing
         #expect(error?.cause is NoToken)
     }
 
+    /// Gives a token that no engine knows until it hears of the refusal.
+    private final class Renewing: FleetTokenSource {
+        let discarded = Locked<[FleetToken]>([])
+        let renewed: FleetToken
+
+        init(_ renewed: FleetToken) { self.renewed = renewed }
+
+        func token(for method: FleetMethod, on resource: ResourceName?) -> FleetToken {
+            self.discarded.withLock { $0.isEmpty } ? FleetToken("bad") : self.renewed
+        }
+
+        func discard(_ token: FleetToken, for method: FleetMethod, on resource: ResourceName?) {
+            self.discarded.withLock { $0.append(token) }
+        }
+    }
+
+    @Test func `a token that the engine does not accept is replaced once`() async throws {
+        let renewing = Renewing(FleetToken(serverToken))
+        #expect(try await self.code(of: FleetTokenInterceptor(renewing)) == nil)
+        #expect(renewing.discarded.withLock { $0 } == [FleetToken("bad")])
+        let failing = Renewing(FleetToken("unknown as well"))
+        #expect(try await self.code(of: FleetTokenInterceptor(failing))?.code == .unauthenticated)
+        #expect(failing.discarded.withLock { $0 } == [FleetToken("bad")])
+    }
+
     @Test func `methods tell which service they belong to`() {
         #expect(FleetMethod.allCases.filter(\.isDelivery).count == 12)
         #expect(FleetMethod.getTask.isDelivery && !FleetMethod.getTrip.isDelivery)

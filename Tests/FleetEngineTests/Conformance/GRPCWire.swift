@@ -88,7 +88,7 @@ struct GRPCWire: WireClient {
         }
     }
 
-    private static func word(_ code: RPCError.Code) -> String {
+    static func word(_ code: RPCError.Code) -> String {
         code.description.reduce(into: "") { $0 += ($1.isUppercase ? "_" : "") + $1.uppercased() }
     }
 }

@@ -15,11 +15,13 @@ final class EngineFixture: Sendable {
     let engine: Engine
     let clock: TestClock
 
-    init(store: any EngineStore = MemoryStore(), at start: Date = TestClock.start) {
+    init(
+        store: any EngineStore = MemoryStore(), at start: Date = TestClock.start, router: (any RoadRouter)? = nil
+    ) {
         let clock = TestClock(start)
         self.clock = clock
         self.store = store
-        self.engine = Engine(store: store, verifier: TextVerifier(), now: { clock.now })
+        self.engine = Engine(store: store, verifier: TextVerifier(), router: router, now: { clock.now })
     }
 
     /// Moves the clock on.
@@ -54,6 +56,7 @@ struct TextVerifier: TokenVerifying {
         var claims: AuthorizationClaims?
         if parts.count > 1 {
             let pairs = parts.dropFirst().map { $0.split(separator: "=", maxSplits: 1).map(String.init) }
+                .filter { $0.count == 2 }
             let object = Dictionary(pairs.map { ($0[0], Self.value($0[1], of: $0[0])) }) { first, _ in first }
             claims = try? AuthorizationClaims(json: JSONObject(object))
         }

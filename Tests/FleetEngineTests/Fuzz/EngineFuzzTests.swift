@@ -2,120 +2,118 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
 import Foundation
+import GRPCCore
+import GRPCProtobuf
 import HTTPTypes
 import Hummingbird
-import HummingbirdTesting
+import Logging
 import NIOCore
-import SwiftProtobuf
 import Testing
 
 @testable import FleetEngine
 
 /// Requests that are almost right, in great number: none ends the process, and none is answered as a fault of ours.
 ///
-/// Each is made from its seed. `FLEETPASS_FUZZ_INPUTS` sets how many each test sends; `FLEETPASS_FUZZ_SEED` where it
-/// begins.
+/// Each is made from its seed and the descriptors of its message, and goes through the real adapter, below the socket.
+/// `FLEETPASS_FUZZ_INPUTS` sets how many each test sends; `FLEETPASS_FUZZ_SEED` where it begins.
 @Suite(.timeLimit(.minutes(600))) struct EngineFuzzTests {
     static let seeds: Range<UInt64> = {
         func number(_ name: String) -> UInt64? { ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) } }
         let first = number("FLEETPASS_FUZZ_SEED") ?? 1
         return first..<first + (number("FLEETPASS_FUZZ_INPUTS") ?? 2000)
     }()
-    /// An engine serves so many before a new one takes over, so that what it keeps does not grow without end.
-    static let perEngine = 5000
 
-    private static func engine() -> Engine { Engine(store: MemoryStore(), verifier: TextVerifier()) }
+    /// Sends one request for each seed, and counts what comes of them by name.
+    ///
+    /// A world that serves long holds much, so others follow; to meet the same things again, a run begins where its world
+    /// does.
+    private static func count<Target>(
+        _ prepare: (FuzzWorld) -> Target, _ send: (Target, FuzzWorld, UInt64) async throws -> String
+    ) async throws -> [String: Int] {
+        var counts: [String: Int] = [:]
+        var world = try await FuzzWorld()
+        var target = prepare(world)
+        for seed in Self.seeds {
+            if seed % FuzzWorld.requests == 0 {
+                world = try await FuzzWorld()
+                target = prepare(world)
+            }
+            counts[try await send(target, world, seed), default: 0] += 1
+        }
+        print("\(Self.seeds.count) requests from seed \(Self.seeds.lowerBound): \(counts.sorted { $0.key < $1.key })")
+        return counts
+    }
 
     @Test func `no request over REST is a fault of the server's`() async throws {
-        var counts: [Int: Int] = [:]
-        var seed = Self.seeds.lowerBound
-        while seed < Self.seeds.upperBound {
-            let end = min(seed + UInt64(Self.perEngine), Self.seeds.upperBound)
-            let range = seed..<end
-            let router = Router()
-            EngineRoutes(engine: Self.engine()).add(to: router)
-            let found = try await Application(router: router).test(.router) { client in
-                var counts: [Int: Int] = [:]
-                for seed in range {
-                    var random = RequestFuzz(seed)
-                    let request = random.request()
-                    let answer = try await client.execute(
-                        uri: request.uri, method: request.verb, headers: [.authorization: "Bearer \(request.token)"],
-                        body: ByteBuffer(bytes: request.body))
-                    counts[answer.status.code, default: 0] += 1
-                    if answer.status.code >= 500 {
-                        Issue.record("seed \(seed): \(answer.status) \(request.verb) \(request.uri)")
-                    }
-                }
-                return counts
+        let context = FuzzContext(source: FuzzContext.Source(logger: Logger(label: "fuzz")))
+        let counts = try await Self.count(Self.responder) { responder, world, seed in
+            let fuzz = HTTPFuzz(seed: seed, pageTokens: world.pageTokens)
+            let head = HTTPRequest(
+                method: fuzz.verb, scheme: "http", authority: "localhost", path: fuzz.uri, headerFields: fuzz.headers)
+            let response = try await responder.respond(
+                to: Request(head: head, body: RequestBody(buffer: ByteBuffer(bytes: fuzz.body))), context: context)
+            if response.status.code >= 500 {
+                Issue.record("seed \(seed): \(response.status) \(fuzz.verb) \(fuzz.uri)")
             }
-            counts.merge(found, uniquingKeysWith: +)
-            seed = end
+            return "\(response.status.code)"
         }
         // All kinds of answers were seen, so the requests went deep enough to mean something.
-        for status in [200, 400, 403, 404] { #expect(counts[status, default: 0] > 0, "\(counts)") }
+        for status in ["200", "400", "401", "403", "404", "409"] {
+            #expect(counts[status, default: 0] > 0, "\(counts)")
+        }
+        #expect(counts["200", default: 0] * 10 > Self.seeds.count, "\(counts)")
+    }
+
+    private static func responder(of world: FuzzWorld) -> RouterResponder<FuzzContext> {
+        let router = Router(context: FuzzContext.self)
+        EngineRoutes(engine: world.engine).add(to: router)
+        return router.buildResponder()
     }
 
     @Test func `no message over gRPC is a fault of the server's`() async throws {
-        let calls: [@Sendable (Engine, [UInt8], String) async throws -> EngineError.Code?] = [
-            Self.read(GetVehicle.self), Self.read(ListVehicles.self), Self.read(SearchVehicles.self),
-            Self.write(CreateVehicle.self), Self.write(UpdateVehicle.self), Self.write(UpdateVehicleAttributes.self),
-            Self.write(DeleteVehicle.self), Self.read(GetTrip.self), Self.read(SearchTrips.self),
-            Self.write(CreateTrip.self), Self.write(UpdateTrip.self), Self.write(DeleteTrip.self),
-            Self.read(ReportBillableTrip.self), Self.read(GetDeliveryVehicle.self),
-            Self.read(ListDeliveryVehicles.self), Self.write(CreateDeliveryVehicle.self),
-            Self.write(UpdateDeliveryVehicle.self), Self.write(DeleteDeliveryVehicle.self), Self.read(GetTask.self),
-            Self.read(ListTasks.self), Self.read(GetTaskTrackingInfo.self), Self.write(CreateTask.self),
-            Self.write(BatchCreateTasks.self), Self.write(UpdateTask.self), Self.write(DeleteTask.self),
-        ]
-        var engine = Self.engine()
-        var (unreadable, refused, answered) = (0, 0, 0)
-        for seed in Self.seeds {
-            if seed % UInt64(Self.perEngine) == 0 { engine = Self.engine() }
-            var random = RequestFuzz(seed)
-            let call = random.pick(calls)
+        let counts = try await Self.count({ GRPCAdapter(engine: $0.engine) }) { adapter, world, seed in
+            let fuzz = RPCFuzz(seed: seed, pageTokens: world.pageTokens)
+            let entry = try #require(RPCEntry.all[fuzz.method])
             do {
-                switch try await call(engine, random.message(depth: 0), random.token()) {
-                case nil: answered += 1
-                case .internalError, .unavailable: Issue.record("seed \(seed): a fault of the server's")
-                default: refused += 1
+                _ = try await entry.call(adapter, fuzz.metadata, fuzz.message)
+                return "ok"
+            } catch {
+                let code = Self.code(of: error)
+                if [.unknown, .internalError, .unavailable, .dataLoss].contains(code) {
+                    Issue.record("seed \(seed): \(code) of \(fuzz.method.name)")
                 }
-            } catch is BinaryDecodingError {
-                unreadable += 1
+                return "\(code)"
             }
         }
-        #expect(unreadable > 0 && refused > 0 && answered > 0, "\(unreadable) \(refused) \(answered)")
+        let codes: [RPCError.Code] = [
+            .invalidArgument, .unauthenticated, .permissionDenied, .notFound, .alreadyExists, .failedPrecondition,
+        ]
+        for code in codes { #expect(counts["\(code)", default: 0] > 0, "\(counts)") }
+        #expect(counts["ok", default: 0] * 10 > Self.seeds.count, "\(counts)")
     }
 
-    private static func read<Call: ReadingCall>(
-        _ call: Call.Type
-    ) -> @Sendable (Engine, [UInt8], String) async throws -> EngineError.Code? {
-        { engine, bytes, token in
-            let request = try Call.Request(serializedBytes: bytes)
-            return await Self.code { () async throws(EngineError) in
-                _ = try await engine.perform(call, request, token: token)
-            }
-        }
+    /// The code that gRPC sends for an error.
+    private static func code(of error: any Error) -> RPCError.Code {
+        (error as? RPCError)?.code ?? (error as? any RPCErrorConvertible)?.rpcErrorCode ?? .unknown
     }
 
-    private static func write<Call: WritingCall>(
-        _ call: Call.Type
-    ) -> @Sendable (Engine, [UInt8], String) async throws -> EngineError.Code? {
-        { engine, bytes, token in
-            let request = try Call.Request(serializedBytes: bytes)
-            return await Self.code { () async throws(EngineError) in
-                _ = try await engine.perform(call, request, token: token)
-            }
-        }
+    @Test func `requests follow from their seeds, and call every method`() {
+        let calls = (UInt64(1)...500).map { RPCFuzz(seed: $0, pageTokens: []) }
+        #expect(calls.map(\.message) == (UInt64(1)...500).map { RPCFuzz(seed: $0, pageTokens: []).message })
+        #expect(Set(calls.map(\.method)) == Set(FleetMethod.allCases))
+        #expect(Set(RPCEntry.all.keys) == Set(FleetMethod.allCases))
+    }
+}
+
+/// The context of a request that came over no channel.
+private struct FuzzContext: RequestContext {
+    struct Source: RequestContextSource {
+        let logger: Logger
     }
 
-    private static func code(_ body: () async throws(EngineError) -> Void) async -> EngineError.Code? {
-        do throws(EngineError) {
-            try await body()
-            return nil
-        } catch {
-            return error.code
-        }
-    }
+    var coreContext: CoreRequestContextStorage
+
+    init(source: Source) { self.coreContext = CoreRequestContextStorage(source: source) }
 }

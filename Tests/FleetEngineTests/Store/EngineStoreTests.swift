@@ -211,6 +211,54 @@ import Testing
         }
     }
 
+    @Test(arguments: StoreKind.allCases, [LatLng.at(48, 11), .at(-17, 180)])
+    func `a search about a point misses none, and never promises too much`(kind: StoreKind, point: LatLng) async throws
+    {
+        /// A number between -0.03 and 0.03, spread evenly: about 3 km.
+        func offset(_ number: Int, _ step: Double) -> Double {
+            (Double(number) * step).truncatingRemainder(dividingBy: 1) * 0.06 - 0.03
+        }
+        var vehicles: [VehicleID: Vehicle] = [:]
+        for number in 0..<400 {
+            let longitude = point.longitude + offset(number, 0.618_034)
+            vehicles[TestID.id("veh-\(number)")] = .at(
+                point.latitude + offset(number, 0.754_878),
+                longitude > 180 ? longitude - 360 : longitude, name: "\(number)", online: number % 5 > 0)
+        }
+        try await kind.withStore { [vehicles] store in
+            // All move once, some of them less than an index may overlook.
+            for shift in [0.0011, 0] {
+                try await store.write { transaction in
+                    for (id, vehicle) in vehicles {
+                        var vehicle = vehicle
+                        vehicle.lastLocation.location.latitude += shift
+                        try transaction.put(vehicle, id, of: TestID.acme)
+                    }
+                }
+            }
+            let found = try await store.read { reader in
+                var found: [(least: Double, meters: Double, name: String)] = []
+                try reader.scanVehicles(nearest: point, within: 2000, of: TestID.acme) { least, vehicle in
+                    found.append((least, vehicle.lastLocation.location.meters(to: point), vehicle.name))
+                    return true
+                }
+                return found
+            }
+            let near = vehicles.values.filter {
+                $0.vehicleState == .online && $0.lastLocation.location.meters(to: point) <= 2000
+            }
+            #expect(near.count > 50)
+            #expect(Set(found.map(\.name)).isSuperset(of: near.map(\.name)))
+            #expect(Set(found.map(\.name)).count == found.count)
+            var nearestToCome = Double.infinity
+            for one in found.reversed() {
+                nearestToCome = min(nearestToCome, one.meters)
+                #expect(one.least <= nearestToCome)
+            }
+            #expect(found.contains { $0.least > 500 }, "a promise of nothing would stop no search")
+        }
+    }
+
     // MARK: - Scans
 
     /// The ids of the trips that a scan finds.

@@ -141,11 +141,9 @@ import Testing
 
     @Test(arguments: [
         (StoreScan(after: "a"), "vehicle", "sqlite_autoindex_vehicle_1"),
-        (StoreScan(isActiveOnly: true, box: .world, isOrdered: false), "vehicle", "vehicle_place"),
         (StoreScan(holder: "veh-1"), "trip", "trip_holder"), (StoreScan(isActiveOnly: true), "trip", "trip_active"),
         (StoreScan(holder: "dv-1"), "task", "task_holder"), (StoreScan(tracking: "shp-1"), "task", "task_tracking"),
         (StoreScan(isActiveOnly: true), "task", "task_active"),
-        (StoreScan(box: .world, isOrdered: false), "delivery_vehicle", "delivery_vehicle_place"),
     ])
     func `an index serves each way of looking, and ids come in order without sorting`(
         scan: StoreScan, table: String, index: String
@@ -164,6 +162,100 @@ import Testing
         }
     }
 
+    @Test(arguments: [GeoBox.world, GeoBox(south: -20, west: 175, north: 20, east: -175)])
+    func `a box is served by the spatial index, and by the numbers it gives`(box: GeoBox) async throws {
+        try await withTemporaryFolder { folder in
+            let pool = try SQLiteSchema.open(folder.appending(path: "engine.sqlite").path)
+            let query = SQLiteQuery(StoreScan(isActiveOnly: true, box: box, isOrdered: false), .vehicles, TestID.acme)
+            let plan = try await pool.read { database in
+                try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN " + query.sql, arguments: query.arguments)
+                    .map { $0["detail"] as String }
+            }
+            #expect(plan.contains { $0.contains("vehicle_place VIRTUAL TABLE INDEX 2:") }, "\(plan)")
+            #expect(plan.contains { $0.hasPrefix("SEARCH resource USING INTEGER PRIMARY KEY") }, "\(plan)")
+            try pool.close()
+        }
+    }
+
+    @Test func `reports nearby leave the spatial index alone, and what moved is found where it is`() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "engine.sqlite").path
+            let store = try SQLiteStore(path: path)
+            let steps: [(latitude: Double, online: Bool, indexed: Double)] = [
+                (1, true, 1), (1.0019, true, 1), (0.9981, true, 1), (1.0021, true, 1.0021), (1.0002, true, 1.0021),
+                (1.0002, false, 1.0002), (1.0003, true, 1.0003),
+            ]
+            for step in steps {
+                try await store.write {
+                    try $0.put(Vehicle.at(step.latitude, 2, online: step.online), TestID.vehicle, of: TestID.acme)
+                }
+                let queue = try DatabaseQueue(path: path)
+                let entry = try queue.read { database in
+                    try Row.fetchOne(database, sql: "SELECT (south + north) / 2, active_most FROM vehicle_place")
+                }
+                try queue.close()
+                let (middle, active): (Double?, Double?) = (entry?[0], entry?[1])
+                #expect(abs((middle ?? 0) - step.indexed) < 1e-6, "\(step)")
+                #expect(active == (step.online ? 2 : 1), "\(step)")
+                let box = GeoBox(
+                    south: step.latitude - 1e-5, west: 1.99999, north: step.latitude + 1e-5, east: 2.00001)
+                let found = try await store.read { try $0.onlineVehicles(of: TestID.acme, in: box).count }
+                #expect(found == (step.online ? 1 : 0), "\(step)")
+            }
+            try await store.write { try $0.put(Vehicle(), TestID.vehicle, of: TestID.acme) }
+            try await store.write { try $0.remove(TestID.vehicle, of: TestID.acme, as: Vehicle.self) }
+            let found = try await store.read { try $0.onlineVehicles(of: TestID.acme, in: .world) }
+            #expect(found.isEmpty)
+            try await store.close()
+        }
+    }
+
+    @Test func `a full store says so, keeps what it acknowledged, and goes on when there is room`() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "engine.sqlite").path
+            let store = try SQLiteStore(path: path)
+            /// Limits the size of the file, as a disk that fills up does.
+            func limit(_ pages: Int) async throws {
+                try await store.pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = \(pages)") }
+            }
+            try await limit(60)
+            var kept: [String] = []
+            var refusal: EngineError?
+            while refusal == nil, kept.count < 10_000 {
+                let id = "trip-\(kept.count)"
+                do {
+                    try await store.write {
+                        try $0.put(
+                            Trip.with { $0.name = String(repeating: "n", count: 1000) }, TestID.id(id, TripID.self),
+                            of: TestID.acme)
+                    }
+                    kept.append(id)
+                } catch let error as EngineError {
+                    refusal = error
+                }
+            }
+            #expect(refusal?.code == .unavailable)
+            #expect(refusal?.reason == "STORE_FULL")
+            #expect(!kept.isEmpty)
+            func stored() async throws -> [String] {
+                try await store.read { reader in
+                    var ids: [String] = []
+                    try reader.scan(StoreScan(), of: TestID.acme) { (id, _: Trip) in
+                        ids.append(id)
+                        return true
+                    }
+                    return ids
+                }
+            }
+            #expect(try await stored().sorted() == kept.sorted())
+            // Room is made, and nothing is restarted.
+            try await limit(100_000)
+            try await store.write { try $0.put(Trip(), TestID.id("after", TripID.self), of: TestID.acme) }
+            #expect(try await stored().sorted() == (kept + ["after"]).sorted())
+            try await store.close()
+        }
+    }
+
     // MARK: - Groups
 
     @Test func `a transaction that ends from below fails its whole group and nothing else`() async throws {
@@ -175,7 +267,8 @@ import Testing
             while store.waitingWrites < before + 1 { await Task.yield() }
             async let breaking = self.outcome {
                 try await store.write { transaction in
-                    try (transaction as? SQLiteTransaction)?.database.execute(sql: "ROLLBACK")
+                    let group = (transaction as? GroupedTransaction)?.group as? SQLiteGroup
+                    try group?.database.execute(sql: "ROLLBACK")
                 }
             }
             while store.waitingWrites < before + 2 { await Task.yield() }

@@ -21,7 +21,8 @@ import Testing
 
     /// The routes over a store, with one administrator, and a folder of one key.
     static func routes(
-        over store: TokenServerStore, rule: Administrators.Rule? = nil
+        over store: TokenServerStore, rule: Administrators.Rule? = nil, limiter: RequestLimiter? = nil,
+        failedLogins: FailedLoginLimiter? = nil
     ) throws -> AdminRoutes {
         let digest = SHA256.hash(data: Array(Self.secret.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
         let file = #"{"callers": [{"name": "ops", "secret_sha256": "\#(digest.joined())"}]}"#
@@ -32,12 +33,11 @@ import Testing
             administrators: Administrators(
                 secrets: try StaticBearerAuthenticator(administrators: Data(file.utf8)), rule: rule),
             records: .init(
-                assignments: StoredAssignments(store: store), audit: AuditReader(store: store),
-                revocations: RevocationStore(store: store),
+                store: store,
                 keys: try SigningKeys(
                     folder: KeyFolder(path: folder.path(percentEncoded: false)),
                     provider: try ProviderID(checking: "acme"))),
-            now: { Self.now }, logger: Logger(label: "test"))
+            limiter: limiter, failedLogins: failedLogins, now: { Self.now }, logger: Logger(label: "test"))
     }
 
     private struct Answer {
@@ -65,10 +65,11 @@ import Testing
     }
 
     private func serving(
-        _ temporary: TemporaryStore, rule: Administrators.Rule? = nil, _ body: @Sendable (Client) async throws -> Void
+        _ temporary: TemporaryStore, rule: Administrators.Rule? = nil, limiter: RequestLimiter? = nil,
+        failedLogins: FailedLoginLimiter? = nil, _ body: @Sendable (Client) async throws -> Void
     ) async throws {
         let router = Router(context: BasicRequestContext.self)
-        try Self.routes(over: temporary.store, rule: rule).add(to: router)
+        try Self.routes(over: temporary.store, rule: rule, limiter: limiter, failedLogins: failedLogins).add(to: router)
         try await Application(router: router).test(.router) { try await body(Client(client: $0)) }
     }
 
@@ -207,6 +208,90 @@ import Testing
                 #expect(try await client.send("revocations", body).status == 400)
             }
         }
+    }
+
+    @Test func `each change is in the audit with who made it, and decisions alone are listed as such`() async throws {
+        let temporary = try TemporaryStore()
+        try await temporary.append(1)
+        let body = #"{"holder": "login/driver-7", "kind": "vehicle", "id": "veh-3"}"#
+        try await self.serving(temporary) { client async throws in
+            // What is there already, what nobody holds, and what is refused change nothing.
+            for _ in 0..<2 { #expect(try await client.send("assignments", body).status == 201) }
+            #expect(try await client.send("assignments", #"{"holder": "x"}"#).status == 400)
+            for _ in 0..<2 { #expect(try await client.send("assignments/end", body).status == 200) }
+            #expect(try await client.send("revocations", #"{"kind": "key", "value": "k1"}"#).status == 200)
+            #expect(try await client.send("revocations", body, bearer: nil).status == 401)
+            #expect(try await client.send("decisions").list("decisions").count == 1)
+        }
+        var query = AuditQuery()
+        query.kind = .change
+        let changes = try await temporary.matches(query).map { match -> AuditChange in
+            guard case .change(let change) = match.event else { throw CancellationError() }
+            return change
+        }
+        #expect(changes.map(\.action) == [.assignmentAdded, .assignmentEnded, .tokensWithdrawn])
+        #expect(Set(changes.map(\.actor.id)) == [CallerID(issuer: "admin", subject: "ops")])
+        #expect(changes.allSatisfy { $0.time == Int64(Self.now.timeIntervalSince1970 * 1000) })
+        #expect(
+            changes.map(\.details) == [
+                ["holder": "login/driver-7", "kind": "vehicle", "id": "veh-3", "start": "2026-01-01T00:00:00Z"],
+                [
+                    "holder": "login/driver-7", "kind": "vehicle", "id": "veh-3", "at": "2026-01-01T00:00:00Z",
+                    "count": "1",
+                ],
+                ["kind": "key", "id": "k1", "count": "1"],
+            ])
+        #expect(try await temporary.reader.verify().sequence == 4)
+    }
+
+    @Test func `an administrator's requests are limited, and no other's by them`() async throws {
+        let uptime = Locked(Duration.zero)
+        let limiter = RequestLimiter(
+            RequestLimits(perCaller: try RateLimit(3, per: .seconds(60))), uptime: { uptime.withLock { $0 } })
+        func token(_ name: String) -> String {
+            [#"{"alg":"ES256"}"#, #"{"sub":"\#(name)"}"#, "signature"]
+                .map { String(decoding: Base64URL.encode(Array($0.utf8)), as: UTF8.self) }.joined(separator: ".")
+        }
+        let other = token("ops-2")
+        let rule = Administrators.Rule(provider: Login(), claim: "groups", values: [other])
+        try await self.serving(try TemporaryStore(), rule: rule, limiter: limiter) { client async throws in
+            for _ in 0..<3 { #expect(try await client.send("keys").status == 200) }
+            let refused = try await client.send("keys")
+            #expect(refused.status == 429)
+            #expect(refused.body["code"] == .string("rate_limited"))
+            #expect(try await client.send("keys", bearer: other).status == 200)
+            uptime.withLock { $0 += .seconds(20) }
+            #expect(try await client.send("keys").status == 200)
+        }
+    }
+
+    @Test func `an address that guesses is turned away for a while, with right credentials too`() async throws {
+        let uptime = Locked(Duration.zero)
+        let failures = FailedLoginLimiter(try RateLimit(3, per: .seconds(60)), uptime: { uptime.withLock { $0 } })
+        try await self.serving(try TemporaryStore(), failedLogins: failures) { client async throws in
+            // Good requests, and those without a credential, are no failures.
+            for _ in 0..<5 { #expect(try await client.send("keys").status == 200) }
+            for _ in 0..<5 { #expect(try await client.send("keys", bearer: nil).status == 401) }
+            for _ in 0..<3 {
+                #expect(try await client.send("keys", bearer: "a-guess-that-is-long-enough").status == 401)
+            }
+            let refused = try await client.send("keys", bearer: "a-guess-that-is-long-enough")
+            #expect(refused.status == 429)
+            #expect(refused.body["code"] == .string("rate_limited"))
+            #expect(try await client.send("keys").status == 429)
+            uptime.withLock { $0 += .seconds(20) }
+            #expect(try await client.send("keys").status == 200)
+        }
+    }
+
+    @Test(arguments: [
+        ("192.0.2.1", "192.0.2.2", false), ("192.0.2.1", "::ffff:192.0.2.1", true),
+        ("2001:db8:0:1::1", "2001:db8:0:1:ffff::9", true), ("2001:db8:0:1::1", "2001:db8:0:2::1", false),
+    ]) func `addresses count by what one host has`(first: String, second: String, isOne: Bool) throws {
+        let failures = FailedLoginLimiter(try RateLimit(1, per: .seconds(60)), uptime: { .zero })
+        failures.noteFailure(of: first)
+        #expect(throws: RateLimitExceeded.self) { try failures.admit(first) }
+        #expect((try? failures.admit(second)) == nil ? isOne : !isOne)
     }
 
     @Test func `keys are told by role, id and state`() async throws {

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+import FleetOperation
 import FleetSigning
 import FleetTokens
 import Foundation
@@ -86,7 +87,7 @@ import X509
 
     @Test(arguments: ["", "10.0.0.0/33", "10.0.0.1/8", "10.0.0", "example.com", "::/129", "10.0.0.0/", "1.2.3.4/-1"])
     func `a range that cannot be meant is an error`(text: String) {
-        #expect(throws: TokenServerError.self) { try AddressRange(text) }
+        #expect(throws: ConfigurationError.self) { try AddressRange(text) }
     }
 
     @Test func `a proxy that could be anybody is an error`() {
@@ -128,24 +129,61 @@ import X509
         }
     }
 
-    @Test func `a certificate's names are its alternative names, and never its common name`() async throws {
+    /// The DER form of a certificate.
+    private func certificate(_ subject: DistinguishedName, names: [GeneralName] = []) throws -> [UInt8] {
         let key = Certificate.PrivateKey(P256.Signing.PrivateKey())
-        let name = try DistinguishedName { CommonName("spiffe://acme/billing") }
         let certificate = try Certificate(
             version: .v3, serialNumber: .init(), publicKey: key.publicKey, notValidBefore: .now - 60,
-            notValidAfter: .now + 60, issuer: name, subject: name, signatureAlgorithm: .ecdsaWithSHA256,
+            notValidAfter: .now + 60, issuer: subject, subject: subject, signatureAlgorithm: .ecdsaWithSHA256,
             extensions: try Certificate.Extensions {
-                SubjectAlternativeNames([
-                    .uniformResourceIdentifier("spiffe://acme/dispatch"), .dnsName("dispatch.acme"),
-                    .rfc822Name("a@acme"),
-                ])
+                if !names.isEmpty { SubjectAlternativeNames(names) }
             }, issuerPrivateKey: key)
         var serializer = DER.Serializer()
         try serializer.serialize(certificate)
-        let der = serializer.serializedBytes
+        return serializer.serializedBytes
+    }
+
+    @Test func `a certificate's subject counts as a whole, whatever its parts hold`() async throws {
+        let entry = ClientCertificateAuthenticator.Entry(
+            identity: .subject("CN=dispatch,O=Acme"), name: "dispatch", roles: [.driver])
+        let authenticator = try ClientCertificateAuthenticator(entries: [entry])
+        func isKnown(_ subject: DistinguishedName) async throws -> Bool {
+            let certificate = try ClientCertificate(der: try self.certificate(subject))
+            return try await authenticator.caller(of: CallerRequest(headers: [:], clientCertificate: certificate))
+                != nil
+        }
+        let whole = try DistinguishedName {
+            OrganizationName("Acme")
+            CommonName("dispatch")
+        }
+        #expect(try await isKnown(whole))
+        let others = [
+            try DistinguishedName { CommonName("dispatch") },
+            try DistinguishedName { CommonName("dispatch,O=Acme") },
+            try DistinguishedName {
+                CommonName("dispatch")
+                OrganizationName("Acme")
+            },
+            try DistinguishedName {
+                CountryName("DE")
+                OrganizationName("Acme")
+                CommonName("dispatch")
+            },
+            DistinguishedName(),
+        ]
+        for subject in others { #expect(try await !isKnown(subject), "\(subject)") }
+    }
+
+    @Test func `a certificate's names are its alternative names and its whole subject`() async throws {
+        let der = try self.certificate(
+            try DistinguishedName { CommonName("spiffe://acme/billing") },
+            names: [
+                .uniformResourceIdentifier("spiffe://acme/dispatch"), .dnsName("dispatch.acme"), .rfc822Name("a@acme"),
+            ])
         let digest = SHA256.hash(data: der).map { String(format: "%02x", $0) }.joined()
         let expected = ClientCertificate(
-            uris: ["spiffe://acme/dispatch"], dnsNames: ["dispatch.acme"], fingerprint: digest)
+            uris: ["spiffe://acme/dispatch"], dnsNames: ["dispatch.acme"], subject: "CN=spiffe://acme/billing",
+            fingerprint: digest)
         #expect(try ClientCertificate(der: der) == expected)
         for cut in [0, 1, der.count / 2, der.count - 1] {
             #expect(throws: CallerRefusal.self) { try ClientCertificate(der: Array(der.prefix(cut))) }

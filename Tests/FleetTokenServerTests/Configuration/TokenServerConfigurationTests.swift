@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import FleetTokenServer
 import FleetTokens
 import Foundation
@@ -41,9 +42,9 @@ import Testing
         #expect(configuration.keys == "/etc/fleetpass/keys")
         #expect(configuration.data == "/var/lib/fleetpass")
         #expect(configuration.callersFile == "/etc/fleetpass/callers.json")
-        #expect(configuration.limits.idle == .seconds(75))
+        #expect(configuration.limits == ConnectionLimits())
         #expect(configuration.limits.connections == 10_000)
-        #expect(!configuration.logsJSON)
+        #expect(!configuration.log.isJSON)
     }
 
     @Test func `nobody is an administrator unless somebody is named`() throws {
@@ -73,7 +74,7 @@ import Testing
                 policy: {file: policy.yaml, secret_file: hook.secret}
                 cors: {origins: "https://a.example,https://b.example"}
                 listen: {host: 0.0.0.0, port: 443, tls: {certificate: c.pem, key: k.pem}}
-                limits: {connections: 5, header_bytes: 2048, header_fields: 9, idle: 2m, per_caller: 60/1m, global: 5/1s, pending: 7}
+                limits: {connections: 5, header_bytes: 2048, header_fields: 9, idle: 2m, request: 9s, per_caller: 60/1m, global: 5/1s, pending: 7}
                 log: {level: debug, format: json}
                 """
         let configuration = try self.read(
@@ -92,6 +93,7 @@ import Testing
         #expect(limits.headerBytes == 2048)
         #expect(limits.headerFields == 9)
         #expect(limits.idle == .seconds(120))
+        #expect(limits.request == .seconds(9))
         let provider = try #require(configuration.identityProviders.first)
         #expect(provider.label == "acme-login")
         #expect(provider.issuer == "https://other.example")
@@ -107,8 +109,8 @@ import Testing
         #expect(configuration.requestLimits.perCaller != nil)
         #expect(configuration.requestLimits.pending == 7)
         #expect(configuration.requestLimits.perSubject == nil)
-        #expect(configuration.logLevel == .debug)
-        #expect(configuration.logsJSON)
+        #expect(configuration.log.level == .debug)
+        #expect(configuration.log.isJSON)
     }
 
     static let mistakes: [(change: String, message: String)] = [
@@ -196,7 +198,7 @@ import Testing
                   proxy:
                     edge: {peers: "10.0.0.0/24, ::1", subject_header: X-User, claim_headers: "X-Groups=groups"}
                 """)
-        #expect(configuration.clientCertificates == .required(authorities: "/etc/fleetpass/ca.pem"))
+        #expect(configuration.tls?.clients == .required(authorities: "/etc/fleetpass/ca.pem"))
         let caller = try #require(configuration.certificateCallers.first)
         #expect(caller.name == "dispatch")
         #expect(caller.identity == .uri("spiffe://acme/dispatch"))
@@ -206,7 +208,8 @@ import Testing
 
     @Test(arguments: [
         ("certificate: {a: {uri: 'x'}}", "callers.certificate needs listen.tls.client_ca"),
-        ("certificate: {a: {roles: driver}}", "takes one of uri, dns_name and fingerprint"),
+        ("certificate: {a: {roles: driver}}", "takes one of uri, dns_name, subject and fingerprint"),
+        ("certificate: {a: {subject: dispatch}}", "the certificate's whole subject"),
         ("certificate: {a: {fingerprint: 'ab:cd'}}", "64 hexadecimal digits"),
         ("certificate: {a: {uri: 'x', roles: pilot}}", "there is no role pilot"),
         ("proxy: {a: {peers: 10.0.0.1}}", "callers.proxy.a.subject_header is missing"),
@@ -235,6 +238,6 @@ import Testing
 
     @Test func `the reference page tells every setting as it is`() throws {
         let page = URL(filePath: #filePath).appending(path: "../../../../docs/configuration.md").standardized
-        #expect(try String(contentsOf: page, encoding: .utf8) == ConfigurationReference.markdown + "\n")
+        #expect(try String(contentsOf: page, encoding: .utf8) == TokenServerConfiguration.reference + "\n")
     }
 }

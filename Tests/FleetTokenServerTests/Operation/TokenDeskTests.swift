@@ -75,7 +75,7 @@ import Testing
         #expect(record.token?.expiresAt == 1_767_228_900)
         let text = String(decoding: record.json.serialized, as: UTF8.self)
         for part in token.compactSerialization.split(separator: ".") { #expect(!text.contains(part)) }
-        #expect(AuditRecord(json: text) == record)
+        #expect(AuditEvent(json: text) == .decision(record))
     }
 
     @Test func `no token leaves without its record`() async throws {

@@ -45,7 +45,7 @@ import Testing
         var query = AuditQuery()
         try change(&query)
         return try await world.matches(query).map { match in
-            match.record.caller + (match.onlyWhileAssignedTo.map { " of \($0)" } ?? "")
+            (match.caller ?? "?") + (match.onlyWhileAssignedTo.map { " of \($0)" } ?? "")
         }
     }
 

@@ -101,6 +101,14 @@ final class TemporaryStore {
     }
 }
 
+extension AuditMatch {
+    /// The caller of a decision.
+    var caller: String? {
+        guard case .decision(let record) = self.event else { return nil }
+        return record.caller
+    }
+}
+
 extension AuditRecord {
     /// A record of a token that was given at a time in seconds and lives for 55 minutes.
     static func granted(

@@ -3,11 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetSigning
-import FleetTokenServer
+import FleetTestSupport
 import FleetTokens
 import Foundation
 import GoogleCredentials
 import Testing
+
+@testable import FleetTokenServer
 
 @Suite struct ConfiguredSignersTests {
     private let iam = StandInIAM()
@@ -51,7 +53,7 @@ import Testing
             #expect(minted.claims.issuer == StandInIAM.account)
         }
         #expect(try await signers.mint(self.vehicle("veh-1"), as: .server) == nil)
-        #expect(signers.localKeys.isEmpty, "nothing is published that is not here")
+        #expect(signers.publishedKeys(at: .now).isEmpty, "nothing is published that is not here")
     }
 
     @Test func `a key of the same account signs while IAM is down, and the metrics tell`() async throws {
@@ -77,7 +79,82 @@ import Testing
             #"fleetpass_access_token_fetches_total{outcome="fetched"} 1"#,
             #"fleetpass_access_token_uses_total{result="hit"} 3"#,
         ] { #expect(lines.contains(Substring(line)), "\(line)") }
-        #expect(try signers.localKeys.map(\.id) == [StandInIAM.key.get().keyID])
+        #expect(try signers.publishedKeys(at: .now).map(\.id) == [StandInIAM.key.get().keyID])
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `an IAM that takes calls and never answers costs its time limit once, and nobody else anything`() async throws
+    {
+        let clock = ManualClock()
+        let file = try self.keyFile(of: StandInIAM.key.get())
+        let signers = try ConfiguredSigners(
+            [
+                SignerSettings(
+                    role: .driver, account: .email(StandInIAM.account), ways: [.iam(.signJwt), .key], keyFile: file),
+                SignerSettings(role: .consumer, ways: [.key], keyFile: file),
+            ], keys: nil, google: self.iam.signers(limitedBy: clock), clock: clock)
+        _ = try await signers.mint(self.vehicle("veh-0"), as: .driver)
+        #expect(self.iam.signatures == 1)
+
+        self.iam.hang(true)
+        let waiting = try (1...3).map { number in
+            let claims = try self.vehicle("veh-\(number)")
+            return Task { try await signers.mint(claims, as: .driver) }
+        }
+        await clock.waitForSleepers(3)
+        // Another role's token does not wait for the one that hangs.
+        #expect(try await signers.mint(TokenType.consumer(TripID(checking: "trip-1")).claims, as: .consumer) != nil)
+        clock.advance(by: StandInIAM.limit)
+        for task in waiting { #expect(try await task.value?.claims.issuer == StandInIAM.account) }
+        #expect(signers.statistics[.driver]?.map(\.rung.isPassedOver) == [true, false])
+        #expect(signers.statistics[.driver]?.map(\.rung.failures) == [3, 0])
+
+        // Passed over: the next rung answers at once, and IAM is not asked.
+        let asked = self.iam.signatures
+        for number in 4...20 { #expect(try await signers.mint(self.vehicle("veh-\(number)"), as: .driver) != nil) }
+        #expect(self.iam.signatures == asked)
+
+        self.iam.hang(false)
+        clock.advance(by: .seconds(1))
+        #expect(try await signers.mint(self.vehicle("veh-21"), as: .driver) != nil)
+        #expect(self.iam.signatures == asked + 1)
+        #expect(signers.statistics[.driver]?.map(\.rung.isPassedOver) == [false, false])
+    }
+
+    @Test func `a key file that changed signs, and the key before stays published for an hour and the clocks`()
+        async throws
+    {
+        let first = try StandInIAM.key.get()
+        let second = try ServiceAccountKey(generatingFor: StandInIAM.account, projectID: "acme")
+        let file = try self.keyFile(of: first)
+        let signers = try ConfiguredSigners(
+            [SignerSettings(role: .driver, ways: [.key], keyFile: file)], keys: nil, google: self.iam.signers())
+        let now = Date(timeIntervalSince1970: 1_767_225_600)
+        func keyID() async throws -> String? { try await signers.mint(self.vehicle("veh-1"), as: .driver)?.keyID }
+        func write(_ bytes: Data) throws { try bytes.write(to: URL(filePath: file), options: .atomic) }
+
+        #expect(signers.refreshKeyFiles(at: now).changes == 0)
+        try write(second.keyFile)
+        #expect(signers.refreshKeyFiles(at: now).changes == 1)
+        #expect(try await keyID() == second.keyID)
+        #expect(signers.publishedKeys(at: now).map(\.id) == [second.keyID, first.keyID])
+        #expect(signers.publishedKeys(at: now + 4199).map(\.id) == [second.keyID, first.keyID])
+        #expect(signers.publishedKeys(at: now + 4200).map(\.id) == [second.keyID])
+
+        let stranger = try ServiceAccountKey(generatingFor: "other@acme.iam.gserviceaccount.com", projectID: "acme")
+        for (bad, word) in [(Data("{".utf8), file), (stranger.keyFile, "other@acme")] {
+            try write(bad)
+            let problems = signers.refreshKeyFiles(at: now).problems
+            #expect(problems.count == 1 && problems[0].message.contains(word))
+            #expect(signers.refreshKeyFiles(at: now).problems.isEmpty, "told once")
+            #expect(try await keyID() == second.keyID)
+        }
+        try FileManager.default.removeItem(atPath: file)
+        #expect(signers.refreshKeyFiles(at: now).problems.count == 1)
+        #expect(try await keyID() == second.keyID)
+        try write(first.keyFile)
+        #expect(signers.refreshKeyFiles(at: now).changes == 1)
+        #expect(try await keyID() == first.keyID)
     }
 
     @Test func `a key of another account is no way to sign for this one`() throws {

@@ -13,14 +13,21 @@ final class StandInIAM: CredentialsTransport {
     static let account = "driver@acme.iam.gserviceaccount.com"
     static let key = Result { try ServiceAccountKey(generatingFor: StandInIAM.account, projectID: "acme") }
 
+    /// How long IAM may take for a signature.
+    static let limit: Duration = .seconds(15)
+
     private let calls = Locked(0)
     private let status = Locked(200)
+    private let isSilent = Locked(false)
 
     /// How often a signature was asked for.
     var signatures: Int { self.calls.withLock { $0 } }
 
     /// Makes every signature fail with a status from now on, or work with 200.
     func answer(_ status: Int) { self.status.withLock { $0 = status } }
+
+    /// Takes every call for a signature from now on and answers none, or answers again.
+    func hang(_ isSilent: Bool) { self.isSilent.withLock { $0 = isSilent } }
 
     func send(_ request: CredentialsRequest) async throws -> CredentialsResponse {
         if request.url.contains("computeMetadata") || request.url.hasPrefix("http://metadata") {
@@ -33,6 +40,12 @@ final class StandInIAM: CredentialsTransport {
         }
         guard request.url.hasSuffix(":signJwt") else { return CredentialsResponse(status: 404) }
         self.calls.withLock { $0 += 1 }
+        if self.isSilent.withLock({ $0 }) {
+            let (silence, end) = AsyncStream.makeStream(of: Void.self)
+            for await _ in silence {}
+            withExtendedLifetime(end) {}
+            throw CancellationError()
+        }
         let status = self.status.withLock { $0 }
         guard status == 200, let body = try JSONValue(parsing: request.body ?? []).object else {
             return CredentialsResponse(status: status)
@@ -46,15 +59,17 @@ final class StandInIAM: CredentialsTransport {
     }
 
     func signers(
-        callsPerMinute: Int = 60_000, clock: some Clock<Duration> = ContinuousClock()
+        callsPerMinute: Int = 60_000, clock: some Clock<Duration> = ContinuousClock(),
+        limitedBy limits: some Clock<Duration> = ContinuousClock()
     ) -> GoogleSigners {
         let context = CredentialContext(
             variables: ["GCE_METADATA_HOST": "metadata"], transport: self, readFile: { _ in nil },
-            retries: RetryPolicy(attempts: 1))
+            retries: RetryPolicy(attempts: 1), clock: limits)
         return GoogleSigners(
             ApplicationDefaultCredentials(context: context),
             settings: IAMSigning(
-                budget: SigningBudget(callsPerMinute: callsPerMinute, clock: clock), retries: RetryPolicy(attempts: 1),
+                budget: SigningBudget(callsPerMinute: callsPerMinute, clock: clock),
+                retries: RetryPolicy(attempts: 1, limit: Self.limit),
                 hedges: false))
     }
 }

@@ -28,6 +28,12 @@ extension EngineActivity {
         /// The resource's id; empty for a fleet.
         public let id: String
 
+        /// Names a resource.
+        public init(kind: Kind, id: String) {
+            self.kind = kind
+            self.id = id
+        }
+
         private init(_ candidates: (Kind, String?)...) {
             let found = candidates.lazy.compactMap { kind, id in id.map { (kind, $0) } }.first
             self.kind = found?.0 ?? .fleet

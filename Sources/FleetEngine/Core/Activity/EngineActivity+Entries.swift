@@ -20,16 +20,18 @@ extension EngineActivity {
     public struct TokenUse: Hashable, Sendable {
         /// The token's fingerprint.
         public let fingerprint: String
+        /// What the token says; it is put into words only for those who look.
+        private let token: ExaminedToken
         /// The claims on one line.
-        public let claims: String
+        public var claims: String { Self.claims(self.token) }
         /// What the token reaches.
-        public let subject: Subject
+        public var subject: Subject { Subject(self.token.claims.authorization) }
         /// The account that signed.
-        public let account: String
+        public var account: String { self.token.account.email }
         /// The account's role.
-        public let role: String
+        public var role: String { self.token.account.role?.rawValue ?? "" }
         /// When the token ends.
-        public let expiry: Date
+        public var expiry: Date { Date(timeIntervalSince1970: TimeInterval(self.token.claims.expiresAt)) }
         /// When it was first used.
         public let firstUse: Date
         /// When it was last used.
@@ -41,11 +43,7 @@ extension EngineActivity {
 
         init(_ token: ExaminedToken, fingerprint: String, method: FleetMethod, now: Date) {
             self.fingerprint = fingerprint
-            self.claims = Self.claims(token)
-            self.subject = Subject(token.claims.authorization)
-            self.account = token.account.email
-            self.role = token.account.role?.rawValue ?? ""
-            self.expiry = Date(timeIntervalSince1970: TimeInterval(token.claims.expiresAt))
+            self.token = token
             self.firstUse = now
             self.lastUse = now
             self.lastMethod = method

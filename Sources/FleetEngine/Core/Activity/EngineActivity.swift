@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
 public import FleetTokens
 public import Foundation
 
@@ -53,7 +54,7 @@ public final class EngineActivity: Sendable {
         let isKnown = self.log.withLock { $0.use(token, method, at: now) }
         guard !isKnown else { return }
         // A hash of the whole token is worth its while only once for each.
-        let use = TokenUse(token, fingerprint: FleetToken(text).fingerprint, method: method, now: now)
+        let use = TokenUse(token, fingerprint: TokenVerifier.fingerprint(of: text), method: method, now: now)
         self.log.withLock { $0.remember(use, of: token) }
     }
 

@@ -24,10 +24,15 @@ enum SearchVehicles: ReadingCall {
         in store: any EngineReader, context: CallContext
     ) throws -> Response {
         let search = try VehicleSearch(request, context: context)
-        let vehicles = try store.onlineVehicles(of: access.provider, in: search.box)
-        let matches = try search.rank(vehicles) { vehicle in
-            try store.trips(of: vehicle, provider: access.provider)
+        var ranking = VehicleRanking(search)
+        try store.scanVehicles(
+            nearest: search.pickup, within: search.radiusMeters, of: access.provider
+        ) { leastMeters, vehicle in
+            guard ranking.wants(vehiclesFrom: leastMeters) else { return false }
+            try ranking.add(vehicle) { try store.trips(of: vehicle, provider: access.provider) }
+            return true
         }
+        let matches = ranking.matches
         return .with { $0.matches = context.seesEveryVehicle ? matches : matches.map(VehicleView.approximate) }
     }
 }

@@ -37,14 +37,14 @@ struct DeliveryWay {
             let hasArrived = index == 0 && segment.stop.state == .arrived
             var estimate = place.map { context.routes.estimate(from: $0, to: goal, by: vehicle.type.category) }
             if hasArrived {
-                estimate = RouteEstimate(meters: 0, duration: .zero)
+                estimate = RouteEstimate(meters: 0, duration: .zero, path: [])
             } else if index == 0, Self.isLed(vehicle, to: goal, at: now) {
                 estimate = Self.reported(by: vehicle, otherwise: estimate, at: now)
             }
             legs.append(
                 Leg(
                     estimate: estimate,
-                    path: hasArrived ? [] : place.map { [$0, goal] } ?? [],
+                    path: estimate?.path ?? [],
                     hasArrived: hasArrived,
                     service: segment.stop.tasks.reduce(.zero) { $0 + Duration($1.taskDuration) }
                 )
@@ -84,7 +84,7 @@ struct DeliveryWay {
         by vehicle: DeliveryVehicle, otherwise estimate: RouteEstimate?, at now: Google_Protobuf_Timestamp
     ) -> RouteEstimate? {
         guard vehicle.hasRemainingDistanceMeters || vehicle.hasRemainingDuration else { return estimate }
-        var reported = estimate ?? RouteEstimate(meters: 0, duration: .zero)
+        var reported = estimate ?? RouteEstimate(meters: 0, duration: .zero, path: [])
         if vehicle.hasRemainingDistanceMeters { reported.meters = Double(vehicle.remainingDistanceMeters.value) }
         if vehicle.hasRemainingDuration { reported.duration = DeliveryVehicleView.remaining(of: vehicle, at: now) }
         return reported

@@ -4,16 +4,29 @@
 
 import FleetEngineAPI
 
-/// Estimates a way between two points; replaceable by a router that knows the roads.
+/// Estimates the way between two points; the straight line, or a router that knows the roads.
 protocol RouteEstimator: Sendable {
-    /// Estimates the way from one point to another.
+    /// Estimates the way from one point to another, from what is at hand: it must not wait, as transactions call it.
     func estimate(from start: LatLng, to end: LatLng, by category: Vehicle.VehicleType.Category) -> RouteEstimate
+
+    /// What no estimate falls below for two points so far apart in a straight line, without a path; it lets searches stop
+    /// early.
+    func shortest(acrossMeters meters: Double, by category: Vehicle.VehicleType.Category) -> RouteEstimate
 }
 
-/// The length of a way, and the time it takes.
+extension RouteEstimator {
+    /// Straight on, at a speed that no road vehicle exceeds.
+    func shortest(acrossMeters meters: Double, by category: Vehicle.VehicleType.Category) -> RouteEstimate {
+        RouteEstimate(meters: meters, duration: .seconds(meters / 60), path: [])
+    }
+}
+
+/// A way: its length, the time it takes, and where it leads along.
 struct RouteEstimate: Hashable, Sendable {
     var meters: Double
     var duration: Duration
+    /// The points of the way, from start to end; at least two where it leads anywhere.
+    var path: [LatLng]
 }
 
 /// Estimates without roads: the straight line, a factor for the detours of streets, and a usual speed.
@@ -22,8 +35,14 @@ struct StraightLineEstimator: RouteEstimator {
     static let detour = 1.3
 
     func estimate(from start: LatLng, to end: LatLng, by category: Vehicle.VehicleType.Category) -> RouteEstimate {
-        let meters = start.meters(to: end) * Self.detour
-        return RouteEstimate(meters: meters, duration: .seconds(meters / Self.metersPerSecond(category)))
+        var way = self.shortest(acrossMeters: start.meters(to: end), by: category)
+        way.path = [start, end]
+        return way
+    }
+
+    func shortest(acrossMeters straight: Double, by category: Vehicle.VehicleType.Category) -> RouteEstimate {
+        let meters = straight * Self.detour
+        return RouteEstimate(meters: meters, duration: .seconds(meters / Self.metersPerSecond(category)), path: [])
     }
 
     /// Usual speeds in a town, stops included.

@@ -17,10 +17,14 @@ struct VehicleSearch {
     private let context: CallContext
     private let now: Google_Protobuf_Timestamp
 
-    /// The box that holds every candidate.
-    var box: GeoBox {
-        GeoBox(around: self.request.pickupPoint.point, meters: Double(self.request.pickupRadiusMeters))
-    }
+    /// Where the passenger waits.
+    var pickup: LatLng { self.request.pickupPoint.point }
+
+    /// How far from the pickup a vehicle may be.
+    var radiusMeters: Double { Double(self.request.pickupRadiusMeters) }
+
+    /// How many vehicles are wanted.
+    var count: Int { Int(self.request.count) }
 
     /// Checks a search.
     ///
@@ -38,23 +42,30 @@ struct VehicleSearch {
         self.now = Google_Protobuf_Timestamp(stamping: context.now)
     }
 
-    /// Finds the vehicles that fit, the best first.
+    /// Looks whether a vehicle fits.
     ///
     /// - Parameters:
-    ///   - vehicles: Vehicles that are online within ``box``.
-    ///   - trips: Looks up the trips of a vehicle, by id.
-    /// - Returns: At most as many matches as were asked for.
+    ///   - vehicle: A vehicle.
+    ///   - trips: Looks up its trips, by id.
+    /// - Returns: The match that it makes, and its score, of which less is better; `nil` for one that does not fit.
     /// - Throws: What `trips` throws.
-    func rank(_ vehicles: [Vehicle], trips: (Vehicle) throws -> [String: Trip]) throws -> [Match] {
-        var ranked: [(score: Double, match: Match)] = []
-        for vehicle in vehicles where self.fits(vehicle) {
-            guard let type = try self.matchType(of: vehicle, trips: trips) else { continue }
-            let match = self.match(vehicle, type)
-            ranked.append((self.score(match), match))
+    func match(_ vehicle: Vehicle, trips: () throws -> [String: Trip]) throws -> (score: Double, match: Match)? {
+        guard self.fits(vehicle), let type = try self.matchType(of: vehicle, trips: trips) else { return nil }
+        let match = self.match(vehicle, type)
+        return (self.score(match), match)
+    }
+
+    /// The best score that a vehicle can have that is at least so far from the pickup in a straight line.
+    func bestScore(fromMeters meters: Double) -> Double {
+        // A vehicle that must finish a trip first comes from its last stop, which may be anywhere.
+        guard !self.request.includeBackToBack else { return 0 }
+        let ways = self.request.vehicleTypes.map { self.context.routes.shortest(acrossMeters: meters, by: $0.category) }
+        return switch self.request.orderBy {
+        case .pickupPointStraightDistance: meters - 1
+        case .pickupPointDistance: (ways.map(\.meters).min() ?? 0) - 1
+        case .dropoffPointEta, .pickupPointEta, .cost, .unknownVehicleMatchOrder, .UNRECOGNIZED:
+            (ways.map(\.duration).min() ?? .zero) / .seconds(1) - 1
         }
-        // Equal scores in the order of names, so that an answer can be repeated.
-        ranked.sort { ($0.score, $0.match.vehicle.name) < ($1.score, $1.match.vehicle.name) }
-        return ranked.prefix(Int(self.request.count)).map(\.match)
     }
 }
 
@@ -64,7 +75,7 @@ extension VehicleSearch {
     private func fits(_ vehicle: Vehicle) -> Bool {
         let location = vehicle.lastLocation
         return vehicle.vehicleState == .online && location.hasLocation
-            && location.location.meters(to: self.request.pickupPoint.point) <= Double(self.request.pickupRadiusMeters)
+            && location.location.meters(to: self.pickup) <= self.radiusMeters
             && location.serverTime.duration(to: self.now) <= self.maximumStaleness
             && vehicle.supportedTripTypes.contains(self.tripType)
             && vehicle.maximumCapacity >= self.request.minimumCapacity
@@ -74,7 +85,7 @@ extension VehicleSearch {
 
     /// How a vehicle would take the trip, or `nil` when its present trips stand against it.
     private func matchType(
-        of vehicle: Vehicle, trips: (Vehicle) throws -> [String: Trip]
+        of vehicle: Vehicle, trips: () throws -> [String: Trip]
     ) throws -> Match.VehicleMatchType? {
         guard !vehicle.currentTrips.isEmpty else { return .exclusive }
         switch self.request.currentTripsPresent {
@@ -82,7 +93,7 @@ extension VehicleSearch {
             return vehicle.currentTrips.count <= 5 && vehicle.waypoints.count <= 10 ? .carpool : nil
         case .unspecified:
             guard self.request.includeBackToBack, vehicle.backToBackEnabled, vehicle.currentTrips.count == 1,
-                let trip = try trips(vehicle).values.first, trip.tripStatus == .enrouteToDropoff
+                let trip = try trips().values.first, trip.tripStatus == .enrouteToDropoff
             else { return nil }
             return .backToBack
         case .none, .UNRECOGNIZED:
@@ -91,7 +102,7 @@ extension VehicleSearch {
     }
 
     private func match(_ vehicle: Vehicle, _ type: Match.VehicleMatchType) -> Match {
-        let pickup = self.request.pickupPoint.point
+        let pickup = self.pickup
         let category = vehicle.vehicleType.category
         let stops = VehicleView.timed(vehicle, context: self.context)
         // A vehicle that must finish a trip first comes by way of its stops.

@@ -56,8 +56,11 @@ enum TripView {
         if request.routeFormatType != .encodedPolylineType, let first = shown.remainingWaypoints.first,
             shown.lastLocation.hasLocation
         {
-            // Without a router the way to the first stop is the straight line.
-            shown.route = [shown.lastLocation.location, first.location.point]
+            shown.route =
+                context.routes.estimate(
+                    from: shown.lastLocation.location, to: first.location.point,
+                    by: vehicle?.vehicleType.category ?? .unknown
+                ).path
         }
         let isKnown =
             request.hasCurrentRouteSegmentVersion && shown.hasCurrentRouteSegmentVersion

@@ -4,7 +4,7 @@
 
 // The engine's state as this page knows it, kept up to date by server-sent events.
 
-const kinds = ["vehicles", "trips", "deliveryVehicles", "tasks", "tokens", "refusals"];
+const kinds = ["vehicles", "trips", "deliveryVehicles", "tasks", "tokens", "refusals", "deviations"];
 const trailPoints = 600;
 /** The server sends something every ten seconds at least. In milliseconds. */
 const silence = 30_000;
@@ -15,6 +15,8 @@ export class Live extends EventTarget {
   /** Places by vehicle, oldest first: `{vehicles, deliveryVehicles}`, each a Map of arrays. */
   trails = { vehicles: new Map(), deliveryVehicles: new Map() };
   truncated = [];
+  /** The steps of the script that lets things go wrong, where one is set. */
+  chaos = [];
   isConnected = false;
   #ahead = 0;
   #source;
@@ -63,6 +65,7 @@ export class Live extends EventTarget {
   #replace({ state, trails }) {
     for (const kind of kinds) this.state[kind] = new Map(Object.entries(state[kind]));
     this.truncated = state.truncated;
+    this.chaos = state.chaos;
     for (const kind of Object.keys(this.trails)) this.trails[kind] = new Map(Object.entries(trails[kind]));
   }
 
@@ -79,6 +82,7 @@ export class Live extends EventTarget {
       }
     }
     this.truncated = changes.truncated ?? this.truncated;
+    this.chaos = changes.chaos ?? this.chaos;
   }
 
   #extend(trails, id, place) {

@@ -5,6 +5,7 @@
 // Puts the page together: views, keys, theme.
 
 import { byID, setText } from "./dom.js";
+import { Deviations } from "./deviations.js";
 import { Inspector } from "./inspector.js";
 import { Lists } from "./lists.js";
 import { Live } from "./live.js";
@@ -15,7 +16,7 @@ import { Timeline } from "./timeline.js";
 import { useTheme } from "./theme.js";
 import { count } from "./words.js";
 
-const views = ["live", "tokens", "refusals", "matrix", "inspect"];
+const views = ["live", "tokens", "refusals", "deviations", "matrix", "inspect"];
 const nextTheme = useTheme(byID("theme"));
 const get = async (path) => (await fetch(path)).json();
 const [settings, matrixData] = await Promise.all([get("/page/settings"), get("/page/matrix")]);
@@ -33,6 +34,7 @@ const lists = new Lists(live, {
 const matrix = new Matrix(matrixData);
 const timeline = new Timeline(live, (id) => { location.hash = "refusals"; refusals.choose(id); });
 const refusals = new Refusals(live, (method, role) => { location.hash = "matrix"; matrix.point(method, role); });
+const deviations = new Deviations(live, settings.profile);
 const inspector = new Inspector(live, matrix);
 let view = "live";
 
@@ -52,9 +54,22 @@ function draw() {
   }
   if (view === "tokens") timeline.draw();
   if (view === "refusals") refusals.draw();
-  const badge = byID("refusal-count");
-  badge.hidden = live.state.refusals.size === 0;
-  setText(badge, String(live.state.refusals.size));
+  if (view === "deviations") deviations.draw();
+  drawBadge("refusal-count", live.state.refusals.size);
+  drawBadge("deviation-count", deviations.ruleCount);
+}
+
+/** Says that things go wrong on purpose, so that nobody looks for another cause. */
+function drawChaos() {
+  const notice = byID("chaos");
+  notice.hidden = live.chaos.length === 0;
+  setText(notice, `Chaos by script: ${live.chaos.map((it) => `${it.step} ${it.state}, ${count(it.strikes, "call")}`).join(" · ")}`);
+}
+
+function drawBadge(id, number) {
+  const badge = byID(id);
+  badge.hidden = number === 0;
+  setText(badge, String(number));
 }
 
 function drawStatus() {
@@ -93,10 +108,10 @@ function onKey(event) {
   use();
 }
 
-const listOf = (name) => ({ live: lists, refusals })[name];
+const listOf = (name) => ({ live: lists, refusals, deviations })[name];
 
 function keyUses() {
-  const filter = { live: "filter", tokens: "token-filter", refusals: "refusal-filter", inspect: "token-text" }[view];
+  const filter = { live: "filter", tokens: "token-filter", refusals: "refusal-filter", deviations: "deviation-filter", inspect: "token-text" }[view];
   const list = listOf(view);
   return {
     ...Object.fromEntries(views.map((name, index) => [String(index + 1), () => { location.hash = name; }])),
@@ -110,6 +125,7 @@ function keyUses() {
 
 live.addEventListener("change", draw);
 live.addEventListener("change", drawStatus);
+live.addEventListener("change", drawChaos);
 live.addEventListener("connection", drawStatus);
 addEventListener("hashchange", show);
 addEventListener("keydown", onKey);

@@ -1,0 +1,107 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngine
+import FleetSigning
+import FleetTokens
+import Foundation
+import Logging
+
+/// The engine and a constant by turns.
+struct ServingBench {
+    /// One kind of call and how often it is repeated at each client.
+    private typealias Row = (name: String, call: @Sendable (Int) async throws -> Void)
+
+    static let clients = 64
+    private static let rounds = 3
+
+    /// How long each row runs in each round.
+    let seconds: Double
+    /// The address of a PostgreSQL database; `nil` for a file.
+    let database: String?
+
+    func run() async throws {
+        try await withTemporaryFolder { folder in
+            let logger = Logger(label: "bench") { _ in SwiftLogNoOpLogHandler() }
+            let account = try await BenchAccount()
+            let engine: Engine
+            if let database {
+                let store = try PostgreSQLStore(database, logger: logger)
+                engine = Engine(store: store, verifier: account.verifier, logger: logger)
+            } else {
+                let store = try SQLiteStore(path: folder.appending(path: "bench.sqlite").path(), logger: logger)
+                engine = Engine(store: store, verifier: account.verifier, logger: logger)
+            }
+            let servers = try await BenchServers.start(engine: engine, logger: logger)
+            let fleet = Fleet(servers: servers, token: account.token, clients: Self.clients)
+            try await fleet.createVehiclesAndTrips()
+            try await self.compare(fleet)
+            try await fleet.stop()
+            await servers.stop()
+        }
+    }
+
+    private func compare(_ fleet: Fleet) async throws {
+        var samples: [String: [Sample]] = [:]
+        let rows: [Row] = [
+            ("updates over REST", { try await fleet.restUpdate($0, isConstant: false) }),
+            ("update answered by a constant over REST", { try await fleet.restUpdate($0, isConstant: true) }),
+            ("updates over gRPC", { try await fleet.grpcUpdate($0, isConstant: false) }),
+            ("update answered by a constant over gRPC", { try await fleet.grpcUpdate($0, isConstant: true) }),
+            ("polls over REST", { try await fleet.restPoll($0, isConstant: false) }),
+            ("poll answered by a constant over REST", { try await fleet.restPoll($0, isConstant: true) }),
+            ("polls over gRPC", { try await fleet.grpcPoll($0, isConstant: false) }),
+            ("poll answered by a constant over gRPC", { try await fleet.grpcPoll($0, isConstant: true) }),
+        ]
+        for _ in 0..<Self.rounds {
+            for row in rows {
+                samples[row.name, default: []].append(try await fleet.load(for: self.seconds, row.call))
+            }
+        }
+        let store = self.database == nil ? "" : " and PostgreSQL"
+        for (kind, what) in [("update", "durable updates"), ("poll", "unchanged trips polled")] {
+            for transport in ["REST", "gRPC"] {
+                guard let ours = Sample.median(samples["\(kind)s over \(transport)"] ?? []),
+                    let constant = Sample.median(samples["\(kind) answered by a constant over \(transport)"] ?? [])
+                else { continue }
+                print(
+                    String(
+                        format: "| %@, %d clients | %.0f/s, p50 %.1f ms, p99 %.1f ms, %.0f µs of processor | "
+                            + "constant: %.0f/s, p99 %.1f ms, %.0f µs | %.2f × |",
+                        "\(what) over \(transport)\(store)", Self.clients, ours.rate, ours.p50, ours.p99, ours.cost,
+                        constant.rate, constant.p99, constant.cost, ours.rate / constant.rate))
+                guard kind == "update", let row = rows.first(where: { $0.name == "updates over \(transport)" }) else {
+                    continue
+                }
+                let half = try await fleet.load(for: self.seconds, atRate: ours.rate / 2, row.call)
+                print(
+                    String(
+                        format: "| the same at half load | %.0f/s, p50 %.1f ms, p99 %.1f ms | | |", half.rate,
+                        half.p50, half.p99))
+            }
+        }
+    }
+}
+
+/// An account that may do everything on demand, and a token of its.
+struct BenchAccount {
+    let verifier: TokenVerifier
+    let token: String
+
+    init() async throws {
+        let provider = try ProviderID(checking: "bench")
+        let key = try ServiceAccountKey(generatingFor: "server@bench.iam.gserviceaccount.com", projectID: "bench")
+        let minter = TokenMinter(signer: try LocalSigner(key))
+        self.token = try await minter.mint(TokenType.server.claims, at: Date()).token.compactSerialization
+        self.verifier = TokenVerifier(keys: TrustedKeySet([try key.publicKey(role: .server, provider: provider)]))
+    }
+}
+
+/// Hands over a folder that goes afterwards.
+func withTemporaryFolder(_ body: (URL) async throws -> Void) async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "fleetpass-bench-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try await body(folder)
+}

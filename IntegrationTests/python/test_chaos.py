@@ -1,0 +1,155 @@
+# Fleetpass
+# Licence: see LICENSE in the project root.
+# SPDX-License-Identifier: Apache-2.0
+"""Faults by script: what the vendor's client makes of them, and that nobody takes them for real."""
+
+import json
+
+import pytest
+import requests
+from google.api_core import exceptions
+
+from clients import by_google_jwt, delivery_over_rest, jwt_credentials, vehicle_body
+from service import Service, refusal, run
+
+
+@pytest.fixture(scope="module")
+def up(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("chaos")
+    script = folder / "start.yaml"
+    script.write_text("seed: 3\nsteps:\n  - status: UNAVAILABLE   # one call\n    vehicle: at-start\n    calls: 1\n")
+    service = Service(folder / "data", "--chaos", str(script))
+    try:
+        token = service.mint("server")
+        # Its first call is struck by the script that the service was started with.
+        assert service.rest("POST", "vehicles?vehicleId=at-start", token, json=vehicle_body()).status_code == 503
+        for vehicle in ["at-start", "veh-1", "veh-2"]:
+            answer = service.rest("POST", f"vehicles?vehicleId={vehicle}", token, json=vehicle_body())
+            assert answer.status_code == 200, answer.text
+        yield service
+    finally:
+        code, _, errors = service.stop()
+        assert code == 0, errors
+
+
+@pytest.fixture
+def play(up):
+    """Sets a script, and ends it after the test."""
+
+    def set_script(*steps, seed=0):
+        result = run("chaos", "set", "-", "--engine", up.http, stdin=json.dumps({"seed": seed, "steps": steps}).encode())
+        assert result.returncode == 0, result.stderr
+
+    yield set_script
+    assert run("chaos", "clear", "--engine", up.http).stdout == b"No script plays.\n"
+
+
+def strikes(up):
+    result = run("chaos", "show", "--engine", up.http, "--output", "json")
+    assert result.returncode == 0, result.stderr
+    return [step["strikes"] for step in json.loads(result.stdout)["steps"]]
+
+
+def vehicle_name(up, vehicle="veh-1"):
+    return f"providers/{up.provider}/vehicles/{vehicle}"
+
+
+def test_the_vendors_client_retries_an_outage_until_it_ends(up, play):
+    clients = by_google_jwt(up, "driver", {"vehicleid": "veh-1"})
+    play({"status": "UNAVAILABLE", "vehicle": "veh-1", "calls": 2})
+    vehicle = clients.vehicles.get_vehicle(request={"name": vehicle_name(up)})
+    assert vehicle.name == vehicle_name(up)
+    assert strikes(up) == [2]
+
+
+def test_other_statuses_reach_the_vendors_client_and_say_that_they_are_chaos(up, play):
+    clients = by_google_jwt(up, "driver", {"vehicleid": "veh-1"})
+    play({"status": "RESOURCE_EXHAUSTED", "methods": ["GetVehicle"]})
+    with pytest.raises(exceptions.ResourceExhausted) as told:
+        clients.vehicles.get_vehicle(request={"name": vehicle_name(up)})
+    assert "Chaos by script" in told.value.message
+    assert told.value.reason == "CHAOS"
+    assert told.value.metadata == {"chaos": "steps[0] status RESOURCE_EXHAUSTED"}
+
+
+def test_over_rest_as_over_grpc(up, play):
+    token = up.mint("driver", vehicle="veh-1")
+    play({"status": "ABORTED", "vehicle": "veh-1", "calls": 1})
+    answer = up.rest("GET", "vehicles/veh-1", token)
+    assert answer.status_code == 409
+    assert refusal(answer) == ("ABORTED", "CHAOS")
+    assert answer.headers["x-fleetpass-chaos"] == "steps[0] status ABORTED"
+    answer = up.rest("GET", "vehicles/veh-1", token)
+    assert answer.status_code == 200
+    assert "x-fleetpass-chaos" not in answer.headers
+
+
+def test_the_vendors_rest_client_sees_a_fault(up, play):
+    client = delivery_over_rest(up, jwt_credentials(up, "delivery_server", {"deliveryvehicleid": "*"}))
+    play({"status": "INTERNAL", "methods": ["GetDeliveryVehicle"]})
+    with pytest.raises(exceptions.InternalServerError, match="Chaos by script"):
+        client.get_delivery_vehicle(request={"name": f"providers/{up.provider}/deliveryVehicles/dv-1"})
+
+
+def test_a_rotated_key_refuses_what_is_cached_and_takes_what_is_new(up, play):
+    cached = up.mint("driver", vehicle="veh-1")
+    play({"keyRotated": "driver"})
+    answer = up.rest("GET", "vehicles/veh-1", cached)
+    assert refusal(answer) == ("UNAUTHENTICATED", "KEY_UNKNOWN")
+    assert "Chaos by script (steps[0] keyRotated driver)" in answer.json()["error"]["message"]
+    # google-auth does not set iat back, so its token is newer than the step.
+    fresh = by_google_jwt(up, "driver", {"vehicleid": "veh-1"})
+    assert fresh.vehicles.get_vehicle(request={"name": vehicle_name(up)}).name == vehicle_name(up)
+
+
+def test_expired_keys_and_a_wrong_clock_are_refused_by_the_rules_themselves(up, play):
+    token = up.mint("driver", vehicle="veh-1")
+    play({"keyExpired": "driver"})
+    assert refusal(up.rest("GET", "vehicles/veh-1", token)) == ("UNAUTHENTICATED", "KEY_UNKNOWN")
+    assert up.rest("GET", "vehicles/veh-1", up.mint("server")).status_code == 200
+    play({"clockOff": "1h"})
+    assert refusal(up.rest("GET", "vehicles/veh-1", token)) == ("UNAUTHENTICATED", "TOKEN_EXPIRED")
+    play({"clockOff": "-30m"})
+    assert refusal(up.rest("GET", "vehicles/veh-1", token)) == ("UNAUTHENTICATED", "TOKEN_NOT_YET_VALID")
+    refused = requests.get(f"{up.http}/page/state", timeout=30).json()["refusals"].values()
+    assert all(it["message"].startswith("Chaos by script") for it in refused)
+
+
+def test_the_same_seed_strikes_the_same_calls(up, play):
+    token = up.mint("driver", vehicle="veh-2")
+
+    def statuses():
+        play({"status": "UNAVAILABLE", "vehicle": "veh-2", "share": 0.5}, seed=11)
+        return [up.rest("GET", "vehicles/veh-2", token).status_code for _ in range(20)]
+
+    first = statuses()
+    assert set(first) == {200, 503}
+    assert statuses() == first
+
+
+def test_the_token_server_is_struck_by_its_own_steps(up, play):
+    play({"status": "UNAVAILABLE", "target": "tokens", "vehicle": "veh-1", "calls": 1})
+    answer = requests.get(f"{up.http}/token/driver/veh-1", timeout=30)
+    assert answer.status_code == 503
+    assert answer.headers["x-fleetpass-chaos"] == "steps[0] status UNAVAILABLE"
+    assert requests.get(f"{up.http}/token/driver/veh-1", timeout=30).json()["jwt"]
+    assert requests.get(f"{up.http}/token/driver/veh-2", timeout=30).json()["jwt"]
+
+
+def test_web_pages_cannot_use_it(up):
+    script = {"steps": [{"slow": "1s"}]}
+    for headers in [{"Origin": "https://example.com"}, {"Origin": up.http}]:
+        assert requests.put(f"{up.http}/chaos", json=script, headers=headers, timeout=30).status_code == 403
+    assert requests.put(f"{up.http}/chaos", json=script, headers={"Host": "example.com"}, timeout=30).status_code == 421
+    assert strikes(up) == []
+
+
+@pytest.mark.parametrize("script, told", [
+    ("steps: []", "1 to 100"), ("steps:\n  - statu: UNAVAILABLE", "there is no statu"), ("a: [", "neither YAML nor JSON"),
+])
+def test_a_wrong_script_is_told_what_to_mend(up, tmp_path, script, told):
+    file = tmp_path / "script.yaml"
+    file.write_text(script)
+    result = run("chaos", "set", file, "--engine", up.http)
+    assert result.returncode == 78
+    assert told in result.stderr.decode()

@@ -1,0 +1,229 @@
+# Fleetpass
+# Licence: see LICENSE in the project root.
+# SPDX-License-Identifier: Apache-2.0
+"""`serve engine` from its configuration file: whom it trusts, TLS and client certificates on both ports, its end."""
+
+import re
+import shutil
+import ssl
+import time
+
+import httpx
+import pytest
+import requests
+from google.api_core import exceptions
+
+from clients import vehicle_body, vehicle_message
+from engine_server import EngineServer, certificate, trust_file
+from service import refusal, run
+
+TLS = "listen: {tls: {certificate: server.pem, key: server-key.pem}}\n"
+
+
+@pytest.fixture
+def folder(tmp_path, service):
+    shutil.copytree(service.data / "service-accounts", tmp_path / "keys")
+    trust_file(tmp_path, "keys")
+    return tmp_path
+
+
+@pytest.fixture
+def certificates(folder):
+    certificate(folder, "authority", "DNS:authority")
+    return {
+        "server": certificate(folder, "server", "IP:127.0.0.1"),
+        "backend": certificate(folder, "backend", "DNS:backend", "authority"),
+        "forged": certificate(folder, "forged", "DNS:backend"),
+    }
+
+
+def mint(folder, role, **ids):
+    options = [text for name, value in ids.items() for text in (f"--{name}", value)]
+    result = run("mint", "--key", folder / "keys" / f"{role}.json", "--role", role, *options)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.decode().strip()
+
+
+def test_the_vendors_client_calls_it_over_tls(folder, certificates):
+    server = EngineServer(folder, TLS)
+    assert server.http.startswith("https://")
+    token, authority = mint(folder, "server"), str(folder / "server.pem")
+    vehicles = server.vehicles(token)
+    made = vehicles.create_vehicle(request={
+        "parent": "providers/demo-fleet", "vehicle_id": "veh-1", "vehicle": vehicle_message(server, "veh-1")})
+    assert made.name == "providers/demo-fleet/vehicles/veh-1"
+    answer = server.rest("GET", "vehicles/veh-1", token, verify=authority)
+    assert answer.status_code == 200 and answer.json()["vehicleState"] == "ONLINE"
+    with httpx.Client(http2=True, verify=ssl.create_default_context(cafile=authority)) as client:
+        answer = client.get(
+            f"{server.http}/v1/providers/demo-fleet/vehicles/veh-1", headers={"Authorization": f"Bearer {token}"})
+        assert (answer.status_code, answer.http_version) == (200, "HTTP/2")
+    # A driver's token reaches its own vehicle only, and nobody goes without.
+    driver = mint(folder, "driver", vehicle="veh-1")
+    assert server.rest("GET", "vehicles/veh-1", driver, verify=authority).status_code == 200
+    assert server.rest("GET", "vehicles/veh-2", driver, verify=authority).status_code == 403
+    assert refusal(server.rest("GET", "vehicles/veh-1", verify=authority))[0] == "UNAUTHENTICATED"
+    with pytest.raises(exceptions.Unauthenticated):
+        server.vehicles("no-token").get_vehicle(request={"name": made.name})
+    # An account that no trust file names is nobody, whatever its role.
+    stranger = run("mint", "--key", folder / "keys" / "fleet_reader.json", "--role", "fleet_reader").stdout.decode().strip()
+    assert refusal(server.rest("GET", "vehicles/veh-1", stranger, verify=authority)) == (
+        "UNAUTHENTICATED", "KEY_UNKNOWN")
+    with pytest.raises(requests.exceptions.ConnectionError):
+        requests.get(server.http.replace("https", "http") + "/healthz", timeout=10)
+    code, output, errors = server.stop()
+    assert (code, output) == (0, ""), errors
+
+
+def test_what_was_answered_is_there_after_a_restart(folder):
+    token = mint(folder, "server")
+    server = EngineServer(folder)
+    assert server.rest("POST", "vehicles?vehicleId=veh-1", token, json=vehicle_body()).status_code == 200
+    assert server.stop()[0] == 0
+    server = EngineServer(folder)
+    assert server.rest("GET", "vehicles/veh-1", token).status_code == 200
+    assert server.stop()[0] == 0
+
+
+@pytest.mark.parametrize("demand", ["optional", "required"])
+def test_client_certificates_open_both_ports(folder, certificates, demand):
+    server = EngineServer(
+        folder, f"listen: {{tls: {{certificate: server.pem, key: server-key.pem, client_ca: authority.pem, "
+        f"client_certificate: {demand}}}}}\n")
+    token, authority = mint(folder, "server"), str(folder / "server.pem")
+
+    def over_rest(pair):
+        return server.rest("GET", "vehicles", token, verify=authority, cert=pair).status_code
+
+    def over_grpc(pair):
+        return list(server.vehicles(token, pair).list_vehicles(
+            request={"parent": "providers/demo-fleet"}, timeout=10, retry=None))
+
+    assert over_rest(certificates["backend"]) == 200
+    assert over_grpc(certificates["backend"]) == []
+    with pytest.raises(requests.exceptions.ConnectionError):
+        over_rest(certificates["forged"])
+    with pytest.raises(exceptions.ServiceUnavailable):
+        over_grpc(certificates["forged"])
+    if demand == "optional":
+        assert over_rest(None) == 200
+        assert over_grpc(None) == []
+    else:
+        with pytest.raises(requests.exceptions.ConnectionError):
+            over_rest(None)
+        with pytest.raises(exceptions.ServiceUnavailable):
+            over_grpc(None)
+    assert server.stop()[0] == 0
+
+
+def test_both_ports_take_a_new_certificate_without_a_restart(folder, certificates):
+    server = EngineServer(folder, TLS)
+    ports = [server.http_port, server.grpc_port]
+    first = [ssl.get_server_certificate(("127.0.0.1", port)) for port in ports]
+    assert first[0] == first[1]
+    for path in certificate(folder, "next", "IP:127.0.0.1"):
+        (folder / path.replace("next", "server")).write_bytes((folder / path).read_bytes())
+    deadline = time.monotonic() + 20
+    for port in ports:
+        while ssl.get_server_certificate(("127.0.0.1", port)) == first[0]:
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+    assert list(server.vehicles(mint(folder, "server")).list_vehicles(
+        request={"parent": "providers/demo-fleet"}, timeout=10)) == []
+    assert server.stop()[0] == 0
+
+
+def test_supervisors_and_prometheus_are_told(folder):
+    server = EngineServer(folder)
+    token = mint(folder, "server")
+    deadline = time.monotonic() + 20
+    while server.get("/readyz").status_code != 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert server.get("/healthz").status_code == 200
+    assert server.rest("GET", "vehicles", token).status_code == 200
+    assert server.rest("GET", "vehicles").status_code == 401
+    lines = server.get("/metrics").text.splitlines()
+    assert 'fleetpass_engine_calls_total{method="ListVehicles",code="OK"} 1' in lines
+    assert 'fleetpass_engine_calls_total{method="ListVehicles",code="UNAUTHENTICATED"} 1' in lines
+    assert 'fleetpass_ready{check="trust"} 1' in lines
+    assert any(line.startswith('fleetpass_connections{port="http"} ') for line in lines)
+    for line in lines:
+        assert re.match(r'^(# (HELP|TYPE) \w+ .+|\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [0-9.e+-]+)$', line), line
+    assert token not in server.stop()[2]
+
+
+def test_an_account_without_keys_is_told_and_the_others_served(folder):
+    trust = (folder / "trust.yaml").read_text(encoding="utf-8")
+    (folder / "trust.yaml").write_text(
+        trust + "  - {email: gone@demo-fleet.iam.gserviceaccount.com, roles: server, "
+        "keys: 'http://127.0.0.1:9/keys'}\n", encoding="utf-8")
+    server = EngineServer(folder)
+    assert server.rest("GET", "vehicles", mint(folder, "server")).status_code == 200
+    answer = server.get("/readyz")
+    assert answer.status_code == 503 and "trust: no keys of gone@demo-fleet" in answer.text
+    assert server.stop()[0] == 0
+
+
+def test_the_page_is_shown_to_those_who_may_see_it(folder):
+    server = EngineServer(folder)
+    assert server.get("/").status_code == 200
+    assert server.get("/page/state").status_code == 200
+    # Not by another name, and not through a proxy.
+    assert server.get("/page/state", headers={"Host": "rebound.example"}).status_code == 404
+    assert server.get("/page/state", headers={"X-Forwarded-For": "192.0.2.1"}).status_code == 404
+    assert server.get("/healthz", headers={"Host": "engine.example"}).status_code == 200
+    assert server.stop()[0] == 0
+    for visible, status in [("nobody", 404), ("192.0.2.0/24", 404), ("127.0.0.0/8", 200)]:
+        server = EngineServer(folder, f"page: {{visible_to: {visible}}}\n")
+        assert server.get("/").status_code == status, visible
+        assert server.stop()[0] == 0
+
+
+GOOD = "providers: demo-fleet\ndata: data\ntrust: {files: trust.yaml}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("providers: demo-fleet\ndata: data\n", "No account is trusted"),
+        (GOOD + "listen:\n  prot: 1\n", "Line 5: there is no setting listen.prot"),
+        (GOOD + "listen:\n  http_port: many\n", "Line 5: listen.http_port must be a whole number from 0 to 65535"),
+        (GOOD + "retention: {trips: soon}\n", "retention.trips must be a time like 12h or 7d, or never"),
+        (GOOD + "listen: {host: 0.0.0.0}\n", "set listen.tls"),
+        (GOOD + "router: {osrm: {url: 'ftp://x'}}\n", "router.osrm.url must be written like"),
+        (GOOD.replace("trust.yaml", "missing.yaml"), "missing.yaml cannot be read"),
+        (GOOD.replace("data: data", "data: elsewhere"), "elsewhere does not exist"),
+        (GOOD.replace("demo-fleet", "other-fleet"), "is of the provider demo-fleet, which is not among providers"),
+        (GOOD + "listen: {tls: {certificate: none.pem, key: none.pem}}\n", "none.pem cannot be used together"),
+        (GOOD + "page: {visible_to: everybody}\n", "page.visible_to must be nobody, this_machine or addresses"),
+    ],
+)
+def test_it_refuses_to_start_badly(folder, text, message):
+    (folder / "data").mkdir()
+    config = folder / "engine.yaml"
+    config.write_text(text, encoding="utf-8")
+    result = run("serve", "engine", "--config", config)
+    assert result.returncode == 78
+    assert message in result.stderr.decode()
+    assert result.stdout == b""
+
+
+def test_a_configuration_that_is_not_there_is_named(tmp_path):
+    result = run("serve", "engine", "--config", tmp_path / "none.yaml")
+    assert result.returncode == 78 and "none.yaml cannot be read" in result.stderr.decode()
+    assert run("serve", "engine").returncode == 2
+
+
+def test_a_port_in_use_is_told(folder):
+    server = EngineServer(folder)
+    other = folder / "other"
+    shutil.copytree(folder / "keys", other / "keys")
+    trust_file(other, "keys")
+    (other / "data").mkdir()
+    (other / "engine.yaml").write_text(GOOD, encoding="utf-8")
+    result = run(
+        "serve", "engine", "--config", other / "engine.yaml",
+        environment={"FLEETPASS_LISTEN_HTTP_PORT": str(server.http_port), "FLEETPASS_LISTEN_GRPC_PORT": "0"})
+    assert result.returncode == 78 and "is in use" in result.stderr.decode()
+    assert server.stop()[0] == 0

@@ -1,0 +1,132 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+import Foundation
+
+/// Lets things go wrong by script, at the one place where calls are admitted.
+///
+/// Without a script it costs a look under a lock. Whatever it does is marked as chaos in the answer.
+public final class FaultInjector: Sendable {
+    private let play = Locked<FaultPlay?>(nil)
+    private let uptime: @Sendable () -> Duration
+    private let now: @Sendable () -> Date
+    private let sleep: @Sendable (Duration) async throws -> Void
+
+    /// Makes an injector without a script, on the clocks of this machine.
+    public convenience init() {
+        let origin = ContinuousClock.now
+        self.init(
+            uptime: { origin.duration(to: .now) }, now: { Date() },
+            sleep: { try await ContinuousClock().sleep(for: $0) })
+    }
+
+    /// Makes an injector on clocks of its own.
+    ///
+    /// - Parameters:
+    ///   - uptime: The time since some moment, which only goes forward.
+    ///   - now: The date.
+    ///   - sleep: Waits.
+    init(
+        uptime: @escaping @Sendable () -> Duration, now: @escaping @Sendable () -> Date,
+        sleep: @escaping @Sendable (Duration) async throws -> Void
+    ) {
+        self.uptime = uptime
+        self.now = now
+        self.sleep = sleep
+    }
+
+    /// Whether a script is set.
+    public var isActive: Bool { self.play.withLock { $0 != nil } }
+
+    /// Begins a script in place of any other; `nil` ends the one that plays.
+    public func set(_ script: FaultScript?) {
+        let play = script.map { FaultPlay($0, at: self.uptime(), date: self.now()) }
+        self.play.withLock { $0 = play }
+    }
+
+    /// What plays, as `fleetpass chaos show` prints it.
+    public var status: FaultStatus {
+        let uptime = self.uptime()
+        let play = self.play.withLock { $0 }
+        return FaultStatus(
+            steps: play.map { play in
+                play.script.steps.indices.map { index in
+                    FaultStatus.Step(
+                        step: String(
+                            decoding: JSONValue.object(play.script.steps[index].json).serialized, as: UTF8.self),
+                        state: play.state(of: index, at: uptime).rawValue, strikes: play.strikes[index])
+                }
+            } ?? [])
+    }
+
+    /// Decides what strikes a call of the engine, and waits where it is to be slow.
+    ///
+    /// - Returns: The effect; `nil` where nothing strikes.
+    /// - Throws: ``EngineError`` where the call is answered with a status.
+    func strike(
+        _ method: FleetMethod, _ access: AccessRequest?, remarks: CallRemarks?
+    ) async throws(EngineError) -> FaultEffect? {
+        let call = FaultPlay.Call(target: .engine, method: method, subjects: access?.subjects ?? [])
+        guard let effect = try await self.strike(call) else { return nil }
+        remarks?.mark(chaos: effect.marks)
+        if let status = effect.status { throw status }
+        return effect
+    }
+
+    /// Decides what strikes a request for a token, and waits where it is to be slow.
+    ///
+    /// - Parameter subject: Whose token it asks for; `nil` where it names nobody.
+    /// - Returns: The status to answer with, and what struck; `nil` where nothing strikes.
+    /// - Throws: ``EngineError`` where the caller went while it waited.
+    public func strikeTokenRequest(
+        for subject: EngineActivity.Subject?
+    ) async throws(EngineError) -> (status: EngineError?, marks: [String])? {
+        let call = FaultPlay.Call(target: .tokens, subjects: subject.map { [$0] } ?? [])
+        return try await self.strike(call).map { ($0.status, $0.marks) }
+    }
+
+    private func strike(_ call: FaultPlay.Call) async throws(EngineError) -> FaultEffect? {
+        let uptime = self.uptime()
+        let effect = self.play.withLock { $0?.strike(call, at: uptime) }
+        guard let effect, !effect.marks.isEmpty else { return nil }
+        guard effect.delay > .zero else { return effect }
+        do {
+            try await self.sleep(effect.delay)
+        } catch {
+            throw EngineError(code: .unavailable, reason: "CANCELLED", message: "The call was cancelled; call again.")
+        }
+        return effect
+    }
+}
+
+/// A script as it plays.
+public struct FaultStatus: Codable, Hashable, Sendable {
+    /// One step.
+    public struct Step: Codable, Hashable, Sendable {
+        /// The step as it was written, in JSON.
+        public let step: String
+        /// `waiting`, `active` or `over`.
+        public let state: String
+        /// How many calls it struck.
+        public let strikes: Int
+    }
+
+    /// The steps in their order; empty where no script is set.
+    public let steps: [Step]
+}
+
+extension AccessRequest {
+    /// Everything that the call addresses.
+    fileprivate var subjects: Set<EngineActivity.Subject> {
+        typealias Subject = EngineActivity.Subject
+        var subjects: Set<Subject> = []
+        if let vehicle { subjects.insert(Subject(kind: .vehicle, id: vehicle.value)) }
+        if let trip { subjects.insert(Subject(kind: .trip, id: trip.value)) }
+        if let deliveryVehicle { subjects.insert(Subject(kind: .deliveryVehicle, id: deliveryVehicle.value)) }
+        for task in self.tasks { subjects.insert(Subject(kind: .task, id: task.value)) }
+        if let tracking { subjects.insert(Subject(kind: .shipment, id: tracking.value)) }
+        return subjects
+    }
+}

@@ -1,0 +1,47 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+
+/// The best matches of a search so far.
+struct VehicleRanking {
+    private let search: VehicleSearch
+    /// The best first; never more than are wanted.
+    private var ranked: [(score: Double, match: VehicleSearch.Match)] = []
+
+    /// Starts without a match.
+    init(_ search: VehicleSearch) {
+        self.search = search
+    }
+
+    /// The matches, the best first.
+    var matches: [VehicleSearch.Match] { self.ranked.map(\.match) }
+
+    /// Whether a vehicle that is at least so far from the pickup could still be among the best.
+    func wants(vehiclesFrom meters: Double) -> Bool {
+        guard let last = self.ranked.last, self.ranked.count >= self.search.count else { return true }
+        return self.search.bestScore(fromMeters: meters) <= last.score
+    }
+
+    /// Takes a vehicle in, if it fits and is among the best.
+    ///
+    /// - Parameters:
+    ///   - vehicle: A vehicle.
+    ///   - trips: Looks up its trips, by id.
+    /// - Throws: What `trips` throws.
+    mutating func add(_ vehicle: Vehicle, trips: () throws -> [String: Trip]) throws {
+        guard let found = try self.search.match(vehicle, trips: trips) else { return }
+        let place = self.ranked.firstIndex { Self.isBetter(found, than: $0) } ?? self.ranked.endIndex
+        guard place < self.search.count else { return }
+        self.ranked.insert(found, at: place)
+        if self.ranked.count > self.search.count { self.ranked.removeLast() }
+    }
+
+    /// Equal scores go in the order of names, so that an answer can be repeated.
+    private static func isBetter(
+        _ first: (score: Double, match: VehicleSearch.Match), than second: (score: Double, match: VehicleSearch.Match)
+    ) -> Bool {
+        (first.score, first.match.vehicle.name) < (second.score, second.match.vehicle.name)
+    }
+}

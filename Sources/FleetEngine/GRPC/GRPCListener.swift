@@ -1,0 +1,82 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetOperation
+import FleetTokens
+import GRPCNIOTransportHTTP2Posix
+import HummingbirdCore
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+/// Accepts the connections of gRPC: no more than a maximum, over TLS or not, and with a limit for the handshake.
+struct GRPCListener: HTTP2ServerTransport.ListenerFactory {
+    let host: String
+    let port: Int
+    let limits: ConnectionLimits
+    let connections: ConnectionCount
+    /// The certificate; `nil` serves without TLS.
+    let tls: ServerTLS?
+
+    var eventLoopGroup: any EventLoopGroup { MultiThreadedEventLoopGroup.singleton }
+
+    func makeListeningChannel(
+        listenerConfigurator: HTTP2ServerTransport.ListenerConfigurator,
+        connectionConfigurator: HTTP2ServerTransport.ConnectionConfigurator
+    ) async throws -> NIOAsyncChannel<HTTP2ServerTransport.ConnectionConfigurator.ConnectionChannel, Never> {
+        let contexts = try self.tls.map(CurrentContext.init)
+        return try await ServerBootstrap(group: self.eventLoopGroup)
+            .serverChannelOption(.backlog, value: 256)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(
+                        AvailableConnectionsChannelHandler(delegate: self.connections))
+                }.flatMap { listenerConfigurator.configure(channel: channel) }
+            }
+            .bind(host: self.host, port: self.port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    guard let contexts else { return }
+                    try channel.pipeline.syncOperations.addHandlers([
+                        NIOSSLServerHandler(context: contexts.context), HandshakeTimeLimit(self.limits.request),
+                    ])
+                }.flatMap {
+                    connectionConfigurator.configure(
+                        channel: channel, tls: contexts == nil ? .none : .configured(requireALPN: true))
+                }
+            }
+    }
+}
+
+/// What connections open with now.
+private final class CurrentContext: Sendable {
+    private let tls: ServerTLS
+    private let latest: Locked<(version: Int, context: NIOSSLContext)>
+
+    /// Takes what is in force.
+    ///
+    /// - Throws: An error of TLS.
+    init(_ tls: ServerTLS) throws {
+        let current = tls.current()
+        self.tls = tls
+        self.latest = Locked((current.version, try Self.context(current.configuration)))
+    }
+
+    /// The context of the certificate that is in force.
+    var context: NIOSSLContext {
+        let current = self.tls.current()
+        return self.latest.withLock { latest in
+            guard current.version != latest.version else { return latest.context }
+            // It was tried when it was read; should it fail all the same, the one before stays.
+            latest = (current.version, (try? Self.context(current.configuration)) ?? latest.context)
+            return latest.context
+        }
+    }
+
+    private static func context(_ configuration: TLSConfiguration) throws -> NIOSSLContext {
+        var configuration = configuration
+        configuration.applicationProtocols = ["grpc-exp", "h2"]
+        return try NIOSSLContext(configuration: configuration)
+    }
+}

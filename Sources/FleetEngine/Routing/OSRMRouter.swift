@@ -1,0 +1,191 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+public import FleetSigning
+import FleetTokens
+import Foundation
+public import Logging
+
+/// Asks a server that speaks OSRM's HTTP API for ways along the roads, and remembers the answers.
+///
+/// While the server does not answer, ways are straight lines: after three failures in a row nobody waits for it, and one
+/// request at a time looks whether it is back.
+public final class OSRMRouter: Sendable {
+    /// How a router is asked.
+    public struct Settings: Hashable, Sendable {
+        /// The server's address, without path.
+        public var url: String
+        /// How long an answer is waited for.
+        public var timeLimit: Duration
+        /// How many legs are remembered, of about 1 kB each.
+        public var cachedLegs: Int
+
+        /// Sets the address; leave out what should keep its default.
+        public init(url: String, timeLimit: Duration = .milliseconds(500), cachedLegs: Int = 20_000) {
+            self.url = url
+            self.timeLimit = timeLimit
+            self.cachedLegs = cachedLegs
+        }
+
+        /// Whether the address is one: http or https, with neither a user, a query nor a fragment.
+        var isUsable: Bool {
+            guard self.url.utf8.count <= 2048, let parts = URLComponents(string: self.url),
+                let host = parts.host, !host.isEmpty, ["http", "https"].contains(parts.scheme?.lowercased())
+            else { return false }
+            return parts.user == nil && parts.password == nil && parts.query == nil && parts.fragment == nil
+        }
+    }
+
+    /// The most requests under way; legs beyond are straight lines until the next time they are asked for.
+    static let maximumRequests = 256
+
+    /// What became of a request.
+    private enum Answer {
+        case way(RouteEstimate)
+        /// The server knows no road there.
+        case none
+        case failure(String)
+    }
+
+    private struct State {
+        /// `nil` is a leg without a road.
+        var cache: RouteCache<GridLeg, RouteEstimate?>
+        var requests: [GridLeg: Task<Bool, Never>] = [:]
+        var breaker = CircuitBreaker()
+    }
+
+    private let settings: Settings
+    private let transport: any UpstreamTransport
+    private let logger: Logger
+    private let uptime: @Sendable () -> Duration
+    private let state: Locked<State>
+
+    /// Prepares a router.
+    ///
+    /// - Parameters:
+    ///   - settings: How it is asked.
+    ///   - transport: Sends the requests.
+    ///   - logger: Hears when the server does not answer any more, and when it does again.
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT` where the address is none.
+    public convenience init(
+        _ settings: Settings, transport: any UpstreamTransport, logger: Logger
+    ) throws(EngineError) {
+        let start = ContinuousClock.now
+        try self.init(settings, transport: transport, logger: logger) { start.duration(to: .now) }
+    }
+
+    init(
+        _ settings: Settings, transport: any UpstreamTransport, logger: Logger,
+        uptime: @escaping @Sendable () -> Duration
+    ) throws(EngineError) {
+        guard settings.isUsable else {
+            throw .invalidArgument(
+                "The router's address must be written like http://osrm.internal:5000, without user or query.")
+        }
+        self.settings = settings
+        self.transport = transport
+        self.logger = logger
+        self.uptime = uptime
+        self.state = Locked(State(cache: RouteCache(capacity: settings.cachedLegs)))
+    }
+}
+
+extension OSRMRouter: RoadRouter {
+    func known(_ leg: RouteLeg) -> RouteEstimate? {
+        guard let found = self.state.withLock({ $0.cache.value(of: GridLeg(leg)) }) else { return nil }
+        return found ?? StraightLineEstimator().estimate(from: leg.start, to: leg.end, by: .auto)
+    }
+
+    func learn(_ legs: Set<RouteLeg>) async -> Bool {
+        var hasLearned = false
+        for request in self.requests(for: legs) where await request.value { hasLearned = true }
+        return hasLearned
+    }
+
+    func prepare(_ legs: Set<RouteLeg>) {
+        _ = self.requests(for: legs)
+    }
+
+    /// The requests for legs, those of others included; what may not be asked now has none.
+    private func requests(for legs: Set<RouteLeg>) -> [Task<Bool, Never>] {
+        let now = self.uptime()
+        return self.state.withLock { state in
+            Set(legs.map(GridLeg.init)).compactMap { leg in
+                if let request = state.requests[leg] { return request }
+                guard state.requests.count < Self.maximumRequests, state.breaker.admit(at: now) else { return nil }
+                // Unstructured on purpose: the answer serves every caller, and writes do not wait for it.
+                let request = Task { await self.ask(leg) }
+                state.requests[leg] = request
+                return request
+            }
+        }
+    }
+
+    private func ask(_ leg: GridLeg) async -> Bool {
+        let answer = await self.answer(for: leg)
+        let now = self.uptime()
+        let (before, after) = self.state.withLock { state in
+            let wasOpen = state.breaker.isOpen
+            state.requests[leg] = nil
+            switch answer {
+            case .way(let way): state.cache.put(way, at: leg)
+            case .none: state.cache.put(nil, at: leg)
+            case .failure: break
+            }
+            if case .failure = answer { state.breaker.fail(at: now) } else { state.breaker.succeed() }
+            return (wasOpen, state.breaker.isOpen)
+        }
+        let address: Logger.Metadata = ["url": "\(self.settings.url)"]
+        if case .failure(let why) = answer {
+            self.logger.log(
+                level: before == after ? .debug : .error, "the router does not answer; ways are straight lines",
+                metadata: address.merging(["error": "\(why)"]) { $1 })
+            return false
+        }
+        if before, !after { self.logger.notice("the router answers again", metadata: address) }
+        return true
+    }
+
+    private func answer(for leg: GridLeg) async -> Answer {
+        let base = self.settings.url.hasSuffix("/") ? String(self.settings.url.dropLast()) : self.settings.url
+        let request = UpstreamRequest(
+            url: "\(base)/route/v1/driving/\(leg.path)?overview=full&geometries=polyline&annotations=false&steps=false",
+            timeout: self.settings.timeLimit, maximumBytes: OSRMAnswer.maximumBytes)
+        do {
+            let response = try await self.transport.send(request)
+            // A point that is on no road is answered with 400 and a word; the server is well.
+            guard response.status == 200 || response.status == 400 else {
+                return .failure("status \(response.status)")
+            }
+            return try OSRMAnswer(json: response.body).way.map { .way($0) } ?? .none
+        } catch let error as EngineError {
+            return .failure(error.message)
+        } catch {
+            return .failure("\(type(of: error))")
+        }
+    }
+}
+
+/// A leg between points of a grid of 1e-4 degrees, about 11 m, so that a vehicle that hardly moves asks nothing new.
+private struct GridLeg: Hashable, Sendable {
+    private let coordinates: [Int32]
+
+    init(_ leg: RouteLeg) {
+        self.coordinates = [leg.start.longitude, leg.start.latitude, leg.end.longitude, leg.end.latitude].map {
+            Int32(($0 * 1e4).rounded())
+        }
+    }
+
+    /// The leg as OSRM reads it: longitude, latitude, and the same of the end.
+    var path: String {
+        let degrees = self.coordinates.map { coordinate in
+            let size = coordinate.magnitude
+            let fraction = String(size % 10_000)
+            return (coordinate < 0 ? "-" : "") + "\(size / 10_000)."
+                + String(repeating: "0", count: 4 - fraction.count) + fraction
+        }
+        return "\(degrees[0]),\(degrees[1]);\(degrees[2]),\(degrees[3])"
+    }
+}

@@ -1,0 +1,95 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+import SwiftProtobuf
+
+/// What a body did with a resource.
+enum StoreChange: Sendable {
+    case put(any StoredResource, updated: Int64)
+    case removed
+}
+
+/// What one body looks up and changes; its group takes the changes over if they are to be kept.
+final class GroupedTransaction: EngineTransaction {
+    /// Why a body must stop; whatever it makes of that, it is run again.
+    private struct Interrupted: Error {}
+
+    let group: any ResourceLookup
+    private(set) var changes: [ResourceKey: StoreChange] = [:]
+    private var absent: Set<ResourceKey> = []
+    private var isInterrupted = false
+
+    init(_ group: any ResourceLookup) {
+        self.group = group
+    }
+
+    /// Whether what the body did rests on something that no locked row stands for, so that it must run alone: a scan,
+    /// or that a resource other than those it puts is absent.
+    var mustBeAlone: Bool {
+        self.isInterrupted || (!self.changes.isEmpty && !self.absent.allSatisfy { self.changes[$0] != nil })
+    }
+
+    func find<Resource: StoredResource>(
+        _ id: FleetID<Resource.Kind>, of provider: ProviderID, as type: Resource.Type
+    ) throws -> Resource? {
+        let key = ResourceKey(id, provider, type)
+        switch try self.changes[key] ?? self.group.change(of: key) {
+        case .put(let resource, _): return resource as? Resource
+        case .removed: return nil
+        case nil: break
+        }
+        guard let message = try self.group.message(of: key) else {
+            self.absent.insert(key)
+            return nil
+        }
+        return try Resource(serializedBytes: message)
+    }
+
+    func put<Resource: StoredResource>(
+        _ resource: Resource, _ id: FleetID<Resource.Kind>, of provider: ProviderID, at now: Google_Protobuf_Timestamp
+    ) {
+        self.changes[ResourceKey(id, provider, Resource.self)] = .put(resource, updated: now.microseconds)
+    }
+
+    func remove<Resource: StoredResource>(
+        _ id: FleetID<Resource.Kind>, of provider: ProviderID, as type: Resource.Type
+    ) {
+        self.changes[ResourceKey(id, provider, type)] = .removed
+    }
+
+    func scan<Resource: StoredResource>(
+        _ scan: StoreScan, of provider: ProviderID, _ body: (_ id: String, Resource) throws -> Bool
+    ) throws {
+        try self.looking { try $0.scan(scan, of: provider, body) }
+    }
+
+    func count(_ collection: StoreCollection, of provider: ProviderID) throws -> Int {
+        try self.looking { try $0.count(collection, of: provider) }
+    }
+
+    func providers() throws -> [ProviderID] { try self.looking { try $0.providers() } }
+
+    /// Looks through the tables, after what the body changed was sent there.
+    private func looking<Result>(_ look: (any EngineReader) throws -> Result) throws -> Result {
+        guard let tables = try self.group.tables(with: self.changes) else {
+            self.isInterrupted = true
+            throw Interrupted()
+        }
+        self.changes = [:]
+        return try look(tables)
+    }
+}
+
+/// Where a body's transaction looks.
+protocol ResourceLookup: AnyObject {
+    /// What an earlier body of the group did with a resource.
+    func change(of key: ResourceKey) throws -> StoreChange?
+
+    /// The resource as it is stored, or `nil`.
+    func message(of key: ResourceKey) throws -> [UInt8]?
+
+    /// The tables with changes sent to them; `nil` where others could come in between.
+    func tables(with changes: [ResourceKey: StoreChange]) throws -> (any EngineReader)?
+}

@@ -1,0 +1,167 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+import Foundation
+import GRDB
+import SwiftProtobuf
+
+/// A group of writes within one transaction of the database.
+///
+/// What bodies put is kept here and sent once, when all have run: a body that throws leaves nothing to undo, and a
+/// resource that several bodies change is written once.
+final class SQLiteGroup: ResourceLookup {
+    /// What stands for a resource in its table.
+    private struct StoredRow {
+        let number: Int64
+        let place: IndexedPlace?
+    }
+
+    let database: Database
+    private var changes: [ResourceKey: StoreChange] = [:]
+    /// The rows that were looked for, `nil` for what is absent.
+    private var rows: [ResourceKey: StoredRow?] = [:]
+    private var hasSavepoint = false
+
+    init(_ database: Database) {
+        self.database = database
+    }
+
+    /// Runs a body and takes its changes over, if they are to be kept.
+    ///
+    /// - Returns: What became of the body.
+    /// - Throws: An error that ends the whole group.
+    func run(_ write: QueuedWrite) throws -> QueuedWrite.Outcome {
+        try self.checkTransaction()
+        let transaction = GroupedTransaction(self)
+        let outcome = write.run(transaction)
+        try self.endSavepoint(keeping: outcome.isKept)
+        if outcome.isKept { self.changes.merge(transaction.changes) { $1 } }
+        return outcome
+    }
+
+    /// Sends what was changed to the tables.
+    func flush() throws {
+        try self.checkTransaction()
+        try self.send(self.changes)
+        self.changes.removeAll(keepingCapacity: true)
+    }
+
+    func change(of key: ResourceKey) -> StoreChange? { self.changes[key] }
+
+    func message(of key: ResourceKey) throws -> [UInt8]? {
+        let texts = SQLiteQuery.texts(key.collection)
+        let statement = try self.database.cachedStatement(sql: texts.findRow)
+        let rows = try Row.fetchCursor(statement, arguments: [key.provider, key.id])
+        guard let row = try rows.next() else {
+            self.rows[key] = .some(nil)
+            return nil
+        }
+        self.rows[key] = Self.stored(row)
+        return try row.withUnsafeData(atIndex: 4) { [UInt8]($0 ?? Data()) }
+    }
+
+    /// The tables, with changes that are undone if the body that made them fails.
+    func tables(with changes: [ResourceKey: StoreChange]) throws -> (any EngineReader)? {
+        try self.flush()
+        if !self.hasSavepoint {
+            try self.database.execute(sql: "SAVEPOINT body")
+            self.hasSavepoint = true
+        }
+        try self.send(changes)
+        return SQLiteReader(database: self.database)
+    }
+
+    private func endSavepoint(keeping isKept: Bool) throws {
+        guard self.hasSavepoint else { return }
+        self.hasSavepoint = false
+        try self.checkTransaction()
+        if !isKept {
+            try self.database.execute(sql: "ROLLBACK TO body")
+            self.rows.removeAll()
+        }
+        try self.database.execute(sql: "RELEASE body")
+    }
+
+    /// A full disk ends the whole transaction from below; what comes later must not start one of its own.
+    private func checkTransaction() throws {
+        guard self.database.isInsideTransaction else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
+    }
+}
+
+// MARK: - Sending
+
+extension SQLiteGroup {
+    private func send(_ changes: [ResourceKey: StoreChange]) throws {
+        for (key, change) in changes {
+            switch change {
+            case .put(let resource, let updated): try self.put(resource, key, updated)
+            case .removed: try self.remove(key)
+            }
+        }
+    }
+
+    private func put(_ resource: any StoredResource, _ key: ResourceKey, _ updated: Int64) throws {
+        let texts = SQLiteQuery.texts(key.collection)
+        let keys = resource.keys
+        let message: Data = try resource.serializedBytes()
+        let former = try self.row(of: key)
+        let place = IndexedPlace(keys, after: former?.place)
+        let values: StatementArguments = [
+            keys.isActive, keys.holder, keys.tracking, keys.place?.latitude, keys.place?.longitude, place?.latitude,
+            place?.longitude, updated, message,
+        ]
+        let number: Int64
+        if let former {
+            number = former.number
+            try self.execute(texts.update, values + [number])
+        } else {
+            try self.execute(texts.insert, values + [key.provider, key.id])
+            number = self.database.lastInsertedRowID
+        }
+        self.rows[key] = StoredRow(number: number, place: place)
+        guard key.collection.hasPlaces, place != former?.place else { return }
+        if let place {
+            try self.execute(
+                texts.putPlace,
+                [
+                    number, place.longitude - IndexedPlace.reach, place.longitude + IndexedPlace.reach,
+                    place.latitude - IndexedPlace.reach, place.latitude + IndexedPlace.reach,
+                    place.isActive ? 1 : 0, place.isActive ? 2 : 1,
+                ])
+        } else {
+            try self.execute(texts.removePlace, [number])
+        }
+    }
+
+    private func remove(_ key: ResourceKey) throws {
+        guard let row = try self.row(of: key) else { return }
+        let texts = SQLiteQuery.texts(key.collection)
+        try self.execute(texts.remove, [row.number])
+        if key.collection.hasPlaces { try self.execute(texts.removePlace, [row.number]) }
+        self.rows[key] = .some(nil)
+    }
+
+    private func row(of key: ResourceKey) throws -> StoredRow? {
+        if let known = self.rows[key] { return known }
+        let statement = try self.database.cachedStatement(sql: SQLiteQuery.texts(key.collection).findRow)
+        let rows = try Row.fetchCursor(statement, arguments: [key.provider, key.id])
+        return try rows.next().map(Self.stored)
+    }
+
+    private func execute(_ sql: String, _ arguments: StatementArguments) throws {
+        try self.database.cachedStatement(sql: sql).execute(arguments: arguments)
+    }
+
+    private static func stored(_ row: Row) -> StoredRow {
+        let place: IndexedPlace? =
+            if let latitude = row[2] as Double?, let longitude = row[3] as Double? {
+                IndexedPlace(latitude: latitude, longitude: longitude, isActive: row[1])
+            } else {
+                nil
+            }
+        return StoredRow(number: row[0], place: place)
+    }
+}

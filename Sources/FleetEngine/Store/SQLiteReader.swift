@@ -1,0 +1,88 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+import Foundation
+import GRDB
+import SwiftProtobuf
+
+/// What can be looked up in one snapshot of the database.
+struct SQLiteReader: EngineReader {
+    let database: Database
+
+    func find<Resource: StoredResource>(
+        _ id: FleetID<Resource.Kind>, of provider: ProviderID, as type: Resource.Type
+    ) throws -> Resource? {
+        let statement = try self.database.cachedStatement(sql: SQLiteQuery.texts(type.collection).find)
+        let rows = try Row.fetchCursor(statement, arguments: [provider.value, id.value])
+        return try rows.next()?.resource(at: 0)
+    }
+
+    func scan<Resource: StoredResource>(
+        _ scan: StoreScan, of provider: ProviderID, _ body: (_ id: String, Resource) throws -> Bool
+    ) throws {
+        let query = SQLiteQuery(scan, Resource.collection, provider)
+        let statement = try self.database.cachedStatement(sql: query.sql)
+        let rows = try Row.fetchCursor(statement, arguments: query.arguments)
+        while let row = try rows.next() {
+            guard try body(row[0], try row.resource(at: 1)) else { return }
+        }
+    }
+
+    func scanVehicles(
+        nearest point: LatLng, within meters: Double, of provider: ProviderID,
+        _ body: (_ leastMeters: Double, Vehicle) throws -> Bool
+    ) throws {
+        var seen: Set<Int64> = []
+        // Wider and wider, as the nearest are enough where there are many.
+        for radius in [meters / 8, meters / 4, meters / 2, meters] {
+            let entries = try self.entries(about: point, within: radius).filter { seen.insert($0.number).inserted }
+            for entry in entries.sorted(by: { $0.leastMeters < $1.leastMeters }) {
+                guard let vehicle = try self.onlineVehicle(entry.number, of: provider) else { continue }
+                guard try body(min(entry.leastMeters, radius), vehicle) else { return }
+            }
+        }
+    }
+
+    /// The entries of the spatial index about a point, with a distance that none of the vehicles is nearer than.
+    private func entries(
+        about point: LatLng, within meters: Double
+    ) throws -> [(number: Int64, leastMeters: Double)] {
+        let query = PlaceIndexQuery(GeoBox(around: point, meters: meters), isActiveOnly: true, .vehicles)
+        let statement = try self.database.cachedStatement(sql: query.sql)
+        let rows = try Row.fetchCursor(statement, arguments: query.arguments)
+        var entries: [(number: Int64, leastMeters: Double)] = []
+        var middle = LatLng()
+        while let row = try rows.next() {
+            let (west, east, south, north): (Double, Double, Double, Double) = (row[1], row[2], row[3], row[4])
+            middle.latitude = (south + north) / 2
+            middle.longitude = (west + east) / 2
+            entries.append((row[0], max(0, middle.meters(to: point) - IndexedPlace.reachMeters)))
+        }
+        return entries
+    }
+
+    private func onlineVehicle(_ number: Int64, of provider: ProviderID) throws -> Vehicle? {
+        let statement = try self.database.cachedStatement(sql: SQLiteQuery.onlineVehicle)
+        let rows = try Row.fetchCursor(statement, arguments: [number, provider.value])
+        return try rows.next()?.resource(at: 0)
+    }
+
+    func count(_ collection: StoreCollection, of provider: ProviderID) throws -> Int {
+        let statement = try self.database.cachedStatement(sql: SQLiteQuery.texts(collection).count)
+        return try Int.fetchOne(statement, arguments: [provider.value]) ?? 0
+    }
+
+    func providers() throws -> [ProviderID] {
+        try String.fetchAll(self.database, sql: SQLiteQuery.providers).compactMap { ProviderID($0) }
+    }
+}
+
+extension Row {
+    /// The resource in a column, read where SQLite has it.
+    fileprivate func resource<Resource: StoredResource>(at column: Int) throws -> Resource {
+        try self.withUnsafeData(atIndex: column) { data in try Resource(serializedBytes: data ?? Data()) }
+    }
+}

@@ -1,0 +1,126 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+import SwiftProtobuf
+
+extension Maps_Fleetengine_V1_CreateVehicleRequest: HeaderedRequest {
+    var deviations: DeviationSet {
+        var found = self.vehicle.deprecations
+        if self.vehicle.vehicleState == .online, !self.vehicle.hasLastLocation { found.insert(.onlineWithoutLocation) }
+        let isOutputSet =
+            !self.vehicle.currentTrips.isEmpty || self.vehicle.hasWaypointsVersion
+            || self.vehicle.hasCurrentRouteSegmentVersion || self.vehicle.lastLocation.hasServerTime
+        if isOutputSet { found.insert(.outputOnlyField) }
+        return found
+    }
+}
+
+extension Maps_Fleetengine_V1_UpdateVehicleRequest: HeaderedRequest {
+    var deviations: DeviationSet {
+        var found = self.vehicle.deprecations
+        if self.vehicle.hasLastLocation, self.vehicle.lastLocation.hasServerTime { found.insert(.outputOnlyField) }
+        return found
+    }
+
+    var report: LocationReport? {
+        LocationReport(
+            of: self.vehicle.lastLocation, masked: self.updateMask.paths,
+            isLast: self.vehicle.vehicleState == .offline)
+    }
+}
+
+extension Maps_Fleetengine_V1_UpdateVehicleAttributesRequest: HeaderedRequest {
+    var deviations: DeviationSet { self.attributes.contains(where: \.isLegacy) ? [.deprecatedField] : [] }
+}
+
+extension Maps_Fleetengine_V1_ListVehiclesRequest: HeaderedRequest {
+    var deviations: DeviationSet { self.vehicleTypeCategories.isEmpty ? [.listWithoutVehicleTypes] : [] }
+}
+
+extension Maps_Fleetengine_V1_SearchVehiclesRequest: HeaderedRequest {
+    var deviations: DeviationSet {
+        self.pickupPoint.isDeprecated || self.dropoffPoint.isDeprecated ? [.deprecatedField] : []
+    }
+}
+
+extension Maps_Fleetengine_V1_CreateTripRequest: HeaderedRequest {
+    var deviations: DeviationSet {
+        var found = self.trip.deprecations
+        let isOutputSet =
+            self.trip.hasPickupTime || self.trip.hasDropoffTime || self.trip.hasLastLocation
+            || !self.trip.remainingWaypoints.isEmpty || self.trip.hasEtaToFirstWaypoint
+        if isOutputSet { found.insert(.outputOnlyField) }
+        return found
+    }
+}
+
+extension Maps_Fleetengine_V1_UpdateTripRequest: HeaderedRequest {
+    // Callers send whole trips that they read before, so output-only fields beside the mask mean nothing.
+    var deviations: DeviationSet { self.trip.deprecations }
+}
+
+extension Maps_Fleetengine_V1_GetTripRequest: HeaderedRequest {
+    var deviations: DeviationSet { self.hasRemainingWaypointsVersion ? [.deprecatedField] : [] }
+}
+
+extension Maps_Fleetengine_V1_GetVehicleRequest: HeaderedRequest {}
+extension Maps_Fleetengine_V1_DeleteVehicleRequest: HeaderedRequest {}
+extension Maps_Fleetengine_V1_DeleteTripRequest: HeaderedRequest {}
+extension Maps_Fleetengine_V1_SearchTripsRequest: HeaderedRequest {}
+// The only request without a header.
+extension Maps_Fleetengine_V1_ReportBillableTripRequest: DocumentedRequest {}
+
+extension LocationReport {
+    /// What an update of a vehicle says; `nil` where it is about something else.
+    init?(of location: some ReportedLocation, masked paths: [String], isLast: Bool) {
+        func names(_ path: String, _ field: String, _ alternative: String) -> Bool {
+            path.hasPrefix(field) || path.hasPrefix(alternative)
+        }
+        let isLocated = paths.contains { names($0, "last_location", "lastLocation") }
+        let isLast = isLast && paths.contains { names($0, "vehicle_state", "vehicleState") }
+        guard isLocated || isLast else { return nil }
+        self.isLocated = isLocated
+        self.isOfDevice = isLocated && (location.hasLocation || location.hasRawLocation)
+        self.isLast = isLast
+    }
+}
+
+extension Vehicle {
+    fileprivate var deprecations: DeviationSet {
+        let isDeprecated =
+            !self.route.isEmpty || (self.hasLastLocation && self.lastLocation.isDeprecated)
+            || self.attributes.contains(where: \.isLegacy)
+        return isDeprecated ? [.deprecatedField] : []
+    }
+}
+
+extension Trip {
+    fileprivate var deprecations: DeviationSet {
+        let isDeprecated =
+            self.pickupPoint.isDeprecated || self.dropoffPoint.isDeprecated
+            || self.intermediateDestinations.contains(where: \.isDeprecated)
+        return isDeprecated ? [.deprecatedField] : []
+    }
+}
+
+extension Maps_Fleetengine_V1_VehicleAttribute {
+    /// Whether the value is in the field that string_value replaces.
+    fileprivate var isLegacy: Bool { !self.value.isEmpty && self.vehicleAttributeValue == nil }
+}
+
+extension TerminalLocation {
+    fileprivate var isDeprecated: Bool {
+        self.hasTerminalPointID || !self.accessPointID.isEmpty || !self.tripID.isEmpty
+    }
+}
+
+extension ReportedLocation {
+    /// Whether a field is set that another has replaced.
+    var isDeprecated: Bool {
+        self.hasHorizontalAccuracy || self.hasBearingAccuracy || self.hasVerticalAccuracy || self.hasSpeedKmph
+            || self.roadSnapped
+    }
+}

@@ -1,0 +1,115 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import AsyncHTTPClient
+import FleetSigning
+public import FleetTokens
+import NIOCore
+import NIOHTTP1
+
+/// Calls Fleet Engine over REST, with a fresh token on each call.
+///
+/// The token is asked for before each call and checked against the resource that the call addresses. When the engine
+/// does not accept it (401), the source hears of it and the call is sent once more, if there is another token by then.
+/// Calls go to one engine, over `https` or to this machine; redirects are not followed, so a token goes nowhere else.
+///
+/// ```swift
+/// let engine = try FleetEngineHTTPClient(tokens: tokens)
+/// let vehicle = try ResourceName(checking: "providers/acme/vehicles/veh-3")
+/// let response = try await engine.execute(.getVehicle, on: vehicle)
+/// let body = try await response.body.collect(upTo: 1 << 20)
+/// ```
+public final class FleetEngineHTTPClient: Sendable {
+    private let root: String
+    private let tokens: any FleetTokenSource
+    private let client: HTTPClient
+
+    /// Makes a client with connections of its own, which close when it is no longer used.
+    ///
+    /// - Parameters:
+    ///   - engine: Scheme, host and, where needed, a port and a path: `https`, or `http` on this machine.
+    ///   - tokens: Where tokens come from.
+    ///   - configuration: How connections are made; redirects are off whatever it says.
+    /// - Throws: ``FleetEngineCallError`` with ``FleetEngineCallError/Code/insecureEngine``.
+    public init(
+        engine: String = "https://fleetengine.googleapis.com", tokens: some FleetTokenSource,
+        configuration: HTTPClient.Configuration = HTTPClient.Configuration()
+    ) throws(FleetEngineCallError) {
+        guard UpstreamAddress.isAcceptable(engine), !engine.contains("?") else {
+            throw FleetEngineCallError(
+                .insecureEngine,
+                "Tokens are sent to https addresses, and to http ones of this machine; the engine's address is neither, "
+                    + "or has a user, a query or a fragment.")
+        }
+        var configuration = configuration
+        configuration.redirectConfiguration = .disallow
+        // What is meant for this machine does not go through another.
+        if !engine.lowercased().hasPrefix("https:") { configuration.proxy = nil }
+        self.root = engine.hasSuffix("/") ? String(engine.dropLast()) : engine
+        self.tokens = tokens
+        self.client = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
+    }
+
+    deinit {
+        // A client that is let go without this stops the process; the call keeps it alive until it is closed.
+        self.client.shutdown { _ in }
+    }
+
+    /// Calls a method.
+    ///
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - resource: The resource that is addressed or, by methods that create one, made; the provider for lists,
+    ///     searches and batches.
+    ///   - query: Further query parameters, such as `updateMask`, not encoded.
+    ///   - body: The message as JSON.
+    ///   - timeout: How long the exchange with the engine may take, a second attempt included.
+    /// - Returns: The engine's answer, whatever its status; a 401 where no other token was to be had.
+    /// - Throws: ``FleetEngineCallError`` when nothing was sent; `HTTPClientError` and other errors of the connection;
+    ///   `CancellationError`.
+    public func execute(
+        _ method: FleetMethod, on resource: ResourceName, query: [(name: String, value: String)] = [],
+        body: [UInt8]? = nil, timeout: Duration = .seconds(30)
+    ) async throws -> HTTPClientResponse {
+        let call = try FleetEngineCall(method, on: resource, query: query)
+        let token = try await self.token(for: call)
+        let deadline = NIODeadline.now() + TimeAmount(timeout)
+        let response = try await self.send(call, body, token, until: deadline)
+        guard response.status == .unauthorized else { return response }
+        self.tokens.discard(token, for: method, on: resource)
+        let other = try? await self.token(for: call)
+        try Task.checkCancellation()
+        // Without another token, the engine's refusal says more than the lack of one.
+        guard let other, other != token else { return response }
+        return try await self.send(call, body, other, until: deadline)
+    }
+
+    private func token(for call: FleetEngineCall) async throws -> FleetToken {
+        let token: FleetToken
+        do {
+            token = try await self.tokens.token(for: call.method, on: call.resource)
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            throw FleetEngineCallError(
+                .noToken, "There is no token for \(call.method.name), so the call was not sent; the cause says why.",
+                cause: error)
+        }
+        try call.check(token)
+        return token
+    }
+
+    private func send(
+        _ call: FleetEngineCall, _ body: [UInt8]?, _ token: FleetToken, until deadline: NIODeadline
+    ) async throws -> HTTPClientResponse {
+        var request = HTTPClientRequest(url: self.root + call.target)
+        request.method = HTTPMethod(rawValue: call.verb.rawValue)
+        request.headers = ["authorization": token.authorizationHeader, "accept": "application/json"]
+        if let body {
+            request.headers.add(name: "content-type", value: "application/json")
+            request.body = .bytes(body)
+        }
+        return try await self.client.execute(request, deadline: deadline)
+    }
+}

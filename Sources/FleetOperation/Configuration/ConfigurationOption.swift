@@ -1,0 +1,105 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+/// One setting of a service's configuration file.
+package struct ConfigurationOption: Sendable {
+    /// What a value must be.
+    package enum Kind: Sendable {
+        /// Any text.
+        case text
+        /// A path; a relative one starts at the configuration file's folder.
+        case path
+        /// Paths with commas between.
+        case paths
+        /// A whole number within bounds.
+        case number(ClosedRange<Int>)
+        /// A time in seconds, such as `75s`, or minutes, such as `5m`.
+        case duration
+        /// How long something is kept, in hours or days, such as `12h` or `7d`, or `never` to keep it for ever.
+        case age
+        /// One of a few words.
+        case choice([String])
+        /// So many in a time, such as `60/1m`.
+        case rate
+    }
+
+    /// The keys that lead to it, with dots between; `*` is a name that the operator chooses.
+    package let path: String
+    /// What a value must be.
+    package let kind: Kind
+    /// What holds where it is not given; `nil` where there is no such thing.
+    package let standard: String?
+    /// What it is for, in Markdown.
+    package let help: String
+
+    /// Describes a setting.
+    package init(path: String, kind: Kind, standard: String?, help: String) {
+        self.path = path
+        self.kind = kind
+        self.standard = standard
+        self.help = help
+    }
+
+    /// The environment variable that overrides a setting.
+    package static func variable(_ path: String) -> String {
+        "FLEETPASS_" + path.uppercased().replacing(".", with: "_").replacing("-", with: "_")
+    }
+
+    /// How many keys lead to it.
+    var depth: Int { self.keys.count }
+
+    private var keys: [Substring] { self.path.split(separator: ".") }
+
+    /// Whether a path leads to this setting, or some way towards it.
+    func begins(with path: some Collection<String>) -> Bool {
+        path.count <= self.keys.count && zip(self.keys, path).allSatisfy { $0 == "*" || $0 == $1 }
+    }
+
+    /// The key that follows a path towards this setting.
+    func key(after path: some Collection<String>) -> String? {
+        self.begins(with: path) && path.count < self.keys.count ? String(self.keys[path.count]) : nil
+    }
+
+    /// Checks a value.
+    ///
+    /// - Returns: What is wrong with it, or `nil`.
+    func problem(of value: String) -> String? {
+        switch self.kind {
+        case .text, .path, .paths: value.isEmpty ? "must not be empty" : nil
+        case .number(let range):
+            Int(value).map(range.contains) == true
+                ? nil : "must be a whole number from \(range.lowerBound) to \(range.upperBound)"
+        case .duration: Self.duration(value) == nil ? "must be a time like 75s or 5m" : nil
+        case .age: value == "never" || Self.age(value) != nil ? nil : "must be a time like 12h or 7d, or never"
+        case .rate: Self.rate(value) == nil ? "must be a number and a time like 60/1m" : nil
+        case .choice(let words): words.contains(value) ? nil : "must be \(words.joined(separator: " or "))"
+        }
+    }
+
+    /// The number and the period of a rate such as `60/1m`; `nil` for what is none, or none within 1 to 1,000,000.
+    package static func rate(_ text: String) -> (count: Int, period: Duration)? {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2, let count = Int(parts[0]), (1...1_000_000).contains(count),
+            let period = self.duration(String(parts[1]))
+        else { return nil }
+        return (count, period)
+    }
+
+    /// A time such as `75s` or `5m`; `nil` for what is none.
+    package static func duration(_ text: String) -> Duration? {
+        self.duration(text, units: ["s": 1, "m": 60], upTo: 86_400)
+    }
+
+    /// A time such as `12h` or `7d`, ten years at most; `nil` for what is none, `never` included.
+    package static func age(_ text: String) -> Duration? {
+        self.duration(text, units: ["h": 3600, "d": 86_400], upTo: 3650)
+    }
+
+    private static func duration(_ text: String, units: [Character: Int], upTo most: Int) -> Duration? {
+        guard let unit = text.last.flatMap({ units[$0] }), let number = Int(text.dropLast()),
+            (1...most).contains(number)
+        else { return nil }
+        return .seconds(unit * number)
+    }
+}

@@ -1,0 +1,43 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+extension ConfigurationSchema {
+    /// The reference page of the configuration in Markdown, made from the settings themselves.
+    package var reference: String {
+        """
+        # Configuration of `fleetpass \(self.command)`
+
+        <!-- Made from the settings by `fleetpass \(self.command) --reference`; a test compares. -->
+
+        One YAML file, passed with `--config`. A setting `listen.host` is written as `host:` below `listen:`. Each can be
+        overridden by the environment variable beside it. A setting that does not exist is an error that names its line.
+
+        | setting | value | default | variable |
+        | --- | --- | --- | --- |
+
+        """
+            + self.options.map { option in
+                "| `\(option.path.replacing("*", with: "NAME"))` | \(option.kind.words) | \(option.standard.map { "`\($0)`" } ?? "") | "
+                    + "`\(ConfigurationOption.variable(option.path).replacing("*", with: "NAME"))` |\n"
+            }.joined()
+            + "\n## What they are for\n\n"
+            + self.options.map { "- `\($0.path.replacing("*", with: "NAME"))`: \($0.help)\n" }.joined()
+    }
+}
+
+extension ConfigurationOption.Kind {
+    /// The kind in words.
+    fileprivate var words: String {
+        switch self {
+        case .text: "text"
+        case .path: "path"
+        case .paths: "paths, with commas between"
+        case .number(let range): "\(range.lowerBound)–\(range.upperBound)"
+        case .duration: "time, `75s` or `5m`"
+        case .age: "time, `12h` or `7d`, or `never`"
+        case .rate: "number and time, `60/1m`"
+        case .choice(let words): words.map { "`\($0)`" }.joined(separator: ", ")
+        }
+    }
+}

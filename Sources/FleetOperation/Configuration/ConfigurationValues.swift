@@ -1,0 +1,156 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Foundation
+import Yams
+
+/// The settings of a configuration file, checked, with the environment's on top.
+package struct ConfigurationValues: Sendable {
+    private let schema: ConfigurationSchema
+    private var values: [String: String] = [:]
+
+    /// Reads a configuration.
+    ///
+    /// - Parameters:
+    ///   - schema: The settings that there are.
+    ///   - yaml: The file's text.
+    ///   - environment: The environment; its `FLEETPASS_…` variables go before the file.
+    /// - Throws: ``ConfigurationError`` that names the line or the variable.
+    package init(_ schema: ConfigurationSchema, yaml: String, environment: [String: String]) throws(ConfigurationError)
+    {
+        self.schema = schema
+        let root: Node?
+        do {
+            root = try Yams.compose(yaml: yaml)
+        } catch let error as YamlError {
+            throw ConfigurationError("The configuration is not YAML: \(Self.problem(of: error)).")
+        } catch {
+            throw ConfigurationError("The configuration is not YAML.")
+        }
+        if let root { try self.add(root, at: []) }
+        let fixed = schema.options.map(\.path).filter { !$0.contains("*") }
+        for path in Set(fixed).union(self.siblings) {
+            let variable = ConfigurationOption.variable(path)
+            guard let value = environment[variable], let option = self.option(path) else { continue }
+            if let problem = option.problem(of: value) {
+                throw ConfigurationError("The variable \(variable) \(problem).")
+            }
+            self.values[path] = value
+        }
+    }
+
+    /// The value of a setting, or what holds without; `nil` where nothing does.
+    package subscript(path: String) -> String? {
+        self.values[path] ?? self.option(path)?.standard
+    }
+
+    /// The names that are chosen below a section, in order.
+    package func names(in section: String) -> [String] {
+        let names = self.values.keys.filter { $0.hasPrefix("\(section).") }
+            .compactMap { $0.dropFirst(section.count + 1).split(separator: ".").first.map(String.init) }
+        return Set(names).sorted()
+    }
+
+    /// Every setting of the named sections that are there.
+    private var siblings: [String] {
+        self.schema.options.map(\.path).filter { $0.contains("*") }.flatMap { path in
+            let parts = path.split(separator: "*").map { $0.trimmingPrefix(".") }
+            let section = String(parts[0].dropLast())
+            return self.names(in: section).map { "\(section).\($0).\(parts[1])" }
+        }
+    }
+
+    private func option(_ path: String) -> ConfigurationOption? {
+        self.schema.option(at: path.split(separator: ".").map(String.init))
+    }
+
+    private mutating func add(_ node: Node, at path: [String]) throws(ConfigurationError) {
+        let name = path.joined(separator: ".")
+        let line = node.mark.map { "Line \($0.line): " } ?? ""
+        let option = self.schema.option(at: path)
+        switch node {
+        case .mapping(let mapping) where option == nil:
+            for (key, value) in mapping {
+                try self.add(value, named: key, at: path)
+            }
+        case .scalar(let scalar):
+            guard let option else {
+                // A section without anything in it.
+                guard scalar.string.isEmpty else {
+                    throw ConfigurationError("\(line)\(name) takes settings of its own.")
+                }
+                return
+            }
+            if let problem = option.problem(of: scalar.string) {
+                throw ConfigurationError("\(line)\(name) \(problem).")
+            }
+            self.values[name] = scalar.string
+        default:
+            throw ConfigurationError(
+                "\(line)\(name.isEmpty ? "the configuration" : name) must be a single value or settings.")
+        }
+    }
+
+    private mutating func add(_ value: Node, named key: Node, at path: [String]) throws(ConfigurationError) {
+        let line = key.mark.map { "Line \($0.line): " } ?? ""
+        guard let name = key.scalar?.string, !name.contains(".") else {
+            throw ConfigurationError("\(line)a setting's name must be a word.")
+        }
+        let inner = path + [name]
+        guard self.schema.leadsSomewhere(inner) else {
+            throw ConfigurationError(
+                "\(line)there is no setting \(inner.joined(separator: ".").prefix(100)); there are "
+                    + "\(self.schema.keys(after: path).joined(separator: ", ")).")
+        }
+        try self.add(value, at: inner)
+    }
+
+    /// Where the text is wrong; not the text, which may hold anything.
+    private static func problem(of error: YamlError) -> String {
+        switch error {
+        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+            .composer(_, let problem, let mark, _):
+            "line \(mark.line), \(problem)"
+        case .duplicatedKeysInMapping(let duplicates, _):
+            "these keys stand twice: \(duplicates.map { $0.prefix(64) }.joined(separator: ", "))"
+        default: "it cannot be read"
+        }
+    }
+}
+
+extension ConfigurationValues {
+    /// The value of a setting that must be there.
+    ///
+    /// - Throws: ``ConfigurationError`` where it is not.
+    package func required(_ path: String) throws(ConfigurationError) -> String {
+        guard let value = self[path] else {
+            throw ConfigurationError(
+                "The setting \(path) is missing; add it to the file, or set the variable "
+                    + "\(ConfigurationOption.variable(path)).")
+        }
+        return value
+    }
+
+    /// A number that must be there.
+    package func number(_ path: String) throws(ConfigurationError) -> Int { Int(try self.required(path)) ?? 0 }
+
+    /// A setting's words with commas between; empty where it is not there.
+    package func list(_ path: String) -> [String] {
+        (self[path] ?? "").split(separator: ",").map { String($0.trimmingPrefix(" ")) }
+    }
+
+    /// The path of a setting, from the folder that relative ones start at; `nil` where it is not there.
+    package func file(_ path: String, in folder: URL) -> String? {
+        self[path].map { Self.absolute($0, in: folder) }
+    }
+
+    /// The paths of a setting, with commas between.
+    package func files(_ path: String, in folder: URL) -> [String] {
+        self.list(path).map { Self.absolute($0, in: folder) }
+    }
+
+    private static func absolute(_ path: String, in folder: URL) -> String {
+        URL(filePath: path, relativeTo: folder).path(percentEncoded: false)
+    }
+}

@@ -1,0 +1,79 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Hummingbird
+import HummingbirdCore
+import HummingbirdHTTP2
+package import Logging
+import NIOCore
+
+/// One port of a service for HTTP: HTTP/1.1, and over TLS HTTP/2 too, as the client chooses.
+package struct HTTPListener: Sendable {
+    private let host: String
+    private let port: Int
+    private let limits: ConnectionLimits
+    private let tls: ServerTLS?
+    private let worksOnEventLoops: Bool
+    private let logger: Logger
+    /// The connections of the port.
+    package let connections: ConnectionCount
+
+    /// Prepares a port.
+    ///
+    /// - Parameters:
+    ///   - host: The address to listen on.
+    ///   - port: The port; 0 picks a free one.
+    ///   - limits: What clients may use up.
+    ///   - tls: The certificate; `nil` serves plain HTTP/1.1.
+    ///   - worksOnEventLoops: Whether requests over plain HTTP/1.1 are worked on where their connection is read; for
+    ///     services of which nothing blocks.
+    ///   - logger: Hears what the server has to tell.
+    package init(
+        host: String, port: Int, limits: ConnectionLimits, tls: ServerTLS?, worksOnEventLoops: Bool = false,
+        logger: Logger
+    ) {
+        self.host = host
+        self.port = port
+        self.limits = limits
+        self.tls = tls
+        self.worksOnEventLoops = worksOnEventLoops
+        self.logger = logger
+        self.connections = ConnectionCount(maximum: limits.connections, port: "http", logger: logger)
+    }
+
+    /// A server that answers with a router, and tells the port once it listens.
+    package func application<Context: RequestContext & InitializableFromSource<ApplicationRequestContextSource>>(
+        _ router: Router<Context>, onListening: @escaping @Sendable (_ port: Int) -> Void
+    ) -> Application<RouterResponder<Context>> {
+        Application(
+            router: router,
+            server: self.server(),
+            configuration: .init(
+                address: .hostname(self.host, port: self.port), serverName: "fleetpass",
+                availableConnectionsDelegate: self.connections),
+            onServerRunning: { channel in onListening(channel.localAddress?.port ?? 0) },
+            logger: self.logger)
+    }
+
+    private func server() -> HTTPServerBuilder {
+        let limits = self.limits
+        let stream = HTTP1Channel.Configuration(
+            additionalChannelHandlers: [RequestTimeLimit(limits.request)],
+            idleTimeout: TimeAmount(limits.idle),
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: limits.headerBytes, maxHeaderListSize: limits.headerBytes,
+                maxHeaderFieldCount: limits.headerFields))
+        if let tls {
+            return HTTPServerBuilder { responder in
+                try TLSServerChannel(
+                    tls: tls, limits: limits,
+                    configuration: .init(
+                        idleTimeout: limits.idle, gracefulCloseTimeout: limits.drain, streamConfiguration: stream),
+                    responder: responder)
+            }
+        }
+        guard self.worksOnEventLoops else { return .http1(configuration: stream) }
+        return HTTPServerBuilder { EventLoopBound(HTTP1Channel(responder: $0, configuration: stream)) }
+    }
+}

@@ -1,0 +1,81 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+package import NIOCore
+package import NIOHTTPTypes
+
+/// Ends a connection, or a stream of HTTP/2, that takes too long to send its first head, or any request to its end.
+///
+/// A request that was begun is answered with 408, unless its answer has begun. Between requests the idle time counts,
+/// which is another handler's affair. It stands behind the decoder, so bytes that trickle in before a head is whole
+/// do not prolong anything.
+package final class RequestTimeLimit: ChannelDuplexHandler, RemovableChannelHandler {
+    package typealias InboundIn = HTTPRequestPart
+    package typealias InboundOut = HTTPRequestPart
+    package typealias OutboundIn = HTTPResponsePart
+    package typealias OutboundOut = HTTPResponsePart
+
+    private let limit: TimeAmount
+    private var deadline: Scheduled<Void>?
+    private var isReading = false
+    private var isAnswering = false
+
+    /// Sets the limit.
+    package init(_ limit: Duration) {
+        self.limit = TimeAmount(limit)
+    }
+
+    package func handlerAdded(context: ChannelHandlerContext) {
+        self.start(context)
+    }
+
+    package func handlerRemoved(context: ChannelHandlerContext) {
+        self.deadline?.cancel()
+    }
+
+    package func channelInactive(context: ChannelHandlerContext) {
+        self.deadline?.cancel()
+        context.fireChannelInactive()
+    }
+
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch self.unwrapInboundIn(data) {
+        case .head:
+            self.isReading = true
+            self.start(context)
+        case .body: break
+        case .end:
+            self.isReading = false
+            self.deadline?.cancel()
+        }
+        context.fireChannelRead(data)
+    }
+
+    package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        switch self.unwrapOutboundIn(data) {
+        case .head: self.isAnswering = true
+        case .body: break
+        case .end: self.isAnswering = false
+        }
+        context.write(data, promise: promise)
+    }
+
+    private func start(_ context: ChannelHandlerContext) {
+        self.deadline?.cancel()
+        let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
+        self.deadline = context.eventLoop.scheduleTask(in: self.limit) {
+            bound.value.handler.end(bound.value.context)
+        }
+    }
+
+    private func end(_ context: ChannelHandlerContext) {
+        if self.isReading, !self.isAnswering {
+            let head = HTTPResponse(status: .requestTimeout, headerFields: [.contentLength: "0"])
+            context.write(self.wrapOutboundOut(.head(head)), promise: nil)
+            context.writeAndFlush(self.wrapOutboundOut(.end(nil)), promise: nil)
+        }
+        context.close(promise: nil)
+    }
+}

@@ -1,0 +1,79 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+import HummingbirdCore
+import HummingbirdHTTP2
+import Logging
+import NIOCore
+import NIOSSL
+
+/// Opens each connection with the certificate that is in force at the time; the client chooses HTTP/2 or HTTP/1.1.
+struct TLSServerChannel: ServerChildChannel {
+    typealias Value = HTTP2UpgradeChannel.Value
+
+    private let tls: ServerTLS
+    private let configuration: HTTP2UpgradeChannel.Configuration
+    private let responder: HTTPChannelHandler.Responder
+    private let limits: ConnectionLimits
+    private let latest: Locked<(version: Int, channel: HTTP2UpgradeChannel)>
+
+    /// Prepares connections.
+    ///
+    /// - Parameters:
+    ///   - tls: The certificate, as it is at each moment.
+    ///   - limits: How long a handshake may take, and streams that are open when the server ends.
+    ///   - configuration: The limits of connections and streams.
+    ///   - responder: Answers requests.
+    /// - Throws: An error of TLS.
+    init(
+        tls: ServerTLS, limits: ConnectionLimits, configuration: HTTP2UpgradeChannel.Configuration,
+        responder: @escaping HTTPChannelHandler.Responder
+    ) throws {
+        var configuration = configuration
+        let others = configuration.streamConfiguration.additionalChannelHandlers
+        configuration.streamConfiguration.additionalChannelHandlers = {
+            [HTTP2StreamReporter() as any RemovableChannelHandler] + others()
+        }
+        let current = tls.current()
+        self.tls = tls
+        self.configuration = configuration
+        self.responder = responder
+        self.limits = limits
+        self.latest = Locked(
+            (
+                current.version,
+                try HTTP2UpgradeChannel(
+                    tlsConfiguration: current.configuration, configuration: configuration, responder: responder)
+            ))
+    }
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+        let limits = self.limits
+        return self.current.setup(channel: channel, logger: logger).flatMapThrowing { value in
+            let pipeline = channel.pipeline.syncOperations
+            // Between TLS, which tells the protocol, and that protocol.
+            let tls = try pipeline.handler(type: NIOSSLServerHandler.self)
+            try pipeline.addHandler(HTTP2Drain(limit: TimeAmount(limits.drain)), position: .after(tls))
+            try pipeline.addHandler(HandshakeTimeLimit(limits.request), position: .after(tls))
+            return value
+        }
+    }
+
+    func handle(value: Value, logger: Logger) async {
+        await self.current.handle(value: value, logger: logger)
+    }
+
+    private var current: HTTP2UpgradeChannel {
+        let tls = self.tls.current()
+        return self.latest.withLock { latest in
+            guard tls.version != latest.version else { return latest.channel }
+            // It was tried when it was read; should it fail all the same, the one before stays.
+            let channel = try? HTTP2UpgradeChannel(
+                tlsConfiguration: tls.configuration, configuration: self.configuration, responder: self.responder)
+            latest = (tls.version, channel ?? latest.channel)
+            return latest.channel
+        }
+    }
+}

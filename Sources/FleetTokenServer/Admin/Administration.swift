@@ -1,0 +1,157 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import FleetSigning
+public import FleetTokens
+public import Foundation
+
+/// What administrators change in the token server's store; each change and its record in the audit are one transaction.
+///
+/// What changes nothing, such as ending what nobody holds, leaves no record; a withdrawal always does.
+public struct Administration: Sendable {
+    private let store: TokenServerStore
+
+    /// Changes a store.
+    public init(store: TokenServerStore) {
+        self.store = store
+    }
+
+    /// Adds an assignment; one that is there already changes nothing.
+    ///
+    /// - Parameters:
+    ///   - assignment: The assignment.
+    ///   - actor: Who adds it.
+    ///   - now: The time.
+    /// - Throws: An error of the store when nothing was kept.
+    public func add(_ assignment: Assignment, by actor: AuditChange.Actor, at now: Date) async throws {
+        var details = Self.details(assignment.resource)
+        details["holder"] = assignment.holder.description
+        details["start"] = APITime.text(assignment.start)
+        details["end"] = assignment.end.map { APITime.text($0) }
+        let change = AuditChange(.assignmentAdded, details, by: actor, at: now)
+        try await self.change { database in
+            try StoredAssignments.add(assignment, in: database) ? ((), change) : ((), nil)
+        }
+    }
+
+    /// Ends the assignments of a holder to a resource that hold or begin at or after a time.
+    ///
+    /// - Parameters:
+    ///   - resource: What.
+    ///   - holder: Who.
+    ///   - time: From when on none of them holds.
+    ///   - actor: Who ends them.
+    ///   - now: The time.
+    /// - Returns: How many were changed.
+    /// - Throws: An error of the store when nothing was kept.
+    @discardableResult
+    public func end(
+        _ resource: AssignedResource, of holder: CallerID, at time: Date, by actor: AuditChange.Actor, now: Date
+    ) async throws -> Int {
+        var details = Self.details(resource)
+        details["holder"] = holder.description
+        details["at"] = APITime.text(time)
+        let known = details
+        return try await self.change { database in
+            let count = try StoredAssignments.end(resource, of: holder, at: time, in: database)
+            guard count > 0 else { return (count, nil) }
+            let counted = known.merging(["count": "\(count)"]) { $1 }
+            return (count, AuditChange(.assignmentEnded, counted, by: actor, at: now))
+        }
+    }
+
+    /// Withdraws tokens, as ``RevocationStore/revoke(_:at:)`` does.
+    ///
+    /// - Parameters:
+    ///   - target: Whose.
+    ///   - actor: Who withdraws them.
+    ///   - now: The time.
+    /// - Returns: What verifiers will refuse by it.
+    /// - Throws: An error of the store when nothing was kept.
+    @discardableResult
+    public func revoke(
+        _ target: RevocationTarget, by actor: AuditChange.Actor, at now: Date
+    ) async throws -> [Revocation] {
+        try await self.change { database in
+            let revocations = try RevocationStore.revoke(target, at: now, in: database)
+            let details = ["kind": target.kind, "id": target.value, "count": "\(revocations.count)"]
+            return (revocations, AuditChange(.tokensWithdrawn, details, by: actor, at: now))
+        }
+    }
+
+    /// Records that a role has a new key.
+    ///
+    /// Keys are files, so the record follows the deed.
+    ///
+    /// - Parameters:
+    ///   - keyID: The new key.
+    ///   - role: The role.
+    ///   - actor: Who made it.
+    ///   - now: The time.
+    /// - Throws: An error of the store when nothing was kept.
+    public func recordRotation(
+        to keyID: String, of role: Role, by actor: AuditChange.Actor, at now: Date
+    ) async throws {
+        let details = ["role": role.rawValue, "key_id": keyID]
+        try await self.change { _ in ((), AuditChange(.keyRotated, details, by: actor, at: now)) }
+    }
+
+    /// Records that a key was removed.
+    ///
+    /// Keys are files, so the record follows the deed.
+    ///
+    /// - Parameters:
+    ///   - keyID: The key.
+    ///   - role: The role.
+    ///   - isForced: Whether tokens of it may have been alive.
+    ///   - actor: Who removed it.
+    ///   - now: The time.
+    /// - Throws: An error of the store when nothing was kept.
+    public func recordRetirement(
+        of keyID: String, of role: Role, isForced: Bool, by actor: AuditChange.Actor, at now: Date
+    ) async throws {
+        let details = ["role": role.rawValue, "key_id": keyID, "forced": "\(isForced)"]
+        try await self.change { _ in ((), AuditChange(.keyRetired, details, by: actor, at: now)) }
+    }
+
+    private func change<Result: Sendable>(
+        _ body: @escaping @Sendable (any TokenServerTransaction) throws -> (Result, AuditChange?)
+    ) async throws -> Result {
+        try await self.store.database.write { database in
+            // First, as the writer of decisions does: who holds the head waits for nobody else.
+            let head = try database.lockHead()
+            let (result, change) = try body(database)
+            if let change {
+                let entry = AuditEntry(.change(change), after: head)
+                try database.append([entry], head: AuditHead(entry))
+            }
+            return result
+        }
+    }
+
+    private static func details(_ resource: AssignedResource) -> [String: String] {
+        ["kind": resource.kind, "id": resource.id]
+    }
+}
+
+extension RevocationTarget {
+    /// What kind of thing names the tokens, in the words of the admin API.
+    var kind: String {
+        switch self {
+        case .fingerprint: "fingerprint"
+        case .key: "key"
+        case .caller: "caller"
+        case .subject: "subject"
+        case .resource(let resource): resource.kind
+        }
+    }
+
+    /// Its id, name or fingerprint.
+    var value: String {
+        switch self {
+        case .fingerprint(let value), .key(let value), .caller(let value), .subject(let value): value
+        case .resource(let resource): resource.id
+        }
+    }
+}

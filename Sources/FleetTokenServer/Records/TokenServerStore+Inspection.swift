@@ -1,0 +1,42 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetPostgreSQL
+import Logging
+
+extension TokenServerStore {
+    /// What a look at a PostgreSQL database found.
+    package enum Inspection: Sendable {
+        /// It answers, and its tables are as this program wants them, or will be made or updated at the first use.
+        case usable(hasTables: Bool)
+        /// No server answers.
+        case unreachable(String)
+        /// The server answers, and the database cannot be used as it is.
+        case unusable(String)
+    }
+
+    /// Looks whether a PostgreSQL database can hold the store, and changes nothing.
+    ///
+    /// - Parameter address: `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`.
+    /// - Returns: What was found, in words without secrets.
+    package static func inspect(postgreSQL address: String) async -> Inspection {
+        let logger = Logger(label: "fleetpass") { _ in SwiftLogNoOpLogHandler() }
+        do {
+            let pool = PostgreSQLPool(try PostgreSQLAddress(address), connections: 1, logger: logger)
+            let result: Result<PostgreSQLSchema.State, any Error>
+            do {
+                result = .success(try await pool.run { try TokenServerSchema.postgreSQL.state($0) })
+            } catch {
+                result = .failure(error)
+            }
+            await pool.close()
+            return .usable(hasTables: try result.get() == .current)
+        } catch let error as PostgreSQLError {
+            let isAway: Set<PostgreSQLError.Code> = [.unreachable, .connectionLost, .timedOut, .overloaded]
+            return isAway.contains(error.code) ? .unreachable(error.message) : .unusable(error.message)
+        } catch {
+            return .unusable("\(error)")
+        }
+    }
+}

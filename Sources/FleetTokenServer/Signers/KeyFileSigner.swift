@@ -1,0 +1,94 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSigning
+import FleetTokens
+import Foundation
+
+/// Signs with the key of one file, which is read again when it changes.
+///
+/// A new key signs at once. The one before stays published until no token of it can be alive.
+final class KeyFileSigner: PayloadSigner {
+    private struct State {
+        var signer: LocalSigner
+        /// What was looked at last, whether it could be used or not.
+        var seen: FileVersions
+        var former: [(key: RSAPublicKey, until: Date)] = []
+    }
+
+    let account: String
+    private let path: String
+    private let role: Role
+    private let state: Locked<State>
+
+    /// Reads the file.
+    ///
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` that names it.
+    init(file path: String, role: Role) throws(TokenServerError) {
+        // Looked at first: what is written after it is read again.
+        let seen = FileVersions(of: [path])
+        let signer = try Self.signer(ofFile: path, role: role)
+        self.account = signer.account
+        self.path = path
+        self.role = role
+        self.state = Locked(State(signer: signer, seen: seen))
+    }
+
+    func sign(payload: [UInt8]) async throws -> SignedToken {
+        try await self.state.withLock(\.signer).sign(payload: payload)
+    }
+
+    /// The keys that verifiers are to trust at a time.
+    func published(at time: Date) -> [RSAPublicKey] {
+        self.state.withLock { state in
+            [state.signer.publicKey].compactMap(\.self) + state.former.filter { time < $0.until }.map(\.key)
+        }
+    }
+
+    /// Reads the file again if it changed; the key in force stays when it cannot be used.
+    ///
+    /// - Parameter now: The time.
+    /// - Returns: Whether another key is in force.
+    /// - Throws: ``TokenServerError`` that says what is wrong, once for each change.
+    func refresh(at now: Date) throws(TokenServerError) -> Bool {
+        let seen = FileVersions(of: [self.path])
+        let isNew = self.state.withLock { state in
+            defer { state.seen = seen }
+            return state.seen != seen
+        }
+        guard isNew else { return false }
+        let signer = try Self.signer(ofFile: self.path, role: self.role)
+        guard signer.account == self.account else {
+            throw Self.invalid(
+                "\(self.path) holds a key of \(signer.account) now, and the role \(self.role) is signed for "
+                    + "\(self.account); put a key of that account there, or change signers.\(self.role) and start again."
+            )
+        }
+        let until = now.addingTimeInterval(KeySchedule.Times.standard.retention / .seconds(1))
+        return self.state.withLock { state in
+            guard signer.keyID != state.signer.keyID else { return false }
+            state.former.removeAll { $0.until <= now || $0.key.id == signer.keyID }
+            if let key = state.signer.publicKey { state.former.append((key, until)) }
+            state.signer = signer
+            return true
+        }
+    }
+
+    private static func signer(ofFile path: String, role: Role) throws(TokenServerError) -> LocalSigner {
+        guard let bytes = try? Data(contentsOf: URL(filePath: path)) else {
+            throw self.invalid(
+                "The key file \(path) of signers.\(role).key cannot be read; create it, let this user read it, or take "
+                    + "the way key out of signers.\(role).ways.")
+        }
+        do throws(SigningError) {
+            return try LocalSigner(ServiceAccountKey(json: bytes))
+        } catch {
+            throw self.invalid("\(path): \(error.message)")
+        }
+    }
+
+    private static func invalid(_ message: String) -> TokenServerError {
+        TokenServerError(code: .invalidConfiguration, message: message)
+    }
+}

@@ -1,0 +1,64 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngine
+import FleetTokens
+import Foundation
+import Yams
+
+/// A script of faults in a file of YAML or JSON, or on standard input for `-`.
+struct FaultScriptFile {
+    private static let maximumBytes = 256 * 1024
+    let path: String
+
+    /// Reads the script.
+    ///
+    /// - Throws: ``CommandFailure`` with `configuration` that says what to mend.
+    func read() throws -> FaultScript {
+        let name = self.path == "-" ? "stdin" : self.path
+        func invalid(_ problem: String) -> CommandFailure {
+            CommandFailure(status: .configuration, message: "the script \(name): \(problem)")
+        }
+        let bytes =
+            self.path == "-"
+            ? FileHandle.standardInput.readDataToEndOfFile() : try? Data(contentsOf: URL(filePath: self.path))
+        guard let bytes else { throw invalid("it cannot be read.") }
+        guard bytes.count <= Self.maximumBytes else { throw invalid("it has more than \(Self.maximumBytes) bytes.") }
+        let node: Node?
+        do {
+            node = try Yams.compose(yaml: String(decoding: bytes, as: UTF8.self))
+        } catch {
+            throw invalid("it is neither YAML nor JSON. \(error)")
+        }
+        do throws(FaultScriptError) {
+            return try FaultScript(node?.json ?? .null)
+        } catch {
+            throw invalid(error.message)
+        }
+    }
+}
+
+extension Node {
+    /// The node as JSON; plain scalars that look like numbers, truth values or null are those.
+    fileprivate var json: JSONValue {
+        switch self {
+        case .sequence(let nodes): .array(nodes.map(\.json))
+        case .mapping(let pairs):
+            .object(
+                JSONObject(
+                    Dictionary(pairs.map { ($0.key.scalar?.string ?? "", $0.value.json) }) { first, _ in first }))
+        case .scalar(let scalar): scalar.style == .plain ? Self.plain(scalar.string) : .string(scalar.string)
+        case .alias: .null
+        }
+    }
+
+    private static func plain(_ text: String) -> JSONValue {
+        switch text {
+        case "", "~", "null": .null
+        case "true": .bool(true)
+        case "false": .bool(false)
+        default: Int64(text).map(JSONValue.integer) ?? Double(text).map(JSONValue.double) ?? .string(text)
+        }
+    }
+}

@@ -1,0 +1,57 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokenServer
+import Foundation
+
+/// Whether the store can be used: the data folder, and the file in it or the PostgreSQL database in its place.
+struct StoreCheck {
+    let folder: String
+    /// The database's address, a secret, where the store is not a file.
+    let postgreSQL: String?
+
+    func finding() async -> DoctorFinding {
+        let next = "Make it with install -d -m 700 \(self.folder), as the user that the server runs as."
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: self.folder, isDirectory: &isFolder), isFolder.boolValue else {
+            return .fault("store", "there is no folder \(self.folder).", next: next)
+        }
+        guard FileManager.default.isWritableFile(atPath: self.folder) else {
+            return .fault("store", "\(self.folder) cannot be written by this user.", next: next)
+        }
+        let mode = (try? FileManager.default.attributesOfItem(atPath: self.folder)[.posixPermissions] as? Int) ?? 0
+        guard mode & 0o022 == 0 else {
+            return .fault(
+                "store", "\(self.folder) can be written by other users.", next: "Run chmod 700 \(self.folder).")
+        }
+        if let postgreSQL { return await Self.database(postgreSQL) }
+        let path = URL(filePath: self.folder).appending(path: TokenStoreOptions.fileName).path(percentEncoded: false)
+        guard FileManager.default.fileExists(atPath: path) else { return .ok("store", "\(path) will be made") }
+        do {
+            try TokenServerStore(openingAt: path).close()
+            return .ok("store", path)
+        } catch {
+            return .fault("store", error, next: "Mend the file's permissions, or put back a backup of it.")
+        }
+    }
+
+    private static func database(_ address: String) async -> DoctorFinding {
+        switch await TokenServerStore.inspect(postgreSQL: address) {
+        case .usable(hasTables: true): .ok("store", "PostgreSQL answers, and its tables are of this version")
+        case .usable(hasTables: false):
+            .ok("store", "PostgreSQL answers, and the tables will be made or updated at the start")
+        case .unreachable(let problem):
+            .fault(
+                "store", problem,
+                next: "Check that the database runs, and the host and port of store.postgresql from here.",
+                status: .unreachable)
+        case .unusable(let problem):
+            .fault(
+                "store", problem,
+                next:
+                    "Mend store.postgresql (or FLEETPASS_STORE_POSTGRESQL) or the database; docs/postgresql.md tells what "
+                    + "it needs.")
+        }
+    }
+}

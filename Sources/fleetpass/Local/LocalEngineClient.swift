@@ -1,0 +1,57 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokenClient
+import Foundation
+
+/// Asks an engine that runs on this machine what it tells to nobody else.
+struct LocalEngineClient {
+    private let base: URL
+
+    /// Reads the address of `--engine`.
+    init(_ address: String) throws {
+        guard let url = URL(string: address), url.host() != nil, (try? SecureURL(checking: url)) != nil else {
+            throw CommandFailure(
+                status: .usage,
+                message: "--engine \(address) is neither https nor http on this machine; write it like "
+                    + "http://127.0.0.1:8080.")
+        }
+        self.base = url
+    }
+
+    /// Sends JSON, or nothing, and reads the JSON of the answer.
+    func ask<Answer: Decodable>(_ method: String, _ path: String, body: Data? = nil) async throws -> Answer {
+        let body = try await self.send(
+            HTTPTransportRequest(
+                method: method, url: self.base.appending(path: path),
+                headers: body == nil ? [] : [("Content-Type", "application/json")], body: body))
+        do {
+            return try JSONDecoder().decode(Answer.self, from: body)
+        } catch {
+            throw CommandFailure(
+                status: .unreachable, message: "\(self.base.absoluteString) answers, but is no engine of this version.")
+        }
+    }
+
+    /// Sends a request, and gives the body of a success.
+    func send(_ request: HTTPTransportRequest) async throws -> Data {
+        let answer: HTTPTransportResponse
+        do {
+            answer = try await URLSessionTransport().send(request)
+        } catch let error as TokenClientError {
+            throw CommandFailure(status: .unreachable, message: "\(self.base.absoluteString): \(error.message)")
+        }
+        guard answer.status != 404 else {
+            throw CommandFailure(
+                status: .unreachable,
+                message: "\(request.url.absoluteString) is not there; name the HTTP address of fleetpass up or demo.")
+        }
+        guard (200..<300).contains(answer.status) else {
+            let text = String(decoding: answer.body.prefix(500), as: UTF8.self)
+            throw CommandFailure(
+                status: .failed, message: "\(self.base.absoluteString) answered \(answer.status): \(text)")
+        }
+        return answer.body
+    }
+}

@@ -1,0 +1,53 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngine
+import Logging
+
+/// The engine's store: a file in a data folder, or a database that many nodes share.
+enum EngineStoreChoice {
+    case file(SQLiteStore)
+    case database(PostgreSQLStore)
+
+    init(_ address: String?, file: String, logger: Logger) throws(EngineError) {
+        self =
+            if let address { .database(try PostgreSQLStore(address, logger: logger)) } else {
+                .file(try SQLiteStore(path: file, logger: logger))
+            }
+    }
+
+    func engine(
+        verifier: any TokenVerifying, router: OSRMRouter?, recorder: CallRecorder?, watch: DeviationWatch,
+        faults: FaultInjector?, metrics: EngineMetrics,
+        logger: Logger
+    ) -> Engine {
+        switch self {
+        case .file(let store):
+            Engine(
+                store: store, verifier: verifier, router: router, recorder: recorder, watch: watch, faults: faults,
+                metrics: metrics, logger: logger)
+        case .database(let store):
+            Engine(
+                store: store, verifier: verifier, router: router, recorder: recorder, watch: watch, faults: faults,
+                metrics: metrics, logger: logger)
+        }
+    }
+
+    /// Fails with what to mend where the store cannot be used.
+    func check() async throws {
+        guard case .database(let store) = self else { return }
+        do throws(EngineError) {
+            try await store.check()
+        } catch {
+            throw CommandFailure(status: .configuration, message: error.message)
+        }
+    }
+
+    func close() async throws {
+        switch self {
+        case .file(let store): try await store.close()
+        case .database(let store): await store.close()
+        }
+    }
+}

@@ -1,0 +1,48 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngine
+import FleetOperation
+import FleetTokenServer
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// Shows the page to those who may see it; for others it is not there.
+///
+/// A request that was passed on by a proxy is not of this machine, wherever the proxy is.
+struct PageVisibilityMiddleware: RouterMiddleware {
+    private let visibility: EngineConfiguration.PageVisibility
+
+    init(_ visibility: EngineConfiguration.PageVisibility) {
+        self.visibility = visibility
+    }
+
+    @concurrent func handle(
+        _ request: Request, context: CallerRequestContext,
+        next: @concurrent (Request, CallerRequestContext) async throws -> Response
+    ) async throws -> Response {
+        guard self.shows(to: request, from: context.remoteAddress?.ipAddress ?? "") else {
+            throw HTTPError(.notFound)
+        }
+        return try await next(request, context)
+    }
+
+    private func shows(to request: Request, from address: String) -> Bool {
+        switch self.visibility {
+        case .nobody: return false
+        case .thisMachine:
+            // A page from elsewhere can make its own name point here, and its requests then carry that name.
+            let isOwnName = request.head.authority.map(LoopbackAddress.isAuthority) ?? false
+            return LoopbackAddress.isLoopback(address) && isOwnName && !Self.isPassedOn(request)
+        case .addresses(let ranges): return ranges.contains { $0.contains(address) }
+        }
+    }
+
+    private static func isPassedOn(_ request: Request) -> Bool {
+        ["Forwarded", "X-Forwarded-For", "X-Real-IP"].contains { name in
+            HTTPField.Name(name).map { request.headers[$0] != nil } ?? false
+        }
+    }
+}

@@ -1,0 +1,248 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import Foundation
+import GRPCCore
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import SwiftProtobuf
+import Testing
+
+@testable import FleetEngine
+@testable import FleetTokens
+
+@Suite(.timeLimit(.minutes(10))) struct ChaosTests {
+    private static let driverToken = "driver|vehicleid=veh-1"
+    private static let path = "/v1/providers/acme/vehicles/veh-1"
+
+    /// An engine that holds the vehicle `veh-1`; its faults run on a clock that the test moves, and wait for nothing.
+    private final class World: Sendable {
+        let clock: TestClock
+        let waits = Locked<[Duration]>([])
+        let faults: FaultInjector
+        let engine: Engine
+
+        init(_ steps: String, verifier: any TokenVerifying = TextVerifier()) async throws {
+            let (clock, waits) = (TestClock(TestClock.start + 1000), self.waits)
+            self.clock = clock
+            self.faults = FaultInjector(
+                uptime: { .seconds(clock.now.timeIntervalSince(TestClock.start)) }, now: { clock.now },
+                sleep: { wait in waits.withLock { $0.append(wait) } })
+            self.engine = Engine(store: MemoryStore(), verifier: verifier, faults: self.faults, now: { clock.now })
+            let request = CreateVehicle.Request.with {
+                $0.parent = "providers/acme"
+                $0.vehicleID = "veh-1"
+                $0.vehicle = .sample
+            }
+            _ = try await self.engine.perform(CreateVehicle.self, request, token: serverToken)
+            self.faults.set(try FaultScript(parsing: Array("{\"steps\":[\(steps)]}".utf8)))
+        }
+
+        func get(_ id: String = "veh-1", token: String? = ChaosTests.driverToken) async -> EngineError? {
+            let request = GetVehicle.Request.with { $0.name = "providers/acme/vehicles/\(id)" }
+            do throws(EngineError) {
+                _ = try await self.engine.perform(GetVehicle.self, request, token: token)
+                return nil
+            } catch {
+                return error
+            }
+        }
+
+        func overREST(_ body: @escaping @Sendable (any TestClientProtocol) async throws -> Void) async throws {
+            let router = Router()
+            EngineRoutes(engine: self.engine).add(to: router)
+            ChaosRoutes(injector: self.faults).add(to: router)
+            try await Application(router: router).test(.router, body)
+        }
+    }
+
+    @Test func `a status strikes its resource only, for its calls only, and says that it is chaos`() async throws {
+        let world = try await World(#"{"status":"UNAVAILABLE","vehicle":"veh-1","calls":1}"#)
+        #expect(await world.get("veh-2", token: serverToken)?.code == .notFound)
+        let error = await world.get()
+        #expect(error?.code == .unavailable)
+        #expect(error?.reason == "CHAOS")
+        #expect(error?.message.contains("steps[0] status UNAVAILABLE") == true)
+        #expect(await world.get() == nil)
+        #expect(world.faults.status.steps.map(\.strikes) == [1])
+        #expect(world.faults.status.steps.map(\.state) == ["over"])
+    }
+
+    @Test func `methods limit a step`() async throws {
+        let world = try await World(#"{"status":"INTERNAL","methods":["UpdateVehicle"]}"#)
+        #expect(await world.get() == nil)
+    }
+
+    @Test func `slowness waits, and then the call goes on`() async throws {
+        let world = try await World(#"{"slow":"2s"}"#)
+        #expect(await world.get() == nil)
+        #expect(world.waits.withLock { $0 } == [.seconds(2)])
+    }
+
+    @Test func `a refusal by rule is on the page as chaos`() async throws {
+        let world = try await World(#"{"refuse":"CLAIM_MISMATCH","calls":1},{"refuse":"SIGNATURE_INVALID"}"#)
+        #expect(await world.get()?.code == .permissionDenied)
+        let error = await world.get()
+        #expect(error?.code == .unauthenticated)
+        #expect(error?.reason == "SIGNATURE_INVALID")
+        let refusals = world.engine.activity.snapshot().refusals
+        #expect(refusals.count == 2)
+        #expect(refusals.allSatisfy { $0.message.hasPrefix("Chaos by script (steps[") })
+    }
+
+    @Test func `keys that expired are unknown to the verifier, of their role only`() async throws {
+        let world = try await World(#"{"keyExpired":"driver"}"#, verifier: RealVerifier())
+        let error = await world.get(token: RealVerifier.token(role: .driver, at: world.clock.now))
+        #expect(error?.code == .unauthenticated)
+        #expect(error?.reason == "KEY_UNKNOWN")
+        #expect(error?.message.contains("kid names no trusted key") == true)
+        #expect(await world.get(token: RealVerifier.token(role: .server, at: world.clock.now)) == nil)
+    }
+
+    @Test func `a key that was rotated refuses the tokens from before, and takes those from after`() async throws {
+        let world = try await World(#"{"keyRotated":"all"}"#, verifier: RealVerifier())
+        let old = RealVerifier.token(role: .driver, at: world.clock.now - 1)
+        #expect(await world.get(token: old)?.reason == "KEY_UNKNOWN")
+        world.clock.advance(by: 5)
+        #expect(await world.get(token: RealVerifier.token(role: .driver, at: world.clock.now)) == nil)
+        #expect(await world.get(token: old)?.reason == "KEY_UNKNOWN")
+    }
+
+    @Test func `a clock that is off refuses by the real rules, and says so`() async throws {
+        let world = try await World(#"{"clockOff":"1h"}"#, verifier: RealVerifier())
+        let token = RealVerifier.token(role: .driver, at: world.clock.now)
+        let late = await world.get(token: token)
+        #expect(late?.reason == "TOKEN_EXPIRED")
+        #expect(late?.message.hasPrefix("Chaos by script (steps[0] clockOff 1h)") == true)
+        world.faults.set(FaultScript(steps: [FaultStep(.clockOff(.seconds(-1200)))]))
+        let early = await world.get(token: token)
+        #expect(early?.reason == "TOKEN_NOT_YET_VALID")
+        let explanation = world.engine.activity.snapshot().refusals.first?.explanation
+        #expect(explanation?.refusal?.reason == .tokenNotYetValid)
+    }
+
+    @Test func `over REST a fault is told in the error and in a header, once for each call`() async throws {
+        let world = try await World(#"{"status":"UNAVAILABLE","calls":1},{"slow":"1s"}"#)
+        let name = try #require(HTTPField.Name(CallRemarks.chaosName))
+        try await world.overREST { client in
+            let headers: HTTPFields = [.authorization: "Bearer \(Self.driverToken)"]
+            let first = try await client.execute(uri: Self.path, method: .get, headers: headers)
+            #expect(first.status.code == 503)
+            #expect(first.headers[values: name] == ["steps[0] status UNAVAILABLE"])
+            let second = try await client.execute(uri: Self.path, method: .get, headers: headers)
+            #expect(second.status == .ok)
+            #expect(second.headers[values: name] == ["steps[1] slow 1s"])
+        }
+        #expect(world.faults.status.steps.map(\.strikes) == [1, 1])
+    }
+
+    @Test func `over gRPC a fault is told in the status and in trailing metadata`() async throws {
+        let world = try await World(#"{"status":"RESOURCE_EXHAUSTED","calls":1}"#)
+        try await GRPCWire.withClient(of: world.engine) { wire in
+            let vehicles = Maps_Fleetengine_V1_VehicleService.Client(wrapping: wire.client)
+            let request = GetVehicle.Request.with { $0.name = "providers/acme/vehicles/veh-1" }
+            let metadata: Metadata = ["authorization": .string("Bearer \(Self.driverToken)")]
+            let error = await #expect(throws: RPCError.self) {
+                _ = try await vehicles.getVehicle(request, metadata: metadata)
+            }
+            #expect(error?.code == .resourceExhausted)
+            #expect(
+                error.map { Array($0.metadata[stringValues: CallRemarks.chaosName]) } == [
+                    "steps[0] status RESOURCE_EXHAUSTED"
+                ])
+            _ = try await vehicles.getVehicle(request, metadata: metadata)
+        }
+    }
+
+    @Test func `a token that is not good is still refused while a script plays`() async throws {
+        let world = try await World(#"{"slow":"1s"}"#)
+        try await world.overREST { client in
+            let response = try await client.execute(
+                uri: Self.path, method: .get, headers: [.authorization: "Bearer bad"])
+            #expect(response.status.code == 401)
+        }
+    }
+
+    @Test func `the script is shown, set and ended over HTTP, and not by web pages`() async throws {
+        let world = try await World(#"{"slow":"1s"}"#)
+        try await world.overREST { client in
+            func ask(
+                _ verb: HTTPRequest.Method, _ body: String? = nil, _ headers: HTTPFields = [:]
+            ) async throws -> String {
+                let response = try await client.execute(
+                    uri: "/chaos", method: verb, headers: headers, body: body.map(ByteBuffer.init(string:)))
+                let status = try? JSONDecoder().decode(FaultStatus.self, from: Data(response.body.readableBytesView))
+                return "\(response.status.code)" + (status?.steps.map { " \($0.step)" }.joined() ?? "")
+            }
+            let other = #"{"steps":[{"status":"ABORTED"}]}"#
+            let answers = [
+                try await ask(.get),
+                try await ask(.put, other, [.origin: "http://127.0.0.1:8080"]),
+                try await ask(.delete, nil, [.origin: "https://example.com"]),
+                try await ask(.put, "{}"),
+                try await ask(.get),
+                try await ask(.put, other),
+                try await ask(.delete),
+            ]
+            let (slow, aborted) = (#"200 {"slow":"1s"}"#, #"200 {"status":"ABORTED"}"#)
+            #expect(answers == [slow, "403", "403", "400", slow, aborted, "200"])
+        }
+        #expect(!world.faults.isActive)
+    }
+
+    @Test func `requests for tokens are struck by their own steps only`() async throws {
+        let world = try await World(#"{"status":"UNAVAILABLE","target":"tokens","vehicle":"veh-1","calls":1}"#)
+        #expect(await world.get() == nil)
+        #expect(try await world.faults.strikeTokenRequest(for: .init(kind: .vehicle, id: "veh-2")) == nil)
+        let strike = try await world.faults.strikeTokenRequest(for: .init(kind: .vehicle, id: "veh-1"))
+        #expect(strike?.status?.code == .unavailable)
+    }
+}
+
+/// Verifies tokens of the real form under one key, whose signature is always good.
+private struct RealVerifier: TokenVerifying {
+    private struct Key: TokenKey, TokenKeys {
+        let id: String
+        let account: TrustedAccount?
+
+        func isValidSignature(_ signature: [UInt8], for message: [UInt8]) -> Bool { true }
+        func keys(withID id: String) -> [any TokenKey] { id == self.id ? [self] : [] }
+        func keys(ofAccount email: String) -> [any TokenKey] { [self] }
+    }
+
+    private struct Keys: TokenKeys {
+        func keys(withID id: String) -> [any TokenKey] {
+            let email = "\(id)@acme.iam.gserviceaccount.com"
+            return [
+                Key(
+                    id: id,
+                    account: TrustedAccount(email: email, role: Role(rawValue: id), provider: ProviderID("acme")))
+            ]
+        }
+        func keys(ofAccount email: String) -> [any TokenKey] { [] }
+    }
+
+    /// A token of a role as Fleetpass mints it: `iat` 300 s back.
+    static func token(role: Role, at date: Date) -> String {
+        let issuedAt = Int64(date.timeIntervalSince1970) - 300
+        let claims = TokenClaims(
+            account: "\(role)@acme.iam.gserviceaccount.com", issuedAt: issuedAt, expiresAt: issuedAt + 3600,
+            authorization: try? AuthorizationClaims(vehicle: .any, trip: role == .server ? .any : nil))
+        func part(_ bytes: [UInt8]) -> String { String(decoding: Base64URL.encode(bytes), as: UTF8.self) }
+        let header = Array(#"{"alg":"RS256","kid":"\#(role)","typ":"JWT"}"#.utf8)
+        return "\(part(header)).\(part(claims.payload)).\(part([1]))"
+    }
+
+    func verify(_ token: String, at now: Date) throws(TokenRefusal) -> ExaminedToken {
+        if token == serverToken { return try TextVerifier().verify(token, at: now) }
+        return try TokenExaminer().examine(token, keys: Keys(), now: now)
+    }
+
+    func explain(_ token: String, request: AccessRequest?, at now: Date) -> TokenExplanation {
+        TokenExaminer().explain(token, request: request, keys: Keys(), now: now)
+    }
+}

@@ -1,0 +1,95 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTestSupport
+import FleetTokens
+import GRPCCore
+import GRPCProtobuf
+import SwiftProtobuf
+
+@testable import FleetEngine
+
+/// A gRPC request that is almost right, made from its seed.
+struct RPCFuzz {
+    let method: FleetMethod
+    let metadata: Metadata
+    let message: [UInt8]
+
+    init(seed: UInt64, pageTokens: [String]) {
+        var random = SeededGenerator(seed: seed)
+        let rule = random.pick(HTTPRule.all)
+        let collection = String(rule.path.prefix { $0.isLetter })
+        var fuzz = MessageFuzz(random, collection: collection, pageTokens: pageTokens)
+        let value = fuzz.request(ServiceIndex.publicAPI.messages(of: rule.method).request)
+        var bytes: [UInt8] = []
+        value.append(to: &bytes)
+        if fuzz.isWild() { Self.spoil(&bytes, &fuzz) }
+        var metadata = Metadata()
+        for value in FuzzCaller(of: collection, &fuzz.random).authorization {
+            metadata.addString(value, forKey: "authorization")
+        }
+        self.method = rule.method
+        self.metadata = metadata
+        self.message = bytes
+    }
+
+    private static func spoil(_ bytes: inout [UInt8], _ fuzz: inout MessageFuzz) {
+        switch fuzz.random.below(7) {
+        case 0: bytes.removeLast(min(bytes.count, fuzz.random.below(8)))
+        case 1:
+            // A field that no message has, or one of another type.
+            let key = UInt64(1 + fuzz.random.below(40)) << 3
+            FuzzValue.append([0x80, 0x80, 0x80], key, to: &bytes)
+        case 2: bytes += [UInt8](repeating: 0x0B, count: fuzz.random.pick([1, 99, 101, 5000]))
+        case 3: FuzzValue.append(varint: fuzz.random.next() >> UInt64(fuzz.random.below(64)), to: &bytes)
+        case 4: bytes = (0..<fuzz.random.below(64)).map { _ in UInt8(truncatingIfNeeded: fuzz.random.next()) }
+        case 5: bytes += bytes
+        default:
+            guard !bytes.isEmpty else { return }
+            bytes[fuzz.random.below(bytes.count)] ^= 1 << UInt8(fuzz.random.below(8))
+        }
+    }
+}
+
+/// Calls the gRPC adapter below its transport: bytes in, bytes out.
+struct RPCEntry: Sendable {
+    /// Gives the answer's bytes.
+    let call: @Sendable (GRPCAdapter, Metadata, [UInt8]) async throws -> [UInt8]
+
+    /// Every method.
+    static let all: [FleetMethod: RPCEntry] = Dictionary(
+        uniqueKeysWithValues: [
+            Self.read(GetVehicle.self), Self.read(ListVehicles.self), Self.read(SearchVehicles.self),
+            Self.write(CreateVehicle.self), Self.write(UpdateVehicle.self), Self.write(UpdateVehicleAttributes.self),
+            Self.write(DeleteVehicle.self), Self.read(GetTrip.self), Self.read(SearchTrips.self),
+            Self.write(CreateTrip.self), Self.write(UpdateTrip.self), Self.write(DeleteTrip.self),
+            Self.read(ReportBillableTrip.self), Self.read(GetDeliveryVehicle.self),
+            Self.read(ListDeliveryVehicles.self), Self.write(CreateDeliveryVehicle.self),
+            Self.write(UpdateDeliveryVehicle.self), Self.write(DeleteDeliveryVehicle.self), Self.read(GetTask.self),
+            Self.read(ListTasks.self), Self.read(GetTaskTrackingInfo.self), Self.write(CreateTask.self),
+            Self.write(BatchCreateTasks.self), Self.write(UpdateTask.self), Self.write(DeleteTask.self),
+        ])
+
+    private static func read<Call: ReadingCall>(_ call: Call.Type) -> (FleetMethod, RPCEntry) {
+        self.entry(call) { (adapter, request) in try await adapter.perform(call, request) }
+    }
+
+    private static func write<Call: WritingCall>(_ call: Call.Type) -> (FleetMethod, RPCEntry) {
+        self.entry(call) { (adapter, request) in try await adapter.perform(call, request) }
+    }
+
+    private static func entry<Call: EngineCall>(
+        _ call: Call.Type,
+        _ perform:
+            @escaping @Sendable (GRPCAdapter, ServerRequest<Call.Request>) async throws
+            -> ServerResponse<Call.Response>
+    ) -> (FleetMethod, RPCEntry) {
+        let entry = RPCEntry { adapter, metadata, bytes in
+            let message = try ProtobufDeserializer<Call.Request>().deserialize(bytes)
+            let response = try await perform(adapter, ServerRequest(metadata: metadata, message: message))
+            return try ProtobufSerializer<Call.Response>().serialize(try response.message)
+        }
+        return (Call.method, entry)
+    }
+}

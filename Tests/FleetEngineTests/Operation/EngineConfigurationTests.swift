@@ -1,0 +1,132 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngine
+import FleetOperation
+import FleetTokens
+import Foundation
+import Logging
+import Testing
+
+@Suite struct EngineConfigurationTests {
+    private static let least = """
+        providers: acme
+        data: data
+        trust: {files: trust.yaml}
+        """
+
+    private func read(
+        _ yaml: String, environment: [String: String] = [:]
+    ) throws(ConfigurationError) -> EngineConfiguration {
+        try EngineConfiguration(
+            yaml: yaml, folder: URL(filePath: "/etc/fleetpass", directoryHint: .isDirectory), environment: environment)
+    }
+
+    private func problem(_ yaml: String) -> String? {
+        do throws(ConfigurationError) {
+            _ = try self.read(yaml)
+            return nil
+        } catch {
+            return error.message
+        }
+    }
+
+    @Test func `the least configuration is safe`() throws {
+        let configuration = try self.read(Self.least)
+        #expect(configuration.providers == [try ProviderID(checking: "acme")])
+        #expect(configuration.trustFiles == ["/etc/fleetpass/trust.yaml"])
+        #expect(configuration.data == "/etc/fleetpass/data")
+        #expect((configuration.host, configuration.httpPort, configuration.grpcPort) == ("127.0.0.1", 8080, 8081))
+        #expect(configuration.tls == nil && configuration.revocations == nil && configuration.router == nil)
+        #expect(configuration.recording == nil && configuration.postgreSQL == nil)
+        #expect(configuration.limits == ConnectionLimits())
+        #expect(configuration.retention == RetentionPolicy())
+        #expect(configuration.page.visibility == .thisMachine)
+        #expect(configuration.log == LogSettings())
+    }
+
+    @Test func `every setting lands where it belongs`() throws {
+        let configuration = try self.read(
+            """
+            providers: "acme, umbrella"
+            trust: {files: "a.yaml, /b.yaml"}
+            revocations: {url: https://tokens.example/.well-known/revocations, keys: keys.json}
+            store: {postgresql: postgresql://db/fleet}
+            listen:
+              host: 0.0.0.0
+              http_port: 1
+              grpc_port: 2
+              tls: {certificate: c.pem, key: k.pem, client_ca: ca.pem, client_certificate: required}
+            limits: {connections: 5, header_bytes: 2048, header_fields: 9, idle: 2m, request: 9s}
+            retention: {vehicles: 1d, trips: 2h, delivery_vehicles: never, tasks: 3d}
+            router: {osrm: {url: http://osrm:5000, time_limit_ms: 250, cached_legs: 300}}
+            page: {visible_to: 10.0.0.0/8, provider: umbrella, leaflet: map, tiles: "https://t.example/{z}/{x}/{y}.png"}
+            record: calls.jsonl
+            log: {level: debug, format: json}
+            """, environment: ["FLEETPASS_LISTEN_GRPC_PORT": "3"])
+        #expect(configuration.providers.map(\.value) == ["acme", "umbrella"])
+        #expect(configuration.trustFiles == ["/etc/fleetpass/a.yaml", "/b.yaml"])
+        #expect(configuration.revocations?.url == "https://tokens.example/.well-known/revocations")
+        #expect(configuration.revocations?.keys == "keys.json")
+        #expect(configuration.postgreSQL == "postgresql://db/fleet")
+        #expect((configuration.host, configuration.httpPort, configuration.grpcPort) == ("0.0.0.0", 1, 3))
+        #expect(
+            configuration.tls
+                == ListenerTLS(
+                    certificate: "/etc/fleetpass/c.pem", key: "/etc/fleetpass/k.pem",
+                    clients: .required(authorities: "/etc/fleetpass/ca.pem")))
+        #expect(
+            configuration.limits
+                == ConnectionLimits(
+                    connections: 5, headerBytes: 2048, headerFields: 9, idle: .seconds(120), request: .seconds(9)))
+        #expect(
+            configuration.retention
+                == RetentionPolicy(
+                    vehicles: .seconds(86_400), trips: .seconds(7200), deliveryVehicles: nil,
+                    tasks: .seconds(3 * 86_400)))
+        #expect(
+            configuration.router
+                == OSRMRouter.Settings(url: "http://osrm:5000", timeLimit: .milliseconds(250), cachedLegs: 300))
+        #expect(configuration.page.visibility == .addresses([try AddressRange("10.0.0.0/8")]))
+        #expect(configuration.page.provider.value == "umbrella")
+        #expect(configuration.page.options.leafletFolder == "/etc/fleetpass/map")
+        #expect(configuration.page.options.tiles?.template == "https://t.example/{z}/{x}/{y}.png")
+        #expect(configuration.recording == "/etc/fleetpass/calls.jsonl")
+        #expect(configuration.log == LogSettings(level: .debug, isJSON: true))
+    }
+
+    @Test func `where others can come, the page is off unless it is turned on`() throws {
+        let open = Self.least + "\nlisten: {host: 0.0.0.0, tls: {certificate: c, key: k}}"
+        #expect(try self.read(open).page.visibility == .nobody)
+        #expect(try self.read(open + "\npage: {visible_to: this_machine}").page.visibility == .thisMachine)
+    }
+
+    @Test(arguments: [
+        ("data: d\ntrust: {files: t}", "The setting providers is missing; add it to the file"),
+        ("providers: 'a, a'\ndata: d\ntrust: {files: t}", "and each once"),
+        ("providers: 'a/b'\ndata: d\ntrust: {files: t}", "The setting providers: "),
+        ("providers: a\ndata: d", "No account is trusted"),
+        ("providers: a\ntrust: {files: t}", "Set data to a folder, or store.postgresql"),
+        (Self.least + "\nrevocations: {keys: k}", "revocations.keys goes with revocations.url"),
+        (Self.least + "\nlisten: {host: 10.0.0.1}", "10.0.0.1 can be reached by other machines"),
+        (Self.least + "\nlisten: {http_port: 8081}", "must differ"),
+        (Self.least + "\nlisten: {tls: {key: k}}", "listen.tls takes both certificate and key"),
+        (Self.least + "\nlisten: {tls: {client_ca: ca}}", "listen.tls.client_ca needs a server with TLS"),
+        (Self.least + "\nlisten:\n  port: 1", "Line 5: there is no setting listen.port; there are grpc_port, host"),
+        (Self.least + "\nretention: {trips: 5m}", "retention.trips must be a time like 12h or 7d, or never."),
+        (Self.least + "\nrouter: {osrm: {url: 'osrm:5000'}}", "router.osrm.url must be written like"),
+        (Self.least + "\npage: {provider: other}", "page.provider names none of providers"),
+        (Self.least + "\npage: {visible_to: all}", "page.visible_to must be nobody, this_machine or addresses"),
+        (Self.least + "\npage: {tiles: here}", "page.tiles is no address of tiles"),
+        (Self.least + "\ncallers: {file: x}", "there is no setting callers"),
+    ])
+    func `a mistake is named`(yaml: String, message: String) throws {
+        #expect(try #require(self.problem(yaml)).contains(message))
+    }
+
+    @Test func `the reference page tells every setting as it is`() throws {
+        let page = URL(filePath: #filePath).appending(path: "../../../../docs/engine-configuration.md").standardized
+        #expect(try String(contentsOf: page, encoding: .utf8) == EngineConfiguration.reference + "\n")
+    }
+}

@@ -1,0 +1,118 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import SwiftProtobuf
+import Testing
+
+@testable import FleetEngine
+
+/// What `/v1/openapi.json` says is what is served.
+@Suite struct EngineOpenAPITests {
+    private static let document = EngineOpenAPI(rules: HTTPRule.all, index: .publicAPI).document
+
+    private static func member(_ path: String...) -> JSONValue? {
+        path.reduce(Optional(Self.document)) { $0?.object?[$1] }
+    }
+
+    /// Every operation, by its id, with its path and verb.
+    private static func operations() throws -> [String: (path: String, verb: String, object: JSONObject)] {
+        let paths = try #require(Self.member("paths")?.object)
+        return Dictionary(
+            uniqueKeysWithValues: try paths.flatMap { path, item in
+                try #require(item.object).map { verb, operation in
+                    let object = try #require(operation.object)
+                    return (try #require(object["operationId"]?.string), (path, verb, object))
+                }
+            })
+    }
+
+    @Test func `every row of the table is an operation whose path leads to the row`() throws {
+        let operations = try Self.operations()
+        #expect(Set(operations.keys) == Set(HTTPRule.all.map(\.method.name)).union(["Describe"]))
+        for rule in HTTPRule.all {
+            let operation = try #require(operations[rule.method.name])
+            #expect(operation.verb == rule.verb.rawValue.lowercased())
+            let match = try HTTPMatch(verb: rule.verb, path: operation.path.replacing(#/{[A-Za-z]+}/#, with: "a-1"))
+            #expect(match.rule.method == rule.method)
+        }
+    }
+
+    /// The parameters that a query may have, with a dot before a field of a message.
+    private static func names(_ fields: [String: QueryField]) -> [String] {
+        fields.flatMap { name, field in
+            if case .message(let inner) = field.kind { self.names(inner).map { "\(name).\($0)" } } else { [name] }
+        }
+    }
+
+    @Test func `every parameter that the table binds is of a field of its message`() throws {
+        let operations = try Self.operations()
+        for rule in HTTPRule.all {
+            let parameters = try #require(operations[rule.method.name]?.object["parameters"]?.array).compactMap(
+                \.object)
+            let query = parameters.filter { $0["in"] == .string("query") }
+            #expect(query.compactMap { $0["name"]?.string }.sorted() == Self.names(rule.query).sorted())
+            #expect(parameters.allSatisfy { $0["schema"] != nil })
+            let body = operations[rule.method.name]?.object["requestBody"]
+            if case .none = rule.body { #expect(body == nil) } else { #expect(body != nil) }
+        }
+    }
+
+    @Test func `every field of every message that is sent has a schema`() throws {
+        let schemas = try #require(Self.member("components", "schemas")?.object)
+        for rule in HTTPRule.all {
+            let types = ServiceIndex.publicAPI.messages(of: rule.method)
+            let message = try #require(ServiceIndex.publicAPI.messages[types.response])
+            let properties = try #require(schemas[types.response]?.object?["properties"]?.object)
+            #expect(Set(properties.keys) == Set(message.field.map(\.jsonName)), "\(types.response)")
+        }
+        #expect(schemas["maps.fleetengine.v1.LatLng"] == nil)
+        #expect(schemas["google.type.LatLng"]?.object?["properties"]?.object?.keys.count == 2)
+    }
+
+    @Test func `every reference leads somewhere`() throws {
+        var references: Set<String> = []
+        func collect(_ value: JSONValue) {
+            if let reference = value.object?["$ref"]?.string { references.insert(reference) }
+            for (_, member) in value.object ?? [:] { collect(member) }
+            for element in value.array ?? [] { collect(element) }
+        }
+        collect(Self.document)
+        #expect(references.count > 50)
+        for reference in references {
+            let path = reference.split(separator: "/").dropFirst().map(String.init)
+            let target = path.reduce(Optional(Self.document)) { $0?.object?[$1] }
+            #expect(target != nil, "\(reference)")
+        }
+    }
+
+    @Test func `every status of the table of errors is documented`() throws {
+        let responses = try #require(Self.member("components", "responses")?.object)
+        let codes = Set(EngineError.Code.allCases.map { "\($0.status.http)" })
+        #expect(Set(responses.keys) == codes.union(["413"]))
+        let operations = try Self.operations()
+        for (name, operation) in operations where name != "Describe" {
+            let statuses = Set(try #require(operation.object["responses"]?.object).keys)
+            #expect(statuses.contains("409") == name.contains("Create"), "\(name)")
+            #expect(statuses.union(["409"]) == codes.union(["200", "413"]), "\(name)")
+        }
+    }
+
+    @Test func `it is served to anyone`() async throws {
+        let router = Router()
+        EngineRoutes(engine: EngineFixture().engine).add(to: router)
+        try await Application(router: router).test(.router) { client in
+            let answer = try await client.execute(uri: "/v1/openapi.json", method: .get)
+            #expect(answer.status == .ok)
+            #expect(Array(answer.body.readableBytesView) == Self.document.serialized)
+            let other = try await client.execute(uri: "/v1/openapi.json", method: .post)
+            #expect(other.status == .notFound)
+        }
+    }
+}

@@ -1,0 +1,201 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+import Foundation
+import Logging
+import Testing
+
+@testable import FleetEngine
+
+@Suite struct OSRMRouterTests {
+    /// A fixture whose engine asks the stand-in, and what the router logged.
+    private struct World {
+        let server = RouterStandIn()
+        let log = RecordedLog()
+        let uptime = Locked(Duration.zero)
+        let router: OSRMRouter
+        let fixture: EngineFixture
+
+        init(cachedLegs: Int = 100) throws {
+            let uptime = self.uptime
+            self.router = try OSRMRouter(
+                .init(url: "http://osrm.test:5000/", cachedLegs: cachedLegs), transport: self.server,
+                logger: self.log.logger
+            ) { uptime.withLock { $0 } }
+            self.fixture = EngineFixture(router: self.router)
+        }
+
+        /// A vehicle on its way to the pickup of a trip; whatever that asked for is forgotten.
+        func start() async throws {
+            try await self.fixture.createVehicle("veh-1")
+            var trip = Trip.sample
+            trip.vehicleID = "veh-1"
+            trip.pickupPoint = .at(37.43, -122.08)
+            try await self.fixture.createTrip("trip-1", trip)
+        }
+
+        func elapse(_ time: Duration) { self.uptime.withLock { $0 += time } }
+    }
+
+    private static let bends = [LatLng.at(38.5, -120.2), .at(40.7, -120.95), .at(43.252, -126.453)]
+    private static let leg = RouteLeg(start: .at(37.42, -122.07), end: .at(37.43, -122.08))
+
+    @Test func `a reader sees the way along the roads`() async throws {
+        let world = try World()
+        try await world.start()
+        let trip = try await world.fixture.trip("trip-1")
+        #expect(trip.route == Self.bends)
+        #expect(trip.remainingWaypoints.map(\.distanceMeters.value) == [2500, 2500])
+        #expect(trip.remainingWaypoints.first?.duration.seconds == 300)
+        let url = try #require(world.server.urls.first { $0.contains("-122.0739,37.4196;-122.0800,37.4300") })
+        #expect(
+            url == "http://osrm.test:5000/route/v1/driving/-122.0739,37.4196;-122.0800,37.4300"
+                + "?overview=full&geometries=polyline&annotations=false&steps=false")
+    }
+
+    @Test func `a leg is asked for once, and near it nothing new`() async throws {
+        let world = try World()
+        try await world.start()
+        _ = try await world.fixture.trip("trip-1")
+        let asked = world.server.urls.count
+        try await world.fixture.updateVehicle("veh-1", ["last_location"]) {
+            $0.lastLocation = .at(37.41961, -122.07391)
+        }
+        _ = try await world.fixture.trip("trip-1")
+        #expect(world.server.urls.count == asked)
+        #expect(Set(world.server.urls).count == asked)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a write never waits for the router, and its legs are known to the next reader`()
+        async throws
+    {
+        let world = try World()
+        world.server.hold()
+        try await world.start()
+        let updated = try await world.fixture.updateVehicle("veh-1", ["last_location"]) {
+            $0.lastLocation = .at(37.42, -122.07)
+        }
+        #expect(updated.waypoints.first?.distanceMeters.value != 2500)
+        // The same requests serve the reader; it does not ask again.
+        async let trip = world.fixture.trip("trip-1")
+        while world.server.urls.count < 3 { await Task.yield() }
+        world.server.release()
+        #expect(try await trip.route == Self.bends)
+        #expect(Set(world.server.urls).count == world.server.urls.count)
+    }
+
+    @Test func `without an answer ways are straight lines, an outage is told once, and its end`() async throws {
+        let world = try World()
+        world.server.answer(0)
+        try await world.start()
+        for _ in 0..<10 {
+            let trip = try await world.fixture.trip("trip-1")
+            #expect(trip.route == [Vehicle.sample.lastLocation.location, .at(37.43, -122.08)])
+        }
+        #expect(world.log.messages(at: .error).count == 1)
+        // Nobody asks a server that is down but one who looks.
+        let asked = world.server.urls.count
+        _ = try await world.fixture.trip("trip-1")
+        #expect(world.server.urls.count == asked)
+        world.elapse(.seconds(2))
+        world.server.answer()
+        _ = try await world.fixture.trip("trip-1")
+        #expect(try await world.fixture.trip("trip-1").route == Self.bends)
+        #expect(world.log.messages(at: .error).count == 1)
+        #expect(world.log.messages(at: .notice).count == 1)
+    }
+
+    @Test(arguments: [
+        (500, RouterStandIn.way), (200, "<html>"), (200, #"{"code":"Ok","routes":[]}"#), (404, ""),
+        (200, #"{"code":"Ok","routes":[{"distance":-1,"duration":1,"geometry":"_p~iF~ps|U_ulLnnqC"}]}"#),
+        (200, #"{"code":"Ok","routes":[{"distance":1,"duration":1,"geometry":"_p~iF~ps|U_ulL"}]}"#),
+        (200, #"{"code":"Ok","routes":[{"distance":1,"duration":1,"geometry":""}]}"#),
+        (200, #"{"code":"Ok","routes":[{"distance":1,"duration":1,"geometry":"~~~~~~~~~~~~~~"}]}"#),
+        (200, #"{"code":"Ok","routes":[{"distance":1,"duration":1,"geometry":" !"}]}"#),
+        (400, #"{"code":"InvalidUrl"}"#),
+    ])
+    func `an answer that is none teaches nothing`(status: Int, body: String) async throws {
+        let world = try World()
+        world.server.answer(status, body)
+        #expect(await !world.router.learn([Self.leg]))
+        #expect(world.router.known(Self.leg) == nil)
+    }
+
+    @Test(arguments: ["NoRoute", "NoSegment"])
+    func `where there is no road the way is straight, and nobody asks again`(word: String) async throws {
+        let world = try World()
+        world.server.answer(400, #"{"code":"\#(word)","message":"none"}"#)
+        #expect(await world.router.learn([Self.leg]))
+        #expect(world.router.known(Self.leg)?.path == [Self.leg.start, Self.leg.end])
+        #expect(world.log.messages(at: .error).isEmpty)
+    }
+
+    @Test func `who walks or cycles takes no car's road`() {
+        let survey = RouteSurvey(NoRoads())
+        for category in [Vehicle.VehicleType.Category.bicycle, .pedestrian] {
+            _ = survey.estimate(from: Self.leg.start, to: Self.leg.end, by: category)
+        }
+        #expect(survey.unknown.isEmpty)
+        _ = survey.estimate(from: Self.leg.start, to: Self.leg.end, by: .auto)
+        #expect(survey.unknown == [Self.leg])
+    }
+
+    @Test(arguments: ["osrm:5000", "ftp://osrm", "http://", "http://u:p@osrm", "http://osrm?x=1", "http://osrm/#a", ""])
+    func `an address that is none is an error`(url: String) {
+        #expect(throws: EngineError.self) {
+            try OSRMRouter(.init(url: url), transport: RouterStandIn(), logger: Logger(label: "test"))
+        }
+    }
+
+    @Test func `the cache forgets what was not looked at for longest, and never holds more than it may`() {
+        var cache = RouteCache<Int, Int>(capacity: 10)
+        for number in 0..<1000 {
+            cache.put(number, at: number)
+            // Looked at each time, so it stays.
+            #expect(cache.value(of: 0) == 0)
+            #expect(cache.count <= 10)
+        }
+        #expect(cache.value(of: 999) == 999)
+        #expect(cache.value(of: 500) == nil)
+    }
+}
+
+private struct NoRoads: RoadRouter {
+    func known(_ leg: RouteLeg) -> RouteEstimate? { nil }
+    func learn(_ legs: Set<RouteLeg>) async -> Bool { false }
+    func prepare(_ legs: Set<RouteLeg>) {}
+}
+
+/// What was logged.
+private final class RecordedLog: Sendable {
+    private let entries = Locked<[(level: Logger.Level, message: String)]>([])
+
+    var logger: Logger {
+        var logger = Logger(label: "test") { _ in Handler(log: self) }
+        logger.logLevel = .trace
+        return logger
+    }
+
+    func messages(at level: Logger.Level) -> [String] {
+        self.entries.withLock { $0.filter { $0.level == level }.map(\.message) }
+    }
+
+    private struct Handler: LogHandler {
+        let log: RecordedLog
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.trace
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { self.metadata[key] }
+            set { self.metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            self.log.entries.withLock { $0.append((event.level, "\(event.message)")) }
+        }
+    }
+}

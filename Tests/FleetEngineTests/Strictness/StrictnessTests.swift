@@ -1,0 +1,264 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+import Foundation
+import GRPCCore
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import SwiftProtobuf
+import Testing
+
+@testable import FleetEngine
+
+@Suite(.timeLimit(.minutes(10))) struct StrictnessTests {
+    private static let driverToken = "driver|vehicleid=veh-1"
+
+    /// An engine that holds the vehicle `veh-1`, 1000 s after the issue of every token.
+    private struct World {
+        let clock = TestClock(TestClock.start + 1000)
+        let engine: Engine
+
+        init(_ profile: StrictnessProfile = .real) async throws {
+            let clock = self.clock
+            self.engine = Engine(
+                store: MemoryStore(), verifier: TextVerifier(), watch: DeviationWatch(profile: profile),
+                now: { clock.now })
+            let request = CreateVehicle.Request.with {
+                $0.parent = "providers/acme"
+                $0.vehicleID = "veh-1"
+                $0.vehicle = .sample
+            }
+            _ = try await self.engine.perform(CreateVehicle.self, request, token: serverToken)
+        }
+
+        func update(
+            token: String = StrictnessTests.driverToken, mask: String...,
+            change: (inout UpdateVehicle.Request) -> Void = { _ in }
+        ) async throws {
+            var request = UpdateVehicle.Request.with {
+                $0.name = "providers/acme/vehicles/veh-1"
+                $0.updateMask.paths = mask
+                $0.vehicle.lastLocation = .at(37.4, -122.1)
+                $0.vehicle.vehicleState = .online
+            }
+            change(&request)
+            _ = try await self.engine.perform(UpdateVehicle.self, request, token: token)
+        }
+
+        func report(after seconds: TimeInterval) async throws {
+            self.clock.advance(by: seconds)
+            try await self.update(mask: "last_location")
+        }
+
+        var counts: [String: Int] {
+            Dictionary(uniqueKeysWithValues: self.engine.watch.totals.map { ($0.key.id, $0.value) })
+        }
+    }
+
+    @Test func `reports from 5 to 60 s apart are as documented`() async throws {
+        let world = try await World()
+        for seconds in [0, 5, 4.6, 60, 60.4, 30] { try await world.report(after: seconds) }
+        #expect(world.counts == [:])
+    }
+
+    @Test func `reports that come too fast or too slowly are counted by vehicle`() async throws {
+        let world = try await World()
+        for seconds in [0, 4.4, 1, 61, 20] { try await world.report(after: seconds) }
+        #expect(world.counts == ["report-too-often": 2, "report-too-seldom": 1])
+        let findings = world.engine.watch.findings
+        #expect(findings.allSatisfy { $0.subject.kind == .vehicle && $0.subject.id == "veh-1" })
+        let often = try #require(findings.first { $0.deviation == .reportTooOften })
+        #expect(often.count == 2)
+        #expect(often.lastSeen.timeIntervalSince(often.firstSeen) == 1)
+        #expect(often.example.role == .driver)
+        #expect(often.example.method == .updateVehicle)
+        #expect(often.example.fingerprint == FleetToken(Self.driverToken).fingerprint)
+    }
+
+    @Test func `a vehicle that goes offline or rests for hours is not late`() async throws {
+        let world = try await World()
+        try await world.report(after: 0)
+        world.clock.advance(by: 10)
+        try await world.update(mask: "vehicle_state", change: { $0.vehicle.vehicleState = .offline })
+        try await world.report(after: 300)
+        try await world.report(after: 7200)
+        #expect(world.counts == [:])
+    }
+
+    @Test func `an update of something else is no report`() async throws {
+        let world = try await World()
+        try await world.report(after: 0)
+        try await world.update(mask: "vehicle_state")
+        world.clock.advance(by: 30)
+        try await world.update(mask: "vehicle_state")
+        try await world.report(after: 31)
+        #expect(world.counts == ["report-too-seldom": 1])
+    }
+
+    @Test func `a refused call is nobody's deviation`() async throws {
+        let world = try await World()
+        await #expect(throws: EngineError.self) {
+            try await world.update(token: "driver|vehicleid=*other", mask: "last_location") {
+                $0.vehicle.lastLocation.speedKmph = 3
+            }
+        }
+        #expect(world.counts == [:])
+    }
+
+    @Test func `what a request says against the contract is found`() async throws {
+        let world = try await World()
+        try await world.update(mask: "last_location") { $0.vehicle.lastLocation.speedKmph = 30 }
+        #expect(world.counts == ["deprecated-field": 1])
+        world.clock.advance(by: 10)
+        try await world.update(mask: "last_location") { $0.header.sdkVersion = "4" }
+        #expect(world.counts["header-without-region"] == 1)
+        world.clock.advance(by: 10)
+        try await world.update(mask: "last_location") { $0.vehicle.lastLocation.serverTime.seconds = 1 }
+        #expect(world.counts["output-only-field"] == 1)
+        let online = CreateVehicle.Request.with {
+            $0.parent = "providers/acme"
+            $0.vehicleID = "veh-2"
+            $0.vehicle = .sample
+            $0.vehicle.clearLastLocation()
+        }
+        _ = try await world.engine.perform(CreateVehicle.self, online, token: serverToken)
+        #expect(world.counts["online-without-location"] == 1)
+    }
+
+    @Test func `a backend's token in an SDK, or on a device's place, is found`() async throws {
+        let world = try await World()
+        try await world.update(token: serverToken, mask: "last_location") {
+            $0.header.regionCode = "US"
+            $0.header.sdkType = .driver
+        }
+        #expect(world.counts == ["backend-token-in-sdk": 1, "device-location-from-backend": 1])
+        #expect(world.engine.watch.findings.allSatisfy { $0.example.role == .server })
+        world.clock.advance(by: 10)
+        try await world.update(token: serverToken, mask: "last_location") {
+            $0.vehicle.lastLocation = .init()
+            $0.vehicle.lastLocation.supplementalLocation = .at(37.4, -122.1)
+        }
+        #expect(world.counts["device-location-from-backend"] == 1)
+    }
+
+    @Test func `findings and vehicles are bounded`() throws {
+        let watch = DeviationWatch(maximumFindings: 8, maximumVehicles: 4)
+        var request = UpdateVehicle.Request()
+        request.vehicle.lastLocation.speedKmph = 3
+        for number in 0..<100 {
+            let access = AccessRequest(
+                method: .updateVehicle, provider: try #require(ProviderID("acme")), vehicle: VehicleID("veh-\(number)"))
+            _ = watch.observe(request, access, token: nil, at: TestClock.start + TimeInterval(number))
+        }
+        #expect(watch.findings.count <= 8)
+        #expect(watch.findings.first?.subject.id == "veh-99")
+        #expect(watch.totals == [.deprecatedField: 100])
+        var intervals = ReportIntervals(maximumVehicles: 4)
+        for number in 0..<100 {
+            let access = AccessRequest(
+                method: .updateVehicle, provider: try #require(ProviderID("acme")), vehicle: VehicleID("veh-\(number)"))
+            _ = intervals.note(LocationReport(isLocated: true), of: access, at: TestClock.start)
+        }
+        #expect(intervals.count <= 4)
+    }
+
+    @Test func `nothing that is kept holds a token`() async throws {
+        let world = try await World()
+        try await world.update(mask: "last_location") { $0.vehicle.lastLocation.speedKmph = 30 }
+        var dump = ""
+        Swift.dump(world.engine.watch.findings, to: &dump)
+        let report = try JSONEncoder().encode(DeviationReport(world.engine.watch, profile: .real))
+        #expect(!dump.contains(Self.driverToken) && !String(decoding: report, as: UTF8.self).contains(Self.driverToken))
+    }
+
+    @Test func `a list without vehicle types passes in real and is refused in strict`() async throws {
+        let list = ListVehicles.Request.with { $0.parent = "providers/acme" }
+        let real = try await World()
+        _ = try await real.engine.perform(ListVehicles.self, list, token: serverToken)
+        #expect(real.counts == ["list-without-vehicle-types": 1])
+        let strict = try await World(.strict)
+        await #expect {
+            _ = try await strict.engine.perform(ListVehicles.self, list, token: serverToken)
+        } throws: { error in
+            let error = error as? EngineError
+            return error?.code == .invalidArgument && error?.metadata["rule"] == "list-without-vehicle-types"
+        }
+        #expect(strict.counts == ["list-without-vehicle-types": 1])
+    }
+
+    @Test(arguments: StrictnessProfile.allCases)
+    func `only the strict profile warns over REST, in answers and in errors`(profile: StrictnessProfile) async throws {
+        let world = try await World(profile)
+        let router = Router()
+        EngineRoutes(engine: world.engine).add(to: router)
+        try await Application(router: router).test(.router) { client in
+            for (id, status) in [("veh-1", 200), ("veh-2", 404)] {
+                let response = try await client.execute(
+                    uri: "/v1/providers/acme/vehicles/\(id)?header.sdkVersion=4", method: .get,
+                    headers: [.authorization: "Bearer \(serverToken)"])
+                #expect(response.status.code == status)
+                let warnings = try response.headers[values: #require(HTTPField.Name(CallRemarks.warningName))]
+                #expect(warnings.count == (profile == .strict ? 1 : 0))
+                #expect(warnings.allSatisfy { $0.hasPrefix("header-without-region: ") })
+            }
+        }
+    }
+
+    @Test(arguments: StrictnessProfile.allCases)
+    func `only the strict profile warns over gRPC, in answers and in errors`(profile: StrictnessProfile) async throws {
+        let world = try await World(profile)
+        try await GRPCWire.withClient(of: world.engine) { wire in
+            let vehicles = Maps_Fleetengine_V1_VehicleService.Client(wrapping: wire.client)
+            for id in ["veh-1", "veh-2"] {
+                let request = GetVehicle.Request.with {
+                    $0.name = "providers/acme/vehicles/\(id)"
+                    $0.header.sdkVersion = "4"
+                }
+                let metadata = try await vehicles.getVehicle(
+                    request, metadata: ["authorization": "Bearer \(serverToken)"]
+                ) { response in
+                    switch response.accepted {
+                    case .success: response.trailingMetadata
+                    case .failure(let error): error.metadata
+                    }
+                }
+                let warnings = Array(metadata[stringValues: CallRemarks.warningName])
+                #expect(warnings.count == (profile == .strict ? 1 : 0))
+                #expect(warnings.allSatisfy { $0.hasPrefix("header-without-region: ") })
+            }
+        }
+    }
+
+    @Test func `the report of a running engine is served as JSON`() async throws {
+        let world = try await World()
+        try await world.update(mask: "last_location") { $0.vehicle.lastLocation.speedKmph = 30 }
+        let router = Router()
+        DeviationRoutes(engine: world.engine).add(to: router)
+        try await Application(router: router).test(.router) { client in
+            let response = try await client.execute(uri: "/deviations", method: .get)
+            let report = try JSONDecoder().decode(DeviationReport.self, from: Data(response.body.readableBytesView))
+            #expect(report.profile == "real")
+            #expect(report.deviations.map(\.id) == ["deprecated-field"])
+            #expect(report.deviations.first?.subjects.map(\.id) == ["veh-1"])
+            #expect(report.deviations.first?.subjects.first?.firstSeen == "2027-01-15T08:16:40Z")
+        }
+    }
+
+    @Test func `a recording is examined without tokens`() throws {
+        func entry(_ second: Int) -> String {
+            """
+            {"timestamp":"2026-01-01T00:00:0\(second)Z","logName":"projects/acme/logs/x","jsonPayload":{            "@type":"type.googleapis.com/maps.fleetengine.v1.UpdateVehicleLog",            "request":{"vehicleId":"veh-1","updateMask":"lastLocation",            "vehicle":{"lastLocation":{"location":{"latitude":1,"longitude":2},"speedKmph":30}}},            "response":{"name":"providers/acme/vehicles/veh-1"}}}
+            """
+        }
+        let recording = try CallRecording(parsing: Data("\(entry(1))\n\(entry(4))\n".utf8))
+        let (report, unread) = recording.examineDeviations()
+        #expect(unread == 0)
+        #expect(report.deviations.map(\.id) == ["report-too-often", "deprecated-field"])
+        #expect(report.deviations.map(\.count) == [1, 2])
+    }
+}

@@ -1,0 +1,166 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+import Foundation
+import Logging
+import Testing
+
+@testable import FleetTokenServer
+
+/// Changes by administrators in the chain that the decisions are in.
+@Suite struct AdministrationTests {
+    private static let now = Date(timeIntervalSince1970: 1_767_225_600)
+    private static let actor = AuditChange.Actor(Caller(name: "ops", issuer: "admin"), address: "192.0.2.9")
+    private static let driver = CallerID(issuer: "login", subject: "driver-7")
+
+    /// One decision, then one change of every kind.
+    private static func world(_ kind: TokenStoreKind) async throws -> TemporaryStore {
+        let world = try await TemporaryStore.make(kind)
+        try await world.append(1)
+        let administration = Administration(store: world.store)
+        let vehicle = AssignedResource.vehicle(try VehicleID(checking: "veh-3"))
+        try await administration.add(
+            Assignment(holder: Self.driver, resource: vehicle, start: Self.now, end: Self.now + 60), by: Self.actor,
+            at: Self.now)
+        try await administration.end(vehicle, of: Self.driver, at: Self.now + 30, by: Self.actor, now: Self.now + 1)
+        try await administration.revoke(.fingerprint("00ff00ff00ff00ff"), by: Self.actor, at: Self.now + 2)
+        let local = AuditChange.Actor(localUser: "root")
+        try await administration.recordRotation(to: "key-2", of: .driver, by: local, at: Self.now + 3)
+        try await administration.recordRetirement(of: "key-1", of: .driver, isForced: true, by: local, at: Self.now + 4)
+        return world
+    }
+
+    private static func actions(
+        in world: TemporaryStore, _ narrow: (inout AuditQuery) throws -> Void
+    ) async throws -> [AuditChange.Action] {
+        var query = AuditQuery()
+        query.kind = .change
+        try narrow(&query)
+        return try await world.matches(query).compactMap { match in
+            guard case .change(let change) = match.event else { return nil }
+            return change.action
+        }
+    }
+
+    @Test(arguments: TokenStoreKind.available)
+    func `decisions and changes make one chain`(kind: TokenStoreKind) async throws {
+        let world = try await Self.world(kind)
+        #expect(try await world.reader.verify().sequence == 6)
+        #expect(try await world.matches(AuditQuery()).map(\.entry.sequence) == [1, 2, 3, 4, 5, 6])
+        #expect(
+            try await world.matches(AuditQuery()).map(\.event.kind) == [.decision] + Array(repeating: .change, count: 5)
+        )
+    }
+
+    @Test(
+        arguments: TokenStoreKind.available,
+        [
+            ("'veh-3'", "'veh-4'", 2), ("'ops'", "'opa'", 3), ("00ff00ff00ff00ff", "11ff00ff00ff00ff", 4),
+            ("'true'", "'false'", 6),
+        ] as [(String, String, Int64)])
+    func `a change that was changed is found`(
+        kind: TokenStoreKind, attack: (old: String, new: String, sequence: Int64)
+    ) async throws {
+        let world = try await Self.world(kind)
+        let (old, new) = (attack.old.replacing("'", with: ""), attack.new.replacing("'", with: ""))
+        try await world.tamper(
+            "DROP TRIGGER audit_record_is_final;"
+                + "UPDATE audit_record SET content = replace(content, '\(old)', '\(new)') WHERE sequence = \(attack.sequence)"
+        )
+        let fault = await #expect(throws: AuditFault.self) { try await world.reader.verify() }
+        #expect(fault?.sequence == attack.sequence)
+    }
+
+    @Test(arguments: TokenStoreKind.available)
+    func `changes are found by who made them, whom and what they are about, and when`(kind: TokenStoreKind) async throws
+    {
+        let world = try await Self.world(kind)
+        #expect(try await Self.actions(in: world) { $0.caller = "root" } == [.keyRotated, .keyRetired])
+        #expect(try await Self.actions(in: world) { $0.subject = "driver-7" } == [.assignmentAdded, .assignmentEnded])
+        #expect(
+            try await Self.actions(in: world) { $0.subject = "ops" }
+                == [.assignmentAdded, .assignmentEnded, .tokensWithdrawn])
+        #expect(
+            try await Self.actions(in: world) { $0.resource = .vehicle(try VehicleID(checking: "veh-3")) }
+                == [.assignmentAdded, .assignmentEnded])
+        #expect(try await Self.actions(in: world) { $0.resource = .trip(try TripID(checking: "veh-3")) }.isEmpty)
+        #expect(try await Self.actions(in: world) { $0.fingerprint = "00ff00ff00ff00ff" } == [.tokensWithdrawn])
+        #expect(
+            try await Self.actions(in: world) { query in
+                query.from = Self.now + 1
+                query.until = Self.now + 3
+            } == [.assignmentEnded, .tokensWithdrawn])
+        // Questions about tokens alone.
+        #expect(try await Self.actions(in: world) { $0.time = Self.now + 5 }.isEmpty)
+        #expect(try await Self.actions(in: world) { $0.decision = .granted }.isEmpty)
+    }
+
+    @Test(arguments: TokenStoreKind.available)
+    func `a change and its record are one`(kind: TokenStoreKind) async throws {
+        let world = try await TemporaryStore.make(kind)
+        let trip = Assignment(
+            holder: Self.driver, resource: .trip(try TripID(checking: "trip-7")), start: Self.now)
+        try await world.tamper("ALTER TABLE audit_record RENAME TO audit_elsewhere")
+        let administration = Administration(store: world.store)
+        await #expect(throws: (any Error).self) { try await administration.add(trip, by: Self.actor, at: Self.now) }
+        await #expect(throws: (any Error).self) {
+            try await administration.revoke(.key("key-1"), by: Self.actor, at: Self.now)
+        }
+        let store = StoredAssignments(store: world.store)
+        #expect(try await store.assignments(of: nil, to: nil, at: nil, limit: 10).isEmpty)
+        #expect(try await RevocationStore(store: world.store).current(at: Self.now).isEmpty)
+    }
+
+    @Test(arguments: TokenStoreKind.available)
+    func `what changes nothing leaves no record, a withdrawal always does`(kind: TokenStoreKind) async throws {
+        let world = try await TemporaryStore.make(kind)
+        let administration = Administration(store: world.store)
+        let vehicle = AssignedResource.vehicle(try VehicleID(checking: "veh-3"))
+        let assignment = Assignment(holder: Self.driver, resource: vehicle, start: Self.now)
+        #expect(
+            try await administration.end(vehicle, of: Self.driver, at: Self.now, by: Self.actor, now: Self.now) == 0)
+        for _ in 0..<2 { try await administration.add(assignment, by: Self.actor, at: Self.now) }
+        try await administration.revoke(.subject("nobody"), by: Self.actor, at: Self.now)
+        #expect(try await Self.actions(in: world) { _ in } == [.assignmentAdded, .tokensWithdrawn])
+    }
+
+    @Test(arguments: TokenStoreKind.available)
+    func `administrators and servers write one chain at once`(kind: TokenStoreKind) async throws {
+        let world = try await TemporaryStore.make(kind)
+        let log = StoredAuditLog(store: try world.another(), logger: Logger(label: "test"))
+        let administration = Administration(store: try world.another())
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<50 {
+                group.addTask { try await log.append(.granted(.server, at: Double(number))) }
+                group.addTask { try await administration.revoke(.key("key-\(number)"), by: Self.actor, at: Self.now) }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await world.reader.verify().sequence == 100)
+    }
+
+    /// Records and hashes as they were written before changes were recorded.
+    @Test func `a chain of decisions alone still verifies, and goes on`() async throws {
+        let world = try TemporaryStore()
+        let records = [
+            (
+                #"{"address":"192.0.2.7","caller":"app","claims":{"vehicleid":"veh-1"},"decision":"granted","expires_at":3301,"fingerprint":"00ff1000","issuer":"test","key_id":"key-1","role":"driver","rule":"drivers","subject":"app","time_ms":1000}"#,
+                "833e10a03d5848d3e994972b1bfd78a0283502404893147ba0c31bbe110215ed"
+            ),
+            (
+                #"{"caller":"app","claims":{"tripid":"trip-1"},"decision":"refused","issuer":"test","reason":"policy_failed","role":"consumer","subject":"app","time_ms":2000}"#,
+                "728d6654bed6ea29608c15d90392bd583fc7b6ccdf01d0c610eff3b2f5fb7088"
+            ),
+        ]
+        for (index, record) in records.enumerated() {
+            try await world.tamper(
+                "INSERT INTO audit_record (sequence, content, hash) VALUES (\(index + 1), '\(record.0)', '\(record.1)');"
+                    + "UPDATE audit_head SET sequence = \(index + 1), hash = '\(record.1)'")
+        }
+        #expect(try await world.reader.verify().sequence == 2)
+        try await Administration(store: world.store).revoke(.key("key-1"), by: Self.actor, at: Self.now)
+        #expect(try await world.reader.verify(anchor: AuditHead("2:\(records[1].1)")).sequence == 3)
+    }
+}
