@@ -26,6 +26,8 @@ import FleetTokens
     private let engine: EngineConnection
     private var subscribers: [WeakSubscriber] = []
     private var watching: Task<Void, Never>?
+    /// What subscribers were told since watching began; each time, they hear everything once.
+    private var told: TripSnapshot?
 
     /// Whether the engine is being asked.
     public var state: GMTCTripModelState { self.watching == nil ? .inactive : .active }
@@ -74,6 +76,7 @@ import FleetTokens
     // MARK: - Watching
 
     private func watch() {
+        self.told = nil
         // The task holds the model, as long as somebody subscribes.
         self.watching = Task {
             do {
@@ -115,9 +118,10 @@ import FleetTokens
             self.tell { $0.tripModel(self, didFailUpdateTripWithError: failure.grpcError) }
         }
         guard let trip else { return }
-        let updated = GMTSTripPropertyFields(from: self.currentTrip, to: trip)
-        let isNewETA = trip.etaToNextWaypoint != self.currentTrip?.etaToNextWaypoint
+        let updated = GMTSTripPropertyFields(from: self.told, to: trip)
+        let isNewETA = trip.etaToNextWaypoint != self.told?.etaToNextWaypoint
         self.currentTrip = trip
+        self.told = trip
         guard !updated.isEmpty || isNewETA else { return }
         self.tell { self.tell($0, of: trip, updated, isNewETA: isNewETA) }
     }

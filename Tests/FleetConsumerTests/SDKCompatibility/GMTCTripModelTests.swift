@@ -218,14 +218,15 @@ private final class RecordingSubscriber: NSObject, GMTCTripModelSubscriber {
         let (first, second) = (RecordingSubscriber(), RecordingSubscriber())
         model.register(first)
         model.register(second)
-        _ = await first.words(until: "status NEW")
+        // The trip's name and status are new.
+        _ = await first.words(until: "trip 9")
         model.unregisterSubscriber(first)
         #expect(model.state == .active)
         model.unregisterSubscriber(second)
         #expect(model.state == .inactive)
 
         model.register(first)
-        #expect(await first.words(until: "status NEW") == ["active", "status NEW"])
+        #expect(await first.words(until: "trip 9") == ["active", "status NEW", "trip 9"])
         #expect(engine.requests.count == 2)
         #expect(model.state == .active)
         model.unregisterSubscriber(first)

@@ -6,6 +6,7 @@ import FleetEngineAPI
 import FleetTokens
 import Foundation
 import Logging
+import SwiftProtobuf
 import Testing
 
 @testable import FleetEngine
