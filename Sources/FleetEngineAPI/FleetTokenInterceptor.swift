@@ -7,12 +7,16 @@ public import GRPCCore
 
 /// Attaches a token to every call of a gRPC client, as metadata `authorization: Bearer TOKEN`.
 ///
-/// The token is asked for before each call, so keep it where that is cheap; ``MintedTokenSource`` does. When the engine
-/// does not accept it, the source hears of it and the call is sent once more, if there is another token by then. A call
-/// that carries an authorization of its own goes out unchanged. Use it on connections with TLS, or to this machine:
-/// whoever reads the connection can use the token.
+/// The token is asked for before each attempt, so keep it where that is cheap; ``MintedTokenSource`` does. When the
+/// engine does not accept it, the source hears of it. An interceptor cannot send a call again, so it is gRPC that does,
+/// with another token, when the transport has ``sendingOnceMore`` as its service configuration. A call that carries an
+/// authorization of its own goes out unchanged. Use it on connections with TLS, or to this machine: whoever reads the
+/// connection can use the token.
 ///
 /// ```swift
+/// let transport = try HTTP2ClientTransport.Posix(
+///     target: .dns(host: "fleetengine.googleapis.com"), transportSecurity: .tls,
+///     serviceConfig: FleetTokenInterceptor.sendingOnceMore)
 /// let tokens = FleetTokenInterceptor(MintedTokenSource(signers))
 /// try await withGRPCClient(transport: transport, interceptors: [tokens]) { client in
 ///     let vehicles = Maps_Fleetengine_V1_VehicleService.Client(wrapping: client)
@@ -28,6 +32,19 @@ public struct FleetTokenInterceptor: ClientInterceptor {
 
         func discard(_ token: FleetToken, for method: FleetMethod, on resource: ResourceName?) {}
     }
+
+    /// Lets gRPC send a call once more, 10 ms to 0.1 s later, after `UNAUTHENTICATED`.
+    ///
+    /// The engine refuses a token before it looks at the call, so that no call happens twice. To have other errors
+    /// tried again too, add their codes to a retry policy of your own.
+    public static let sendingOnceMore = ServiceConfig(methodConfig: [
+        MethodConfig(
+            names: [MethodConfig.Name(service: "")],
+            executionPolicy: .retry(
+                RetryPolicy(
+                    maxAttempts: 2, initialBackoff: .milliseconds(10), maxBackoff: .milliseconds(100),
+                    backoffMultiplier: 1, retryableStatusCodes: [.unauthenticated])))
+    ])
 
     private let tokens: any FleetTokenSource
 
@@ -63,18 +80,13 @@ public struct FleetTokenInterceptor: ClientInterceptor {
             !request.metadata.contains(where: { $0.key.lowercased() == "authorization" })
         else { return try await next(request, context) }
         let token = try await self.token(for: method)
-        var first = request
-        first.metadata.addString(token.authorizationHeader, forKey: "authorization")
-        let response = try await next(first, context)
-        guard case .failure(let error) = response.accepted, error.code == .unauthenticated else { return response }
-        self.tokens.discard(token, for: method, on: nil)
-        let other = try? await self.token(for: method)
-        try Task.checkCancellation()
-        // Without another token, the engine's refusal says more than the lack of one.
-        guard let other, other != token else { return response }
-        var second = request
-        second.metadata.addString(other.authorizationHeader, forKey: "authorization")
-        return try await next(second, context)
+        var request = request
+        request.metadata.addString(token.authorizationHeader, forKey: "authorization")
+        let response = try await next(request, context)
+        if case .failure(let error) = response.accepted, error.code == .unauthenticated {
+            self.tokens.discard(token, for: method, on: nil)
+        }
+        return response
     }
 
     private func token(for method: FleetMethod) async throws -> FleetToken {

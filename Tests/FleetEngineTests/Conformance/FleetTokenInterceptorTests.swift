@@ -21,6 +21,7 @@ import Testing
 
     private func code(
         of interceptor: FleetTokenInterceptor, metadata: Metadata = [:],
+        serviceConfig: ServiceConfig = FleetTokenInterceptor.sendingOnceMore,
         _ call: @Sendable (GRPCClient<HTTP2ClientTransport.Posix>, Metadata) async throws -> Void = {
             client, metadata in
             let vehicles = Maps_Fleetengine_V1_VehicleService.Client(wrapping: client)
@@ -33,7 +34,8 @@ import Testing
         async let serving: Void = server.run()
         let error = try await withGRPCClient(
             transport: .http2NIOPosix(
-                target: .ipv4(address: "127.0.0.1", port: server.port), transportSecurity: .plaintext),
+                target: .ipv4(address: "127.0.0.1", port: server.port), transportSecurity: .plaintext,
+                serviceConfig: serviceConfig),
             interceptors: [interceptor]
         ) { client -> RPCError? in
             do {
@@ -98,9 +100,21 @@ import Testing
         let renewing = Renewing(FleetToken(serverToken))
         #expect(try await self.code(of: FleetTokenInterceptor(renewing)) == nil)
         #expect(renewing.discarded.withLock { $0 } == [FleetToken("bad")])
+    }
+
+    @Test func `a second refusal is reported`() async throws {
         let failing = Renewing(FleetToken("unknown as well"))
         #expect(try await self.code(of: FleetTokenInterceptor(failing))?.code == .unauthenticated)
-        #expect(failing.discarded.withLock { $0 } == [FleetToken("bad")])
+        #expect(failing.discarded.withLock { $0 } == [FleetToken("bad"), FleetToken("unknown as well")])
+    }
+
+    @Test func `without leave to send once more, the refusal is reported and the next call gets another token`()
+        async throws
+    {
+        let renewing = Renewing(FleetToken(serverToken))
+        let interceptor = FleetTokenInterceptor(renewing)
+        #expect(try await self.code(of: interceptor, serviceConfig: ServiceConfig())?.code == .unauthenticated)
+        #expect(try await self.code(of: interceptor, serviceConfig: ServiceConfig()) == nil)
     }
 
     @Test func `methods tell which service they belong to`() {

@@ -17,7 +17,8 @@ struct OverGRPC {
 
     func run(_ order: Order) async throws -> Trip {
         let transport = try HTTP2ClientTransport.Posix(
-            target: .ipv4(address: "127.0.0.1", port: self.port), transportSecurity: .plaintext)
+            target: .ipv4(address: "127.0.0.1", port: self.port), transportSecurity: .plaintext,
+            serviceConfig: FleetTokenInterceptor.sendingOnceMore)
         // Every call gets the token of the role `server`, signed once for all of them.
         let tokens = FleetTokenInterceptor(MintedTokenSource(self.signers))
         return try await withGRPCClient(transport: transport, interceptors: [tokens]) { client in
