@@ -286,6 +286,20 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // The example has a package of its own, which is what to copy; here it is built and tested with the rest.
+        .executableTarget(
+            name: "swift-backend",
+            dependencies: [
+                "FleetEngineAPI",
+                "FleetSigning",
+                "FleetTokens",
+                server("GRPCCore", "grpc-swift-2"),
+                server("GRPCNIOTransportHTTP2Posix", "grpc-swift-nio-transport"),
+                server("SwiftProtobuf", "swift-protobuf"),
+            ],
+            path: "Examples/swift-backend/Sources/swift-backend"
+        ),
+
         // Tests.
         .target(
             name: "FleetTestSupport",

@@ -5,7 +5,7 @@
 #
 # Builds the example apps as programs for the command line, and runs both against a real `fleetpass up` whose token server
 # asks for a secret: a driver reports along a recorded drive, and a customer follows a trip to its end. The apps' screens
-# are parsed for the oldest iOS. The example backend, a package of its own, calls the same engine over gRPC and REST.
+# are parsed for the oldest iOS. The example backend calls the same engine over gRPC and REST.
 #
 # Prints one line per check; the exit code is 0 when all hold. FLEETPASS names the fleetpass program; without it, the one
 # of the package's debug build is used.
@@ -56,8 +56,9 @@ step "the consumer app parses for iOS 16" parse_for_ios consumer-app || true
 step "both apps build for the command line without a warning" \
   swift build --package-path "$root/Examples" -Xswiftc -warnings-as-errors || exit 1
 programs=$(swift build --package-path "$root/Examples" -Xswiftc -warnings-as-errors --show-bin-path)
-step "the backend builds" swift build --package-path "$root/Examples/swift-backend" || exit 1
-backend_program=$(swift build --package-path "$root/Examples/swift-backend" --show-bin-path)/swift-backend
+step "the backend's own package can be read" swift package --package-path "$root/Examples/swift-backend" dump-package || true
+step "the backend builds" swift build --package-path "$root" --product swift-backend || exit 1
+backend_program=$(swift build --package-path "$root" --show-bin-path)/swift-backend
 
 FLEETPASS_SECRET=$(od -An -N24 -tx1 /dev/urandom | tr -d ' \n')
 export FLEETPASS_SECRET

@@ -18,6 +18,7 @@ final class GroupedTransaction: EngineTransaction {
 
     let group: any ResourceLookup
     private(set) var changes: [ResourceKey: StoreChange] = [:]
+    private var found: Set<ResourceKey> = []
     private var absent: Set<ResourceKey> = []
     private var isInterrupted = false
 
@@ -25,10 +26,19 @@ final class GroupedTransaction: EngineTransaction {
         self.group = group
     }
 
-    /// Whether what the body did rests on something that no locked row stands for, so that it must run alone: a scan,
-    /// or that a resource other than those it puts is absent.
-    var mustBeAlone: Bool {
-        self.isInterrupted || (!self.changes.isEmpty && !self.absent.allSatisfy { self.changes[$0] != nil })
+    /// Whether what the body did rests on something that no locked row stands for, so that it must run alone.
+    ///
+    /// That is a scan, or that a resource is absent: another node may make it a moment later. Those that the body puts
+    /// need no more, as putting them fails then. Where nothing is kept, one resource alone was absent at that moment and
+    /// no more is claimed, but several were perhaps never absent, or as they are, at any one moment.
+    ///
+    /// - Parameter isKept: Whether what the body put is kept.
+    func mustBeAlone(isKept: Bool) -> Bool {
+        if self.isInterrupted { return true }
+        guard isKept, !self.changes.isEmpty else {
+            return !self.absent.isEmpty && self.absent.count + self.found.count > 1
+        }
+        return !self.absent.allSatisfy { self.changes[$0] != nil }
     }
 
     func find<Resource: StoredResource>(
@@ -44,6 +54,7 @@ final class GroupedTransaction: EngineTransaction {
             self.absent.insert(key)
             return nil
         }
+        self.found.insert(key)
         return try Resource(serializedBytes: message)
     }
 

@@ -42,7 +42,7 @@ final class PostgreSQLGroup: ResourceLookup {
         let transaction = GroupedTransaction(self)
         let outcome = write.run(transaction)
         if let failure { throw failure }
-        guard self.isAlone || !transaction.mustBeAlone else { return nil }
+        guard self.isAlone || !transaction.mustBeAlone(isKept: outcome.isKept) else { return nil }
         if outcome.isKept { self.changes.merge(transaction.changes) { $1 } }
         return outcome
     }
