@@ -3,8 +3,9 @@
 # Licence: see LICENSE in the project root.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Every gate, one heavy job at a time. Needs Swift and, on Debian, root for what is missing. --full also regenerates the
-# code of protos/ and compares it, which needs protoc.
+# Every gate, one heavy job at a time, all with the debug build. Needs Swift and, on Debian, root for what is missing.
+# --full also regenerates the code of protos/ and compares it, which needs protoc, and runs the clients against the
+# release build as well.
 #
 # Each gate counts as one check, except for the Swift tests and the clients in Python, which count one by one. The last
 # line is "N passed, N failed"; the exit code is 0 when nothing failed.
@@ -58,7 +59,7 @@ no_warnings() {
 }
 
 # The proofs by exhaustion keep both cores busy for a minute or more, so they run apart from tests that watch real time.
-proofs='TokenCacheExploration|TokenCacheWorld|TokenCacheOrder|SingleFlight|DriversDay|AccessMatrix|RaceTests'
+proofs='TokenCacheExploration|TokenCacheWorld|TokenCacheOrder|SingleFlight|DriversDay|AccessMatrix|RaceTests|Fuzz'
 
 # Tests over real sockets and clocks, which fail where others leave them no time: they run apart from everything.
 watching='URLSession|ChaosTokenServer|Loopback|DocumentationSampleTests\.|SampleEngineTests\.'
@@ -85,7 +86,7 @@ swift_tests() {
 python_clients() {
   echo "== clients in Python against a real server" >&2
   local code=0
-  FLEETPASS=$program IntegrationTests/python/run.sh --junitxml="$work/python.xml" </dev/null >&2 &
+  FLEETPASS=$program IntegrationTests/python/run.sh --numprocesses 2 --dist loadfile --junitxml="$work/python.xml" </dev/null >&2 &
   clients=$!
   wait "$clients" || code=$?
   clients=
@@ -127,6 +128,10 @@ if gate "build" build_everything; then
   swift_tests "Swift tests" --skip "$proofs|$watching"
   swift_tests "Swift tests that watch real time" --filter "$watching"
   swift_tests "proofs by exhaustion" --filter "$proofs"
+  program=$(swift build --show-bin-path)/fleetpass
+  gate "C, Python and Objective-C by the C interface" env FLEETPASS="$program" IntegrationTests/check-objective-c.sh || true
+  gate "example apps" env FLEETPASS="$program" IntegrationTests/check-examples.sh || true
+  python_clients
 fi
 gate "apps resolve no third-party package" IntegrationTests/check-zero-dependencies.sh || true
 gate "adoption sources beside the SDKs' names" IntegrationTests/check-sdk-adoption.sh || true
@@ -135,10 +140,8 @@ if command -v node >/dev/null; then
 fi
 if ((full)); then
   gate "generated code fits protos/" generated_code_is_unchanged || true
-fi
-if gate "release build" swift build -c release --product fleetpass; then
-  program=$(swift build -c release --show-bin-path)/fleetpass
-  gate "C, Python and Objective-C by the C interface" env FLEETPASS="$program" IntegrationTests/check-objective-c.sh || true
-  gate "example apps" env FLEETPASS="$program" IntegrationTests/check-examples.sh || true
-  python_clients
+  if gate "release build" swift build -c release --product fleetpass; then
+    program=$(swift build -c release --show-bin-path)/fleetpass
+    python_clients
+  fi
 fi

@@ -11,7 +11,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scratch=.build-tsan
-proofs='TokenCacheWorld|TokenCacheOrder|SingleFlight|DriversDay|AccessMatrix'
+proofs='TokenCacheWorld|TokenCacheOrder|SingleFlight|DriversDay|AccessMatrix|RaceTests|Fuzz'
 alone=TokenCacheExploration
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -21,6 +21,8 @@ final class SQLiteGroup: ResourceLookup {
 
     let database: Database
     private var changes: [ResourceKey: StoreChange] = [:]
+    /// What was sent to the tables last, `nil` where it was undone with more.
+    private(set) var sent: [ResourceKey: StoreChange?] = [:]
     /// The rows that were looked for, `nil` for what is absent.
     private var rows: [ResourceKey: StoredRow?] = [:]
     private var hasSavepoint = false
@@ -81,6 +83,7 @@ final class SQLiteGroup: ResourceLookup {
         if !isKept {
             try self.database.execute(sql: "ROLLBACK TO body")
             self.rows.removeAll()
+            self.sent = self.sent.mapValues { _ in nil }
         }
         try self.database.execute(sql: "RELEASE body")
     }
@@ -96,6 +99,7 @@ final class SQLiteGroup: ResourceLookup {
 extension SQLiteGroup {
     private func send(_ changes: [ResourceKey: StoreChange]) throws {
         for (key, change) in changes {
+            self.sent[key] = change
             switch change {
             case .put(let resource, let updated): try self.put(resource, key, updated)
             case .removed: try self.remove(key)

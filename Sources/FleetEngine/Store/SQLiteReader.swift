@@ -11,13 +11,17 @@ import SwiftProtobuf
 /// What can be looked up in one snapshot of the database.
 struct SQLiteReader: EngineReader {
     let database: Database
+    /// Keeps what is found as of a version; `nil` within a group of writes, whose tables are ahead.
+    var recent: (resources: RecentResources, version: UInt64)?
 
     func find<Resource: StoredResource>(
         _ id: FleetID<Resource.Kind>, of provider: ProviderID, as type: Resource.Type
     ) throws -> Resource? {
         let statement = try self.database.cachedStatement(sql: SQLiteQuery.texts(type.collection).find)
         let rows = try Row.fetchCursor(statement, arguments: [provider.value, id.value])
-        return try rows.next()?.resource(at: 0)
+        guard let resource: Resource = try rows.next()?.resource(at: 0) else { return nil }
+        if let recent { recent.resources.keep(resource, ResourceKey(id, provider, type), since: recent.version) }
+        return resource
     }
 
     func scan<Resource: StoredResource>(

@@ -7,12 +7,14 @@ import FleetTokens
 import GRDB
 public import Logging
 
-/// Keeps vehicles and trips in one SQLite file.
+/// Keeps vehicles and trips in one SQLite file, which one process uses at a time.
 ///
 /// Writes are committed in groups: while one group reaches the disk, those that arrive wait for the next, so that
 /// one sync of the disk serves them all. A body that throws leaves nothing; a group is kept whole or not at all.
 public final class SQLiteStore: EngineStore {
     let pool: DatabasePool
+    private let lock: StoreFileLock
+    private let recent = RecentResources(limit: 16 * 1024)
     private let reads: GroupReader<SQLiteReader>
     private let queue: GroupWriter
     private let logger: Logger
@@ -30,10 +32,12 @@ public final class SQLiteStore: EngineStore {
     }
 
     init(path: String, logger: Logger, groupLimit: Int, waitingLimit: Int) throws(EngineError) {
+        self.lock = try StoreFileLock(path)
         let pool = try SQLiteSchema.open(path)
         self.pool = pool
-        self.reads = GroupReader(runnerLimit: SQLiteSchema.readers) { body in
-            try pool.read { body(SQLiteReader(database: $0)) }
+        self.reads = GroupReader(runnerLimit: SQLiteSchema.readers) { [recent] body in
+            let version = recent.version
+            try pool.read { body(SQLiteReader(database: $0, recent: (recent, version))) }
         }
         self.logger = logger
         self.queue = GroupWriter(groupLimit: groupLimit, waitingLimit: waitingLimit)
@@ -47,14 +51,22 @@ public final class SQLiteStore: EngineStore {
         self.reads.close()
         // The writer is serial: what was admitted before runs before this.
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            self.writer.async { continuation.resume(with: Result { try self.pool.close() }) }
+            self.writer.async {
+                self.recent.close()
+                continuation.resume(with: Result { try self.pool.close() })
+                self.lock.release()
+            }
         }
     }
 
     func read<Result: Sendable>(
         _ body: @escaping @Sendable (any EngineReader) throws -> Result
     ) async throws -> Result {
-        try await self.reads.read { try body($0) }
+        // Most looks are at what was looked at before; then there is no change of threads.
+        let known = RecentReader(self.recent)
+        let result = Swift.Result { try body(known) }
+        if known.isEnough { return try result.get() }
+        return try await self.reads.read { try body($0) }
     }
 
     func write<Result: Sendable>(
@@ -72,16 +84,21 @@ public final class SQLiteStore: EngineStore {
 
     private func commit(_ group: [QueuedWrite]) {
         var outcomes: [QueuedWrite.Outcome] = []
+        var changes: [ResourceKey: StoreChange] = [:]
         do {
             try self.pool.writeWithoutTransaction { database in
                 try database.inTransaction(.immediate) {
                     let transaction = SQLiteGroup(database)
                     for write in group { outcomes.append(try transaction.run(write)) }
                     try transaction.flush()
+                    self.recent.begin(changing: transaction.sent.keys)
+                    changes = transaction.sent.compactMapValues { $0 }
                     return .commit
                 }
             }
+            self.recent.end(with: changes)
         } catch {
+            self.recent.end(with: [:])
             self.logger.error(
                 "A group of writes could not be committed",
                 metadata: ["writes": "\(group.count)", "error": "\(error)"]

@@ -21,12 +21,27 @@ import Testing
             let path = folder.appending(path: "engine.sqlite").path
             let first = try SQLiteStore(path: path)
             try await first.write { try $0.put(Vehicle.at(1, 2, name: "kept"), TestID.vehicle, of: TestID.acme) }
-            // The first store is neither closed nor asked to flush: a second reader of the file sees the commit.
-            let second = try SQLiteStore(path: path)
-            let name = try await second.read { try $0.vehicle(TestID.vehicle, of: TestID.acme)?.name }
+            // The first store is neither closed nor asked to flush: another reader of the file sees the commit.
+            let pool = try SQLiteSchema.open(path)
+            let name = try await pool.read { database in
+                try SQLiteReader(database: database).vehicle(TestID.vehicle, of: TestID.acme)?.name
+            }
             #expect(name == "kept")
             try await first.close()
+            let second = try SQLiteStore(path: path)
+            #expect(try await second.read { try $0.vehicle(TestID.vehicle, of: TestID.acme)?.name } == "kept")
             try await second.close()
+        }
+    }
+
+    @Test func `a file is one store's until that is closed`() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "engine.sqlite").path
+            let first = try SQLiteStore(path: path)
+            let error = try #require(throws: EngineError.self) { try SQLiteStore(path: path) }
+            #expect(error.reason == "STORE_BUSY" && error.message.contains(path))
+            try await first.close()
+            try await SQLiteStore(path: path).close()
         }
     }
 
