@@ -33,6 +33,7 @@ final class GroupedTransaction: EngineTransaction {
     /// no more is claimed, but several were perhaps never absent, or as they are, at any one moment.
     ///
     /// - Parameter isKept: Whether what the body put is kept.
+    /// - Returns: Whether a group with others will not do.
     func mustBeAlone(isKept: Bool) -> Bool {
         if self.isInterrupted { return true }
         guard isKept, !self.changes.isEmpty else {

@@ -59,7 +59,10 @@ final class RecentResources: Sendable {
 
     /// Keeps what a look at the tables found, if it is that still.
     ///
-    /// - Parameter version: The version from before the look began.
+    /// - Parameters:
+    ///   - resource: What was found.
+    ///   - key: Where it is.
+    ///   - version: The version from before the look began.
     func keep(_ resource: any StoredResource, _ key: ResourceKey, since version: UInt64) {
         self.state.withLock { state in
             guard state.version == version, !state.changing.contains(key) else { return }
