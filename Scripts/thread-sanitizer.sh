@@ -3,8 +3,9 @@
 # Licence: see LICENSE in the project root.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs the Swift tests under the thread sanitizer, in a build of its own, the proofs by exhaustion after the others. Arguments go
-# to `swift test`, for example --filter FleetEngineTests. The last line is "N run, N failed, N reports".
+# Runs the Swift tests under the thread sanitizer, in a build of its own: those that watch real time and the proofs by
+# exhaustion after the others. Arguments go to `swift test`, for example --filter FleetEngineTests. The last line is
+# "N run, N failed, N reports".
 #
 # The exploration of every state runs on one task, has nothing to race with, and would take hours here: it is left out.
 set -euo pipefail
@@ -12,6 +13,7 @@ cd "$(dirname "$0")/.."
 
 scratch=.build-tsan
 proofs='TokenCacheWorld|TokenCacheOrder|SingleFlight|DriversDay|AccessMatrix|RaceTests|Fuzz'
+watching='URLSession|ChaosTokenServer|Loopback|DocumentationSampleTests\.|SampleEngineTests\.|DeliveryEngineTests|FleetEngineHTTPClientTests|PendingLimitTests|TestingGuideTests'
 alone=TokenCacheExploration
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -23,7 +25,7 @@ if grep -rnE --include='*.swift' '\b(Mutex[<(]|import Synchronization)' Sources 
 fi
 
 swift build --build-tests --sanitize=thread --scratch-path "$scratch"
-export TSAN_OPTIONS="halt_on_error=0:history_size=4:log_path=$work/report"
+export TSAN_OPTIONS="halt_on_error=0:history_size=4:log_path=$work/report:suppressions=$PWD/Scripts/thread-sanitizer.suppressions"
 
 run=0
 failed=0
@@ -43,7 +45,8 @@ tests() {
 if (($# > 0)); then
   tests "$@"
 else
-  tests --skip "$proofs|$alone"
+  tests --skip "$proofs|$watching|$alone"
+  tests --no-parallel --filter "$watching"
   tests --filter "$proofs"
 fi
 cat "$work"/report.* >&2 2>/dev/null || true

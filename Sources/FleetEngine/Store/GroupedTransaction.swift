@@ -51,12 +51,12 @@ final class GroupedTransaction: EngineTransaction {
         case .removed: return nil
         case nil: break
         }
-        guard let message = try self.group.message(of: key) else {
+        guard let resource = try self.group.stored(key, as: type) else {
             self.absent.insert(key)
             return nil
         }
         self.found.insert(key)
-        return try Resource(serializedBytes: message)
+        return resource
     }
 
     func put<Resource: StoredResource>(
@@ -100,7 +100,7 @@ protocol ResourceLookup: AnyObject {
     func change(of key: ResourceKey) throws -> StoreChange?
 
     /// The resource as it is stored, or `nil`.
-    func message(of key: ResourceKey) throws -> [UInt8]?
+    func stored<Resource: StoredResource>(_ key: ResourceKey, as type: Resource.Type) throws -> Resource?
 
     /// The tables with changes sent to them; `nil` where others could come in between.
     func tables(with changes: [ResourceKey: StoreChange]) throws -> (any EngineReader)?

@@ -54,11 +54,10 @@ final class PostgreSQLGroup: ResourceLookup {
 
     func change(of key: ResourceKey) throws -> StoreChange? { self.changes[key] }
 
-    func message(of key: ResourceKey) throws -> [UInt8]? {
-        if let known = self.stored[key] { return known }
+    func stored<Resource: StoredResource>(_ key: ResourceKey, as type: Resource.Type) throws -> Resource? {
         // Out of the order in which all lock, so waiting could be for ever. Who is alone waits for nobody.
-        try self.noting { try self.read([key], waits: self.isAlone) }
-        return self.stored[key] ?? nil
+        if self.stored[key] == nil { try self.noting { try self.read([key], waits: self.isAlone) } }
+        return try self.stored[key]?.map { try Resource(serializedBytes: $0) }
     }
 
     func tables(with changes: [ResourceKey: StoreChange]) throws -> (any EngineReader)? {

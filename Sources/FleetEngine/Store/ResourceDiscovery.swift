@@ -10,7 +10,7 @@ final class ResourceDiscovery: ResourceLookup {
 
     func change(of key: ResourceKey) -> StoreChange? { nil }
 
-    func message(of key: ResourceKey) throws -> [UInt8]? {
+    func stored<Resource: StoredResource>(_ key: ResourceKey, as type: Resource.Type) throws -> Resource? {
         self.keys.insert(key)
         throw Unknown()
     }

@@ -13,22 +13,18 @@ import SwiftProtobuf
 /// What bodies put is kept here and sent once, when all have run: a body that throws leaves nothing to undo, and a
 /// resource that several bodies change is written once.
 final class SQLiteGroup: ResourceLookup {
-    /// What stands for a resource in its table.
-    private struct StoredRow {
-        let number: Int64
-        let place: IndexedPlace?
-    }
-
     let database: Database
+    private let recent: RecentResources
+    private let rows: SQLiteRows
     private var changes: [ResourceKey: StoreChange] = [:]
     /// What was sent to the tables last, `nil` where it was undone with more.
     private(set) var sent: [ResourceKey: StoreChange?] = [:]
-    /// The rows that were looked for, `nil` for what is absent.
-    private var rows: [ResourceKey: StoredRow?] = [:]
     private var hasSavepoint = false
 
-    init(_ database: Database) {
+    init(_ database: Database, recent: RecentResources, rows: SQLiteRows) {
         self.database = database
+        self.recent = recent
+        self.rows = rows
     }
 
     /// Runs a body and takes its changes over, if they are to be kept.
@@ -53,7 +49,9 @@ final class SQLiteGroup: ResourceLookup {
 
     func change(of key: ResourceKey) -> StoreChange? { self.changes[key] }
 
-    func message(of key: ResourceKey) throws -> [UInt8]? {
+    func stored<Resource: StoredResource>(_ key: ResourceKey, as type: Resource.Type) throws -> Resource? {
+        // What this group sent is in the tables alone.
+        if self.sent[key] == nil, let known = self.recent.find(key)?.resource as? Resource { return known }
         let texts = SQLiteQuery.texts(key.collection)
         let statement = try self.database.cachedStatement(sql: texts.findRow)
         let rows = try Row.fetchCursor(statement, arguments: [key.provider, key.id])
@@ -62,7 +60,7 @@ final class SQLiteGroup: ResourceLookup {
             return nil
         }
         self.rows[key] = Self.stored(row)
-        return try row.withUnsafeData(atIndex: 4) { [UInt8]($0 ?? Data()) }
+        return try row.withUnsafeData(atIndex: 4) { try Resource(serializedBytes: $0 ?? Data()) }
     }
 
     /// The tables, with changes that are undone if the body that made them fails.
@@ -82,7 +80,7 @@ final class SQLiteGroup: ResourceLookup {
         try self.checkTransaction()
         if !isKept {
             try self.database.execute(sql: "ROLLBACK TO body")
-            self.rows.removeAll()
+            self.rows.forget()
             self.sent = self.sent.mapValues { _ in nil }
         }
         try self.database.execute(sql: "RELEASE body")
@@ -125,7 +123,7 @@ extension SQLiteGroup {
             try self.execute(texts.insert, values + [key.provider, key.id])
             number = self.database.lastInsertedRowID
         }
-        self.rows[key] = StoredRow(number: number, place: place)
+        self.rows[key] = SQLiteRow(number: number, place: place)
         guard key.collection.hasPlaces, place != former?.place else { return }
         if let place {
             try self.execute(
@@ -148,7 +146,7 @@ extension SQLiteGroup {
         self.rows[key] = .some(nil)
     }
 
-    private func row(of key: ResourceKey) throws -> StoredRow? {
+    private func row(of key: ResourceKey) throws -> SQLiteRow? {
         if let known = self.rows[key] { return known }
         let statement = try self.database.cachedStatement(sql: SQLiteQuery.texts(key.collection).findRow)
         let rows = try Row.fetchCursor(statement, arguments: [key.provider, key.id])
@@ -159,13 +157,13 @@ extension SQLiteGroup {
         try self.database.cachedStatement(sql: sql).execute(arguments: arguments)
     }
 
-    private static func stored(_ row: Row) -> StoredRow {
+    private static func stored(_ row: Row) -> SQLiteRow {
         let place: IndexedPlace? =
             if let latitude = row[2] as Double?, let longitude = row[3] as Double? {
                 IndexedPlace(latitude: latitude, longitude: longitude, isActive: row[1])
             } else {
                 nil
             }
-        return StoredRow(number: row[0], place: place)
+        return SQLiteRow(number: row[0], place: place)
     }
 }

@@ -15,6 +15,7 @@ public final class SQLiteStore: EngineStore {
     let pool: DatabasePool
     private let lock: StoreFileLock
     private let recent = RecentResources(limit: 16 * 1024)
+    private let rows = SQLiteRows()
     private let reads: GroupReader<SQLiteReader>
     private let queue: GroupWriter
     private let logger: Logger
@@ -88,7 +89,7 @@ public final class SQLiteStore: EngineStore {
         do {
             try self.pool.writeWithoutTransaction { database in
                 try database.inTransaction(.immediate) {
-                    let transaction = SQLiteGroup(database)
+                    let transaction = SQLiteGroup(database, recent: self.recent, rows: self.rows)
                     for write in group { outcomes.append(try transaction.run(write)) }
                     try transaction.flush()
                     self.recent.begin(changing: transaction.sent.keys)
@@ -99,6 +100,7 @@ public final class SQLiteStore: EngineStore {
             self.recent.end(with: changes)
         } catch {
             self.recent.end(with: [:])
+            self.rows.forget()
             self.logger.error(
                 "A group of writes could not be committed",
                 metadata: ["writes": "\(group.count)", "error": "\(error)"]

@@ -8,7 +8,7 @@ import Testing
 ///
 /// In release builds the exploration of three subjects goes further:
 /// `swift test -c release -Xswiftc -enable-testing --filter TokenCacheExplorationTests`.
-@Suite(.timeLimit(.minutes(10))) struct TokenCacheExplorationTests {
+@Suite(.timeLimit(.minutes(60))) struct TokenCacheExplorationTests {
     #if DEBUG
         private static let statesOfThreeSubjects = 800_000
     #else
