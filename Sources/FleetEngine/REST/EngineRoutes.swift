@@ -45,11 +45,7 @@ public struct EngineRoutes: Sendable {
             try await self.engine.authenticate(token, for: match.rule.method, of: match.name)
             let binding = RESTBinding.binding(for: match.rule.method)
             let query = try HTTPQuery(request.uri.query ?? "", allowed: match.rule.query)
-            guard
-                let received = await Self.body(of: request),
-                let body = try ContentCoding.decode(
-                    received, coding: request.headers[.contentEncoding], upTo: Self.maximumBodyBytes)
-            else { return Self.bodyTooLarge }
+            guard let body = try await Self.body(of: request, for: match.rule) else { return Self.bodyTooLarge }
             let input = RESTBinding.Input(name: match.name, query: query, body: body, token: token, remarks: remarks)
             return RESTAnswer.message(
                 try await binding.answer(self.engine, input), accepting: request.headers[.acceptEncoding])
@@ -58,10 +54,13 @@ public struct EngineRoutes: Sendable {
         }
     }
 
-    /// The whole body, or `nil` when it is longer than is read.
-    private static func body(of request: Request) async -> [UInt8]? {
-        let body = try? await request.body.collect(upTo: self.maximumBodyBytes)
-        return body.map { Array(buffer: $0) }
+    /// The whole body as it was before it was compressed, or `nil` when it is longer than is read.
+    private static func body(of request: Request, for rule: HTTPRule) async throws(EngineError) -> [UInt8]? {
+        // What is ignored is not waited for either.
+        if case .none = rule.body { return [] }
+        guard let received = try? await request.body.collect(upTo: self.maximumBodyBytes) else { return nil }
+        return try ContentCoding.decode(
+            Array(buffer: received), coding: request.headers[.contentEncoding], upTo: self.maximumBodyBytes)
     }
 
     private static let bodyTooLarge = RESTAnswer.error(

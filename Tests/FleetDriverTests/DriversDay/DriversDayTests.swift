@@ -9,7 +9,7 @@ import Foundation
 import Testing
 
 /// Lives through days with tunnels, outages, sleep, refusals and changes of vehicle.
-@Suite(.timeLimit(.minutes(10))) struct DriversDayTests {
+@Suite(.timeLimit(.minutes(60))) struct DriversDayTests {
     #if DEBUG
         private static let realDays: UInt64 = 4
     #else

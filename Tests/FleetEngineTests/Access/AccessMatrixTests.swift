@@ -10,7 +10,7 @@ import Testing
 @testable import FleetEngine
 
 /// Walks every cell of role × call × claim through the running engine.
-@Suite(.timeLimit(.minutes(10))) struct AccessMatrixTests {
+@Suite(.timeLimit(.minutes(60))) struct AccessMatrixTests {
     /// Makes a world of three vehicles, trips, delivery vehicles and tasks each.
     ///
     /// The first and the second of each kind belong together, the third is idle. What a call changes is taken back.
