@@ -61,7 +61,7 @@ no_warnings() {
 # The proofs by exhaustion keep both cores busy for a minute or more, so they run apart from tests that watch real time.
 proofs='TokenCacheExploration|TokenCacheWorld|TokenCacheOrder|SingleFlight|DriversDay|AccessMatrix|RaceTests|Fuzz'
 
-# Tests over real sockets and clocks, which fail where others leave them no time: they run apart from everything.
+# Tests over real sockets and clocks, which fail where others leave them no time: they run apart, one after the other.
 watching='URLSession|ChaosTokenServer|Loopback|DocumentationSampleTests\.|SampleEngineTests\.'
 
 swift_tests() {
@@ -126,7 +126,7 @@ gate "fast checks" Scripts/check.sh || true
 if gate "build" build_everything; then
   gate "no warnings in our code" no_warnings || true
   swift_tests "Swift tests" --skip "$proofs|$watching"
-  swift_tests "Swift tests that watch real time" --filter "$watching"
+  swift_tests "Swift tests that watch real time" --no-parallel --filter "$watching"
   swift_tests "proofs by exhaustion" --filter "$proofs"
   program=$(swift build --show-bin-path)/fleetpass
   gate "C, Python and Objective-C by the C interface" env FLEETPASS="$program" IntegrationTests/check-objective-c.sh || true
