@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTokens
-package import HummingbirdCore
+import HummingbirdCore
 package import Logging
 
 /// Counts the connections of one port and admits no more than a maximum; the rest waits in the system's queue.
