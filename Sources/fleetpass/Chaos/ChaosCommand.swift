@@ -16,7 +16,8 @@ struct ChaosCommand: AsyncParsableCommand {
         discussion: """
             Example:  echo '{"steps": [{"status": "UNAVAILABLE", "calls": 2}]}' | fleetpass chaos set -
 
-            The script is YAML or JSON; docs/chaos.md has every step. Only the engine of up and demo has this, and only this             machine reaches it.
+            The script is YAML or JSON; docs/chaos.md has every step. Only the engine of up and demo has this, and \
+            only this machine reaches it.
             """,
         subcommands: [SetCommand.self, ShowCommand.self, ClearCommand.self]
     )

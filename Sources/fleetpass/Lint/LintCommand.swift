@@ -17,7 +17,8 @@ struct LintCommand: AsyncParsableCommand {
                        fleetpass lint --recording two-trips.json
                        fleetpass mint … | fleetpass lint - --keys fleetpass-data
 
-            An engine (up, demo) notes deviations in either profile. Of a recording only requests and the times between             reports are looked at, as it holds no tokens. Ends with 1 when there is any deviation, or when the token is refused.
+            An engine (up, demo) notes deviations in either profile. Of a recording only requests and the times between \
+            reports are looked at, as it holds no tokens. Ends with 1 when there is any deviation, or when the token is refused.
             """
     )
 

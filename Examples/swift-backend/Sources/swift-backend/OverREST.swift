@@ -9,9 +9,11 @@ import SwiftProtobuf
 
 /// Makes a vehicle and a trip, and reads the trip back, over REST.
 struct OverREST {
-    private struct Refused: Error {
+    private struct Refused: Error, CustomStringConvertible {
         let status: Int
         let body: String
+
+        var description: String { "the engine answered \(self.status): \(self.body)" }
     }
 
     private let engine: FleetEngineHTTPClient

@@ -13,8 +13,19 @@ enum ServiceAccounts {
         var signers: [Role: any PayloadSigner] = [:]
         for role in [Role.server, .consumer] {
             let file = folder.appending(path: "\(role.rawValue).json")
-            signers[role] = try LocalSigner(ServiceAccountKey(json: Data(contentsOf: file)))
+            guard let json = try? Data(contentsOf: file) else { throw Missing(file: file, role: role) }
+            signers[role] = try LocalSigner(ServiceAccountKey(json: json))
         }
         return RoleSigners(signers)
+    }
+
+    private struct Missing: Error, CustomStringConvertible {
+        let file: URL
+        let role: Role
+
+        var description: String {
+            "the key file of the role \(self.role.rawValue) cannot be read: \(self.file.path()). KEYS is the folder of "
+                + "ROLE.json, such as the service-accounts folder that `fleetpass up` makes in its data folder."
+        }
     }
 }

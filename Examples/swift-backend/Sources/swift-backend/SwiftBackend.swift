@@ -19,28 +19,38 @@ import Foundation
     }
 
     private static func run() async throws {
-        let arguments = CommandLine.arguments.dropFirst()
-        guard arguments.count == 6, let way = arguments.first, let place = arguments.dropFirst().first else {
-            FileHandle.standardError.write(
-                Data("usage: swift-backend grpc|rest PORT|URL KEYS PROVIDER VEHICLE TRIP\n".utf8))
-            exit(2)
-        }
-        let rest = Array(arguments.dropFirst(2))
-        let signers = try ServiceAccounts.signers(in: URL(filePath: rest[0]))
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        guard arguments.count == 6 else { self.exitWithUsage() }
+        let (way, place) = (arguments[0], arguments[1])
+        let order = Order(
+            provider: try ProviderID(checking: arguments[3]), vehicle: try VehicleID(checking: arguments[4]),
+            trip: try TripID(checking: arguments[5]))
+        let signers = try ServiceAccounts.signers(in: URL(filePath: arguments[2]))
         // Which signer cannot sign is known before the first customer finds out.
         for case (let role, let problem?) in await signers.check() { throw Unusable(role: role, problem: problem) }
-        let order = Order(
-            provider: try ProviderID(checking: rest[1]), vehicle: try VehicleID(checking: rest[2]),
-            trip: try TripID(checking: rest[3]))
-        let trip =
-            way == "grpc"
-            ? try await OverGRPC(signers: signers, port: Int(place) ?? 443).run(order)
-            : try await OverREST(signers: signers, address: place).run(order)
+        let trip: Trip
+        switch (way, UInt16(place)) {
+        case ("grpc", let port?): trip = try await OverGRPC(signers: signers, port: Int(port)).run(order)
+        case ("rest", _): trip = try await OverREST(signers: signers, address: place).run(order)
+        default: self.exitWithUsage()
+        }
         print("\(trip.name) \(trip.tripStatus)")
     }
 
-    private struct Unusable: Error {
+    private static func exitWithUsage() -> Never {
+        let usage = """
+            usage: swift-backend grpc PORT KEYS PROVIDER VEHICLE TRIP
+                   swift-backend rest URL KEYS PROVIDER VEHICLE TRIP
+
+            """
+        FileHandle.standardError.write(Data(usage.utf8))
+        exit(2)
+    }
+
+    private struct Unusable: Error, CustomStringConvertible {
         let role: Role
         let problem: any Error
+
+        var description: String { "the account of the role \(self.role.rawValue) cannot sign: \(self.problem)" }
     }
 }
