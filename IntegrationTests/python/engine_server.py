@@ -5,15 +5,13 @@
 
 import os
 import re
-import signal
 import subprocess
-import threading
 
 import grpc
 import requests
 from google.maps import fleetengine_v1 as fleet
 
-from service import PROGRAM, PROVIDER, Service
+from service import PROVIDER, Engine
 
 READY = re.compile(
     r"^ready http=(?P<http>https?://127\.0\.0\.1:\d+) grpc=(?P<grpc>127\.0\.0\.1:\d+) provider=(?P<provider>\S+)$")
@@ -42,8 +40,10 @@ def trust_file(folder, keys):
     (folder / "trust.yaml").write_text(f"version: 1\naccounts:\n{accounts}", encoding="utf-8")
 
 
-class EngineServer:
-    """One `serve engine`, from its ready line to its end."""
+class EngineServer(Engine):
+    """One `serve engine`."""
+
+    patience = 60
 
     def __init__(self, folder, settings="", environment=None):
         self.folder = folder
@@ -52,19 +52,8 @@ class EngineServer:
         config.write_text(
             f"providers: {PROVIDER}\ndata: data\ntrust: {{files: trust.yaml}}\n{settings}", encoding="utf-8")
         variables = {"FLEETPASS_LISTEN_HTTP_PORT": "0", "FLEETPASS_LISTEN_GRPC_PORT": "0", **(environment or {})}
-        self.process = subprocess.Popen(
-            [PROGRAM, "serve", "engine", "--config", config], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, env={"PATH": os.environ["PATH"], **variables})
-        Service._started.append(self.process)
-        watchdog = threading.Timer(120, self.process.kill)
-        watchdog.start()
-        line = self.process.stdout.readline().rstrip("\n")
-        watchdog.cancel()
-        ready = READY.match(line)
-        if not ready:
-            self.process.kill()
-            raise AssertionError(f"no ready line but {line!r}; {self.process.communicate()[1]}")
-        self.http, self.grpc, self.provider = ready["http"], ready["grpc"], ready["provider"]
+        super().__init__(
+            READY, "serve", "engine", "--config", config, environment={"PATH": os.environ["PATH"], **variables})
 
     @property
     def http_port(self):
@@ -77,11 +66,6 @@ class EngineServer:
     def get(self, path, **options):
         return requests.get(self.http + path, timeout=30, **options)
 
-    def rest(self, verb, path, token=None, **options):
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
-        return requests.request(
-            verb, f"{self.http}/v1/providers/{self.provider}/{path}", headers=headers, timeout=30, **options)
-
     def vehicles(self, token, pair=None):
         """The vendor's client over gRPC and TLS."""
         authority = (self.folder / "server.pem").read_bytes()
@@ -92,12 +76,3 @@ class EngineServer:
                 grpc.ssl_channel_credentials(authority, key, certificate), grpc.access_token_call_credentials(token)))
         transport = fleet.VehicleServiceClient.get_transport_class("grpc")
         return fleet.VehicleServiceClient(transport=transport(channel=channel))
-
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        try:
-            output, errors = self.process.communicate(timeout=60)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            raise
-        return self.process.returncode, output, errors

@@ -32,9 +32,11 @@ def run(*arguments, stdin=b"", timeout=60, environment=None):
     return result
 
 
-class Service:
-    """One `fleetpass up` or `demo`, from its ready line to its end."""
+class Program:
+    """The program as it serves, from its ready line to its end."""
 
+    # How long it may take to end, in seconds.
+    patience = 30
     _started = []
 
     @classmethod
@@ -44,44 +46,62 @@ class Service:
             if process.poll() is None:
                 process.kill()
 
-    def __init__(self, data, *options, command="up"):
+    def __init__(self, pattern, *arguments, environment=None):
         self.process = subprocess.Popen(
-            [PROGRAM, command, "--data", str(data), "--port", "0", "--grpc-port", "0", *options],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+            [PROGRAM, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, env=environment)
         self._started.append(self.process)
-        # A service that never gets ready is killed, which ends the reading below.
+        # One that never gets ready is killed, which ends the reading below.
         watchdog = threading.Timer(300, self.process.kill)
         watchdog.start()
         line = self.process.stdout.readline().rstrip("\n")
         watchdog.cancel()
-        ready = READY.match(line)
-        if not ready:
+        self.ready = pattern.match(line)
+        if not self.ready:
             self.process.kill()
             _, errors = self.process.communicate()
             raise AssertionError(f"no ready line but {line!r}; stderr: {errors}")
-        self.http = ready["http"]
-        self.grpc = ready["grpc"]
-        self.provider = ready["provider"]
-        self.data = Path(ready["data"])
+        self.http = self.ready["http"]
 
     def stop(self):
-        """Ends the service as a supervisor does; gives the exit code and what else it wrote."""
+        """Ends it as a supervisor does; gives the exit code and what else it wrote."""
         self.process.send_signal(signal.SIGTERM)
         try:
-            output, errors = self.process.communicate(timeout=30)
+            output, errors = self.process.communicate(timeout=self.patience)
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
         return self.process.returncode, output, errors
 
     def kill(self):
-        """Ends the service as a power cut does."""
+        """Ends it as a power cut does."""
         self.process.kill()
         self.process.communicate()
+
+
+class Engine(Program):
+    """A program that serves the engine's REST interface."""
+
+    def __init__(self, pattern, *arguments, environment=None):
+        super().__init__(pattern, *arguments, environment=environment)
+        self.grpc = self.ready["grpc"]
+        self.provider = self.ready["provider"]
+
+    def rest(self, verb, path, token=None, **options):
+        """A call of the engine's REST interface below the provider."""
+        headers = {"Authorization": f"Bearer {token}"} if token is not None else {}
+        return requests.request(
+            verb, f"{self.http}/v1/providers/{self.provider}/{path}",
+            headers=headers | options.pop("headers", {}), timeout=30, **options
+        )
+
+
+class Service(Engine):
+    """One `fleetpass up` or `demo`."""
+
+    def __init__(self, data, *options, command="up"):
+        super().__init__(READY, command, "--data", data, "--port", "0", "--grpc-port", "0", *options)
+        self.data = Path(self.ready["data"])
 
     def key_file(self, role):
         return self.data / "service-accounts" / f"{role}.json"
@@ -95,14 +115,6 @@ class Service:
         result = run("mint", "--key", self.key_file(role), "--role", role, *options)
         assert result.returncode == 0, result.stderr
         return result.stdout.decode().strip()
-
-    def rest(self, verb, path, token=None, **options):
-        """A call of the engine's REST interface below the provider."""
-        headers = {"Authorization": f"Bearer {token}"} if token is not None else {}
-        return requests.request(
-            verb, f"{self.http}/v1/providers/{self.provider}/{path}",
-            headers=headers | options.pop("headers", {}), timeout=30, **options
-        )
 
 
 def refusal(answer):

@@ -8,7 +8,6 @@ import http.server
 import json
 import re
 import shutil
-import signal
 import socket
 import ssl
 import subprocess
@@ -22,38 +21,29 @@ import requests
 from cryptography.hazmat.primitives import serialization
 
 from forgery import new_rsa_key
-from service import AUDIENCE, PROGRAM, Service, run
+from service import AUDIENCE, Program, Service, run
 
 SECRET = "a-long-secret-that-must-never-show-7f3a"
 BASE = "provider: demo-fleet\ndata: .\nkeys: service-accounts\ncallers:\n  file: callers.json\n"
 READY = re.compile(r"^ready http=(?P<http>https?://127\.0\.0\.1:\d+) provider=demo-fleet$")
 
 
-class TokenServer:
-    """One `serve tokens`, from its ready line to its end."""
+class TokenServer(Program):
+    """One `serve tokens`."""
+
+    patience = 40
 
     def __init__(self, folder, settings="", environment=None, base=BASE):
         self.folder = folder
         config = folder / "tokens.yaml"
         config.write_text(base + settings, encoding="utf-8")
-        self.process = subprocess.Popen(
-            [PROGRAM, "serve", "tokens", "--config", config], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, env={"FLEETPASS_LISTEN_PORT": "0", **(environment or {})},
-        )
-        Service._started.append(self.process)
-        line = self.process.stdout.readline().rstrip("\n")
-        ready = READY.match(line)
-        assert ready, f"no ready line but {line!r}; {self.process.communicate()[1] if self.process.poll() else ''}"
-        self.http = ready["http"]
+        super().__init__(
+            READY, "serve", "tokens", "--config", config,
+            environment={"FLEETPASS_LISTEN_PORT": "0", **(environment or {})})
 
     def get(self, path, secret=SECRET, **options):
         headers = {"Authorization": f"Bearer {secret}"} if secret else {}
         return requests.get(self.http + path, headers=headers, timeout=10, **options)
-
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        output, errors = self.process.communicate(timeout=40)
-        return self.process.returncode, output, errors
 
 
 @pytest.fixture
