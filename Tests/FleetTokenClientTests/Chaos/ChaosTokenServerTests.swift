@@ -121,7 +121,10 @@ import Testing
     func `a valid token stays in use whatever the server does next`(step: ChaosStep) async throws {
         let clock = ManualClock()
         let server = ChaosTokenServer(ChaosScript([.good], then: step), clock: clock)
-        let provider = try FleetTokenProvider(endpoint: .fleetpass(server.url), transport: server, clock: clock)
+        // Callers wait longer than the slow step takes: at the same moment, either may win.
+        let provider = try FleetTokenProvider(
+            endpoint: .fleetpass(server.url), transport: server,
+            configuration: TokenCacheConfiguration(patience: .seconds(5)), clock: clock)
         let subject = try Contract.fleetpass.subject()
         let first = try await provider.token(for: subject)
         clock.advance(by: .seconds(3400))
