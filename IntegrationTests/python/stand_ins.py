@@ -97,3 +97,30 @@ class GoogleServer(http.server.ThreadingHTTPServer):
     def stop(self):
         self.shutdown()
         self.server_close()
+
+
+class Documents(http.server.BaseHTTPRequestHandler):
+    """Asks its server what to answer."""
+
+    def do_GET(self):
+        status, document, fields = self.server.answer(self.path)
+        body = document.encode() if isinstance(document, str) else json.dumps(document).encode()
+        self.send_response(status)
+        for name, value in {"Content-Type": "application/json", "Content-Length": str(len(body)), **fields}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class DocumentServer(http.server.ThreadingHTTPServer):
+    """Serves on this machine what `answer(path)` gives: a status, a document or its text, and header fields."""
+
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Documents)
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        threading.Thread(target=self.serve_forever, daemon=True).start()

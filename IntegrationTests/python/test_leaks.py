@@ -265,7 +265,7 @@ def evidence(tmp_path_factory, service, secrets):
     output, errors = engine.process.communicate()
     evidence.note("killed", output + errors)
     evidence.logged = errors
-    provider.server.shutdown()
+    provider.shutdown()
     evidence.files = evidence.folder(folder, without={"callers.json", "shared.secret", *names(folder)})
     evidence.files |= evidence.folder(data, without=names(data))
     return evidence

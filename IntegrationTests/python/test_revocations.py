@@ -4,10 +4,7 @@
 """Revocations by URL: an engine refuses what a token server elsewhere withdrew, and believes no other list."""
 
 import base64
-import http.server
-import json
 import shutil
-import threading
 import time
 
 import jwt
@@ -16,6 +13,7 @@ import requests
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from service import Service, refusal, run
+from stand_ins import DocumentServer
 from test_serve import TokenServer, folder  # noqa: F401  (a fixture)
 
 TYPE = "fleetpass-revocations+jwt"
@@ -94,28 +92,16 @@ def test_the_key_stays_the_same_and_is_its_owners_alone(folder):
     server.stop()
 
 
-class ListServer:
+class ListServer(DocumentServer):
     """Serves any list, and the key that it should be signed with."""
 
     def __init__(self):
         self.key = Ed25519PrivateKey.generate()
         self.text = ""
-        stand_in = self
+        super().__init__()
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                body = stand_in.text if self.path == "/list" else json.dumps({"keys": [stand_in.jwk()]})
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body.encode())
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}/list"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+    def answer(self, path):
+        return 200, self.text if path == "/list" else {"keys": [self.jwk()]}, {}
 
     def jwk(self):
         public = self.key.public_key().public_bytes_raw()
@@ -132,7 +118,7 @@ class ListServer:
 def test_lists_that_cannot_be_believed_withdraw_nothing(tmp_path, service):
     lists = ListServer()
     lists.text = lists.sign(["other"], age=600)
-    engine = Service(accounts(service.data, tmp_path / "engine"), "--revocations", lists.url)
+    engine = Service(accounts(service.data, tmp_path / "engine"), "--revocations", f"{lists.url}/list")
     kid = engine.account("driver")["private_key_id"]
     token = engine.mint("driver", vehicle="veh-1")
 
@@ -169,7 +155,7 @@ def test_lists_that_cannot_be_believed_withdraw_nothing(tmp_path, service):
     lists.text = lists.sign([])
     eventually(lambda: engine.rest("GET", "vehicles/veh-1", token).status_code == 404)
     assert engine.stop()[0] == 0
-    lists.server.shutdown()
+    lists.shutdown()
 
 
 @pytest.mark.parametrize(

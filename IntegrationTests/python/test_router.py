@@ -3,42 +3,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ways along the roads: an engine that asks a stand-in for OSRM, which also fails."""
 
-import http.server
-import json
-import threading
 import time
 
 from clients import vehicle_body
 from service import Service, run
+from stand_ins import DocumentServer
 
 # The line of the polyline below.
 BENDS = [(38.5, -120.2), (40.7, -120.95), (43.252, -126.453)]
 ANSWER = {"code": "Ok", "routes": [{"distance": 2500.4, "duration": 300.5, "geometry": "_p~iF~ps|U_ulLnnqC_mqNvxq`@"}]}
 
 
-class Router:
+class Router(DocumentServer):
     """Answers every question with one way, or as it is told."""
 
     def __init__(self):
-        router = self
         self.paths, self.status, self.delay = [], 200, 0
+        super().__init__()
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                router.paths.append(self.path)
-                time.sleep(router.delay)
-                body = json.dumps(ANSWER).encode()
-                self.send_response(router.status)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+    def answer(self, path):
+        self.paths.append(path)
+        time.sleep(self.delay)
+        return self.status, ANSWER, {}
 
 
 def move(service, token, latitude):
@@ -80,7 +66,7 @@ def test_trips_follow_the_roads_and_a_router_that_fails_hinders_nobody(tmp_path)
     code, _, errors = service.stop()
     assert code == 0
     assert errors.count("the router does not answer") == 1, errors
-    router.server.shutdown()
+    router.shutdown()
 
 
 def test_an_address_that_is_none_is_a_configuration_error(tmp_path):

@@ -4,7 +4,6 @@
 """`serve tokens` from its configuration file: who is let in, what it says of itself, how it ends, how keys change."""
 
 import hashlib
-import http.server
 import json
 import re
 import shutil
@@ -22,6 +21,7 @@ from cryptography.hazmat.primitives import serialization
 
 from forgery import new_rsa_key
 from service import AUDIENCE, Program, Service, run
+from stand_ins import DocumentServer
 
 SECRET = "a-long-secret-that-must-never-show-7f3a"
 BASE = "provider: demo-fleet\ndata: .\nkeys: service-accounts\ncallers:\n  file: callers.json\n"
@@ -144,37 +144,25 @@ def test_it_refuses_to_start_badly(tmp_path, text, message):
     assert message in result.stderr.decode()
 
 
-class IdentityProvider:
+class IdentityProvider(DocumentServer):
     """An OpenID provider on this machine: discovery, one key, and ID tokens."""
 
     def __init__(self):
         self.key = new_rsa_key()
         public = serialization.load_pem_private_key(self.key.encode(), None).public_key()
-        key = {**jwt.algorithms.RSAAlgorithm.to_jwk(public, as_dict=True), "use": "sig", "alg": "RS256", "kid": "k1"}
-        provider = self
+        self.jwk = {
+            **jwt.algorithms.RSAAlgorithm.to_jwk(public, as_dict=True), "use": "sig", "alg": "RS256", "kid": "k1"}
+        super().__init__()
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                documents = {
-                    "/.well-known/openid-configuration": {
-                        "issuer": provider.url, "jwks_uri": provider.url + "/keys",
-                        "id_token_signing_alg_values_supported": ["RS256"],
-                    },
-                    "/keys": {"keys": [key]},
-                }
-                body = json.dumps(documents[self.path]).encode()
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+    def answer(self, path):
+        documents = {
+            "/.well-known/openid-configuration": {
+                "issuer": self.url, "jwks_uri": self.url + "/keys",
+                "id_token_signing_alg_values_supported": ["RS256"],
+            },
+            "/keys": {"keys": [self.jwk]},
+        }
+        return 200, documents[path], {}
 
     def token(self, subject, **claims):
         now = int(time.time())
@@ -216,7 +204,7 @@ def test_users_of_an_identity_provider_get_what_they_are_assigned_to(folder):
     assert records[1]["rule"] == "shift"
     assert len(run(*search).stdout.splitlines()) == len(records) + 2, "and what was assigned to dora"
     assert server.stop()[0] == 0
-    provider.server.shutdown()
+    provider.shutdown()
 
 
 def make_certificate(folder, name):

@@ -4,9 +4,6 @@
 """Trust by URL: the engine takes service accounts' keys from where they are published, with the roles of a trust file."""
 
 import datetime
-import http.server
-import json
-import threading
 import time
 
 import jwt
@@ -18,6 +15,7 @@ from cryptography.x509.oid import NameOID
 from clients import vehicle_body
 from forgery import Forger, new_rsa_key
 from service import Service, refusal, run
+from stand_ins import DocumentServer
 
 BACKEND = "backend@demo-fleet.iam.gserviceaccount.com"
 DISPATCH = "dispatch@demo-fleet.iam.gserviceaccount.com"
@@ -51,7 +49,7 @@ def certificate(key, common_name, days=2):
     return made.public_bytes(serialization.Encoding.PEM).decode()
 
 
-class Accounts:
+class Accounts(DocumentServer):
     """Service accounts whose keys are published as Google does: JWKS, and certificates by key id."""
 
     def __init__(self):
@@ -59,36 +57,23 @@ class Accounts:
         self.ended = new_rsa_key()
         self.is_up = True
         self.requests = []
-        stand_in = self
+        super().__init__()
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                stand_in.requests.append(self.path)
-                form, email = self.path.rsplit("/", 1)
-                keys = stand_in.keys[email]
-                if form.endswith("/x509"):
-                    answer = {kid: certificate(key, email.replace("@", ".")) for kid, key in keys.items()}
-                    answer["ended"] = certificate(stand_in.ended, email.replace("@", "."), days=-1)
-                else:
-                    answer = {"keys": [
-                        {**jwt.algorithms.RSAAlgorithm.to_jwk(
-                            serialization.load_pem_private_key(key.encode(), None).public_key(), as_dict=True),
-                         "use": "sig", "alg": "RS256", "kid": kid}
-                        for kid, key in keys.items()
-                    ]}
-                body = json.dumps(answer).encode()
-                self.send_response(200 if stand_in.is_up else 503)
-                self.send_header("Cache-Control", "public, max-age=19000")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+    def answer(self, path):
+        self.requests.append(path)
+        form, email = path.rsplit("/", 1)
+        keys = self.keys[email]
+        if form.endswith("/x509"):
+            document = {kid: certificate(key, email.replace("@", ".")) for kid, key in keys.items()}
+            document["ended"] = certificate(self.ended, email.replace("@", "."), days=-1)
+        else:
+            document = {"keys": [
+                {**jwt.algorithms.RSAAlgorithm.to_jwk(
+                    serialization.load_pem_private_key(key.encode(), None).public_key(), as_dict=True),
+                 "use": "sig", "alg": "RS256", "kid": kid}
+                for kid, key in keys.items()
+            ]}
+        return 200 if self.is_up else 503, document, {"Cache-Control": "public, max-age=19000"}
 
     def token(self, email, kid=None, key=None, claims=None, **changes):
         kid = kid or f"{email}-1"
@@ -100,7 +85,7 @@ class Accounts:
 def accounts():
     accounts = Accounts()
     yield accounts
-    accounts.server.shutdown()
+    accounts.shutdown()
 
 
 @pytest.fixture(scope="module")
