@@ -216,14 +216,6 @@ extension TokenRefusal.Reason {
 }
 
 extension JSONValue {
-    fileprivate var number: Double? {
-        switch self {
-        case .integer(let number): Double(number)
-        case .double(let number): number
-        default: nil
-        }
-    }
-
     fileprivate func time(_ name: String, isSigned: Bool) throws(FaultScriptError) -> Duration {
         let text = self.string ?? self.integer.map { "\($0)s" } ?? ""
         guard let time = FaultTime.read(text), isSigned || time >= .zero else {

@@ -92,13 +92,3 @@ public struct ResponseDifferences: Sendable {
         text.hasSuffix("s") ? Double(text.dropLast()) : nil
     }
 }
-
-extension JSONValue {
-    fileprivate var number: Double? {
-        switch self {
-        case .integer(let number): Double(number)
-        case .double(let number): number
-        default: nil
-        }
-    }
-}

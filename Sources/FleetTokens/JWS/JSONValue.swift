@@ -39,6 +39,15 @@ package enum JSONValue: Hashable, Sendable {
         if case .integer(let number) = self { number } else { nil }
     }
 
+    /// The number, with a fraction or without, or `nil` for another kind of value.
+    package var number: Double? {
+        switch self {
+        case .integer(let number): Double(number)
+        case .double(let number): number
+        default: nil
+        }
+    }
+
     /// The object's members, or `nil` for another kind of value.
     package var object: JSONObject? {
         if case .object(let members) = self { members } else { nil }
