@@ -40,11 +40,11 @@ final class GroupReader<Snapshot>: Sendable {
     /// - Returns: What the body returns.
     /// - Throws: What the body throws, why there is no snapshot, or ``EngineError`` with `UNAVAILABLE`.
     func read<Answer: Sendable>(_ body: @escaping @Sendable (Snapshot) throws -> Answer) async throws -> Answer {
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Answer, any Error>) in
+        try await Reply.wait { reply in
             let isAdmitted = self.enqueue { snapshot in
-                continuation.resume(with: Result { try body(snapshot.get()) })
+                reply.resume(with: Result { try body(snapshot.get()) })
             }
-            if !isAdmitted { continuation.resume(throwing: EngineError.storeClosed) }
+            if !isAdmitted { reply.resume(with: .failure(EngineError.storeClosed)) }
         }
     }
 

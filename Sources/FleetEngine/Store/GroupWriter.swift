@@ -30,17 +30,17 @@ final class GroupWriter: Sendable {
     ) async throws -> Result {
         let ticket = self.queue.withLock { $0.makeTicket() }
         return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Result, any Error>) in
+            try await Reply.wait { reply in
                 self.enqueue(
                     QueuedWrite(
                         ticket: ticket,
                         run: { transaction in
                             let result = Swift.Result { try body(transaction) }
                             return QueuedWrite.Outcome(isKept: (try? result.get()) != nil) {
-                                continuation.resume(with: result)
+                                reply.resume(with: result)
                             }
                         },
-                        reject: { continuation.resume(throwing: $0) }
+                        reject: { reply.resume(with: .failure($0)) }
                     ), start)
                 // A task that was cancelled before its write had joined is not told again.
                 if Task.isCancelled { self.withdraw(ticket) }
