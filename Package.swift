@@ -388,6 +388,8 @@ let package = Package(
                 server("HummingbirdTesting", "hummingbird"),
                 server("Logging", "swift-log"),
                 server("NIOCore", "swift-nio"),
+                server("NIOEmbedded", "swift-nio"),
+                server("NIOHTTPTypes", "swift-nio-extras"),
                 server("SwiftASN1", "swift-asn1"),
                 server("X509", "swift-certificates"),
             ],

@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 
 scratch=.build-tsan
 proofs='TokenCacheWorld|TokenCacheOrder|SingleFlight|DriversDay|AccessMatrix|RaceTests|Fuzz'
-watching='URLSession|ChaosTokenServer|Loopback|DocumentationSampleTests\.|SampleEngineTests\.|DeliveryEngineTests|FleetEngineHTTPClientTests|PendingLimitTests|TestingGuideTests'
+watching='URLSession|ChaosTokenServer|Loopback|DocumentationSampleTests\.|SampleEngineTests\.|DeliveryEngineTests|FleetEngineHTTPClientTests|ConfiguredSignersTests|TestingGuideTests'
 alone=TokenCacheExploration
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

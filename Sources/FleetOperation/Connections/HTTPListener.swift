@@ -15,6 +15,7 @@ package struct HTTPListener: Sendable {
     private let limits: ConnectionLimits
     private let tls: ServerTLS?
     private let worksOnEventLoops: Bool
+    private let pending: PendingRequestLimit.Rule?
     private let logger: Logger
     /// The connections of the port.
     package let connections: ConnectionCount
@@ -28,16 +29,18 @@ package struct HTTPListener: Sendable {
     ///   - tls: The certificate; `nil` serves plain HTTP/1.1.
     ///   - worksOnEventLoops: Whether requests over plain HTTP/1.1 are worked on where their connection is read; for
     ///     services of which nothing blocks.
+    ///   - pending: Which requests are turned away when too many are worked on; `nil` turns none away.
     ///   - logger: Hears what the server has to tell.
     package init(
         host: String, port: Int, limits: ConnectionLimits, tls: ServerTLS?, worksOnEventLoops: Bool = false,
-        logger: Logger
+        pending: PendingRequestLimit.Rule? = nil, logger: Logger
     ) {
         self.host = host
         self.port = port
         self.limits = limits
         self.tls = tls
         self.worksOnEventLoops = worksOnEventLoops
+        self.pending = pending
         self.logger = logger
         self.connections = ConnectionCount(maximum: limits.connections, port: "http", logger: logger)
     }
@@ -57,9 +60,10 @@ package struct HTTPListener: Sendable {
     }
 
     private func server() -> HTTPServerBuilder {
-        let limits = self.limits
+        let (limits, pending) = (self.limits, self.pending)
         let stream = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [RequestTimeLimit(limits.request)],
+            additionalChannelHandlers: [RequestTimeLimit(limits.request)]
+                + (pending.map { [PendingRequestLimit($0)] } ?? []),
             idleTimeout: TimeAmount(limits.idle),
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: limits.headerBytes, maxHeaderListSize: limits.headerBytes,

@@ -84,8 +84,15 @@ extension ConfigurationSchema {
                 .init(
                     path: "limits.pending", kind: .number(1...100_000), standard: "64",
                     help:
-                        "Requests of known callers that are worked on at once; more are answered 503 with `Retry-After`. "
+                        "Requests for tokens that are worked on at once; more are answered 503 with `Retry-After`. "
                         + "Raise it where signing waits for another service, to the rate times the time that one takes."
+                ),
+                .init(
+                    path: "limits.steady", kind: .number(1...100_000), standard: nil,
+                    help:
+                        "As many are worked on at once while others are turned away, so that nobody waits long; after 100 ms "
+                        + "without that, `limits.pending` holds again. Without it 4 for each processor, or, with `signers`, "
+                        + "as many as `limits.pending`."
                 ),
                 .init(
                     path: "limits.failed_logins", kind: .rate, standard: "10/1m",

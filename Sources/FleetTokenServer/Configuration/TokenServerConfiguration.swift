@@ -62,6 +62,8 @@ public struct TokenServerConfiguration: Sendable {
     public var limits: ConnectionLimits
     /// How often may be asked.
     public var requestLimits: RequestLimits
+    /// How many requests for tokens are worked on at once.
+    package var pendingLimits: PendingRequests.Limits
     /// How often one address may send wrong credentials to the admin API.
     public var failedLogins: RateLimit
     /// The origins of web pages that may ask.
@@ -141,7 +143,12 @@ public struct TokenServerConfiguration: Sendable {
         self.requestLimits = RequestLimits(
             perCaller: Self.rate("limits.per_caller", in: values),
             perSubject: Self.rate("limits.per_subject", in: values),
-            global: Self.rate("limits.global", in: values), pending: try values.number("limits.pending"))
+            global: Self.rate("limits.global", in: values))
+        let burst = try values.number("limits.pending")
+        // Whoever waits for Google's signatures takes no processor's time.
+        let steady = self.signers.isEmpty ? 4 * Processors.count : burst
+        self.pendingLimits = PendingRequests.Limits(
+            burst: burst, steady: values["limits.steady"] == nil ? steady : try values.number("limits.steady"))
         guard let failedLogins = Self.rate("limits.failed_logins", in: values) else {
             throw ConfigurationError("The setting limits.failed_logins must be a number and a time like 10/1m.")
         }

@@ -36,12 +36,11 @@ public struct AllowedOriginsMiddleware<Context: RequestContext>: RouterMiddlewar
     @concurrent public func handle(
         _ request: Request, context: Context, next: @concurrent (Request, Context) async throws -> Response
     ) async throws -> Response {
-        guard let origin = request.headers[.origin] else { return try await self.varying(next(request, context)) }
-        let isAllowed = self.origins.contains(origin)
-        if request.method == .options, request.headers[.accessControlRequestMethod] != nil {
-            guard isAllowed else { return self.varying(Response(status: .forbidden)) }
-            var answer = self.varying(Response(status: .noContent))
-            answer.headers[.accessControlAllowOrigin] = origin
+        let origin = request.headers[.origin]
+        if let origin, request.method == .options, request.headers[.accessControlRequestMethod] != nil {
+            var answer = Response(status: self.origins.contains(origin) ? .noContent : .forbidden)
+            self.mark(&answer.headers, for: origin)
+            guard answer.status == .noContent else { return answer }
             answer.headers[.accessControlAllowMethods] = "GET, POST"
             answer.headers[.accessControlAllowHeaders] = "authorization, content-type"
             answer.headers[.accessControlMaxAge] = "600"
@@ -50,21 +49,19 @@ public struct AllowedOriginsMiddleware<Context: RequestContext>: RouterMiddlewar
         var answer: Response
         do {
             answer = try await next(request, context)
-        } catch let error as any HTTPResponseError {
+        } catch let error as any HTTPResponseError where origin != nil {
             // A refusal must be readable too, or the page cannot tell why.
             answer = try error.response(from: request, context: context)
         }
-        answer = self.varying(answer)
-        guard isAllowed else { return answer }
-        answer.headers[.accessControlAllowOrigin] = origin
-        answer.headers[.accessControlExposeHeaders] = "retry-after"
+        self.mark(&answer.headers, for: origin)
         return answer
     }
 
-    /// An answer that caches keep apart by origin.
-    private func varying(_ response: Response) -> Response {
-        var response = response
-        response.headers[values: .vary].append("Origin")
-        return response
+    /// Makes an answer readable for pages of an allowed origin, and has caches keep it apart from those for others.
+    func mark(_ headers: inout HTTPFields, for origin: String?) {
+        headers[values: .vary].append("Origin")
+        guard let origin, self.origins.contains(origin) else { return }
+        headers[.accessControlAllowOrigin] = origin
+        headers[.accessControlExposeHeaders] = "retry-after"
     }
 }

@@ -12,14 +12,9 @@ public struct RequestLimits: Sendable {
     public var perSubject: RateLimit?
     /// Of all together.
     public var global: RateLimit?
-    /// How many requests of known callers are worked on at once; more are turned away.
-    public var pending: Int?
 
     /// Describes limits.
-    public init(
-        perCaller: RateLimit? = nil, perSubject: RateLimit? = nil, global: RateLimit? = nil, pending: Int? = nil
-    ) {
-        self.pending = pending
+    public init(perCaller: RateLimit? = nil, perSubject: RateLimit? = nil, global: RateLimit? = nil) {
         self.perCaller = perCaller
         self.perSubject = perSubject
         self.global = global
@@ -46,9 +41,6 @@ public struct RateLimitExceeded: Error, Hashable, Sendable {
     public var retryAfter: Duration
 }
 
-/// A request for which there is no place now, because as many as may be are worked on.
-struct RequestLimiterFull: Error {}
-
 /// Admits requests within limits; it does nothing but count, in bounded memory.
 public final class RequestLimiter: Sendable {
     /// How many callers, and how many subjects, are remembered.
@@ -58,7 +50,6 @@ public final class RequestLimiter: Sendable {
         var callers = RecentEntries<CallerID, TokenBucket>(capacity: RequestLimiter.capacity)
         var subjects = RecentEntries<String, TokenBucket>(capacity: RequestLimiter.capacity)
         var all = TokenBucket()
-        var pending = 0
     }
 
     private let limits: RequestLimits
@@ -102,26 +93,6 @@ public final class RequestLimiter: Sendable {
             return nil
         }
         if let refusal { throw refusal }
-    }
-
-    /// Works on a request while there is a place for it.
-    ///
-    /// Who is turned away learns it at once, so that those who are not have little to wait for: a queue without an end
-    /// would make everybody late and hold memory for callers that have given up.
-    ///
-    /// - Parameter body: The work.
-    /// - Returns: What the work gives.
-    /// - Throws: ``RequestLimiterFull`` when there is no place; what the work throws.
-    func withPlace<Result>(_ body: () async throws -> Result) async throws -> Result {
-        guard let most = self.limits.pending else { return try await body() }
-        let hasPlace = self.state.withLock { state in
-            guard state.pending < most else { return false }
-            state.pending += 1
-            return true
-        }
-        guard hasPlace else { throw RequestLimiterFull() }
-        defer { self.state.withLock { $0.pending -= 1 } }
-        return try await body()
     }
 
     /// Admits a token that is about to be issued.

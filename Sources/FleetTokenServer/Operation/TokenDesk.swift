@@ -63,8 +63,6 @@ public struct TokenDesk: Sendable {
             Self(outcome: .limited, label: "limit_\(excess.scope.rawValue)", answer: .tooManyRequests(excess))
         }
 
-        static let overloaded = Self(outcome: .limited, label: "limit_pending", answer: .overloaded)
-
         static func failed(_ step: Step) -> Self {
             Self(outcome: .failed, label: step.rawValue, answer: .unavailable)
         }
@@ -100,18 +98,7 @@ public struct TokenDesk: Sendable {
     private func decide(_ type: TokenType, _ request: CallerRequest) async throws -> IssuedToken {
         let caller = try await self.step(.authentication) { try await self.authenticator.caller(of: request) }
         guard let caller else { throw Refusal.unauthenticated(nil) }
-        guard let limiter else { return try await self.decide(type, request, of: caller) }
-        try self.admitting { () throws(RateLimitExceeded) in try limiter.admit(caller.id) }
-        do {
-            return try await limiter.withPlace { try await self.decide(type, request, of: caller) }
-        } catch is RequestLimiterFull {
-            throw Refusal.overloaded
-        }
-    }
-
-    private func decide(
-        _ type: TokenType, _ request: CallerRequest, of caller: Caller
-    ) async throws -> IssuedToken {
+        try self.admitting { () throws(RateLimitExceeded) in try self.limiter?.admit(caller.id) }
         let time = self.now()
         var record = AuditRecord(
             time: time, caller: caller, address: request.peerAddress, role: type.role, claims: try type.claims,

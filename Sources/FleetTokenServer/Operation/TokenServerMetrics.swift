@@ -65,6 +65,14 @@ public final class TokenServerMetrics: Sendable {
         self.state.withLock { $0.refusals.add(1, refusal.label) }
     }
 
+    /// Counts a request that was turned away before it was known what it asks for.
+    func turnedAway() {
+        self.state.withLock { state in
+            state.requests.add(1, "unread", Outcome.limited.rawValue)
+            state.refusals.add(1, "limit_pending")
+        }
+    }
+
     func canary(of role: Role, isUp: Bool) {
         self.state.withLock { $0.canary.set(isUp ? 1 : 0, Self.label(role)) }
     }

@@ -5,28 +5,31 @@
 import FleetTokens
 public import Logging
 
-/// Keeps the audit in the token server's store, in groups: records that arrive while one group reaches the disk wait for
-/// the next, so that one sync of the disk serves them all.
+/// Keeps the audit in the token server's store, in groups: one sync of the disk, which takes as much of the processor as
+/// many records do, serves all the records that are there when it begins.
+///
+/// Whoever comes while nobody writes leads: it lets others that are about to bring a record go first, writes for all of
+/// them, and hands over to one of those that came meanwhile.
 ///
 /// The end of the chain is kept beside the records, in the same transaction, so that records cut off its end are missed.
 /// Who can write the store can rewrite both; note ``head()`` elsewhere and verify against it.
 public final class StoredAuditLog: AuditLog {
+    private enum Turn {
+        case isKept
+        case leads
+    }
+
     private struct Waiting: Sendable {
         let record: AuditRecord
-        let resume: @Sendable (Result<Void, any Error>) -> Void
+        let resume: @Sendable (Result<Turn, any Error>) -> Void
     }
 
     private struct Queue {
         var waiting: [Waiting] = []
-        var isWriterRunning = false
+        var hasLeader = false
     }
 
     private static let groupLimit = 512
-    /// How long it is from one group to the next when many records come at once.
-    ///
-    /// A sync of the disk takes as much of the processor as many records do. A record that comes alone does not wait,
-    /// and on a slow disk enough records gather while the last group is written.
-    private static let gathering: Duration = .milliseconds(4)
 
     private let store: TokenServerStore
     private let logger: Logger
@@ -47,54 +50,60 @@ public final class StoredAuditLog: AuditLog {
 
     /// Keeps a record, and returns when it is on the disk.
     public func append(_ record: AuditRecord) async throws {
-        // A caller that goes away does not take its record back: the decision was made.
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+        let turn = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Turn, any Error>) in
             self.enqueue(Waiting(record: record) { continuation.resume(with: $0) })
         }
+        guard turn == .leads else { return }
+        await Task.yield()
+        let others = self.nextGroup()
+        // A caller that goes away takes no record back, its own or another's: the decisions were made.
+        let outcome = await Task { await self.keep([record] + others.map(\.record)) }.value
+        self.handOver()
+        for waiting in others { waiting.resume(outcome.map { .isKept }) }
+        try outcome.get()
     }
 
     private func enqueue(_ waiting: Waiting) {
-        let (isTaken, startsWriter) = self.queue.withLock { queue in
-            guard queue.waiting.count < self.waitingLimit else { return (false, false) }
-            queue.waiting.append(waiting)
-            defer { queue.isWriterRunning = true }
-            return (true, !queue.isWriterRunning)
-        }
-        if !isTaken { waiting.resume(.failure(Self.failure("too many records wait for the store"))) }
-        if startsWriter { Task { await self.drain() } }
-    }
-
-    private func drain() async {
-        while let group = self.nextGroup() {
-            let next = ContinuousClock.now + Self.gathering
-            await self.keep(group)
-            guard group.count > 1, group.count < Self.groupLimit else { continue }
-            // Nobody takes this back: what waits is to be kept.
-            try? await Task.sleep(until: next, tolerance: .zero)
-        }
-    }
-
-    private func keep(_ group: [Waiting]) async {
-        let outcome: Result<Void, any Error>
-        do {
-            outcome = .success(try await self.commit(group.map(\.record)))
-        } catch {
-            self.logger.error(
-                "Audit records could not be kept", metadata: ["records": "\(group.count)", "error": "\(error)"])
-            outcome = .failure(Self.failure("the store refused it"))
-        }
-        for waiting in group { waiting.resume(outcome) }
-    }
-
-    private func nextGroup() -> [Waiting]? {
-        self.queue.withLock { queue in
-            guard !queue.waiting.isEmpty else {
-                queue.isWriterRunning = false
-                return nil
+        let answer = self.queue.withLock { queue -> Result<Turn, any Error>? in
+            guard queue.hasLeader else {
+                queue.hasLeader = true
+                return .success(.leads)
             }
-            let group = Array(queue.waiting.prefix(Self.groupLimit))
+            guard queue.waiting.count < self.waitingLimit else {
+                return .failure(Self.failure("too many records wait for the store"))
+            }
+            queue.waiting.append(waiting)
+            return nil
+        }
+        if let answer { waiting.resume(answer) }
+    }
+
+    private func nextGroup() -> [Waiting] {
+        self.queue.withLock { queue in
+            let group = Array(queue.waiting.prefix(Self.groupLimit - 1))
             queue.waiting.removeFirst(group.count)
             return group
+        }
+    }
+
+    private func handOver() {
+        let next = self.queue.withLock { queue -> Waiting? in
+            guard !queue.waiting.isEmpty else {
+                queue.hasLeader = false
+                return nil
+            }
+            return queue.waiting.removeFirst()
+        }
+        next?.resume(.success(.leads))
+    }
+
+    private func keep(_ records: [AuditRecord]) async -> Result<Void, any Error> {
+        do {
+            return .success(try await self.commit(records))
+        } catch {
+            self.logger.error(
+                "Audit records could not be kept", metadata: ["records": "\(records.count)", "error": "\(error)"])
+            return .failure(Self.failure("the store refused it"))
         }
     }
 

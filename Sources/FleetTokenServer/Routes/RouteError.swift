@@ -61,14 +61,22 @@ struct RouteError: Error, HTTPResponseError {
             retryAfter: excess.retryAfter)
     }
 
-    func response(from request: Request, context: some RequestContext) throws -> Response {
-        let detail: JSONObject = [
-            "code": .integer(Int64(self.status.code)), "message": .string(self.message), "status": .string(self.name),
-        ]
-        var response = Response.uncachedJSON(.object(["error": .object(detail)]), status: self.status)
+    func response(from request: Request, context: some RequestContext) throws -> Response { self.response }
+
+    /// The whole answer.
+    var response: Response {
+        var response = Response.uncachedJSON(self.body, status: self.status)
         if self.status == .unauthorized { response.headers[.wwwAuthenticate] = "Bearer" }
         response.headers[.retryAfter] = self.retryAfter.map(Self.retryAfterValue)
         return response
+    }
+
+    /// What the answer says of the error.
+    var body: JSONValue {
+        let detail: JSONObject = [
+            "code": .integer(Int64(self.status.code)), "message": .string(self.message), "status": .string(self.name),
+        ]
+        return .object(["error": .object(detail)])
     }
 
     /// Whole seconds, rounded up: who keeps to them is not too early again.

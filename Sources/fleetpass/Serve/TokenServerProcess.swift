@@ -58,7 +58,10 @@ struct TokenServerProcess {
         let limits = OpenFiles.fitting(self.configuration.limits, ports: 1, logger: self.logger)
         let listener = HTTPListener(
             host: host, port: self.configuration.port, limits: limits, tls: self.certificate?.tls,
-            worksOnEventLoops: true, logger: self.logger)
+            worksOnEventLoops: true,
+            pending: .tokens(
+                self.configuration.pendingLimits, metrics: self.tokens.metrics, origins: self.origins),
+            logger: self.logger)
         let router = Router(context: CallerRequestContext.self)
         if let origins { router.add(middleware: origins) }
         if let tls = self.configuration.tls, tls.clients != .none {

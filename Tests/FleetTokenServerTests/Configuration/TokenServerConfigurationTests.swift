@@ -74,7 +74,7 @@ import Testing
                 policy: {file: policy.yaml, secret_file: hook.secret}
                 cors: {origins: "https://a.example,https://b.example"}
                 listen: {host: 0.0.0.0, port: 443, tls: {certificate: c.pem, key: k.pem}}
-                limits: {connections: 5, header_bytes: 2048, header_fields: 9, idle: 2m, request: 9s, per_caller: 60/1m, global: 5/1s, pending: 7}
+                limits: {connections: 5, header_bytes: 2048, header_fields: 9, idle: 2m, request: 9s, per_caller: 60/1m, global: 5/1s, pending: 7, steady: 3}
                 log: {level: debug, format: json}
                 """
         let configuration = try self.read(
@@ -107,7 +107,8 @@ import Testing
         #expect(configuration.policySecretFile == "/etc/fleetpass/hook.secret")
         #expect(configuration.origins == ["https://a.example", "https://b.example"])
         #expect(configuration.requestLimits.perCaller != nil)
-        #expect(configuration.requestLimits.pending == 7)
+        #expect(configuration.pendingLimits.burst == 7)
+        #expect(configuration.pendingLimits.steady == 3)
         #expect(configuration.requestLimits.perSubject == nil)
         #expect(configuration.log.level == .debug)
         #expect(configuration.log.isJSON)

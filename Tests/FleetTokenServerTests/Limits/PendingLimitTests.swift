@@ -2,111 +2,219 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetSigning
+import FleetOperation
 import FleetTokens
-import Foundation
 import HTTPTypes
-import Hummingbird
-import HummingbirdTesting
-import Logging
+import NIOCore
+import NIOEmbedded
+import NIOHTTPTypes
 import Testing
 
 @testable import FleetTokenServer
 
-/// What becomes of requests that the server has no place for.
-@Suite(.timeLimit(.minutes(1))) struct PendingLimitTests {
-    /// A policy whose answers wait until the test lets them go.
-    private final class Gate: TokenPolicy {
-        private struct State {
-            var waiting: [CheckedContinuation<Void, Never>] = []
-            var isOpen = false
-        }
-        private let state = Locked(State())
-        let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self)
+/// How many requests are worked on at once.
+@Suite struct PendingRequestsTests {
+    private static let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
+    private let pending = PendingRequests(.init(burst: 8, steady: 4))
 
-        func decide(_ type: TokenType, for caller: Caller, at time: Date) async throws -> PolicyDecision {
-            await withCheckedContinuation { continuation in
-                let passes = self.state.withLock { state in
-                    if !state.isOpen { state.waiting.append(continuation) }
-                    return state.isOpen
-                }
-                if passes { continuation.resume() }
-                self.arrived.yield()
-            }
-            return .granted(rule: "gate")
+    private func fill(at time: NIODeadline) -> Int {
+        var taken = 0
+        while self.pending.hasPlace(at: time) {
+            self.pending.begin()
+            taken += 1
         }
+        return taken
+    }
 
-        func open() {
-            let waiting = self.state.withLock { state in
-                defer { state = State(waiting: [], isOpen: true) }
-                return state.waiting
-            }
-            for continuation in waiting { continuation.resume() }
+    @Test func `a burst is taken in, and who is more is turned away`() {
+        #expect(self.fill(at: Self.start) == 8)
+        #expect(self.pending.count == 8)
+    }
+
+    @Test func `a queue does not stand while others are turned away`() {
+        #expect(self.fill(at: Self.start) == 8)
+        for left in [7, 6, 5, 4] {
+            self.pending.end()
+            #expect(!self.pending.hasPlace(at: Self.start + .milliseconds(99)), "\(left) left")
+        }
+        // All that are worked on may be done at the same moment.
+        for round in 2...50 {
+            while self.pending.count > 0 { self.pending.end() }
+            #expect(self.fill(at: Self.start + .milliseconds(99) * round) == 4)
         }
     }
 
-    private static func application(
-        _ gate: Gate, log: TokenDeskTests.Log, metrics: TokenServerMetrics, limits: RequestLimits
-    ) throws -> some ApplicationProtocol {
-        let keys = try TokenRoutesTests.keys.get()
-        let router = Router(context: CallerRequestContext.self)
-        TokenRoutes(
-            desk: TokenDesk(
-                issuer: TokenIssuer(minters: try keys.mapValues { TokenMinter(signer: try LocalSigner($0)) }),
-                authenticator: OpenAuthenticator(), policy: gate, limiter: RequestLimiter(limits), audit: log,
-                metrics: metrics, logger: Logger(label: "test")),
-            publishedKeys: { [] }
-        ).add(to: router)
-        return Application(router: router)
+    @Test func `when nobody has been turned away for a while, a burst is taken in again`() {
+        #expect(self.fill(at: Self.start) == 8)
+        while self.pending.count > 0 { self.pending.end() }
+        #expect(self.fill(at: Self.start + .milliseconds(99)) == 4)
+        while self.pending.count > 0 { self.pending.end() }
+        #expect(self.fill(at: Self.start + .milliseconds(199)) == 8)
     }
 
-    @Test func `who finds no place is told at once when to come again, and leaves no record`() async throws {
-        let (gate, log, metrics) = (Gate(), TokenDeskTests.Log(), TokenServerMetrics())
-        let application = try Self.application(gate, log: log, metrics: metrics, limits: RequestLimits(pending: 2))
-        try await application.test(.router) { client in
-            try await withThrowingTaskGroup(of: Int.self) { group in
-                for number in 1...2 {
-                    group.addTask {
-                        try await client.execute(uri: "/token/driver/veh-\(number)", method: .get).status.code
-                    }
-                }
-                var arrivals = gate.arrivals.makeAsyncIterator()
-                for _ in 1...2 { _ = await arrivals.next() }
-                for _ in 1...100 {
-                    let refused = try await client.execute(uri: "/token/driver/veh-3", method: .get)
-                    #expect(refused.status == .serviceUnavailable)
-                    #expect(refused.headers[.retryAfter] == "1")
-                    let error = try JSONValue(parsing: Array(refused.body.readableBytesView)).object?["error"]?.object
-                    #expect(error?["status"] == .string("UNAVAILABLE"))
-                }
-                #expect(log.records.withLock { $0.isEmpty })
-                gate.open()
-                for try await status in group { #expect(status == 200) }
-            }
-            // The places are free again.
-            for number in 1...5 {
-                #expect(try await client.execute(uri: "/token/driver/veh-\(number)", method: .get).status == .ok)
+    @Test func `no more are steady than may ever be`() {
+        let pending = PendingRequests(.init(burst: 1, steady: 16))
+        pending.begin()
+        #expect(!pending.hasPlace(at: Self.start))
+        pending.end()
+        #expect(pending.hasPlace(at: Self.start + .seconds(1)))
+    }
+}
+
+/// What one connection does where there is no place.
+@Suite struct PendingRequestLimitTests {
+    private let pending = PendingRequests(.init(burst: 1, steady: 1))
+    private let metrics = TokenServerMetrics()
+    private let channel: EmbeddedChannel
+
+    init() throws {
+        let counted = self.pending
+        let rule = PendingRequestLimit.Rule.tokens(
+            .init(burst: 1, steady: 1), metrics: self.metrics,
+            origins: try AllowedOriginsMiddleware<CallerRequestContext>(origins: ["https://app.example"]))
+        self.channel = EmbeddedChannel(
+            handler: PendingRequestLimit(.init(pending: counted, applies: rule.applies, refuse: rule.refuse)))
+    }
+
+    private func send(_ path: String, method: HTTPRequest.Method = .get, _ fields: HTTPFields = [:]) throws {
+        let request = HTTPRequest(
+            method: method, scheme: "http", authority: "tokens.example", path: path, headerFields: fields)
+        try self.channel.writeInbound(HTTPRequestPart.head(request))
+        try self.channel.writeInbound(HTTPRequestPart.end(nil))
+    }
+
+    private func answer() throws {
+        try self.channel.writeOutbound(HTTPResponsePart.head(HTTPResponse(status: .ok)))
+        try self.channel.writeOutbound(HTTPResponsePart.end(nil))
+    }
+
+    /// The heads that came through.
+    private func arrived() throws -> [String] {
+        var paths: [String] = []
+        while let part = try self.channel.readInbound(as: HTTPRequestPart.self) {
+            if case .head(let head) = part { paths.append(head.path ?? "") }
+        }
+        return paths
+    }
+
+    /// The answers that went out: their heads and bodies.
+    private func answers() throws -> [(head: HTTPResponse, body: String)] {
+        var answers: [(head: HTTPResponse, body: String)] = []
+        while let part = try self.channel.readOutbound(as: HTTPResponsePart.self) {
+            switch part {
+            case .head(let head): answers.append((head, ""))
+            case .body(let body): answers[answers.count - 1].body += String(buffer: body)
+            case .end: break
             }
         }
-        #expect(log.records.withLock { $0.count } == 7)
-        #expect(metrics.text.contains(#"fleetpass_token_refusals_total{reason="limit_pending"} 100"#))
-        #expect(metrics.text.contains(#"fleetpass_token_requests_total{role="driver",outcome="limited"} 100"#))
+        return answers
     }
 
-    @Test func `a place is given back whatever comes of the request`() async throws {
-        struct Failure: Error {}
-        let limiter = RequestLimiter(RequestLimits(pending: 1))
+    @Test func `who finds no place is told at once when to come again`() throws {
+        self.pending.begin()
+        for _ in 1...3 { try self.send("/token/driver/vehicle-1") }
+        try self.send("/v1/tokens", method: .post)
+        #expect(try self.arrived().isEmpty)
+        let answers = try self.answers()
+        #expect(answers.count == 4)
+        for (head, body) in answers {
+            #expect(head.status == .serviceUnavailable)
+            #expect(head.headerFields[.retryAfter] == "1")
+            #expect(head.headerFields[.contentLength] == "\(body.utf8.count)")
+            let error = try JSONValue(parsing: Array(body.utf8)).object?["error"]?.object
+            #expect(error?["status"] == .string("UNAVAILABLE"))
+        }
+        #expect(self.metrics.text.contains(#"fleetpass_token_refusals_total{reason="limit_pending"} 4"#))
+        #expect(self.metrics.text.contains(#"fleetpass_token_requests_total{role="unread",outcome="limited"} 4"#))
+
+        self.pending.end()
+        try self.send("/token/driver/vehicle-1")
+        #expect(try self.arrived() == ["/token/driver/vehicle-1"])
+    }
+
+    @Test(arguments: ["/token/driver/v", "//token/driver/v", "/token", "/token?task=t", "/v1/tokens", "/v1//tokens"])
+    func `requests for tokens are limited, however they are written`(path: String) throws {
+        self.pending.begin()
+        try self.send(path)
+        #expect(try self.arrived().isEmpty)
+    }
+
+    @Test(arguments: ["/healthz", "/readyz", "/metrics", "/.well-known/jwks.json", "/admin/api/revocations", "/", "*"])
+    func `supervisors and administrators always pass`(path: String) throws {
+        self.pending.begin()
+        try self.send(path)
+        try self.send("/token/driver/v", method: .options)
+        #expect(try self.arrived().count == 2)
+        try self.answer()
+        try self.answer()
+        #expect(self.pending.count == 1)
+    }
+
+    @Test func `a place is given back with the answer, or with the connection`() throws {
         for _ in 1...3 {
-            await #expect(throws: Failure.self) { try await limiter.withPlace { throw Failure() } }
-            await #expect(throws: CancellationError.self) { try await limiter.withPlace { throw CancellationError() } }
+            try self.send("/token/driver/vehicle-1")
+            #expect(self.pending.count == 1)
+            try self.answer()
+            #expect(self.pending.count == 0)
         }
-        let answer = try await limiter.withPlace { 1 }
-        #expect(answer == 1)
+        try self.send("/token/driver/vehicle-1")
+        #expect(self.pending.count == 1)
+        _ = try self.channel.finish()
+        #expect(self.pending.count == 0)
     }
 
-    @Test func `without a limit there is always a place`() async throws {
-        let limiter = RequestLimiter(RequestLimits())
-        let answer = try await limiter.withPlace { try await limiter.withPlace { 2 } }
-        #expect(answer == 2)
+    @Test func `a slow sender keeps no place`() throws {
+        let request = HTTPRequest(method: .post, scheme: "http", authority: "tokens.example", path: "/v1/tokens")
+        try self.channel.writeInbound(HTTPRequestPart.head(request))
+        #expect(self.pending.count == 0)
+        try self.channel.writeInbound(HTTPRequestPart.body(ByteBuffer(string: "{")))
+        #expect(self.pending.count == 0)
+        // An answer before the end of the request leaves nothing to count.
+        try self.answer()
+        try self.channel.writeInbound(HTTPRequestPart.end(nil))
+        #expect(self.pending.count == 0)
+    }
+
+    @Test func `the body of a request that is turned away goes nowhere`() throws {
+        self.pending.begin()
+        let request = HTTPRequest(method: .post, scheme: "http", authority: "tokens.example", path: "/v1/tokens")
+        try self.channel.writeInbound(HTTPRequestPart.head(request))
+        self.pending.end()
+        try self.channel.writeInbound(HTTPRequestPart.body(ByteBuffer(string: "{}")))
+        try self.channel.writeInbound(HTTPRequestPart.end(nil))
+        #expect(try self.channel.readInbound(as: HTTPRequestPart.self) == nil)
+        #expect(try self.answers().count == 1)
+        #expect(self.pending.count == 0)
+    }
+
+    @Test func `answers stay in order where a client does not wait for them`() throws {
+        try self.send("/token/driver/vehicle-1")
+        try self.send("/token/driver/vehicle-2")
+        #expect(try self.arrived() == ["/token/driver/vehicle-1", "/token/driver/vehicle-2"])
+        #expect(try self.answers().isEmpty)
+        try self.answer()
+        try self.answer()
+        #expect(self.pending.count == 0)
+    }
+
+    @Test func `web pages of allowed origins can read it`() throws {
+        self.pending.begin()
+        for origin in ["https://app.example", "https://other.example"] {
+            try self.send("/token/consumer/trip-1", [.origin: origin])
+        }
+        let heads = try self.answers().map(\.head.headerFields)
+        #expect(heads.map { $0[.accessControlAllowOrigin] } == ["https://app.example", nil])
+        #expect(heads.map { $0[.accessControlExposeHeaders] } == ["retry-after", nil])
+        #expect(heads.allSatisfy { $0[.vary] == "Origin" })
+    }
+
+    @Test func `who asked for the connection's end gets it`() throws {
+        self.pending.begin()
+        try self.channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        try self.send("/token/driver/vehicle-1")
+        #expect(self.channel.isActive)
+        try self.send("/token/driver/vehicle-1", [.connection: "close"])
+        #expect(!self.channel.isActive)
+        #expect(try self.answers().count == 2)
     }
 }

@@ -2,9 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import Testing
-
-@testable import fleetpass
 
 @Suite struct ProcessorsTests {
     @Test(arguments: [
