@@ -37,6 +37,7 @@ let package = Package(
             dependencies: [
                 .product(name: "FleetEngine", package: "fleetpass"),
                 .product(name: "FleetEngineAPI", package: "fleetpass"),
+                .product(name: "FleetOperation", package: "fleetpass"),
                 .product(name: "FleetSigning", package: "fleetpass"),
                 .product(name: "FleetTokens", package: "fleetpass"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),

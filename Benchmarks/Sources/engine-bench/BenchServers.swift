@@ -4,6 +4,7 @@
 
 import FleetEngine
 import FleetEngineAPI
+import FleetOperation
 import Foundation
 import GRPCCore
 import GRPCNIOTransportHTTP2Posix
@@ -67,6 +68,7 @@ struct BenchServers: Sendable {
         let (ports, announce) = AsyncStream.makeStream(of: Int.self)
         let http = Application(
             router: router,
+            server: .http1OnEventLoops(),
             configuration: .init(address: .hostname("127.0.0.1", port: 0)),
             onServerRunning: { announce.yield($0.localAddress?.port ?? 0) },
             logger: logger

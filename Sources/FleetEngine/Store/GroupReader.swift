@@ -40,12 +40,11 @@ final class GroupReader<Snapshot>: Sendable {
     /// - Returns: What the body returns.
     /// - Throws: What the body throws, why there is no snapshot, or ``EngineError`` with `UNAVAILABLE`.
     func read<Answer: Sendable>(_ body: @escaping @Sendable (Snapshot) throws -> Answer) async throws -> Answer {
-        try await Reply.wait { reply in
-            let isAdmitted = self.enqueue { snapshot in
-                reply.resume(with: Result { try body(snapshot.get()) })
-            }
-            if !isAdmitted { reply.resume(with: .failure(EngineError.storeClosed)) }
+        let reply = Reply<Answer>()
+        guard self.enqueue({ snapshot in reply.give(Result { try body(snapshot.get()) }) }) else {
+            throw EngineError.storeClosed
         }
+        return try await reply.wait()
     }
 
     /// Refuses later reads.

@@ -20,6 +20,9 @@ final class GroupWriter: Sendable {
 
     /// Has a body run and committed with its neighbours.
     ///
+    /// A commit takes as long as many writes do. So who finds the writer resting lets others that are about to write go
+    /// first, and then starts it.
+    ///
     /// - Parameters:
     ///   - body: The body.
     ///   - start: Starts the writer, which rests; it takes groups until there is none.
@@ -29,22 +32,23 @@ final class GroupWriter: Sendable {
         _ body: @escaping @Sendable (any EngineTransaction) throws -> Result, start: @escaping @Sendable () -> Void
     ) async throws -> Result {
         let ticket = self.queue.withLock { $0.makeTicket() }
+        let reply = Reply<Result>()
+        let write = QueuedWrite(
+            ticket: ticket,
+            run: { transaction in
+                let result = Swift.Result { try body(transaction) }
+                return QueuedWrite.Outcome(isKept: (try? result.get()) != nil) { reply.give(result) }
+            },
+            reject: { reply.give(.failure($0)) })
         return try await withTaskCancellationHandler {
-            try await Reply.wait { reply in
-                self.enqueue(
-                    QueuedWrite(
-                        ticket: ticket,
-                        run: { transaction in
-                            let result = Swift.Result { try body(transaction) }
-                            return QueuedWrite.Outcome(isKept: (try? result.get()) != nil) {
-                                reply.resume(with: result)
-                            }
-                        },
-                        reject: { reply.resume(with: .failure($0)) }
-                    ), start)
-                // A task that was cancelled before its write had joined is not told again.
-                if Task.isCancelled { self.withdraw(ticket) }
+            let startsWriter = try self.enqueue(write)
+            // A task that was cancelled before its write had joined is not told again.
+            if Task.isCancelled { self.withdraw(ticket) }
+            if startsWriter {
+                await Task.yield()
+                start()
             }
+            return try await reply.wait()
         } onCancel: {
             self.withdraw(ticket)
         }
@@ -56,14 +60,13 @@ final class GroupWriter: Sendable {
     /// Refuses later writes.
     func close() { self.queue.withLock { $0.close() } }
 
-    private func enqueue(_ write: QueuedWrite, _ start: () -> Void) {
+    /// Has a write wait; says whether the writer is to be started for it.
+    private func enqueue(_ write: QueuedWrite) throws(EngineError) -> Bool {
         switch self.queue.withLock({ $0.admit(write) }) {
-        case .waits: break
-        case .startsWriter: start()
-        case .full:
-            write.reject(EngineError.store("STORE_OVERLOADED", "Too many writes wait; retry in a second."))
-        case .closed:
-            write.reject(EngineError.storeClosed)
+        case .waits: return false
+        case .startsWriter: return true
+        case .full: throw EngineError.store("STORE_OVERLOADED", "Too many writes wait; retry in a second.")
+        case .closed: throw EngineError.storeClosed
         }
     }
 

@@ -4,30 +4,42 @@
 
 import FleetTokens
 
-/// Where a store's thread gives the answer that a task waits for.
+/// Where a store's thread gives the answer that one task waits for; it may be there before the task waits.
 ///
 /// The answer goes through a lock and the continuation only tells that it is there. A continuation alone would do, but
 /// the thread sanitizer does not see what orders one that is resumed before it is awaited, and takes every answer of
 /// more than one word for a race.
-struct Reply<Answer: Sendable>: Sendable {
-    private let answer: Locked<Result<Answer, any Error>>
-    private let continuation: CheckedContinuation<Void, Never>
-
-    /// Waits for an answer.
-    ///
-    /// - Parameter ask: Sends the question; the reply must be resumed once.
-    /// - Returns: What the reply was resumed with.
-    /// - Throws: The error that it was resumed with.
-    static func wait(_ ask: (Self) -> Void) async throws -> Answer {
-        // Nobody meets the error: the task goes on only when an answer has taken its place.
-        let answer = Locked<Result<Answer, any Error>>(.failure(CancellationError()))
-        await withCheckedContinuation { ask(Self(answer: answer, continuation: $0)) }
-        return try answer.withLock { $0 }.get()
+final class Reply<Answer: Sendable>: Sendable {
+    private enum State: Sendable {
+        case open
+        case awaited(CheckedContinuation<Void, Never>)
+        case given(Result<Answer, any Error>)
     }
 
-    /// Gives the answer, and has the task go on.
-    func resume(with result: Result<Answer, any Error>) {
-        self.answer.withLock { $0 = result }
-        self.continuation.resume()
+    private let state = Locked(State.open)
+
+    /// Gives the answer, once, and has the task go on.
+    func give(_ result: Result<Answer, any Error>) {
+        let before = self.state.withLock { state in
+            defer { state = .given(result) }
+            return state
+        }
+        if case .awaited(let continuation) = before { continuation.resume() }
+    }
+
+    /// What was given, as soon as it is; for one task.
+    func wait() async throws -> Answer {
+        await withCheckedContinuation { continuation in
+            let isGiven = self.state.withLock { state in
+                if case .given = state { return true }
+                state = .awaited(continuation)
+                return false
+            }
+            if isGiven { continuation.resume() }
+        }
+        guard case .given(let result) = self.state.withLock({ $0 }) else {
+            preconditionFailure("A task that waits for a reply goes on only when it is given.")
+        }
+        return try result.get()
     }
 }

@@ -2,9 +2,21 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import HummingbirdCore
+public import HummingbirdCore
 import Logging
 import NIOCore
+
+extension HTTPServerBuilder {
+    /// A server of HTTP/1.1 that works on a connection's requests on the event loop that reads them.
+    ///
+    /// It suits services of which nothing blocks, such as the token server's routes and the engine's.
+    ///
+    /// - Parameter configuration: The limits of connections.
+    /// - Returns: What Hummingbird's `Application` takes as its server.
+    public static func http1OnEventLoops(configuration: HTTP1Channel.Configuration = .init()) -> HTTPServerBuilder {
+        HTTPServerBuilder { EventLoopBound(HTTP1Channel(responder: $0, configuration: configuration)) }
+    }
+}
 
 /// Works on a connection's requests on the event loop that reads them.
 ///

@@ -14,7 +14,6 @@ package struct HTTPListener: Sendable {
     private let port: Int
     private let limits: ConnectionLimits
     private let tls: ServerTLS?
-    private let worksOnEventLoops: Bool
     private let pending: PendingRequestLimit.Rule?
     private let logger: Logger
     /// The connections of the port.
@@ -27,19 +26,16 @@ package struct HTTPListener: Sendable {
     ///   - port: The port; 0 picks a free one.
     ///   - limits: What clients may use up.
     ///   - tls: The certificate; `nil` serves plain HTTP/1.1.
-    ///   - worksOnEventLoops: Whether requests over plain HTTP/1.1 are worked on where their connection is read; for
-    ///     services of which nothing blocks.
     ///   - pending: Which requests are turned away when too many are worked on; `nil` turns none away.
     ///   - logger: Hears what the server has to tell.
     package init(
-        host: String, port: Int, limits: ConnectionLimits, tls: ServerTLS?, worksOnEventLoops: Bool = false,
+        host: String, port: Int, limits: ConnectionLimits, tls: ServerTLS?,
         pending: PendingRequestLimit.Rule? = nil, logger: Logger
     ) {
         self.host = host
         self.port = port
         self.limits = limits
         self.tls = tls
-        self.worksOnEventLoops = worksOnEventLoops
         self.pending = pending
         self.logger = logger
         self.connections = ConnectionCount(maximum: limits.connections, port: "http", logger: logger)
@@ -70,14 +66,14 @@ package struct HTTPListener: Sendable {
                 maxHeaderFieldCount: limits.headerFields))
         if let tls {
             return HTTPServerBuilder { responder in
-                try TLSServerChannel(
-                    tls: tls, limits: limits,
-                    configuration: .init(
-                        idleTimeout: limits.idle, gracefulCloseTimeout: limits.drain, streamConfiguration: stream),
-                    responder: responder)
+                EventLoopBound(
+                    try TLSServerChannel(
+                        tls: tls, limits: limits,
+                        configuration: .init(
+                            idleTimeout: limits.idle, gracefulCloseTimeout: limits.drain, streamConfiguration: stream),
+                        responder: responder))
             }
         }
-        guard self.worksOnEventLoops else { return .http1(configuration: stream) }
-        return HTTPServerBuilder { EventLoopBound(HTTP1Channel(responder: $0, configuration: stream)) }
+        return .http1OnEventLoops(configuration: stream)
     }
 }

@@ -58,7 +58,6 @@ struct TokenServerProcess {
         let limits = OpenFiles.fitting(self.configuration.limits, ports: 1, logger: self.logger)
         let listener = HTTPListener(
             host: host, port: self.configuration.port, limits: limits, tls: self.certificate?.tls,
-            worksOnEventLoops: true,
             pending: .tokens(
                 self.configuration.pendingLimits, metrics: self.tokens.metrics, origins: self.origins),
             logger: self.logger)
