@@ -166,6 +166,26 @@ def test_a_grpc_message_that_trickles_in_is_answered_with_deadline_exceeded(engi
     still_answers(engine, token)
 
 
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+SETTINGS = b"\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+
+
+@pytest.mark.parametrize("sent", [b"", PREFACE[:-1], PREFACE, PREFACE + SETTINGS])
+def test_a_connection_of_grpc_on_which_nothing_more_is_said_ends(engine, token, sent):
+    with connect(engine.grpc_port) as silent:
+        silent.sendall(sent)
+        assert closes(silent)
+    still_answers(engine, token)
+
+
+def test_the_head_of_a_first_call_that_trickles_in_ends_its_connection(engine, token):
+    with connect(engine.grpc_port) as slow:
+        # A frame of the kind HEADERS that says it has 16384 bytes.
+        slow.sendall(PREFACE + SETTINGS + b"\x00\x40\x00\x01\x04\x00\x00\x00\x01")
+        drip(slow, b"\x88")
+    still_answers(engine, token)
+
+
 def test_a_handshake_that_does_not_end_is_cut_off_on_both_ports(secured, keys):
     for port in [secured.http_port, secured.grpc_port]:
         for sent in [b"", b"\x16\x03\x01\x02\x00"]:

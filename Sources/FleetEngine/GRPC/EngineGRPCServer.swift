@@ -91,8 +91,8 @@ public struct EngineGRPCServer: Service {
         var config = HTTP2ServerTransport.Custom<GRPCListener>.Config.defaults
         config.connection.maxIdleTime = .seconds(15 * 60)
         config.connection.maxGraceTime = min(.seconds(10), limits.drain)
-        config.connection.keepalive.time = min(.seconds(60), limits.idle)
-        config.connection.keepalive.timeout = min(.seconds(20), limits.request)
+        config.connection.keepalive.time = limits.silenceOfGRPC
+        config.connection.keepalive.timeout = limits.answerOfGRPC
         config.connection.keepalive.clientBehavior.minPingIntervalWithoutCalls = .seconds(30)
         config.connection.keepalive.clientBehavior.allowWithoutCalls = true
         config.http2.maxConcurrentStreams = Self.maximumCallsOfConnection

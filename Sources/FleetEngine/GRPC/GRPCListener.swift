@@ -10,7 +10,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// Accepts the connections of gRPC: no more than a maximum, over TLS or not, and with a limit for the handshake.
+/// Accepts the connections of gRPC: no more than a maximum, over TLS or not, and with a limit for how they begin.
 struct GRPCListener: HTTP2ServerTransport.ListenerFactory {
     let host: String
     let port: Int
@@ -37,16 +37,28 @@ struct GRPCListener: HTTP2ServerTransport.ListenerFactory {
             }
             .bind(host: self.host, port: self.port) { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    guard let contexts else { return }
-                    try channel.pipeline.syncOperations.addHandlers([
-                        NIOSSLServerHandler(context: contexts.context), HandshakeTimeLimit(self.limits.request),
-                    ])
+                    let pipeline = channel.pipeline.syncOperations
+                    if let contexts {
+                        try pipeline.addHandlers([
+                            NIOSSLServerHandler(context: contexts.context), HandshakeTimeLimit(self.limits.request),
+                        ])
+                    }
+                    try pipeline.addHandler(
+                        HTTP2ReadTimeLimit(
+                            frame: self.limits.request, silence: self.limits.silenceOfGRPC + self.limits.answerOfGRPC))
                 }.flatMap {
                     connectionConfigurator.configure(
                         channel: channel, tls: contexts == nil ? .none : .configured(requireALPN: true))
                 }
             }
     }
+}
+
+extension ConnectionLimits {
+    /// How long the other end of a connection of gRPC may say nothing before it is asked whether it is there.
+    var silenceOfGRPC: Duration { min(.seconds(60), self.idle) }
+    /// How long it may take to answer that.
+    var answerOfGRPC: Duration { min(.seconds(20), self.request) }
 }
 
 /// What connections open with now.

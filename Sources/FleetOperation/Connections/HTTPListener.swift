@@ -66,12 +66,11 @@ package struct HTTPListener: Sendable {
                 maxHeaderFieldCount: limits.headerFields))
         if let tls {
             return HTTPServerBuilder { responder in
-                EventLoopBound(
-                    try TLSServerChannel(
-                        tls: tls, limits: limits,
-                        configuration: .init(
-                            idleTimeout: limits.idle, gracefulCloseTimeout: limits.drain, streamConfiguration: stream),
-                        responder: responder))
+                try TLSServerChannel(
+                    tls: tls, limits: limits,
+                    configuration: .init(
+                        idleTimeout: limits.idle, gracefulCloseTimeout: limits.drain, streamConfiguration: stream),
+                    responder: responder)
             }
         }
         return .http1OnEventLoops(configuration: stream)
