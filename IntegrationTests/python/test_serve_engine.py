@@ -195,7 +195,7 @@ GOOD = "providers: demo-fleet\ndata: data\ntrust: {files: trust.yaml}\n"
         (GOOD.replace("trust.yaml", "missing.yaml"), "missing.yaml cannot be read"),
         (GOOD.replace("data: data", "data: elsewhere"), "elsewhere does not exist"),
         (GOOD.replace("demo-fleet", "other-fleet"), "is of the provider demo-fleet, which is not among providers"),
-        (GOOD + "listen: {tls: {certificate: none.pem, key: none.pem}}\n", "none.pem cannot be used together"),
+        (GOOD + "listen: {tls: {certificate: none.pem, key: none.pem}}\n", "none.pem is missing or cannot be read"),
         (GOOD + "page: {visible_to: everybody}\n", "page.visible_to must be nobody, this_machine or addresses"),
     ],
 )

@@ -6,11 +6,13 @@ import FleetSigning
 import FleetTokenServer
 import FleetTokens
 import Foundation
+import Logging
 import ServiceLifecycle
 
 /// Keeps the trusted accounts' keys as they are published, until shutdown.
 struct AccountTrusting: Service {
     let trust: AccountTrust
+    private let logger: Logger
 
     /// Reads trust files for a verifier.
     ///
@@ -18,8 +20,10 @@ struct AccountTrusting: Service {
     ///   - paths: The files; an account may stand in one of them.
     ///   - providers: The providers that accounts may reach; `nil` for any.
     ///   - verifier: Gets the accounts' keys beside its own.
+    ///   - logger: Hears when keys of an account cannot be had, and when they can again.
     /// - Throws: ``CommandFailure`` with `configuration` that names line and column.
-    init(files paths: [String], of providers: Set<ProviderID>? = nil, verifier: TokenVerifier) throws {
+    init(files paths: [String], of providers: Set<ProviderID>? = nil, verifier: TokenVerifier, logger: Logger) throws {
+        self.logger = logger
         var sources: [TrustedAccountSource] = []
         for path in paths {
             for source in try Self.accounts(in: path) {
@@ -64,8 +68,16 @@ struct AccountTrusting: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
+            var known: String?
             while !Task.isCancelled {
                 await self.trust.refresh()
+                let problem = self.trust.problem
+                if let problem, problem != known {
+                    self.logger.warning("not all tokens can be checked", metadata: ["trust": "\(problem)"])
+                } else if problem == nil, known != nil {
+                    self.logger.notice("the keys of all trusted accounts are at hand")
+                }
+                known = problem
                 try? await Task.sleep(for: .seconds(2))
             }
         }

@@ -31,7 +31,7 @@ struct EngineProcess {
         let revocations = RevocationList()
         let verifier = TokenVerifier(keys: TrustedKeySet([]), revocations: revocations)
         self.trusting = try AccountTrusting(
-            files: configuration.trustFiles, of: Set(configuration.providers), verifier: verifier)
+            files: configuration.trustFiles, of: Set(configuration.providers), verifier: verifier, logger: logger)
         let engine = try EngineService(
             .init(
                 file: try Self.storeFile(configuration), database: configuration.postgreSQL,

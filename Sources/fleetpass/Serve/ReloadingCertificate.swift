@@ -71,6 +71,13 @@ final class ReloadingCertificate: Service {
     }
 
     private static func read(_ files: ListenerTLS) throws -> TLSConfiguration {
+        for (setting, path) in [("certificate", files.certificate), ("key", files.key)]
+        where !FileManager.default.isReadableFile(atPath: path) {
+            throw CommandFailure(
+                status: .configuration,
+                message: "listen.tls.\(setting): \(path) is missing or cannot be read; name a PEM file that this user "
+                    + "may read.")
+        }
         var configuration: TLSConfiguration
         do {
             let chain = try NIOSSLCertificate.fromPEMFile(files.certificate).map {

@@ -102,7 +102,9 @@ struct TokenService: Service {
         }
         self.verifier = TokenVerifier(
             keys: TrustedKeySet(self.keys?.published(at: Date()) ?? []), revocations: self.revocations)
-        let trusting = try trustFile.map { [verifier] in try AccountTrusting(files: [$0], verifier: verifier) }
+        let trusting = try trustFile.map { [verifier] in
+            try AccountTrusting(files: [$0], verifier: verifier, logger: logger)
+        }
         self.trust = trusting?.trust
         self.followers = [following as (any Service)?, trusting].compactMap(\.self)
         self.readiness = Readiness(
