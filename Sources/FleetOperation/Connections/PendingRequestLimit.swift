@@ -100,7 +100,7 @@ package final class PendingRequestLimit: ChannelDuplexHandler, RemovableChannelH
     private func turnAway(_ request: HTTPRequest, _ context: ChannelHandlerContext) {
         let (head, body) = self.rule.refuse(request)
         context.write(self.wrapOutboundOut(.head(head)), promise: nil)
-        context.write(self.wrapOutboundOut(.body(body)), promise: nil)
+        if request.method != .head { context.write(self.wrapOutboundOut(.body(body)), promise: nil) }
         let written = context.writeAndFlush(self.wrapOutboundOut(.end(nil)))
         guard request.headerFields[.connection]?.lowercased() == "close" else { return }
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)

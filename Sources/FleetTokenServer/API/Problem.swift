@@ -68,17 +68,22 @@ struct Problem: Error, HTTPResponseError {
     static let unavailable = Problem(RouteError.unavailable)
 
     func response(from request: Request, context: some RequestContext) throws -> Response {
+        request.method == .head ? self.response.createHeadResponse() : self.response
+    }
+
+    /// The whole answer.
+    var response: Response {
         var headers: HTTPFields = [.contentType: "application/problem+json", .cacheControl: "no-store"]
         if self.kind == .unauthenticated { headers[.wwwAuthenticate] = "Bearer" }
         if !self.allowed.isEmpty { headers[.allow] = self.allowed.map(\.rawValue).joined(separator: ", ") }
         headers[.retryAfter] = self.retryAfter.map(RouteError.retryAfterValue)
-        let response = Response(
+        return Response(
             status: self.status, headers: headers,
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: self.json.serialized)))
-        return request.method == .head ? response.createHeadResponse() : response
     }
 
-    private var json: JSONValue {
+    /// What the answer says of the problem.
+    var json: JSONValue {
         var object: JSONObject = [
             "type": .string("/problems#\(self.kind.rawValue)"),
             "title": .string(self.kind.title),

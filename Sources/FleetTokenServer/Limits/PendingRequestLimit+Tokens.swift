@@ -19,20 +19,29 @@ extension PendingRequestLimit.Rule {
     package static func tokens<Context: RequestContext>(
         _ limits: PendingRequests.Limits, metrics: TokenServerMetrics, origins: AllowedOriginsMiddleware<Context>?
     ) -> Self {
-        let refusal = RouteError.overloaded.response.head
-        let body = ByteBuffer(bytes: RouteError.overloaded.body.serialized)
+        // Each in the form that the failures of its path have.
+        let problem = Problem(RouteError.overloaded)
+        let answers = (
+            api: (problem.response.head, ByteBuffer(bytes: problem.json.serialized)),
+            routes: (RouteError.overloaded.response.head, ByteBuffer(bytes: RouteError.overloaded.body.serialized))
+        )
         return Self(
             pending: PendingRequests(limits),
             applies: { request in
                 guard request.method != .options else { return false }
-                let first = (request.path ?? "").split(separator: "/", maxSplits: 1).first ?? ""
-                return first == "v1" || first == "token" || first.hasPrefix("token?")
+                let part = Self.firstPart(of: request)
+                return part == "v1" || part == "token" || part.hasPrefix("token?")
             },
             refuse: { request in
                 metrics.turnedAway()
-                var head = refusal
-                origins?.mark(&head.headerFields, for: request.headerFields[.origin])
-                return (head, body)
+                var answer = Self.firstPart(of: request) == "v1" ? answers.api : answers.routes
+                origins?.mark(&answer.0.headerFields, for: request.headerFields[.origin])
+                return answer
             })
+    }
+
+    /// The path's first part that is not empty, with the query where there is no second.
+    private static func firstPart(of request: HTTPRequest) -> Substring {
+        (request.path ?? "").split(separator: "/", maxSplits: 1).first ?? ""
     }
 }

@@ -113,10 +113,9 @@ import Testing
     @Test func `who finds no place is told at once when to come again`() throws {
         self.pending.begin()
         for _ in 1...3 { try self.send("/token/driver/vehicle-1") }
-        try self.send("/v1/tokens", method: .post)
         #expect(try self.arrived().isEmpty)
         let answers = try self.answers()
-        #expect(answers.count == 4)
+        #expect(answers.count == 3)
         for (head, body) in answers {
             #expect(head.status == .serviceUnavailable)
             #expect(head.headerFields[.retryAfter] == "1")
@@ -124,12 +123,30 @@ import Testing
             let error = try JSONValue(parsing: Array(body.utf8)).object?["error"]?.object
             #expect(error?["status"] == .string("UNAVAILABLE"))
         }
-        #expect(self.metrics.text.contains(#"fleetpass_token_refusals_total{reason="limit_pending"} 4"#))
-        #expect(self.metrics.text.contains(#"fleetpass_token_requests_total{role="unread",outcome="limited"} 4"#))
+        #expect(self.metrics.text.contains(#"fleetpass_token_refusals_total{reason="limit_pending"} 3"#))
+        #expect(self.metrics.text.contains(#"fleetpass_token_requests_total{role="unread",outcome="limited"} 3"#))
 
         self.pending.end()
         try self.send("/token/driver/vehicle-1")
         #expect(try self.arrived() == ["/token/driver/vehicle-1"])
+    }
+
+    @Test func `the typed API refuses with a problem of its own`() throws {
+        self.pending.begin()
+        try self.send("/v1/tokens", method: .post)
+        let (head, body) = try #require(try self.answers().first)
+        #expect(head.headerFields[.contentType] == "application/problem+json")
+        #expect(head.headerFields[.retryAfter] == "1")
+        #expect(head.headerFields[.contentLength] == "\(body.utf8.count)")
+        #expect(try JSONValue(parsing: Array(body.utf8)).object?["code"] == .string("unavailable"))
+    }
+
+    @Test func `the answer to HEAD has no body`() throws {
+        self.pending.begin()
+        try self.send("/token/driver/vehicle-1", method: .head)
+        let (head, body) = try #require(try self.answers().first)
+        #expect(head.status == .serviceUnavailable)
+        #expect(body.isEmpty)
     }
 
     @Test(arguments: ["/token/driver/v", "//token/driver/v", "/token", "/token?task=t", "/v1/tokens", "/v1//tokens"])
