@@ -162,6 +162,8 @@ def test_an_account_without_keys_is_told_and_the_others_served(folder):
     assert server.rest("GET", "vehicles", mint(folder, "server")).status_code == 200
     answer = server.get("/readyz")
     assert answer.status_code == 503 and "trust: no keys of gone@demo-fleet" in answer.text
+    told = next(line for line in server.process.stderr if "readiness changed" in line)
+    assert "trust" in told and "gone@demo-fleet" in told
     assert server.stop()[0] == 0
 
 

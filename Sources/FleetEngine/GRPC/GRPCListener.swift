@@ -39,10 +39,9 @@ struct GRPCListener: HTTP2ServerTransport.ListenerFactory {
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     if let contexts {
-                        try pipeline.addHandlers([
-                            NIOSSLServerHandler(context: contexts.context), HandshakeTimeLimit(self.limits.request),
-                        ])
+                        try pipeline.addHandler(NIOSSLServerHandler(context: contexts.context))
                     }
+                    // What TLS needs to begin counts, too.
                     try pipeline.addHandler(
                         HTTP2ReadTimeLimit(
                             frame: self.limits.request, silence: self.limits.silenceOfGRPC + self.limits.answerOfGRPC))

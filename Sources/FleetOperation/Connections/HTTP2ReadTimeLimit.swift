@@ -24,18 +24,18 @@ package final class HTTP2ReadTimeLimit: ChannelInboundHandler, RemovableChannelH
         var isBetween: Bool { self.isPrefaceRead && self.missing == 0 && self.head.count == 0 }
 
         /// Takes in bytes; says whether a frame ended among them.
-        mutating func read(_ bytes: ByteBufferView) -> Bool {
+        mutating func read(_ bytes: UnsafeRawBufferPointer) -> Bool {
             var hasEnd = false
-            var rest = bytes
-            while !rest.isEmpty {
+            var index = 0
+            while index < bytes.count {
                 if self.missing > 0 {
-                    let count = min(self.missing, rest.count)
+                    let count = min(self.missing, bytes.count - index)
                     self.missing -= count
-                    rest = rest.dropFirst(count)
+                    index += count
                 } else {
-                    if self.head.count < 3 { self.head.length = self.head.length << 8 | Int(rest[rest.startIndex]) }
+                    if self.head.count < 3 { self.head.length = self.head.length << 8 | Int(bytes[index]) }
                     self.head.count += 1
-                    rest = rest.dropFirst()
+                    index += 1
                     guard self.head.count == 9 else { continue }
                     self.missing = self.head.length
                     self.head = (0, 0)
@@ -58,7 +58,8 @@ package final class HTTP2ReadTimeLimit: ChannelInboundHandler, RemovableChannelH
     /// Sets the limits.
     ///
     /// - Parameters:
-    ///   - frame: How long the preface with its first frame may take, and each frame from its first byte to its last.
+    ///   - frame: How long it may take from the connection's begin to the first frame's end, and for each later frame from
+    ///     its first byte to its last.
     ///   - silence: How long nothing may come between two frames.
     package init(frame: Duration, silence: Duration) {
         self.frameLimit = TimeAmount(frame)
@@ -81,7 +82,7 @@ package final class HTTP2ReadTimeLimit: ChannelInboundHandler, RemovableChannelH
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let wasBetween = self.frames.isBetween
-        let hasEnd = self.frames.read(self.unwrapInboundIn(data).readableBytesView)
+        let hasEnd = self.unwrapInboundIn(data).withUnsafeReadableBytes { self.frames.read($0) }
         if self.frames.isBetween {
             self.deadline = context.eventLoop.now + self.silenceLimit
         } else if wasBetween || hasEnd {

@@ -6,13 +6,11 @@ import FleetSigning
 import FleetTokenServer
 import FleetTokens
 import Foundation
-import Logging
 import ServiceLifecycle
 
 /// Keeps the trusted accounts' keys as they are published, until shutdown.
 struct AccountTrusting: Service {
     let trust: AccountTrust
-    private let logger: Logger
 
     /// Reads trust files for a verifier.
     ///
@@ -20,10 +18,8 @@ struct AccountTrusting: Service {
     ///   - paths: The files; an account may stand in one of them.
     ///   - providers: The providers that accounts may reach; `nil` for any.
     ///   - verifier: Gets the accounts' keys beside its own.
-    ///   - logger: Hears when keys of an account cannot be had, and when they can again.
     /// - Throws: ``CommandFailure`` with `configuration` that names line and column.
-    init(files paths: [String], of providers: Set<ProviderID>? = nil, verifier: TokenVerifier, logger: Logger) throws {
-        self.logger = logger
+    init(files paths: [String], of providers: Set<ProviderID>? = nil, verifier: TokenVerifier) throws {
         var sources: [TrustedAccountSource] = []
         for path in paths {
             for source in try Self.accounts(in: path) {
@@ -55,9 +51,7 @@ struct AccountTrusting: Service {
     private static func accounts(in path: String) throws -> [TrustedAccountSource] {
         let file = URL(filePath: path)
         guard let text = try? String(contentsOf: file, encoding: .utf8) else {
-            throw CommandFailure(
-                status: .configuration,
-                message: "the trust file \(path) cannot be read as UTF-8 text; create it, or name the right file.")
+            throw CommandFailure(status: .configuration, message: "the trust file \(path) cannot be read as UTF-8.")
         }
         do throws(TokenServerError) {
             return try TrustFile(yaml: text, file: path, folder: file.deletingLastPathComponent()).accounts
@@ -68,16 +62,8 @@ struct AccountTrusting: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            var known: String?
             while !Task.isCancelled {
                 await self.trust.refresh()
-                let problem = self.trust.problem
-                if let problem, problem != known {
-                    self.logger.warning("not all tokens can be checked", metadata: ["trust": "\(problem)"])
-                } else if problem == nil, known != nil {
-                    self.logger.notice("the keys of all trusted accounts are at hand")
-                }
-                known = problem
                 try? await Task.sleep(for: .seconds(2))
             }
         }

@@ -31,7 +31,7 @@ struct EngineProcess {
         let revocations = RevocationList()
         let verifier = TokenVerifier(keys: TrustedKeySet([]), revocations: revocations)
         self.trusting = try AccountTrusting(
-            files: configuration.trustFiles, of: Set(configuration.providers), verifier: verifier, logger: logger)
+            files: configuration.trustFiles, of: Set(configuration.providers), verifier: verifier)
         let engine = try EngineService(
             .init(
                 file: try Self.storeFile(configuration), database: configuration.postgreSQL,
@@ -83,7 +83,8 @@ struct EngineProcess {
                     + "provider=\(providers)")
         }
         try await self.engine.check()
-        let servers: [any Service] = [http, grpc, ready]
+        let readiness = EngineReadinessLog(problems: self.problems, logger: self.logger)
+        let servers: [any Service] = [http, grpc, ready, readiness]
         var group = ServiceGroupConfiguration(
             services: self.engine.services(self.followers + servers),
             gracefulShutdownSignals: [.sigterm, .sigint], logger: self.logger)

@@ -102,9 +102,7 @@ struct TokenService: Service {
         }
         self.verifier = TokenVerifier(
             keys: TrustedKeySet(self.keys?.published(at: Date()) ?? []), revocations: self.revocations)
-        let trusting = try trustFile.map { [verifier] in
-            try AccountTrusting(files: [$0], verifier: verifier, logger: logger)
-        }
+        let trusting = try trustFile.map { [verifier] in try AccountTrusting(files: [$0], verifier: verifier) }
         self.trust = trusting?.trust
         self.followers = [following as (any Service)?, trusting].compactMap(\.self)
         self.readiness = Readiness(
