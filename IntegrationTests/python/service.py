@@ -99,8 +99,10 @@ class Engine(Program):
 class Service(Engine):
     """One `fleetpass up` or `demo`."""
 
-    def __init__(self, data, *options, command="up"):
-        super().__init__(READY, command, "--data", data, "--port", "0", "--grpc-port", "0", *options)
+    def __init__(self, data, *options, command="up", environment=None):
+        super().__init__(
+            READY, command, "--data", data, "--port", "0", "--grpc-port", "0", *options,
+            environment=os.environ | (environment or {}))
         self.data = Path(self.ready["data"])
 
     def key_file(self, role):

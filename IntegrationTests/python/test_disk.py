@@ -1,12 +1,16 @@
 # Fleetpass
 # Licence: see LICENSE in the project root.
 # SPDX-License-Identifier: Apache-2.0
-"""A disk that fills up: writes are refused in words, reads go on, and nothing is restarted when there is room again."""
+"""A disk that fills up: writes are refused in words, reads go on, and nothing is restarted when there is room again.
+A disk that stalls: writes wait for it, nobody else does, and nothing that was acknowledged is lost."""
 
 import os
 import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import requests
 
 from clients import vehicle_body
 from service import Service, refusal
@@ -16,9 +20,18 @@ SIZE = 32 * 1024 * 1024
 ROOM = 512 * 1024
 
 
+def copy_keys(service, data):
+    """The keys of the session's service, which take long to make."""
+    accounts = data / "service-accounts"
+    accounts.mkdir(mode=0o700)
+    for path in (service.data / "service-accounts").iterdir():
+        (accounts / path.name).write_bytes(path.read_bytes())
+        (accounts / path.name).chmod(0o600)
+
+
 @pytest.fixture
 def small_disk(tmp_path, service):
-    """A data folder on a file system of its own, with the keys of the session's service, which take long to make."""
+    """A data folder on a file system of its own."""
     data = tmp_path / "data"
     data.mkdir()
     if os.geteuid() != 0:
@@ -28,10 +41,7 @@ def small_disk(tmp_path, service):
     if mounted.returncode != 0:
         pytest.skip(f"a small file system cannot be mounted here: {mounted.stderr.decode().strip()}")
     try:
-        accounts = data / "service-accounts"
-        accounts.mkdir()
-        for path in (service.data / "service-accounts").iterdir():
-            (accounts / path.name).write_bytes(path.read_bytes())
+        copy_keys(service, data)
         yield data
     finally:
         subprocess.run(["umount", "--lazy", data], check=True)
@@ -90,5 +100,108 @@ def test_a_full_disk_refuses_writes_in_words_and_loses_none(small_disk, service)
         running.kill()
         running = Service(small_disk)
         assert stored(running, token) == acknowledged
+    finally:
+        running.kill()
+
+
+# Every sync to disk waits as long as a file is there, and counts in another that it came.
+STALLING_DISK = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static int stall(const char *name, int file) {
+    const char *path = getenv("STALLED_WHILE"), *arrivals = getenv("STALLED_ARRIVALS");
+    if (access(path, F_OK) == 0) {
+        int log = open(arrivals, O_CREAT | O_APPEND | O_WRONLY, 0600);
+        if (log >= 0) {
+            if (write(log, "1", 1) < 0) abort();
+            close(log);
+        }
+        while (access(path, F_OK) == 0) usleep(5000);
+    }
+    int (*sync)(int) = (int (*)(int))dlsym(RTLD_NEXT, name);
+    return sync(file);
+}
+int fsync(int file) { return stall("fsync", file); }
+int fdatasync(int file) { return stall("fdatasync", file); }
+"""
+
+
+class StallingDisk:
+    """A disk whose syncs wait while it is told to stall."""
+
+    def __init__(self, folder):
+        library = folder / "stalling.so"
+        source = folder / "stalling.c"
+        source.write_text(STALLING_DISK, encoding="utf-8")
+        subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+        self.marker = folder / "stalled"
+        self.arrivals = folder / "arrivals"
+        self.environment = {
+            "LD_PRELOAD": str(library), "STALLED_WHILE": str(self.marker), "STALLED_ARRIVALS": str(self.arrivals)}
+
+    def stall(self):
+        self.arrivals.unlink(missing_ok=True)
+        self.marker.touch()
+
+    def wait_for_a_sync(self):
+        deadline = time.monotonic() + 30
+        while not self.arrivals.exists():
+            assert time.monotonic() < deadline, "nothing was written to the disk"
+            time.sleep(0.01)
+
+    def go_on(self):
+        self.marker.unlink()
+
+
+@pytest.fixture
+def stalling_disk(tmp_path):
+    disk = StallingDisk(tmp_path)
+    yield disk
+    disk.marker.unlink(missing_ok=True)
+
+
+def test_a_disk_that_stalls_delays_writes_alone_and_loses_none(stalling_disk, tmp_path, service):
+    data = tmp_path / "data"
+    data.mkdir(mode=0o700)
+    copy_keys(service, data)
+    token = service.mint("server")
+    running = Service(data, environment=stalling_disk.environment)
+    try:
+        assert create(running, token, 0).status_code == 200
+        acknowledged = {0}
+
+        stalling_disk.stall()
+        with ThreadPoolExecutor(32) as pool:
+            writes = {number: pool.submit(create, running, token, number) for number in range(1, 33)}
+            stalling_disk.wait_for_a_sync()
+            # Who only looks is answered, as is who watches over the service.
+            for _ in range(20):
+                assert running.rest("GET", "vehicles/vehicle-0", token).status_code == 200
+            assert stored(running, token) == acknowledged
+            assert requests.get(f"{running.http}/healthz", timeout=10).status_code == 200
+            assert not any(write.done() for write in writes.values())
+            stalling_disk.go_on()
+            for number, write in writes.items():
+                assert write.result().status_code == 200, write.result().text
+                acknowledged.add(number)
+        assert stored(running, token) == acknowledged
+
+        # Cut off in the middle of it, what was never acknowledged may be there or not, but nothing else is missing.
+        stalling_disk.stall()
+        with ThreadPoolExecutor(8) as pool:
+            lost = [pool.submit(create, running, token, number) for number in range(100, 108)]
+            stalling_disk.wait_for_a_sync()
+            running.kill()
+            for write in lost:
+                with pytest.raises(requests.RequestException):
+                    write.result()
+        stalling_disk.go_on()
+        running = Service(data, environment=stalling_disk.environment)
+        assert acknowledged <= stored(running, token) <= acknowledged | set(range(100, 108))
+        assert create(running, token, 200).status_code == 200
     finally:
         running.kill()
