@@ -72,15 +72,18 @@ public struct Engine: Sendable {
     ///   - token: The bearer token; `nil` where the call carried none.
     ///   - method: The RPC it is for.
     ///   - name: The name of the resource or parent that it addresses.
+    /// - Returns: The token, verified; `nil` where a script may yet decide otherwise.
     /// - Throws: ``EngineError`` with `UNAUTHENTICATED`.
-    func authenticate(_ token: String?, for method: FleetMethod, of name: String) async throws(EngineError) {
+    func authenticate(
+        _ token: String?, for method: FleetMethod, of name: String
+    ) async throws(EngineError) -> ExaminedToken? {
         // What goes wrong by script is decided once for each call, with all of it read.
-        guard !self.isDisturbed else { return }
+        guard !self.isDisturbed else { return nil }
         let now = self.now()
         let start = ContinuousClock.now
         do throws(TokenRefusal) {
             guard let token else { throw TokenRefusal.missing }
-            _ = try await self.verified(token, at: now)
+            return try await self.verified(token, at: now)
         } catch {
             let resource = try? ResourceName(checking: name)
             let request = resource.map { AccessRequest(method: method, resource: $0) }
@@ -122,14 +125,16 @@ public struct Engine: Sendable {
     ///   - call: The RPC.
     ///   - request: The request as it was received.
     ///   - token: The bearer token; `nil` where the call carried none.
+    ///   - examined: The token, where ``authenticate(_:for:of:)`` has verified it.
     ///   - remarks: Takes what the caller is to be told beside the answer.
     /// - Returns: The response.
     /// - Throws: ``EngineError``.
     func perform<Call: ReadingCall>(
-        _ call: Call.Type, _ request: Call.Request, token: String?, remarks: CallRemarks? = nil
+        _ call: Call.Type, _ request: Call.Request, token: String?, examined: ExaminedToken? = nil,
+        remarks: CallRemarks? = nil
     ) async throws(EngineError) -> Call.Response {
         try await self.recording(Call.method, request) { () throws(EngineError) in
-            let admission = try await self.admit(call, request, token, remarks)
+            let admission = try await self.admit(call, request, (token, examined), remarks)
             return try await self.reporting(admission) {
                 try await self.onRoads(admission.context) { context in
                     try await self.store.read { store in
@@ -147,14 +152,16 @@ public struct Engine: Sendable {
     ///   - call: The RPC.
     ///   - request: The request as it was received.
     ///   - token: The bearer token; `nil` where the call carried none.
+    ///   - examined: The token, where ``authenticate(_:for:of:)`` has verified it.
     ///   - remarks: Takes what the caller is to be told beside the answer.
     /// - Returns: The response.
     /// - Throws: ``EngineError``.
     func perform<Call: WritingCall>(
-        _ call: Call.Type, _ request: Call.Request, token: String?, remarks: CallRemarks? = nil
+        _ call: Call.Type, _ request: Call.Request, token: String?, examined: ExaminedToken? = nil,
+        remarks: CallRemarks? = nil
     ) async throws(EngineError) -> Call.Response {
         try await self.recording(Call.method, request) { () throws(EngineError) in
-            let admission = try await self.admit(call, request, token, remarks)
+            let admission = try await self.admit(call, request, (token, examined), remarks)
             return try await self.reporting(admission) {
                 var context = admission.context
                 let survey = self.router.map(RouteSurvey.init)
@@ -204,15 +211,18 @@ extension Engine {
 
     /// Checks the token, then the address, then the right to it; all that can be refused without looking is.
     private func admit<Call: EngineCall>(
-        _ call: Call.Type, _ request: Call.Request, _ text: String?, _ remarks: CallRemarks?
+        _ call: Call.Type, _ request: Call.Request, _ credential: (text: String?, examined: ExaminedToken?),
+        _ remarks: CallRemarks?
     ) async throws(EngineError) -> Admission {
         let effect = try await self.faults?.strike(Call.method, try? Call.access(request), remarks: remarks)
         let now = self.now()
+        let text = credential.text
         var token: ExaminedToken?
         do {
             try effect?.checkToken()
             guard let text else { throw TokenRefusal.missing }
-            let examined = try await self.verified(text, at: now, effect)
+            let known = effect == nil ? credential.examined : nil
+            let examined = if let known { known } else { try await self.verified(text, at: now, effect) }
             token = examined
             let access = try Call.access(request)
             let admission = Admission(

@@ -11,6 +11,8 @@ enum PercentCoding {
     ///   - plusIsSpace: Whether `+` stands for a space, as in queries.
     /// - Returns: The text, or `nil` when an escape is broken or the bytes are not UTF-8.
     static func decode(_ text: Substring, plusIsSpace: Bool = false) -> String? {
+        let isPlain = { (byte: UInt8) in byte != UInt8(ascii: "%") && !(plusIsSpace && byte == UInt8(ascii: "+")) }
+        if text.utf8.allSatisfy(isPlain) { return String(text) }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)
         var rest = text.utf8[...]

@@ -17,8 +17,10 @@ struct RESTBinding: Sendable {
         let query: HTTPQuery
         /// The body.
         let body: [UInt8]
-        /// The token, not yet verified; `nil` when the request carries none.
+        /// The token; `nil` when the request carries none.
         let token: String?
+        /// The token, where it is verified.
+        let examined: ExaminedToken?
         /// Takes what the caller is to be told beside the answer.
         let remarks: CallRemarks?
     }
@@ -70,7 +72,7 @@ struct RESTBinding: Sendable {
             let request = try Self.request(from: input, name: name, body: body)
             return try Self.json(
                 await engine.perform(
-                    call, request, token: input.token, remarks: input.remarks), for: input)
+                    call, request, token: input.token, examined: input.examined, remarks: input.remarks), for: input)
         }
     }
 
@@ -83,7 +85,7 @@ struct RESTBinding: Sendable {
             let request = try Self.request(from: input, name: name, body: body)
             return try Self.json(
                 await engine.perform(
-                    call, request, token: input.token, remarks: input.remarks), for: input)
+                    call, request, token: input.token, examined: input.examined, remarks: input.remarks), for: input)
         }
     }
 

@@ -16,14 +16,12 @@ enum BearerToken {
         guard values.count == 1 else {
             throw self.malformed("The call carries \(values.count) Authorization values.", fix: "Send exactly one.")
         }
-        // By bytes: a token is too long to look for the borders of its characters at each call.
-        let words = value.utf8.split(separator: UInt8(ascii: " ")).map(Substring.init)
-        guard let scheme = words.first, scheme.lowercased() == "bearer", words.count > 1 else { return nil }
-        guard words.count == 2 else {
+        guard let credential = BearerScheme.credential(in: value) else { return nil }
+        guard !BearerScheme.isDivided(credential) else {
             throw self.malformed(
-                "The Authorization value holds \(words.count - 1) words after Bearer.", fix: "Send one token after it.")
+                "The Authorization value holds more than one word after Bearer.", fix: "Send one token after it.")
         }
-        return String(words[1])
+        return String(credential)
     }
 
     /// A refusal of credentials that cannot be read as one token.

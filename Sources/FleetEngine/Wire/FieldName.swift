@@ -17,7 +17,8 @@ enum FieldName {
 
     /// The paths of a mask as JSON spells them.
     static func camelCase(mask: String) -> String {
-        mask.split(separator: ",", omittingEmptySubsequences: false).map { path in
+        guard mask.utf8.contains(UInt8(ascii: "_")) else { return mask }
+        return mask.split(separator: ",", omittingEmptySubsequences: false).map { path in
             path.split(separator: ".", omittingEmptySubsequences: false).map(Self.camelCase).joined(separator: ".")
         }.joined(separator: ",")
     }

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
 public import HTTPTypes
 
 /// What a request says of the one who sent it.
@@ -27,10 +28,10 @@ public struct CallerRequest: Sendable {
 
     /// The bearer credential, a secret, or `nil` where there is none.
     public var bearer: String? {
-        guard let value = self.headers[.authorization] else { return nil }
-        let parts = value.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: true)
-        guard parts.count == 2, parts[0].count == 6, Substring(parts[0]).lowercased() == "bearer" else { return nil }
-        return String(Substring(parts[1]))
+        guard let credential = self.headers[.authorization].flatMap(BearerScheme.credential),
+            !BearerScheme.isDivided(credential)
+        else { return nil }
+        return String(credential)
     }
 }
 

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
 import FleetTokens
 public import Foundation
 public import Logging
@@ -120,7 +121,7 @@ public struct TokenDesk: Sendable {
         let issued = try await self.step(.signing, refused: &record) { try await self.issuer.issue(type) }
         record.decision = .granted
         record.token = AuditRecord.Token(
-            fingerprint: issued.token.fingerprint, keyID: issued.keyID,
+            fingerprint: TokenVerifier.fingerprint(of: issued.token.compactSerialization), keyID: issued.keyID,
             expiresAt: Int64(issued.expiresAt.timeIntervalSince1970))
         try await self.keep(record)
         return issued
