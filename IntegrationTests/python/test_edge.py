@@ -6,9 +6,11 @@
 import contextlib
 import re
 import shutil
+import signal
 import socket
 import ssl
 import time
+from pathlib import Path
 
 import grpc
 import h2.config
@@ -273,3 +275,25 @@ def test_a_flood_over_the_maximum_leaves_others_their_connections_and_passes(eng
         assert time.monotonic() < deadline
         time.sleep(0.2)
     still_answers(engine, token)
+
+
+@pytest.mark.skipif(
+    not Path("/proc/sys/net/core/somaxconn").exists() or int(Path("/proc/sys/net/core/somaxconn").read_text()) < 1024,
+    reason="the system lets fewer connections wait")
+def test_a_crowd_that_connects_at_once_waits_in_line(keys, token):
+    folder = keys / "crowd"
+    folder.mkdir()
+    trust_file(folder, "../keys")
+    server = EngineServer(folder)
+    try:
+        for port in [server.http_port, server.grpc_port]:
+            # As if it were busy with other things; whoever is not let into the line gets no connection.
+            server.process.send_signal(signal.SIGSTOP)
+            crowd = flood(port, 400)
+            server.process.send_signal(signal.SIGCONT)
+            for connection in crowd:
+                connection.close()
+        still_answers(server, token)
+    finally:
+        server.process.send_signal(signal.SIGCONT)
+        server.stop()

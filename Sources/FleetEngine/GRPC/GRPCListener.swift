@@ -27,7 +27,7 @@ struct GRPCListener: HTTP2ServerTransport.ListenerFactory {
     ) async throws -> NIOAsyncChannel<HTTP2ServerTransport.ConnectionConfigurator.ConnectionChannel, Never> {
         let contexts = try self.tls.map(CurrentContext.init)
         return try await ServerBootstrap(group: self.eventLoopGroup)
-            .serverChannelOption(.backlog, value: 256)
+            .serverChannelOption(.backlog, value: CInt(ConnectionLimits.queue))
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {

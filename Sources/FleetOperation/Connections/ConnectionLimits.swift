@@ -17,6 +17,12 @@ public struct ConnectionLimits: Hashable, Sendable {
     /// How long a client may take for the TLS handshake, for the head of its first request, and then for each request.
     public var request: Duration
 
+    /// How many connections may wait to be taken.
+    ///
+    /// Whoever finds the queue full tries again after a second, so a crowd that comes at once must fit. Linux allows no
+    /// more than `net.core.somaxconn`, 4096 by default.
+    package static let queue = 4096
+
     /// Sets limits; leave out what should keep its default.
     public init(
         connections: Int = 10_000, headerBytes: Int = 32_768, headerFields: Int = 100, idle: Duration = .seconds(75),

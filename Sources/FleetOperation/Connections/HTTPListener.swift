@@ -50,6 +50,7 @@ package struct HTTPListener: Sendable {
             server: self.server(),
             configuration: .init(
                 address: .hostname(self.host, port: self.port), serverName: "fleetpass",
+                backlog: ConnectionLimits.queue,
                 availableConnectionsDelegate: self.connections),
             onServerRunning: { channel in onListening(channel.localAddress?.port ?? 0) },
             logger: self.logger)

@@ -32,7 +32,8 @@ struct VehicleRanking {
     /// - Throws: What `trips` throws.
     mutating func add(_ vehicle: Vehicle, trips: () throws -> [String: Trip]) throws {
         guard let found = try self.search.match(vehicle, trips: trips) else { return }
-        let place = self.ranked.firstIndex { Self.isBetter(found, than: $0) } ?? self.ranked.endIndex
+        // The nearest come first, so most belong near the end.
+        let place = self.ranked.lastIndex { !Self.isBetter(found, than: $0) }.map { $0 + 1 } ?? 0
         guard place < self.search.count else { return }
         self.ranked.insert(found, at: place)
         if self.ranked.count > self.search.count { self.ranked.removeLast() }
@@ -42,6 +43,7 @@ struct VehicleRanking {
     private static func isBetter(
         _ first: (score: Double, match: VehicleSearch.Match), than second: (score: Double, match: VehicleSearch.Match)
     ) -> Bool {
-        (first.score, first.match.vehicle.name) < (second.score, second.match.vehicle.name)
+        guard first.score == second.score else { return first.score < second.score }
+        return first.match.vehicle.name < second.match.vehicle.name
     }
 }
