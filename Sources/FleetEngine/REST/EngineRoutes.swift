@@ -43,13 +43,12 @@ public struct EngineRoutes: Sendable {
             let token = try BearerToken.read(request.headers[values: .authorization])
             // A caller whose token is not good is refused before anything else it sent is read.
             let examined = try await self.engine.authenticate(token, for: match.rule.method, of: match.name)
-            let binding = RESTBinding.binding(for: match.rule.method)
-            let query = try HTTPQuery(request.uri.query ?? "", allowed: match.rule.query)
             guard let body = try await Self.body(of: request, for: match.rule) else { return Self.bodyTooLarge }
             let input = RESTBinding.Input(
-                name: match.name, query: query, body: body, token: token, examined: examined, remarks: remarks)
+                name: match.name, query: request.uri.query ?? "", fields: match.rule.query, body: body, token: token,
+                examined: examined, remarks: remarks)
             return RESTAnswer.message(
-                try await binding.answer(self.engine, input), accepting: request.headers[.acceptEncoding])
+                try await match.rule.binding.answer(self.engine, input), accepting: request.headers[.acceptEncoding])
         } catch {
             return RESTAnswer.error(error)
         }

@@ -27,6 +27,8 @@ struct HTTPRule: Sendable {
     let body: Body
     /// The fields that the query binds, by their names in JSON.
     let query: [String: QueryField]
+    /// What calls the RPC.
+    let binding: RESTBinding
 
     /// Makes a row.
     init(_ method: FleetMethod, body: Body = .none, query: [String: QueryField] = [:]) {
@@ -34,6 +36,7 @@ struct HTTPRule: Sendable {
         self.verb = Self.method(method.httpForm.verb)
         self.path = method.httpForm.path
         self.body = body
+        self.binding = .binding(for: method)
         if case .everything = body {
             self.query = [:]
         } else {

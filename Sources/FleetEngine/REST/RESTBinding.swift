@@ -13,8 +13,10 @@ struct RESTBinding: Sendable {
     struct Input: Sendable {
         /// The name of the resource or of its parent, from the path.
         let name: String
-        /// The query, bound to fields.
-        let query: HTTPQuery
+        /// The query as it was sent.
+        let query: String
+        /// The fields that the query may bind.
+        let fields: [String: QueryField]
         /// The body.
         let body: [UInt8]
         /// The token; `nil` when the request carries none.
@@ -30,7 +32,7 @@ struct RESTBinding: Sendable {
     /// Reads a request's JSON and what it addresses; `nil` where either cannot be read.
     let read: @Sendable (JSONObject) -> (any DocumentedRequest, AccessRequest)?
 
-    /// How a method is called.
+    /// Makes out how a method is called.
     static func binding(for method: FleetMethod) -> RESTBinding {
         switch method {
         case .createVehicle: RESTBinding(CreateVehicle.self, name: \.parent, body: .field(\.vehicle))
@@ -68,11 +70,15 @@ struct RESTBinding: Sendable {
         body: RESTBody<Call.Request> = .none
     ) {
         self.read = { Self.read($0, as: call) }
+        let queries = BoundQueries<Call.Request>()
         self.answer = { (engine, input) throws(EngineError) in
-            let request = try Self.request(from: input, name: name, body: body)
-            return try Self.json(
-                await engine.perform(
-                    call, request, token: input.token, examined: input.examined, remarks: input.remarks), for: input)
+            let query = try queries.bind(input.query, allowed: input.fields)
+            var request = query.request
+            try body.read(input.body, &request)
+            request[keyPath: name] = input.name
+            let response = try await engine.perform(
+                call, request, token: input.token, examined: input.examined, remarks: input.remarks)
+            return try Self.json(response, withEnumNumbers: query.wantsEnumNumbers)
         }
     }
 
@@ -81,11 +87,15 @@ struct RESTBinding: Sendable {
         body: RESTBody<Call.Request> = .none
     ) {
         self.read = { Self.read($0, as: call) }
+        let queries = BoundQueries<Call.Request>()
         self.answer = { (engine, input) throws(EngineError) in
-            let request = try Self.request(from: input, name: name, body: body)
-            return try Self.json(
-                await engine.perform(
-                    call, request, token: input.token, examined: input.examined, remarks: input.remarks), for: input)
+            let query = try queries.bind(input.query, allowed: input.fields)
+            var request = query.request
+            try body.read(input.body, &request)
+            request[keyPath: name] = input.name
+            let response = try await engine.perform(
+                call, request, token: input.token, examined: input.examined, remarks: input.remarks)
+            return try Self.json(response, withEnumNumbers: query.wantsEnumNumbers)
         }
     }
 
@@ -99,20 +109,11 @@ struct RESTBinding: Sendable {
         return (request, access)
     }
 
-    private static func request<Request>(
-        from input: Input, name: any WritableKeyPath<Request, String> & Sendable, body: RESTBody<Request>
-    ) throws(EngineError) -> Request {
-        var request: Request =
-            input.query.fields.isEmpty
-            ? Request() : try MessageJSON.read(JSONValue.object(input.query.fields).serialized, at: "The query")
-        try body.read(input.body, &request)
-        request[keyPath: name] = input.name
-        return request
-    }
-
-    private static func json(_ message: some Message, for input: Input) throws(EngineError) -> [UInt8] {
+    private static func json(
+        _ message: some Message, withEnumNumbers: Bool
+    ) throws(EngineError) -> [UInt8] {
         var options = JSONEncodingOptions()
-        options.alwaysPrintEnumsAsInts = input.query.wantsEnumNumbers
+        options.alwaysPrintEnumsAsInts = withEnumNumbers
         do {
             return try message.jsonUTF8Bytes(options: options)
         } catch {

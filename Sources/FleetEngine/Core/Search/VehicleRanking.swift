@@ -33,17 +33,17 @@ struct VehicleRanking {
     mutating func add(_ vehicle: Vehicle, trips: () throws -> [String: Trip]) throws {
         guard let found = try self.search.match(vehicle, trips: trips) else { return }
         // The nearest come first, so most belong near the end.
-        let place = self.ranked.lastIndex { !Self.isBetter(found, than: $0) }.map { $0 + 1 } ?? 0
+        var place = self.ranked.endIndex
+        while place > 0, self.isBetter(found, thanAt: place - 1) { place -= 1 }
         guard place < self.search.count else { return }
         self.ranked.insert(found, at: place)
         if self.ranked.count > self.search.count { self.ranked.removeLast() }
     }
 
     /// Equal scores go in the order of names, so that an answer can be repeated.
-    private static func isBetter(
-        _ first: (score: Double, match: VehicleSearch.Match), than second: (score: Double, match: VehicleSearch.Match)
-    ) -> Bool {
-        guard first.score == second.score else { return first.score < second.score }
-        return first.match.vehicle.name < second.match.vehicle.name
+    private func isBetter(_ found: (score: Double, match: VehicleSearch.Match), thanAt index: Int) -> Bool {
+        let score = self.ranked[index].score
+        guard found.score == score else { return found.score < score }
+        return found.match.vehicle.name < self.ranked[index].match.vehicle.name
     }
 }

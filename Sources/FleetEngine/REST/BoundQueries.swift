@@ -1,0 +1,51 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+import SwiftProtobuf
+
+/// The queries of one method, bound to its requests.
+///
+/// Those that came lately are remembered: all reports of a fleet have the same query, and a customer asks again and again
+/// with one until the trip changes.
+final class BoundQueries<Request: Message & Sendable>: Sendable {
+    /// What a query fills in.
+    struct Bound: Sendable {
+        /// The request, with what the query says and nothing else.
+        let request: Request
+        /// Whether the answer is to hold the numbers of enumerations rather than their names.
+        let wantsEnumNumbers: Bool
+    }
+
+    private let remembered = Locked<[String: Bound]>([:])
+
+    /// How many queries are remembered, and how long they may be, in bytes.
+    static var capacity: Int { 1024 }
+    static var maximumBytes: Int { 256 }
+
+    /// Binds a query.
+    ///
+    /// - Parameters:
+    ///   - query: The query as it was sent, without the question mark.
+    ///   - allowed: The fields that it may bind.
+    /// - Returns: The request that it fills.
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
+    func bind(_ query: String, allowed: [String: QueryField]) throws(EngineError) -> Bound {
+        if let known = self.remembered.withLock({ $0[query] }) { return known }
+        let read = try HTTPQuery(query, allowed: allowed)
+        let bound = Bound(
+            request: read.fields.isEmpty
+                ? Request() : try MessageJSON.read(JSONValue.object(read.fields).serialized, at: "The query"),
+            wantsEnumNumbers: read.wantsEnumNumbers)
+        guard query.utf8.count <= Self.maximumBytes else { return bound }
+        self.remembered.withLock { remembered in
+            if remembered.count >= Self.capacity { remembered.removeAll(keepingCapacity: true) }
+            remembered[query] = bound
+        }
+        return bound
+    }
+
+    /// How many queries are remembered now.
+    var count: Int { self.remembered.withLock { $0.count } }
+}
