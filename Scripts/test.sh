@@ -58,11 +58,7 @@ no_warnings() {
   ! grep -E "^$PWD/(Sources|Tests)/.*warning:" "$work/build.log"
 }
 
-# The proofs by exhaustion keep both cores busy for a minute or more, so they run apart from tests that watch real time.
-proofs='TokenCacheExploration|TokenCacheWorld|TokenCacheOrder|SingleFlight|DriversDay|AccessMatrix|RaceTests|Fuzz'
-
-# Tests over real sockets and clocks, which fail where others leave them no time: they run apart, one after the other.
-watching='URLSession|ChaosTokenServer|Loopback|DocumentationSampleTests\.|SampleEngineTests\.'
+. Scripts/test-groups.sh
 
 swift_tests() {
   echo "== $1" >&2

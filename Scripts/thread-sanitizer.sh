@@ -12,8 +12,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scratch=.build-tsan
-proofs='TokenCacheExploration|TokenCacheWorld|TokenCacheOrder|SingleFlight|DriversDay|AccessMatrix|RaceTests|Fuzz'
-watching='URLSession|ChaosTokenServer|Loopback|DocumentationSampleTests\.|SampleEngineTests\.|DeliveryEngineTests|FleetEngineHTTPClientTests|ConfiguredSignersTests|TestingGuideTests'
+. Scripts/test-groups.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
