@@ -219,8 +219,9 @@ def test_a_script_of_faults_is_told_at_the_top(service, driven, page, picture):
         assert service.rest("GET", f"vehicles/{vehicle}", token).status_code == 401
         page.open(f"{service.http}/#refusals")
         is_live(page)
-        page.wait("document.getElementById('chaos').innerText.includes('Chaos by script')")
-        assert "TOKEN_EXPIRED" in text_of(page, "#chaos") and "active, 1 call" in text_of(page, "#chaos")
+        # The list of steps comes after its heading.
+        page.wait("document.getElementById('chaos').innerText.includes('active, 1 call')")
+        assert "Chaos by script" in text_of(page, "#chaos") and "TOKEN_EXPIRED" in text_of(page, "#chaos")
         show_only(page, "refusal-filter", vehicle)
         page.wait("document.querySelector('#refusal-detail .lead')?.innerText.startsWith('Chaos by script')")
         picture(page)
