@@ -32,13 +32,15 @@ final class BoundQueries<Request: Message & Sendable>: Sendable {
     /// - Returns: The request that it fills.
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
     func bind(_ query: String, allowed: [String: QueryField]) throws(EngineError) -> Bound {
-        if let known = self.remembered.withLock({ $0[query] }) { return known }
+        // Beyond ASCII, texts of different bytes can be equal, and ids are told apart by their bytes.
+        let isMemorable = query.utf8.count <= Self.maximumBytes && query.utf8.allSatisfy { $0 < 0x80 }
+        if isMemorable, let known = self.remembered.withLock({ $0[query] }) { return known }
         let read = try HTTPQuery(query, allowed: allowed)
         let bound = Bound(
             request: read.fields.isEmpty
                 ? Request() : try MessageJSON.read(JSONValue.object(read.fields).serialized, at: "The query"),
             wantsEnumNumbers: read.wantsEnumNumbers)
-        guard query.utf8.count <= Self.maximumBytes else { return bound }
+        guard isMemorable else { return bound }
         self.remembered.withLock { remembered in
             if remembered.count >= Self.capacity { remembered.removeAll(keepingCapacity: true) }
             remembered[query] = bound

@@ -51,7 +51,9 @@ struct AccountTrusting: Service {
     private static func accounts(in path: String) throws -> [TrustedAccountSource] {
         let file = URL(filePath: path)
         guard let text = try? String(contentsOf: file, encoding: .utf8) else {
-            throw CommandFailure(status: .configuration, message: "the trust file \(path) cannot be read as UTF-8.")
+            throw CommandFailure(
+                status: .configuration,
+                message: "the trust file \(path) cannot be read as UTF-8 text; create it, or name the right file.")
         }
         do throws(TokenServerError) {
             return try TrustFile(yaml: text, file: path, folder: file.deletingLastPathComponent()).accounts

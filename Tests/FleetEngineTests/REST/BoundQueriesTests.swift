@@ -51,4 +51,14 @@ import Testing
         #expect(try queries.bind("header.regionCode=\(long)", allowed: Self.allowed).request.header.regionCode == long)
         #expect(queries.count == known)
     }
+
+    @Test func `texts that are equal but for their bytes fill different requests`() throws {
+        let queries = Queries()
+        // The sign of the unit kelvin equals the letter, the composed letter the one with an accent behind it.
+        for code in ["K", "\u{212A}", "\u{E9}", "e\u{301}"] {
+            let bound = try queries.bind("header.regionCode=\(code)", allowed: Self.allowed)
+            #expect(Array(bound.request.header.regionCode.utf8) == Array(code.utf8))
+        }
+        #expect(queries.count == 1)
+    }
 }
