@@ -119,7 +119,7 @@ public struct Engine: Sendable {
         }
     }
 
-    /// Answers a call that only looks.
+    /// Answers a call; one that changes something, once the change is durable.
     ///
     /// - Parameters:
     ///   - call: The RPC.
@@ -129,55 +129,45 @@ public struct Engine: Sendable {
     ///   - remarks: Takes what the caller is to be told beside the answer.
     /// - Returns: The response.
     /// - Throws: ``EngineError``.
-    func perform<Call: ReadingCall>(
+    func perform<Call: EngineCall>(
         _ call: Call.Type, _ request: Call.Request, token: String?, examined: ExaminedToken? = nil,
         remarks: CallRemarks? = nil
     ) async throws(EngineError) -> Call.Response {
         try await self.recording(Call.method, request) { () throws(EngineError) in
             let admission = try await self.admit(call, request, (token, examined), remarks)
-            return try await self.reporting(admission) {
-                try await self.onRoads(admission.context) { context in
-                    try await self.store.read { store in
-                        try admission.confirm(in: store)
-                        return try Call.run(request, access: admission.access, in: store, context: context)
-                    }
-                }
-            }
-        }
-    }
-
-    /// Answers a call that changes something, once the change is durable.
-    ///
-    /// - Parameters:
-    ///   - call: The RPC.
-    ///   - request: The request as it was received.
-    ///   - token: The bearer token; `nil` where the call carried none.
-    ///   - examined: The token, where ``authenticate(_:for:of:)`` has verified it.
-    ///   - remarks: Takes what the caller is to be told beside the answer.
-    /// - Returns: The response.
-    /// - Throws: ``EngineError``.
-    func perform<Call: WritingCall>(
-        _ call: Call.Type, _ request: Call.Request, token: String?, examined: ExaminedToken? = nil,
-        remarks: CallRemarks? = nil
-    ) async throws(EngineError) -> Call.Response {
-        try await self.recording(Call.method, request) { () throws(EngineError) in
-            let admission = try await self.admit(call, request, (token, examined), remarks)
-            return try await self.reporting(admission) {
-                var context = admission.context
-                let survey = self.router.map(RouteSurvey.init)
-                if let survey { context.routes = survey }
-                // Nobody's write waits for a router; its answers serve whoever looks next.
-                defer { if let survey, let router { router.prepare(survey.unknown) } }
-                return try await self.store.write { [context] store in
-                    try admission.confirm(in: store)
-                    return try Call.run(request, access: admission.access, in: store, context: context)
-                }
-            }
+            return try await self.reporting(admission) { try await Call.run(request, admission, on: self) }
         }
     }
 }
 
 extension Engine {
+    /// Runs the body of a call that only looks.
+    func look<Response: Sendable>(
+        _ admission: Admission, _ body: @escaping @Sendable (any EngineReader, CallContext) throws -> Response
+    ) async throws -> Response {
+        try await self.onRoads(admission.context) { context in
+            try await self.store.read { store in
+                try admission.confirm(in: store)
+                return try body(store, context)
+            }
+        }
+    }
+
+    /// Runs the body of a call that changes something, and returns once the change is durable.
+    func change<Response: Sendable>(
+        _ admission: Admission, _ body: @escaping @Sendable (any EngineTransaction, CallContext) throws -> Response
+    ) async throws -> Response {
+        var context = admission.context
+        let survey = self.router.map(RouteSurvey.init)
+        if let survey { context.routes = survey }
+        // Nobody's write waits for a router; its answers serve whoever looks next.
+        defer { if let survey, let router { router.prepare(survey.unknown) } }
+        return try await self.store.write { [context] store in
+            try admission.confirm(in: store)
+            return try body(store, context)
+        }
+    }
+
     /// Looks, and once more where the router learned of roads that were lacking the first time.
     private func onRoads<Response>(
         _ context: CallContext, _ look: (CallContext) async throws -> Response

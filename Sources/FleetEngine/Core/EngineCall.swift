@@ -21,6 +21,11 @@ protocol EngineCall: Sendable {
     ///
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT` for a malformed name, parent or id.
     static func access(_ request: Request) throws(EngineError) -> AccessRequest
+
+    /// Answers the call after its token and address were checked.
+    ///
+    /// - Throws: ``EngineError``, or what the store throws.
+    static func run(_ request: Request, _ admission: Admission, on engine: Engine) async throws -> Response
 }
 
 /// What a call may know beside its request and the store.
@@ -51,4 +56,20 @@ protocol WritingCall: EngineCall {
     static func run(
         _ request: Request, access: AccessRequest, in store: any EngineTransaction, context: CallContext
     ) throws -> Response
+}
+
+extension ReadingCall {
+    static func run(_ request: Request, _ admission: Admission, on engine: Engine) async throws -> Response {
+        try await engine.look(admission) { store, context in
+            try self.run(request, access: admission.access, in: store, context: context)
+        }
+    }
+}
+
+extension WritingCall {
+    static func run(_ request: Request, _ admission: Admission, on engine: Engine) async throws -> Response {
+        try await engine.change(admission) { store, context in
+            try self.run(request, access: admission.access, in: store, context: context)
+        }
+    }
 }

@@ -11,32 +11,14 @@ import SwiftProtobuf
 struct GRPCAdapter: Sendable {
     let engine: Engine
 
-    /// Runs a call that looks.
-    func perform<Call: ReadingCall>(
+    /// Runs a call.
+    func perform<Call: EngineCall>(
         _ call: Call.Type, _ request: ServerRequest<Call.Request>
     ) async throws -> ServerResponse<Call.Response> {
-        try await self.answer(request) { (message, token, remarks) throws(EngineError) in
-            try await self.engine.perform(call, message, token: token, remarks: remarks)
-        }
-    }
-
-    /// Runs a call that changes something.
-    func perform<Call: WritingCall>(
-        _ call: Call.Type, _ request: ServerRequest<Call.Request>
-    ) async throws -> ServerResponse<Call.Response> {
-        try await self.answer(request) { (message, token, remarks) throws(EngineError) in
-            try await self.engine.perform(call, message, token: token, remarks: remarks)
-        }
-    }
-
-    private func answer<Request, Response>(
-        _ request: ServerRequest<Request>,
-        _ perform: (Request, String?, CallRemarks?) async throws(EngineError) -> Response
-    ) async throws -> ServerResponse<Response> {
         let remarks = self.engine.makeRemarks()
         do throws(EngineError) {
             let token = try Self.token(in: request.metadata)
-            let message = try await perform(request.message, token, remarks)
+            let message = try await self.engine.perform(call, request.message, token: token, remarks: remarks)
             return ServerResponse(message: message, trailingMetadata: remarks?.metadata ?? [:])
         } catch {
             let status = Self.status(of: error)

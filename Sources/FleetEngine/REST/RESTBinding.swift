@@ -65,24 +65,7 @@ struct RESTBinding: Sendable {
         }
     }
 
-    private init<Call: ReadingCall>(
-        _ call: Call.Type, name: any WritableKeyPath<Call.Request, String> & Sendable,
-        body: RESTBody<Call.Request> = .none
-    ) {
-        self.read = { Self.read($0, as: call) }
-        let queries = BoundQueries<Call.Request>()
-        self.answer = { (engine, input) throws(EngineError) in
-            let query = try queries.bind(input.query, allowed: input.fields)
-            var request = query.request
-            try body.read(input.body, &request)
-            request[keyPath: name] = input.name
-            let response = try await engine.perform(
-                call, request, token: input.token, examined: input.examined, remarks: input.remarks)
-            return try Self.json(response, withEnumNumbers: query.wantsEnumNumbers)
-        }
-    }
-
-    private init<Call: WritingCall>(
+    private init<Call: EngineCall>(
         _ call: Call.Type, name: any WritableKeyPath<Call.Request, String> & Sendable,
         body: RESTBody<Call.Request> = .none
     ) {

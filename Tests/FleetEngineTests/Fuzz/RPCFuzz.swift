@@ -60,34 +60,21 @@ struct RPCEntry: Sendable {
     /// Every method.
     static let all: [FleetMethod: RPCEntry] = Dictionary(
         uniqueKeysWithValues: [
-            Self.read(GetVehicle.self), Self.read(ListVehicles.self), Self.read(SearchVehicles.self),
-            Self.write(CreateVehicle.self), Self.write(UpdateVehicle.self), Self.write(UpdateVehicleAttributes.self),
-            Self.write(DeleteVehicle.self), Self.read(GetTrip.self), Self.read(SearchTrips.self),
-            Self.write(CreateTrip.self), Self.write(UpdateTrip.self), Self.write(DeleteTrip.self),
-            Self.read(ReportBillableTrip.self), Self.read(GetDeliveryVehicle.self),
-            Self.read(ListDeliveryVehicles.self), Self.write(CreateDeliveryVehicle.self),
-            Self.write(UpdateDeliveryVehicle.self), Self.write(DeleteDeliveryVehicle.self), Self.read(GetTask.self),
-            Self.read(ListTasks.self), Self.read(GetTaskTrackingInfo.self), Self.write(CreateTask.self),
-            Self.write(BatchCreateTasks.self), Self.write(UpdateTask.self), Self.write(DeleteTask.self),
+            Self.entry(GetVehicle.self), Self.entry(ListVehicles.self), Self.entry(SearchVehicles.self),
+            Self.entry(CreateVehicle.self), Self.entry(UpdateVehicle.self), Self.entry(UpdateVehicleAttributes.self),
+            Self.entry(DeleteVehicle.self), Self.entry(GetTrip.self), Self.entry(SearchTrips.self),
+            Self.entry(CreateTrip.self), Self.entry(UpdateTrip.self), Self.entry(DeleteTrip.self),
+            Self.entry(ReportBillableTrip.self), Self.entry(GetDeliveryVehicle.self),
+            Self.entry(ListDeliveryVehicles.self), Self.entry(CreateDeliveryVehicle.self),
+            Self.entry(UpdateDeliveryVehicle.self), Self.entry(DeleteDeliveryVehicle.self), Self.entry(GetTask.self),
+            Self.entry(ListTasks.self), Self.entry(GetTaskTrackingInfo.self), Self.entry(CreateTask.self),
+            Self.entry(BatchCreateTasks.self), Self.entry(UpdateTask.self), Self.entry(DeleteTask.self),
         ])
 
-    private static func read<Call: ReadingCall>(_ call: Call.Type) -> (FleetMethod, RPCEntry) {
-        self.entry(call) { (adapter, request) in try await adapter.perform(call, request) }
-    }
-
-    private static func write<Call: WritingCall>(_ call: Call.Type) -> (FleetMethod, RPCEntry) {
-        self.entry(call) { (adapter, request) in try await adapter.perform(call, request) }
-    }
-
-    private static func entry<Call: EngineCall>(
-        _ call: Call.Type,
-        _ perform:
-            @escaping @Sendable (GRPCAdapter, ServerRequest<Call.Request>) async throws
-            -> ServerResponse<Call.Response>
-    ) -> (FleetMethod, RPCEntry) {
+    private static func entry<Call: EngineCall>(_ call: Call.Type) -> (FleetMethod, RPCEntry) {
         let entry = RPCEntry { adapter, metadata, bytes in
             let message = try ProtobufDeserializer<Call.Request>().deserialize(bytes)
-            let response = try await perform(adapter, ServerRequest(metadata: metadata, message: message))
+            let response = try await adapter.perform(call, ServerRequest(metadata: metadata, message: message))
             return try ProtobufSerializer<Call.Response>().serialize(try response.message)
         }
         return (Call.method, entry)

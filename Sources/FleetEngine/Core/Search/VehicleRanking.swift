@@ -4,19 +4,19 @@
 
 import FleetEngineAPI
 
-/// The best matches of a search so far.
+/// The best candidates of a search so far.
 struct VehicleRanking {
     private let search: VehicleSearch
     /// The best first; never more than are wanted.
-    private var ranked: [(score: Double, match: VehicleSearch.Match)] = []
+    private var ranked: [VehicleSearch.Candidate] = []
 
-    /// Starts without a match.
+    /// Starts without a candidate.
     init(_ search: VehicleSearch) {
         self.search = search
     }
 
     /// The matches, the best first.
-    var matches: [VehicleSearch.Match] { self.ranked.map(\.match) }
+    var matches: [VehicleSearch.Match] { self.ranked.map(self.search.match) }
 
     /// Whether a vehicle that is at least so far from the pickup could still be among the best.
     func wants(vehiclesFrom meters: Double) -> Bool {
@@ -31,19 +31,17 @@ struct VehicleRanking {
     ///   - trips: Looks up its trips, by id.
     /// - Throws: What `trips` throws.
     mutating func add(_ vehicle: Vehicle, trips: () throws -> [String: Trip]) throws {
-        guard let found = try self.search.match(vehicle, trips: trips) else { return }
+        guard let found = try self.search.candidate(vehicle, trips: trips) else { return }
         // The nearest come first, so most belong near the end.
-        var place = self.ranked.endIndex
-        while place > 0, self.isBetter(found, thanAt: place - 1) { place -= 1 }
+        let place = self.ranked.lastIndex { !Self.isBetter(found, than: $0) }.map { $0 + 1 } ?? 0
         guard place < self.search.count else { return }
         self.ranked.insert(found, at: place)
         if self.ranked.count > self.search.count { self.ranked.removeLast() }
     }
 
     /// Equal scores go in the order of names, so that an answer can be repeated.
-    private func isBetter(_ found: (score: Double, match: VehicleSearch.Match), thanAt index: Int) -> Bool {
-        let score = self.ranked[index].score
-        guard found.score == score else { return found.score < score }
-        return found.match.vehicle.name < self.ranked[index].match.vehicle.name
+    private static func isBetter(_ one: VehicleSearch.Candidate, than other: VehicleSearch.Candidate) -> Bool {
+        guard one.score == other.score else { return one.score < other.score }
+        return one.vehicle.name < other.vehicle.name
     }
 }

@@ -42,17 +42,77 @@ struct VehicleSearch {
         self.now = Google_Protobuf_Timestamp(stamping: context.now)
     }
 
+    /// A vehicle that fits, and how it would come.
+    struct Candidate {
+        let vehicle: Vehicle
+        /// What the candidates are ranked by; less is better.
+        let score: Double
+        fileprivate let type: Match.VehicleMatchType
+        fileprivate let stops: [TripWaypoint]
+        fileprivate let meters: Double
+        fileprivate let pickupTime: Google_Protobuf_Timestamp
+        /// The way with the passenger, where it is known where to.
+        fileprivate let ride: RouteEstimate?
+    }
+
     /// Looks whether a vehicle fits.
     ///
     /// - Parameters:
     ///   - vehicle: A vehicle.
     ///   - trips: Looks up its trips, by id.
-    /// - Returns: The match that it makes, and its score, of which less is better; `nil` for one that does not fit.
+    /// - Returns: The vehicle with its score; `nil` for one that does not fit.
     /// - Throws: What `trips` throws.
-    func match(_ vehicle: Vehicle, trips: () throws -> [String: Trip]) throws -> (score: Double, match: Match)? {
+    func candidate(_ vehicle: Vehicle, trips: () throws -> [String: Trip]) throws -> Candidate? {
         guard self.fits(vehicle), let type = try self.matchType(of: vehicle, trips: trips) else { return nil }
-        let match = self.match(vehicle, type)
-        return (self.score(match), match)
+        let category = vehicle.vehicleType.category
+        let stops = VehicleView.timed(vehicle, context: self.context)
+        // A vehicle that must finish a trip first comes by way of its stops.
+        let before = type == .backToBack ? stops : []
+        let start = before.last?.location.point ?? vehicle.lastLocation.location
+        let departure = before.last.map { $0.eta < self.now ? self.now : $0.eta } ?? self.now
+        let leg = self.context.routes.estimate(from: start, to: self.pickup, by: category)
+        let meters = leg.meters + before.reduce(0) { $0 + Double($1.distanceMeters.value) }
+        let pickupTime = departure.advanced(by: leg.duration)
+        let ride =
+            self.request.hasDropoffPoint
+            ? self.context.routes.estimate(from: self.pickup, to: self.request.dropoffPoint.point, by: category) : nil
+        let score =
+            switch self.request.orderBy {
+            case .pickupPointDistance: Double(Self.whole(meters))
+            case .pickupPointStraightDistance: Double(Self.whole(self.straightMeters(to: vehicle)))
+            case .dropoffPointEta:
+                self.now.duration(to: pickupTime.advanced(by: ride?.duration ?? .zero)) / .seconds(1)
+            case .pickupPointEta, .cost, .unknownVehicleMatchOrder, .UNRECOGNIZED:
+                self.now.duration(to: pickupTime) / .seconds(1)
+            }
+        return Candidate(
+            vehicle: vehicle, score: score, type: type, stops: stops, meters: meters, pickupTime: pickupTime,
+            ride: ride)
+    }
+
+    /// A candidate as the response shows it.
+    func match(_ candidate: Candidate) -> Match {
+        let vehicle = candidate.vehicle
+        var match = Match()
+        match.vehicle = VehicleView.show(vehicle, context: self.context)
+        match.vehiclePickupEta = candidate.pickupTime
+        match.vehiclePickupDistanceMeters = .init(Self.whole(candidate.meters))
+        match.vehiclePickupStraightLineDistanceMeters = .init(Self.whole(self.straightMeters(to: vehicle)))
+        if let ride = candidate.ride {
+            match.vehicleDropoffEta = candidate.pickupTime.advanced(by: ride.duration)
+            match.vehiclePickupToDropoffDistanceMeters = .init(Self.whole(ride.meters))
+        }
+        match.tripType = self.tripType
+        match.vehicleTripsWaypoints = candidate.stops.map { stop in
+            .with {
+                $0.latLng = stop.location.point
+                if stop.hasEta { $0.eta = stop.eta }
+            }
+        }
+        match.vehicleMatchType = candidate.type
+        match.requestedOrderedBy = self.request.orderBy
+        match.orderedBy = self.request.orderBy
+        return match
     }
 
     /// The best score that a vehicle can have that is at least so far from the pickup in a straight line.
@@ -75,7 +135,7 @@ extension VehicleSearch {
     private func fits(_ vehicle: Vehicle) -> Bool {
         let location = vehicle.lastLocation
         return vehicle.vehicleState == .online && location.hasLocation
-            && location.location.meters(to: self.pickup) <= self.radiusMeters
+            && self.straightMeters(to: vehicle) <= self.radiusMeters
             && location.serverTime.duration(to: self.now) <= self.maximumStaleness
             && vehicle.supportedTripTypes.contains(self.tripType)
             && vehicle.maximumCapacity >= self.request.minimumCapacity
@@ -101,54 +161,11 @@ extension VehicleSearch {
         }
     }
 
-    private func match(_ vehicle: Vehicle, _ type: Match.VehicleMatchType) -> Match {
-        let pickup = self.pickup
-        let category = vehicle.vehicleType.category
-        let stops = VehicleView.timed(vehicle, context: self.context)
-        // A vehicle that must finish a trip first comes by way of its stops.
-        let before = type == .backToBack ? stops : []
-        let start = before.last?.location.point ?? vehicle.lastLocation.location
-        let departure = before.last.map { $0.eta < self.now ? self.now : $0.eta } ?? self.now
-        let leg = self.context.routes.estimate(from: start, to: pickup, by: category)
-        let meters = leg.meters + before.reduce(0) { $0 + Double($1.distanceMeters.value) }
-        let pickupTime = departure.advanced(by: leg.duration)
-
-        var match = Match()
-        match.vehicle = VehicleView.show(vehicle, context: self.context)
-        match.vehiclePickupEta = pickupTime
-        match.vehiclePickupDistanceMeters = Self.whole(meters)
-        match.vehiclePickupStraightLineDistanceMeters = Self.whole(vehicle.lastLocation.location.meters(to: pickup))
-        if self.request.hasDropoffPoint {
-            let way = self.context.routes.estimate(from: pickup, to: self.request.dropoffPoint.point, by: category)
-            match.vehicleDropoffEta = pickupTime.advanced(by: way.duration)
-            match.vehiclePickupToDropoffDistanceMeters = Self.whole(way.meters)
-        }
-        match.tripType = self.tripType
-        match.vehicleTripsWaypoints = stops.map { stop in
-            .with {
-                $0.latLng = stop.location.point
-                if stop.hasEta { $0.eta = stop.eta }
-            }
-        }
-        match.vehicleMatchType = type
-        match.requestedOrderedBy = self.request.orderBy
-        match.orderedBy = self.request.orderBy
-        return match
+    private func straightMeters(to vehicle: Vehicle) -> Double {
+        vehicle.lastLocation.location.meters(to: self.pickup)
     }
 
-    private func score(_ match: Match) -> Double {
-        switch self.request.orderBy {
-        case .pickupPointDistance: Double(match.vehiclePickupDistanceMeters.value)
-        case .pickupPointStraightDistance: Double(match.vehiclePickupStraightLineDistanceMeters.value)
-        case .dropoffPointEta: self.now.duration(to: match.vehicleDropoffEta) / .seconds(1)
-        case .pickupPointEta, .cost, .unknownVehicleMatchOrder, .UNRECOGNIZED:
-            self.now.duration(to: match.vehiclePickupEta) / .seconds(1)
-        }
-    }
-
-    private static func whole(_ meters: Double) -> Google_Protobuf_Int32Value {
-        Google_Protobuf_Int32Value(Int32(clamping: Int64(meters.rounded())))
-    }
+    private static func whole(_ meters: Double) -> Int32 { Int32(clamping: Int64(meters.rounded())) }
 }
 
 // MARK: - Checks
