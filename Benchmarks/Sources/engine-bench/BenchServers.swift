@@ -18,6 +18,11 @@ struct BenchServers: Sendable {
     let restURL: String
     let grpcPort: Int
     let constantGRPCPort: Int
+    /// Answers bytes through the library, past the generated code.
+    let constantBytesPort: Int
+    /// Answers bytes past the library.
+    let plainFramesPort: Int
+    private let plainFrames: PlainFrames
     private let tasks: [Task<Void, any Error>]
 
     /// What the constant servers answer: a vehicle as the engine returns it after an update.
@@ -79,8 +84,15 @@ struct BenchServers: Sendable {
                 address: .ipv4(host: "127.0.0.1", port: 0), transportSecurity: .plaintext),
             services: [ConstantVehicles(), ConstantTrips()]
         )
+        let bytes = GRPCServer(
+            transport: .http2NIOPosix(
+                address: .ipv4(host: "127.0.0.1", port: 0), transportSecurity: .plaintext),
+            services: [try ConstantBytes(answering: self.constantTrip)]
+        )
+        let frames = try await PlainFrames.start(answering: self.constantTrip)
         let tasks = [
             Task { try await http.run() }, Task { try await grpc.run() }, Task { try await constant.serve() },
+            Task { try await bytes.serve() },
         ]
         var iterator = ports.makeAsyncIterator()
         let httpPort = await iterator.next() ?? 0
@@ -88,11 +100,15 @@ struct BenchServers: Sendable {
             restURL: "http://127.0.0.1:\(httpPort)",
             grpcPort: try await grpc.port,
             constantGRPCPort: try await constant.listeningAddress?.ipv4?.port ?? 0,
+            constantBytesPort: try await bytes.listeningAddress?.ipv4?.port ?? 0,
+            plainFramesPort: frames.port,
+            plainFrames: frames,
             tasks: tasks
         )
     }
 
     func stop() async {
+        try? await self.plainFrames.stop()
         for task in self.tasks { task.cancel() }
     }
 }

@@ -20,6 +20,8 @@ struct Fleet: Sendable {
     private let clients: Int
     private let engine: GRPCClient<HTTP2ClientTransport.Posix>
     private let constant: GRPCClient<HTTP2ClientTransport.Posix>
+    private let constantBytes: GRPCClient<HTTP2ClientTransport.Posix>
+    private let plainFrames: GRPCClient<HTTP2ClientTransport.Posix>
     private let http: HTTPClient
 
     init(servers: BenchServers, token: String, clients: Int) {
@@ -28,6 +30,8 @@ struct Fleet: Sendable {
         self.clients = clients
         self.engine = Self.client(port: servers.grpcPort)
         self.constant = Self.client(port: servers.constantGRPCPort)
+        self.constantBytes = Self.client(port: servers.constantBytesPort)
+        self.plainFrames = Self.client(port: servers.plainFramesPort)
         // A connection for each client; the default of eight would make them wait for each other, not for the server.
         var configuration = HTTPClient.Configuration()
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = clients
@@ -45,8 +49,9 @@ struct Fleet: Sendable {
     }
 
     func stop() async throws {
-        self.engine.beginGracefulShutdown()
-        self.constant.beginGracefulShutdown()
+        for client in [self.engine, self.constant, self.constantBytes, self.plainFrames] {
+            client.beginGracefulShutdown()
+        }
         try await self.http.shutdown()
     }
 
@@ -192,10 +197,19 @@ struct Fleet: Sendable {
         )
     }
 
+    /// Who answers a look at a trip over gRPC.
+    enum PollAnswer { case engine, constant, constantBytes, plainFrames }
+
     /// Asks for a trip of which the client has everything.
-    func grpcPoll(_ client: Int, isConstant: Bool) async throws {
-        let trips = Trips(wrapping: isConstant ? self.constant : self.engine)
-        _ = try await trips.getTrip(
+    func grpcPoll(_ client: Int, answeredBy answer: PollAnswer) async throws {
+        let server =
+            switch answer {
+            case .engine: self.engine
+            case .constant: self.constant
+            case .constantBytes: self.constantBytes
+            case .plainFrames: self.plainFrames
+            }
+        _ = try await Trips(wrapping: server).getTrip(
             .with {
                 $0.name = "providers/bench/trips/trip-\(client)"
                 $0.currentRouteSegmentVersion = Self.version

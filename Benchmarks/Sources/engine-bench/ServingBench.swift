@@ -15,6 +15,8 @@ struct ServingBench {
 
     static let clients = 64
     private static let rounds = 3
+    private static let belowGeneratedCode = "poll answered by bytes below the generated code"
+    private static let belowLibrary = "poll answered by plain frames below the gRPC library"
 
     /// How long each row runs in each round.
     let seconds: Double
@@ -51,8 +53,10 @@ struct ServingBench {
             ("update answered by a constant over gRPC", { try await fleet.grpcUpdate($0, isConstant: true) }),
             ("polls over REST", { try await fleet.restPoll($0, isConstant: false) }),
             ("poll answered by a constant over REST", { try await fleet.restPoll($0, isConstant: true) }),
-            ("polls over gRPC", { try await fleet.grpcPoll($0, isConstant: false) }),
-            ("poll answered by a constant over gRPC", { try await fleet.grpcPoll($0, isConstant: true) }),
+            ("polls over gRPC", { try await fleet.grpcPoll($0, answeredBy: .engine) }),
+            ("poll answered by a constant over gRPC", { try await fleet.grpcPoll($0, answeredBy: .constant) }),
+            (Self.belowGeneratedCode, { try await fleet.grpcPoll($0, answeredBy: .constantBytes) }),
+            (Self.belowLibrary, { try await fleet.grpcPoll($0, answeredBy: .plainFrames) }),
         ]
         for _ in 0..<Self.rounds {
             for row in rows {
@@ -80,6 +84,14 @@ struct ServingBench {
                         format: "| the same at half load | %.0f/s, p50 %.1f ms, p99 %.1f ms | | |", half.rate,
                         half.p50, half.p99))
             }
+        }
+        guard let constant = Sample.median(samples["poll answered by a constant over gRPC"] ?? []) else { return }
+        for name in [Self.belowGeneratedCode, Self.belowLibrary] {
+            guard let below = Sample.median(samples[name] ?? []) else { continue }
+            print(
+                String(
+                    format: "| %@ | %.0f/s, %.0f µs of processor | constant: %.0f/s, %.0f µs | %.2f × |", name,
+                    below.rate, below.cost, constant.rate, constant.cost, below.rate / constant.rate))
         }
     }
 }
