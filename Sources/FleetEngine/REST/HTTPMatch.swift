@@ -49,7 +49,7 @@ struct HTTPMatch {
     ///
     /// A colon before anything else is part of an id, which the engine refuses as an id.
     private static func cutAction(from segments: inout ArraySlice<Substring>) -> String {
-        guard let last = segments.last, let colon = last.lastIndex(of: ":"),
+        guard let last = segments.last, let colon = last.utf8.lastIndex(of: UInt8(ascii: ":")),
             self.actions.contains(String(last[colon...]))
         else { return "" }
         segments[segments.endIndex - 1] = last[..<colon]
@@ -66,7 +66,7 @@ struct HTTPMatch {
         guard let text = PercentCoding.decode(segment) else {
             throw .invalidArgument("A segment of the path is not percent-encoded UTF-8; encode each id on its own.")
         }
-        guard !text.contains("/") else {
+        guard !text.utf8.contains(UInt8(ascii: "/")) else {
             throw .invalidArgument("An id in the path holds an encoded slash; none of / : ? , # is allowed in ids.")
         }
         return text

@@ -23,5 +23,9 @@ package enum BearerScheme {
     }
 
     /// Whether what follows the scheme is more than one word.
-    package static func isDivided(_ credential: Substring) -> Bool { credential.utf8.contains(self.space) }
+    package static func isDivided(_ credential: Substring) -> Bool {
+        let bytes = credential.utf8
+        // In one piece where it lies in one: a token is too long to be asked for each byte.
+        return bytes.withContiguousStorageIfAvailable { $0.contains(self.space) } ?? bytes.contains(self.space)
+    }
 }
