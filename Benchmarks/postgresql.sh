@@ -32,13 +32,24 @@ ON CONFLICT (provider, id) DO UPDATE SET active = excluded.active, place = exclu
     updated = excluded.updated, message = excluded.message
 SQL
 
+server=$(head -n 1 "$folder/data/postmaster.pid")
+# The hundredths of a second that the database has used, with connections that ended.
+used() {
+  cat /proc/[0-9]*/stat 2>/dev/null | awk -v server="$server" \
+    '{ id = $1; sub(/.*\) /, ""); if (id == server) sum += $12 + $13 + $14 + $15; else if ($2 == server) sum += $12 + $13 }
+     END { print sum }'
+}
+
 # Three rounds each, in turn; the median counts.
 for _ in 1 2 3; do
-  pgbench "$address" --no-vacuum --client 64 --jobs 2 --protocol prepared --time "${seconds%.*}" --file "$work/upsert.sql" 2>/dev/null |
-    awk '/^tps/ { print $3 }' >>"$work/pgbench"
-  "$program" "$seconds" "$address" | tee -a "$work/all" | grep '^| durable updates' >>"$work/rows"
+  before=$(used)
+  pgbench "$address" --no-vacuum --client 64 --jobs 2 --protocol prepared --time "${seconds%.*}" --file "$work/upsert.sql" 2>/dev/null >"$work/out"
+  awk '/^tps/ { print $3 }' "$work/out" >>"$work/pgbench"
+  awk -v used="$(($(used) - before))" '/actually processed/ { printf "%.1f\n", used * 1e4 / $NF }' "$work/out" >>"$work/time"
+  "$program" "$seconds" "$address" "$server" | tee -a "$work/all" | grep '^| durable updates' >>"$work/rows"
 done
 upserts=$(sort -n "$work/pgbench" | sed -n 2p)
+upsert_time=$(sort -n "$work/time" | sed -n 2p)
 
 echo "| what | ours | beside | ratio |"
 echo "| --- | --- | --- | --- |"
@@ -48,6 +59,9 @@ for transport in REST gRPC; do
   cat "$work/row"
   awk -v name="$transport" -v rate="$rate" -v upserts="$upserts" \
     'BEGIN { printf "| durable updates over %s and PostgreSQL, 64 clients | %d/s | pgbench, one row upserted: %d/s | %.2f × |\n", name, rate, upserts, rate / upserts }'
+  cost=$(sed -nE "s/.*processor time for one over $transport \| ([0-9.]+) µs.*/\1/p" "$work/all" | sort -n | sed -n 2p)
+  awk -v name="$transport" -v cost="$cost" -v upsert="$upsert_time" \
+    'BEGIN { printf "| the database'"'"'s processor time for an update over %s | %.1f µs | pgbench, one row upserted: %.1f µs | %.2f × |\n", name, cost, upsert, upsert / cost }'
 done
 # Half load, as the last round had it.
-tail -n 6 "$work/all" | grep 'half load'
+grep 'half load' "$work/all" | tail -n 2

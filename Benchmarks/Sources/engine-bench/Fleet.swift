@@ -9,6 +9,7 @@ import GRPCCore
 import GRPCNIOTransportHTTP2Posix
 import NIOCore
 import SwiftProtobuf
+import Synchronization
 
 /// As many vehicles as clients, each reporting as fast as it is answered.
 struct Fleet: Sendable {
@@ -23,8 +24,11 @@ struct Fleet: Sendable {
     private let constantBytes: GRPCClient<HTTP2ClientTransport.Posix>
     private let plainFrames: GRPCClient<HTTP2ClientTransport.Posix>
     private let http: HTTPClient
+    /// The server of the database, where its processor time is to be told too.
+    private let database: DatabaseProcess?
 
-    init(servers: BenchServers, token: String, clients: Int) {
+    init(servers: BenchServers, token: String, clients: Int, database: DatabaseProcess? = nil) {
+        self.database = database
         self.servers = servers
         self.token = token
         self.clients = clients
@@ -111,6 +115,7 @@ struct Fleet: Sendable {
         let end = start + .seconds(seconds)
         let pause = rate.map { Duration.seconds(Double(self.clients) / $0) }
         let used = ProcessUse.processorSeconds
+        let usedByDatabase = self.database?.processorSeconds
         let times = try await withThrowingTaskGroup(of: [Double].self) { group in
             for client in 0..<self.clients {
                 group.addTask {
@@ -134,9 +139,10 @@ struct Fleet: Sendable {
             }
             return try await group.reduce(into: []) { $0 += $1 }
         }
+        let database = usedByDatabase.flatMap { used in self.database.map { $0.processorSeconds - used } }
         return Sample(
             nanoseconds: times, seconds: (clock.now - start).seconds,
-            processorSeconds: ProcessUse.processorSeconds - used)
+            processorSeconds: ProcessUse.processorSeconds - used, databaseSeconds: database)
     }
 
     /// Makes calls one after the other.
@@ -162,7 +168,11 @@ struct Fleet: Sendable {
         var request = HTTPClientRequest(url: self.servers.restURL + path)
         request.method = .PUT
         request.headers.add(name: "content-type", value: "application/json")
-        request.body = .bytes(ByteBuffer(string: Self.body))
+        let place = self.nextPlace()
+        request.body = .bytes(
+            ByteBuffer(
+                string: #"{"vehicleState":"ONLINE","lastLocation":{"location":{"latitude":\#(place.latitude),"#
+                    + #""longitude":\#(place.longitude)},"heading":90}}"#))
         try await self.send(request)
     }
 
@@ -184,12 +194,13 @@ struct Fleet: Sendable {
 
     func grpcUpdate(_ client: Int, isConstant: Bool) async throws {
         let vehicles = Client(wrapping: isConstant ? self.constant : self.engine)
+        let place = self.nextPlace()
         _ = try await vehicles.updateVehicle(
             .with {
                 $0.name = "providers/bench/vehicles/vehicle-\(client)"
                 $0.vehicle.vehicleState = .online
-                $0.vehicle.lastLocation.location.latitude = 37.419645
-                $0.vehicle.lastLocation.location.longitude = -122.073884
+                $0.vehicle.lastLocation.location.latitude = place.latitude
+                $0.vehicle.lastLocation.location.longitude = place.longitude
                 $0.vehicle.lastLocation.heading = 90
                 $0.updateMask = .with { $0.paths = ["last_location", "vehicle_state"] }
             },
@@ -257,6 +268,13 @@ struct Fleet: Sendable {
     private static let version = Google_Protobuf_Timestamp(seconds: 4_000_000_000)
     private static let versions =
         "currentRouteSegmentVersion=2096-10-02T07:06:40Z&remainingWaypointsVersion=2096-10-02T07:06:40Z"
-    private static let body =
-        #"{"vehicleState":"ONLINE","lastLocation":{"location":{"latitude":37.419645,"longitude":-122.073884},"heading":90}}"#
+
+    /// How many places were reported.
+    private static let reports = Atomic<Int>(0)
+
+    /// Where a vehicle is next: 50 m further, to and fro on 10 km of road, as one that reports every few seconds.
+    private func nextPlace() -> (latitude: Double, longitude: Double) {
+        let step = Self.reports.wrappingAdd(1, ordering: .relaxed).newValue / self.clients % 400
+        return (37.419645 + Double(abs(step - 200)) * 0.00045, -122.073884)
+    }
 }

@@ -22,6 +22,8 @@ struct ServingBench {
     let seconds: Double
     /// The address of a PostgreSQL database; `nil` for a file.
     let database: String?
+    /// The database's first process, where its processor time is to be told too.
+    let databaseProcess: DatabaseProcess?
 
     func run() async throws {
         try await withTemporaryFolder { folder in
@@ -36,7 +38,8 @@ struct ServingBench {
                 engine = Engine(store: store, verifier: account.verifier, logger: logger)
             }
             let servers = try await BenchServers.start(engine: engine, logger: logger)
-            let fleet = Fleet(servers: servers, token: account.token, clients: Self.clients)
+            let fleet = Fleet(
+                servers: servers, token: account.token, clients: Self.clients, database: self.databaseProcess)
             try await fleet.createVehiclesAndTrips()
             try await self.compare(fleet)
             try await fleet.stop()
@@ -75,6 +78,10 @@ struct ServingBench {
                             + "constant: %.0f/s, p99 %.1f ms, %.0f µs | %.2f × |",
                         "\(what) over \(transport)\(store)", Self.clients, ours.rate, ours.p50, ours.p99, ours.cost,
                         constant.rate, constant.p99, constant.cost, ours.rate / constant.rate))
+                if kind == "update", let cost = ours.databaseCost {
+                    let time = String(format: "%.1f µs", cost)
+                    print("| the database's processor time for one over \(transport) | \(time) | | |")
+                }
                 guard kind == "update", let row = rows.first(where: { $0.name == "updates over \(transport)" }) else {
                     continue
                 }

@@ -7,13 +7,18 @@ import Foundation
 // Durable location updates and unchanged trips over REST and gRPC, beside the same servers answering a constant.
 // Servers and clients share this process and machine; the ratio in each row is what counts.
 //
-//   engine-bench [SECONDS [ADDRESS]]   for each row; ADDRESS of a PostgreSQL database to use instead of a file
-//   engine-bench vehicles [COUNT]      a store with so many vehicles: memory, start, searches, updates
+//   engine-bench [SECONDS [ADDRESS [PROCESS]]]   for each row; ADDRESS of a PostgreSQL database to use instead of a file,
+//                                                PROCESS the id of its server, whose processor time is told then
+//   engine-bench vehicles [COUNT]                a store with so many vehicles: memory, start, searches, updates
 
 let arguments = CommandLine.arguments.dropFirst()
 if arguments.first == "vehicles" {
     try await VehiclesBench(count: arguments.dropFirst().first.flatMap(Int.init) ?? 1_000_000).run()
 } else {
     let seconds = arguments.first.flatMap(Double.init) ?? 4
-    try await ServingBench(seconds: seconds, database: arguments.dropFirst().first).run()
+    let rest = Array(arguments.dropFirst())
+    try await ServingBench(
+        seconds: seconds, database: rest.first,
+        databaseProcess: rest.dropFirst().first.flatMap(Int.init).map(DatabaseProcess.init)
+    ).run()
 }
