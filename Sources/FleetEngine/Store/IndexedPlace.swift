@@ -7,7 +7,7 @@ import FleetEngineAPI
 /// A resource's entry in SQLite's spatial index: a box around a place where it was.
 ///
 /// The entry stays while the resource stays within the box, so that most reports of a location leave the index alone.
-/// What the index finds is compared with the exact place.
+/// What the index finds is compared with the exact place. PostgreSQL's index keeps to the same reach.
 struct IndexedPlace: Hashable, Sendable {
     /// Half a side of the box, in degrees: 222 m from north to south.
     static let reach = 0.002

@@ -51,8 +51,7 @@ extension MemoryStore {
                 scan.tracking == nil || scan.tracking == self.keys.tracking
             else { return false }
             if let unchangedSince = scan.unchangedSince, unchangedSince < self.updated { return false }
-            guard let box = scan.box else { return true }
-            return self.keys.place.map { box.contains(latitude: $0.latitude, longitude: $0.longitude) } ?? false
+            return scan.covers(self.keys.place)
         }
     }
 

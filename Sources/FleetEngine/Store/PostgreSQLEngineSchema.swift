@@ -28,7 +28,7 @@ enum PostgreSQLEngineSchema {
             """
         } + [
             // Lists run over (provider, id); an index serves each other way in. A report of a location touches none but
-            // that of the place.
+            // that of the place, and that only when the place is far from the one it has.
             "CREATE INDEX vehicle_place ON vehicle USING gist (place)",
             "CREATE INDEX delivery_vehicle_place ON delivery_vehicle USING gist (place)",
             "CREATE INDEX trip_active ON trip (provider, id) WHERE active",

@@ -7,6 +7,8 @@ import FleetPostgreSQL
 import FleetTokens
 
 /// The statements of the PostgreSQL store.
+///
+/// A row's place is one where the resource was, at most ``IndexedPlace/reach`` from where it is.
 enum PostgreSQLQuery {
     /// The resources that a scan looks through.
     static func scan(_ scan: StoreScan, _ collection: StoreCollection, _ provider: ProviderID) -> PostgreSQLStatement {
@@ -23,18 +25,14 @@ enum PostgreSQLQuery {
         if let tracking = scan.tracking { restrict("tracking = ?", .text(tracking)) }
         if let since = scan.unchangedSince { restrict("updated <= ?", .integer(since.microseconds)) }
         if let box = scan.box {
-            // The index finds with a tolerance; the numbers decide.
+            // What the column says of a place may be off by the reach; the resource itself decides.
             let (west, east) = box.west <= box.east ? (box.west, box.east) : (-180, 180)
             let first = values.count + 1
-            values += [.double(west), .double(box.south), .double(east), .double(box.north)]
+            values += [
+                .double(west - IndexedPlace.reach), .double(box.south - IndexedPlace.reach),
+                .double(east + IndexedPlace.reach), .double(box.north + IndexedPlace.reach),
+            ]
             sql += " AND place <@ box(point($\(first), $\(first + 1)), point($\(first + 2), $\(first + 3)))"
-            sql += " AND place[1] BETWEEN $\(first + 1) AND $\(first + 3)"
-            if box.west <= box.east {
-                sql += " AND place[0] BETWEEN $\(first) AND $\(first + 2)"
-            } else {
-                values += [.double(box.west), .double(box.east)]
-                sql += " AND (place[0] >= $\(first + 4) OR place[0] <= $\(first + 5))"
-            }
         }
         if scan.isOrdered { sql += " ORDER BY id" }
         return PostgreSQLStatement(sql, values)
@@ -80,7 +78,7 @@ enum PostgreSQLQuery {
     ) -> PostgreSQLStatement {
         PostgreSQLStatement(
             """
-            INSERT INTO \(collection.rawValue) (provider, id, active, holder, tracking, place, updated, message)
+            INSERT INTO \(collection.rawValue) AS r (provider, id, active, holder, tracking, place, updated, message)
             SELECT provider, id, active, holder, tracking, point(longitude, latitude), updated, message FROM \(Self.rows)
             \(replaces ? Self.replacement : "")
             """, Self.values(rows))
@@ -88,14 +86,23 @@ enum PostgreSQLQuery {
 
     private static let replacement = """
         ON CONFLICT (provider, id) DO UPDATE SET active = excluded.active, holder = excluded.holder,
-        tracking = excluded.tracking, place = excluded.place, updated = excluded.updated, message = excluded.message
+        tracking = excluded.tracking, place = \(Self.place("excluded.place")), updated = excluded.updated,
+        message = excluded.message
         """
+
+    /// A row's new place: the former one where the new one is near it, so that the spatial index need not change.
+    private static func place(_ new: String) -> String {
+        """
+        CASE WHEN abs(r.place[0] - (\(new))[0]) <= \(IndexedPlace.reach)
+        AND abs(r.place[1] - (\(new))[1]) <= \(IndexedPlace.reach) THEN r.place ELSE \(new) END
+        """
+    }
 
     static func update(_ rows: [ResourceRow], in collection: StoreCollection) -> PostgreSQLStatement {
         PostgreSQLStatement(
             """
             UPDATE \(collection.rawValue) AS r SET active = n.active, holder = n.holder, tracking = n.tracking,
-            place = point(n.longitude, n.latitude), updated = n.updated, message = n.message
+            place = \(Self.place("point(n.longitude, n.latitude)")), updated = n.updated, message = n.message
             FROM \(Self.rows) WHERE r.provider = n.provider AND r.id = n.id
             """, Self.values(rows))
     }

@@ -39,6 +39,7 @@ final class PostgreSQLReader: EngineReader {
             for number in 0..<(rows?.count ?? 0) {
                 guard let row = rows?[number] else { return false }
                 let resource = try Resource(serializedBytes: try row.bytes(1))
+                guard scan.covers(resource.keys.place) else { continue }
                 guard try body(try row.text(0), resource) else { return false }
             }
             return true

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetEngineAPI
 import SwiftProtobuf
 
 /// Which resources of a collection are looked through.
@@ -23,6 +24,12 @@ struct StoreScan: Hashable, Sendable {
     var unchangedSince: Google_Protobuf_Timestamp?
     /// Whether they come in the order of their ids; without, in whatever order is found fastest.
     var isOrdered = true
+
+    /// Whether a place is within the box, where there is one.
+    func covers(_ place: @autoclosure () -> LatLng?) -> Bool {
+        guard let box else { return true }
+        return place().map { box.contains(latitude: $0.latitude, longitude: $0.longitude) } ?? false
+    }
 
     /// Whether nothing but the position is restricted.
     var isUnrestricted: Bool {

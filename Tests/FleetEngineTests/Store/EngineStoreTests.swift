@@ -211,6 +211,23 @@ import Testing
         }
     }
 
+    @Test(arguments: StoreKind.allCases)
+    func `a vehicle is found where it is after moves too small for the index`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            // 22 m a step, to the north over the border of two boxes.
+            let south = GeoBox(south: 0.9, west: 0.9, north: 1, east: 1.1)
+            let north = GeoBox(south: 1.000_000_1, west: 0.9, north: 1.1, east: 1.1)
+            for step in -30...30 {
+                let latitude = 1 + Double(step) * 0.0002
+                try await store.write { try $0.put(Vehicle.at(latitude, 1), TestID.vehicle, of: TestID.acme) }
+                let found = try await store.read { reader in
+                    try [south, north].map { try reader.onlineVehicles(of: TestID.acme, in: $0).count }
+                }
+                #expect(found == (step <= 0 ? [1, 0] : [0, 1]), "at \(latitude)")
+            }
+        }
+    }
+
     @Test(arguments: StoreKind.allCases, [LatLng.at(48, 11), .at(-17, 180)])
     func `a search about a point misses none, and never promises too much`(kind: StoreKind, point: LatLng) async throws
     {

@@ -227,6 +227,28 @@ struct PostgreSQLStoreTests {
         #expect(refusal?.reason == "STORE_CLOSED")
     }
 
+    @Test func `a place near the former one leaves the spatial index alone`() async throws {
+        let address = try await PostgreSQLServer.shared().makeDatabase()
+        let store = try PostgreSQLStore(address: address)
+        let pool = PostgreSQLPool(try PostgreSQLAddress(address), connections: 1, logger: .silent)
+        let steps: [(place: LatLng?, indexed: String?)] = [
+            (.at(1, 2), "(2,1)"), (.at(1.001, 1.999), "(2,1)"), (.at(0.9985, 2.0015), "(2,1)"),
+            (.at(1.003, 2), "(2,1.003)"), (.at(1.003, -2), "(-2,1.003)"), (nil, nil), (.at(1.003, -2), "(-2,1.003)"),
+        ]
+        for (place, indexed) in steps {
+            try await store.write { transaction in
+                let vehicle = Vehicle.with { if let place { $0.lastLocation.location = place } }
+                try transaction.put(vehicle, TestID.vehicle, of: TestID.acme)
+            }
+            let found = try await pool.run { session in
+                try session.query(.once("SELECT place::text FROM fleetpass.vehicle")).first?.optionalText(0)
+            }
+            #expect(found == indexed)
+        }
+        await pool.close()
+        await store.close()
+    }
+
     @Test func `tables of a newer version are refused with what to do`() async throws {
         let address = try await PostgreSQLServer.shared().makeDatabase()
         let first = try PostgreSQLStore(address: address)
