@@ -131,6 +131,18 @@ def spoil_clock(settings, folder, google):
         "Late", (Google,), {"date_time_string": lambda self, timestamp=None: "Sun, 06 Nov 1994 08:49:37 GMT"})
 
 
+def spoil_administrators(settings, folder, google):
+    settings["admin"] = {"callers_file": "gone.json"}
+
+
+def spoil_origins(settings, folder, google):
+    settings["cors"] = {"origins": "https://App.example/path"}
+
+
+def spoil_store(settings, folder, google):
+    (folder / "data" / "token-server.sqlite").write_text("not a database, and long enough to be read as one" * 9)
+
+
 @pytest.mark.parametrize(
     ("spoil", "check", "code", "words"),
     [
@@ -145,6 +157,9 @@ def spoil_clock(settings, folder, google):
         (spoil_credentials, "credentials", 78, ["gone.json"]),
         (spoil_provider, "callers.oidc.login", 69, ["127.0.0.1:9"]),
         (spoil_tls, "tls", 78, ["server.pem"]),
+        (spoil_administrators, "admin", 78, ["gone.json"]),
+        (spoil_origins, "cors", 78, ["App.example", "cors.origins"]),
+        (spoil_store, "store", 78, ["token-server.sqlite", "backup"]),
         (spoil_clock, "clock", 1, ["ahead of", "NTP"]),
     ],
 )

@@ -291,6 +291,30 @@ def test_an_idle_connection_and_huge_headers_are_ended(folder):
     server.stop()
 
 
+def test_a_key_that_google_made_takes_its_turn(tmp_path, service):
+    shutil.copytree(service.data / "service-accounts", tmp_path / "keys")
+    account = json.loads((tmp_path / "keys" / "driver.json").read_text(encoding="utf-8"))
+    new = tmp_path / "new.json"
+
+    def rotate(*options, **changes):
+        new.write_text(json.dumps(account | {"private_key": new_rsa_key()} | changes), encoding="utf-8")
+        return run("keys", "rotate", "--data", tmp_path / "keys", "--with", new, *options)
+
+    assert rotate().returncode == 2
+    assert rotate("--role", "driver", "--role", "server").returncode == 2
+    for changes, words in [
+        ({"client_email": "other@demo-fleet.iam.gserviceaccount.com"}, "The new key is of other@"),
+        ({}, "has the key"),
+        ({"private_key": "none"}, "new.json"),
+    ]:
+        result = rotate("--role", "driver", **changes)
+        assert result.returncode == 78 and words in result.stderr.decode()
+    result = rotate("--role", "driver", "--output", "json", private_key_id="made-by-google")
+    assert result.returncode == 0, result.stderr
+    states = {key["keyID"]: key["state"] for key in json.loads(result.stdout)}
+    assert states == {account["private_key_id"]: "signing", "made-by-google": "published"}
+
+
 def test_keys_rotate_under_a_running_service(tmp_path, service):
     data = tmp_path / "data"
     shutil.copytree(service.data / "service-accounts", data / "service-accounts")

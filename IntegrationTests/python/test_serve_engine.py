@@ -3,8 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`serve engine` from its configuration file: whom it trusts, TLS and client certificates on both ports, its end."""
 
+import hashlib
 import re
 import shutil
+import socket
 import ssl
 import time
 
@@ -182,6 +184,37 @@ def test_the_page_is_shown_to_those_who_may_see_it(folder):
         assert server.stop()[0] == 0
 
 
+def test_what_a_token_servers_store_withdraws_is_refused(folder, service):
+    token = requests.get(f"{service.http}/token/driver/veh-withdrawn", timeout=10).json()["jwt"]
+    server = EngineServer(folder, f"revocations: {{store: '{service.data}/token-server.sqlite'}}\n")
+    assert server.rest("GET", "vehicles/veh-withdrawn", token).status_code == 404
+    fingerprint = hashlib.sha256(token.encode()).hexdigest()[:16]
+    assert run("revoke", "--data", service.data, "--fingerprint", fingerprint).returncode == 0
+    deadline = time.monotonic() + 5
+    while server.rest("GET", "vehicles/veh-withdrawn", token).status_code != 401:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert refusal(server.rest("GET", "vehicles/veh-withdrawn", token)) == ("UNAUTHENTICATED", "TOKEN_REVOKED")
+    assert server.get("/readyz").status_code == 200
+    assert server.stop()[0] == 0
+
+
+def test_a_silent_connection_of_http_2_is_closed(folder, certificates):
+    server = EngineServer(folder, TLS + "limits: {idle: 1s, request: 1s}\n")
+    context = ssl.create_default_context(cafile=str(folder / "server.pem"))
+    context.set_alpn_protocols(["h2"])
+    preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+    for greeting in [b"", preface]:
+        with socket.create_connection(("127.0.0.1", server.http_port), timeout=20) as plain:
+            with context.wrap_socket(plain, server_hostname="127.0.0.1") as connection:
+                assert connection.selected_alpn_protocol() == "h2"
+                connection.sendall(greeting)
+                # It ends though no PING is answered; one that stays open runs into the socket's time limit.
+                while connection.recv(1024):
+                    pass
+    assert server.stop()[0] == 0
+
+
 GOOD = "providers: demo-fleet\ndata: data\ntrust: {files: trust.yaml}\n"
 
 
@@ -198,6 +231,7 @@ GOOD = "providers: demo-fleet\ndata: data\ntrust: {files: trust.yaml}\n"
         (GOOD.replace("data: data", "data: elsewhere"), "elsewhere does not exist"),
         (GOOD.replace("demo-fleet", "other-fleet"), "is of the provider demo-fleet, which is not among providers"),
         (GOOD + "listen: {tls: {certificate: none.pem, key: none.pem}}\n", "none.pem is missing or cannot be read"),
+        (GOOD + "revocations: {store: gone.sqlite}\n", "gone.sqlite is missing"),
         (GOOD + "page: {visible_to: everybody}\n", "page.visible_to must be nobody, this_machine or addresses"),
     ],
 )

@@ -89,6 +89,20 @@ private final class Publisher: UpstreamTransport {
         #expect(self.publisher.fetches == 1)
     }
 
+    @Test func `two accounts cannot have one set of keys`() throws {
+        let sources = ["a@acme", "b@acme"].map { email in
+            TrustedAccountSource(
+                account: TrustedAccount(email: email, role: .server, provider: ProviderID("acme")),
+                keys: .address("https://keys.example/all"))
+        }
+        let error = #expect(throws: SigningError.self) {
+            try AccountTrust(
+                sources, transport: self.publisher, verifier: TokenVerifier(keys: TrustedKeySet([])))
+        }
+        #expect(error?.code == .invalidKeySet)
+        #expect(error?.message.contains("a@acme and b@acme") == true)
+    }
+
     @Test func `a new key is asked for when a token names it, at most once in half a minute`() async throws {
         await self.trust.refresh()
         let token = try await self.mint(with: self.second)

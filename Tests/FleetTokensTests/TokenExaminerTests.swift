@@ -137,6 +137,11 @@ struct FakeKeys: TokenKeys {
         let other = TrustedAccount(email: "server@acme")
         let keys = FakeKeys(list: [FakeKey(id: "k1", account: other, byte: 2)] + Self.keys.list)
         #expect(Self.refusal(of: Self.token(), keys: keys) == nil)
+        // Another's copies of the very key, and many more under its id, before it.
+        let copies = FakeKeys(list: (0..<5).map { FakeKey(id: "k1", account: other, byte: $0) } + Self.keys.list)
+        #expect(Self.refusal(of: Self.token(), keys: copies) == nil)
+        let others = FakeKeys(list: [1, 2].map { FakeKey(id: "k1", account: other, byte: $0) })
+        #expect(Self.refusal(of: Self.token(), keys: others)?.reason == .issuerMismatch)
     }
 
     @Test func `no refusal repeats any part of the token`() {

@@ -20,11 +20,17 @@ extension ConfigurationSchema {
             .init(
                 path: "revocations.url", kind: .text, standard: nil,
                 help: "The list of withdrawn tokens that a token server publishes, "
-                    + "`https://HOST/.well-known/revocations`; nothing is refused for that without."),
+                    + "`https://HOST/.well-known/revocations`."),
             .init(
                 path: "revocations.keys", kind: .text, standard: nil,
-                help: "The keys that the list must be signed with, a file or an address; `jwks.json` below the list's "
-                    + "address without."),
+                help: "The keys that the list must be signed with, a file or an address. Unset: `jwks.json` below the "
+                    + "list's address."),
+            .init(
+                path: "revocations.store", kind: .text, standard: nil,
+                help:
+                    "The store of a token server whose withdrawn tokens are refused: the file `token-server.sqlite` of "
+                    + "one on this machine, or its PostgreSQL database. Without this and `revocations.url`, withdrawn "
+                    + "tokens are accepted until they expire."),
             .init(
                 path: "data", kind: .path, standard: nil,
                 help:
@@ -69,7 +75,7 @@ extension ConfigurationSchema {
                     help: "How long delivery vehicles without open tasks are kept after their last update."),
                 .init(
                     path: "retention.tasks", kind: .age, standard: "never",
-                    help: "How long tasks that no vehicle has ahead of it are kept after their last change."),
+                    help: "How long tasks that are in no vehicle's list of stops are kept after their last change."),
                 .init(
                     path: "page.visible_to", kind: .text, standard: nil,
                     help:
@@ -78,15 +84,15 @@ extension ConfigurationSchema {
                         + "`listen.host` is an address of this machine, and `nobody` elsewhere."),
                 .init(
                     path: "page.provider", kind: .text, standard: nil,
-                    help: "The provider whose vehicles the page shows; the first of `providers` without."),
+                    help: "The provider whose vehicles the page shows. Unset: the first of `providers`."),
                 .init(
                     path: "page.leaflet", kind: .path, standard: PageOptions.systemLeafletFolder,
                     help: "Where the page's map library is: `leaflet.js` and `leaflet.css`."),
                 .init(
                     path: "page.tiles", kind: .text, standard: nil,
                     help:
-                        "Where the map's background comes from, such as `https://tiles.example/{z}/{x}/{y}.png`; from "
-                        + "nowhere without."),
+                        "Where the map's background comes from, such as `https://tiles.example/{z}/{x}/{y}.png`. Unset: "
+                        + "there is none."),
                 .init(
                     path: "page.tiles_attribution", kind: .text, standard: nil,
                     help: "Whom the map names as the tiles' source."),

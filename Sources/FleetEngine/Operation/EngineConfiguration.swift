@@ -42,6 +42,8 @@ public struct EngineConfiguration: Sendable {
     public var trustFiles: [String]
     /// Where the withdrawn tokens are listed, if anywhere.
     public var revocations: Revocations?
+    /// The token server's store, a file or the address of a database, whose withdrawn tokens are refused, if any.
+    public var revocationStore: String?
     /// The folder of the store, if any.
     public var data: String?
     /// The address of the PostgreSQL database that holds the store; `nil` keeps it in ``data``.
@@ -87,6 +89,9 @@ public struct EngineConfiguration: Sendable {
         self.revocations = values["revocations.url"].map { Revocations(url: $0, keys: values["revocations.keys"]) }
         guard self.revocations != nil || values["revocations.keys"] == nil else {
             throw ConfigurationError("revocations.keys goes with revocations.url, which is missing.")
+        }
+        self.revocationStore = values["revocations.store"].flatMap { store in
+            store.contains("://") ? store : values.file("revocations.store", in: folder)
         }
         self.data = values.file("data", in: folder)
         self.postgreSQL = values["store.postgresql"]

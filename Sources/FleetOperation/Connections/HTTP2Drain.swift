@@ -6,10 +6,10 @@ import NIOCore
 import NIOHTTP2
 import NIOTLS
 
-/// Ends an HTTP/2 connection when the server ends: at once where no stream is open, otherwise after the last one or when
-/// the time is up.
+/// Ends an HTTP/2 connection on which no stream is open for too long, and each one when the server ends: at once where
+/// no stream is open, otherwise after the last one or when the time is up.
 ///
-/// Without it, the end waits for the client to answer a PING, which one that is idle may never read. The last GOAWAY
+/// Without it, both ends wait for the client to answer a PING, which one that is idle may never read. The last GOAWAY
 /// tells which streams were worked on, so a client can send the others again elsewhere (RFC 9113 §6.8).
 final class HTTP2Drain: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
@@ -21,16 +21,24 @@ final class HTTP2Drain: ChannelInboundHandler, RemovableChannelHandler {
     private var lastStream = HTTP2StreamID.rootStream
     private var isDraining = false
     private var deadline: Scheduled<Void>?
+    private let idleLimit: TimeAmount
+    private var idleDeadline: Scheduled<Void>?
 
     /// Makes a handler for one connection.
     ///
-    /// - Parameter limit: How long streams that are open may take when the server ends.
-    init(limit: TimeAmount) {
+    /// - Parameters:
+    ///   - limit: How long streams that are open may take when the server ends.
+    ///   - idleLimit: How long there may be no stream.
+    init(limit: TimeAmount, idleLimit: TimeAmount) {
         self.limit = limit
+        self.idleLimit = idleLimit
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case TLSUserEvent.handshakeCompleted(let name) = event { self.isHTTP2 = name == "h2" }
+        if case TLSUserEvent.handshakeCompleted(let name) = event {
+            self.isHTTP2 = name == "h2"
+            if name == "h2" { self.waitForStream(context) }
+        }
         // First: HTTP/2 says that the end is near, HTTP/1.1 ends when it has answered.
         context.fireUserInboundEventTriggered(event)
         if event is ChannelShouldQuiesceEvent { self.drain(context) }
@@ -41,17 +49,24 @@ final class HTTP2Drain: ChannelInboundHandler, RemovableChannelHandler {
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
         self.deadline?.cancel()
+        self.idleDeadline?.cancel()
     }
 
     fileprivate func streamOpened(_ id: HTTP2StreamID) {
         self.openStreams += 1
+        self.idleDeadline?.cancel()
         self.lastStream = max(self.lastStream, id)
     }
 
     fileprivate func streamClosed() {
         self.openStreams -= 1
-        guard self.isDraining, self.openStreams == 0, let context else { return }
-        self.end(context)
+        guard self.openStreams == 0, let context else { return }
+        if self.isDraining { self.end(context) } else { self.waitForStream(context) }
+    }
+
+    private func waitForStream(_ context: ChannelHandlerContext) {
+        let channel = context.channel
+        self.idleDeadline = context.eventLoop.scheduleTask(in: self.idleLimit) { channel.close(promise: nil) }
     }
 
     private func drain(_ context: ChannelHandlerContext) {

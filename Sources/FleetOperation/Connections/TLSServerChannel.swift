@@ -55,7 +55,10 @@ struct TLSServerChannel: ServerChildChannel {
             let pipeline = channel.pipeline.syncOperations
             // Between TLS, which tells the protocol, and that protocol.
             let tls = try pipeline.handler(type: NIOSSLServerHandler.self)
-            try pipeline.addHandler(HTTP2Drain(limit: TimeAmount(limits.drain)), position: .after(tls))
+            // Whoever reads is told politely first, by the handlers of HTTP/2 when it was idle for long enough.
+            let patience = limits.idle + min(limits.request, .seconds(20))
+            try pipeline.addHandler(
+                HTTP2Drain(limit: TimeAmount(limits.drain), idleLimit: TimeAmount(patience)), position: .after(tls))
             try pipeline.addHandler(HandshakeTimeLimit(limits.request), position: .after(tls))
             return value
         }

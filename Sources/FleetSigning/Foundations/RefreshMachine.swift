@@ -77,7 +77,7 @@ struct RefreshMachine<Value: Sendable>: Sendable {
         )
         self.entry = entry
         // A source that hands out values near their end is not asked again at once.
-        self.pausedUntil = now >= entry.refreshAt ? now + self.windows.longestPause : now
+        self.pausedUntil = now >= entry.refreshAt ? min(now + self.windows.longestPause, endsAt) : now
     }
 
     /// The value turned out to be good for nothing before its end.

@@ -50,13 +50,15 @@ public final class RevocationList: Sendable {
             keyIDs: revocations.lazy.filter { $0.kind == .key }.map(\.value), from: source)
     }
 
-    /// Whether a token is withdrawn by its fingerprint.
+    /// Whether a token is withdrawn, by its fingerprint or with the key that signed it.
     ///
-    /// - Parameter token: The token, which need not be valid.
+    /// - Parameter minted: The token, which need not be valid any more.
     /// - Returns: Whether it is withdrawn.
-    public func holds(_ token: FleetToken) -> Bool {
-        guard let start = UInt64(token.fingerprint, radix: 16) else { return false }
-        return self.state.withLock { $0.fingerprints.contains(start) }
+    public func holds(_ minted: MintedToken) -> Bool {
+        guard let start = UInt64(minted.token.fingerprint, radix: 16) else { return false }
+        return self.state.withLock { state in
+            state.fingerprints.contains(start) || minted.keyID.map(state.keyIDs.contains) == true
+        }
     }
 
     /// Whether a token with this digest, signed by this key, is withdrawn.

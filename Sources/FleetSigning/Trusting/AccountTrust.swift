@@ -51,7 +51,8 @@ public final class AccountTrust: Sendable {
     ///   - transport: Fetches their keys.
     ///   - verifier: Gets them beside its own.
     ///   - now: The clock that certificates are judged by.
-    /// - Throws: ``SigningError`` with ``SigningError/Code/invalidKeySet`` for an address that cannot be used.
+    /// - Throws: ``SigningError`` with ``SigningError/Code/invalidKeySet`` for an address that cannot be used, and for two
+    ///   accounts with one set of keys: a key must not sign for another account.
     public convenience init(
         _ sources: [TrustedAccountSource], transport: any UpstreamTransport, verifier: TokenVerifier,
         now: @escaping @Sendable () -> Date = { Date() }
@@ -67,6 +68,15 @@ public final class AccountTrust: Sendable {
         for case .address(let url) in sources.map(\.keys) where !UpstreamAddress.isAcceptable(url) {
             throw SigningError(
                 code: .invalidKeySet, message: "The keys' address \(url) is neither https nor on this machine.")
+        }
+        var owners: [TrustedAccountSource.Keys: String] = [:]
+        for source in sources {
+            guard let owner = owners.updateValue(source.account.email, forKey: source.keys) else { continue }
+            throw SigningError(
+                code: .invalidKeySet,
+                message:
+                    "The accounts \(owner) and \(source.account.email) name the same keys, so that each could sign for "
+                    + "the other; give each account its own set or key file.")
         }
         let kept = KeptKeys(sources.count, verifier: verifier)
         self.verifier = verifier

@@ -13,10 +13,11 @@ extension AdminRoutes {
         let holder = query.optionalHolder("holder")
         let resource = query.optionalResource()
         let time = query.optionalDate("at")
+        let end = query.optionalDate("ending_after")
         let limit = query.optionalNumber("limit", 1...1000) ?? 100
         try query.finish(())
         let assignments = try await self.records.assignments.assignments(
-            of: holder, to: resource, at: time, limit: limit)
+            of: holder, to: resource, at: time, endingAfter: end, limit: limit)
         return .uncachedJSON(JSONValue.object(["assignments": .array(assignments.map(\.json))]))
     }
 

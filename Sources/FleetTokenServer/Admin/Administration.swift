@@ -73,8 +73,9 @@ public struct Administration: Sendable {
     public func revoke(
         _ target: RevocationTarget, by actor: AuditChange.Actor, at now: Date
     ) async throws -> [Revocation] {
-        try await self.change { database in
-            let revocations = try RevocationStore.revoke(target, at: now, in: database)
+        let known = try await RevocationStore(store: self.store).livingTokens(of: target, at: now)
+        return try await self.change { database in
+            let revocations = try RevocationStore.revoke(target, knowing: known, at: now, in: database)
             let details = ["kind": target.kind, "id": target.value, "count": "\(revocations.count)"]
             return (revocations, AuditChange(.tokensWithdrawn, details, by: actor, at: now))
         }

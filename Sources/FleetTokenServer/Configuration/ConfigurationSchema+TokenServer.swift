@@ -101,7 +101,7 @@ extension ConfigurationSchema {
                         + "429, and so is everything else from there until the time in `Retry-After`."),
                 .init(
                     path: "cors.origins", kind: .text, standard: nil,
-                    help: "Web pages' origins that may ask, with commas between; none without."),
+                    help: "Web pages' origins that may read answers (CORS), with commas between. Unset: none."),
                 .init(
                     path: "callers.file", kind: .path, standard: nil,
                     help:
@@ -191,7 +191,7 @@ extension ConfigurationSchema {
                 .init(
                     path: "revocations.key_file", kind: .path, standard: nil,
                     help:
-                        "The key that signs `/.well-known/revocations`, made where it is missing; in the data folder without. "
+                        "The key that signs `/.well-known/revocations`, made where it is missing. Unset: in the data folder. "
                         + "Servers of one store need the same."),
             ] + ConfigurationOption.log)
 }

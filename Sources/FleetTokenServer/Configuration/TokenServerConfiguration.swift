@@ -171,6 +171,7 @@ public struct TokenServerConfiguration: Sendable {
                     label: label, issuer: try required("\(path).issuer"), audiences: try list("\(path).audience"),
                     secretFile: try requiredFile("\(path).secret_file"), nameClaim: try required("\(path).name_claim")))
         }
+        try Self.checkLabels(in: values)
         self.policyFile = file("policy.file")
         self.policySecretFile = file("policy.secret_file")
         if let provider = values["admin.provider"] {
@@ -198,6 +199,19 @@ public struct TokenServerConfiguration: Sendable {
                     + "callers.certificate; for your own session tokens, callers.session. See docs/configuration.md.")
         }
         self.log = try LogSettings(in: values)
+    }
+
+    /// Refuses labels by which different people would be one.
+    private static func checkLabels(in values: ConfigurationValues) throws(ConfigurationError) {
+        // What callers.file and callers.certificate go by.
+        var taken: Set = ["static", "certificate"]
+        for label in ["oidc", "session", "proxy"].flatMap({ values.names(in: "callers.\($0)") })
+        where !taken.insert(label).inserted {
+            throw ConfigurationError(
+                "The name \(label.prefix(64)) under callers is taken, so that the rules and assignments of other callers "
+                    + "would count for these too; give each provider, session issuer and proxy a name of its own, which "
+                    + "is not static or certificate either.")
+        }
     }
 
     private static func rate(_ path: String, in values: ConfigurationValues) -> RateLimit? {

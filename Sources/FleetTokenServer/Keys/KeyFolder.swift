@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetSigning
+public import FleetSigning
 public import FleetTokens
 public import Foundation
 
@@ -60,14 +60,18 @@ public struct KeyFolder: Sendable {
         return result
     }
 
-    /// Makes a new key for a role and makes it known.
+    /// Makes a new key for a role known.
     ///
     /// - Parameters:
     ///   - role: The role.
+    ///   - key: A key that the account has already, as Google makes them; `nil` makes one that is known nowhere but to who
+    ///     reads this server's key set.
     ///   - now: The time.
     /// - Returns: The role's keys, the new one last.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
-    public func rotate(_ role: Role, at now: Date) throws(TokenServerError) -> KeyRing {
+    public func rotate(
+        _ role: Role, to key: ServiceAccountKey? = nil, at now: Date
+    ) throws(TokenServerError) -> KeyRing {
         let ring = try self.ring(of: role)
         guard let newest = ring.entries.last else { throw Self.invalid("The role \(role) has no key.") }
         let index = ring.entries.count - 1
@@ -75,9 +79,19 @@ public struct KeyFolder: Sendable {
             throw Self.invalid(
                 "The newest key of the role \(role), \(newest.key.keyID), does not sign yet; wait until it does.")
         }
+        if let key {
+            guard key.account == newest.key.account else {
+                throw Self.invalid(
+                    "The new key is of \(key.account), and those of the role \(role) are of \(newest.key.account).")
+            }
+            guard !ring.entries.contains(where: { $0.key.keyID == key.keyID }) else {
+                throw Self.invalid("The role \(role) has the key \(key.keyID) already.")
+            }
+        }
         let name = "\(role).\(Int64(now.timeIntervalSince1970.rounded(.down))).json"
         do {
-            let key = try ServiceAccountKey(generatingFor: newest.key.account, projectID: newest.key.projectID)
+            let key =
+                try key ?? ServiceAccountKey(generatingFor: newest.key.account, projectID: newest.key.projectID)
             try self.write(key.keyFile, to: name)
         } catch {
             throw Self.invalid("The key file \(name) cannot be written: \(error).")

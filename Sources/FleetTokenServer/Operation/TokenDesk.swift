@@ -112,10 +112,7 @@ public struct TokenDesk: Sendable {
         case .refused(let rule, let reason):
             record.rule = rule
             record.reason = reason
-            try await self.keep(record)
-            throw Refusal(
-                outcome: .refused, label: "policy",
-                answer: .forbidden("The caller may not have this token of the role \(type.role)."))
+            try await self.refuse(type, record)
         }
         try self.admitting { () throws(RateLimitExceeded) in try self.limiter?.admit(type) }
         let issued = try await self.step(.signing, refused: &record) { try await self.issuer.issue(type) }
@@ -124,7 +121,35 @@ public struct TokenDesk: Sendable {
             fingerprint: TokenVerifier.fingerprint(of: issued.token.compactSerialization), keyID: issued.keyID,
             expiresAt: Int64(issued.expiresAt.timeIntervalSince1970))
         try await self.keep(record)
+        if self.now().timeIntervalSince(time) > Self.stale { try await self.confirm(type, for: caller, record) }
         return issued
+    }
+
+    /// How long a decision is good for, in seconds.
+    ///
+    /// Whoever withdraws tokens while one is signed cannot know of it; whoever ended its grant before is heeded so.
+    private static let stale: TimeInterval = 0.1
+
+    /// Asks the policy again, as signing took long; what it does not grant any more is recorded and not handed out.
+    private func confirm(_ type: TokenType, for caller: Caller, _ granted: AuditRecord) async throws {
+        var record = granted
+        record.decision = .refused
+        record.token = nil
+        record.time = Int64((self.now().timeIntervalSince1970 * 1000).rounded(.down))
+        let decision = try await self.step(.policy, refused: &record) {
+            try await self.policy.decide(type, for: caller, at: self.now())
+        }
+        guard case .refused(let rule, let reason) = decision else { return }
+        record.rule = rule
+        record.reason = reason
+        try await self.refuse(type, record)
+    }
+
+    private func refuse(_ type: TokenType, _ record: AuditRecord) async throws {
+        try await self.keep(record)
+        throw Refusal(
+            outcome: .refused, label: "policy",
+            answer: .forbidden("The caller may not have this token of the role \(type.role)."))
     }
 
     /// Answers what comes too soon with 429.

@@ -41,10 +41,20 @@ public protocol AssignmentStore: Sendable {
     ///   - holder: Only this holder's, or `nil` for anyone's.
     ///   - resource: Only to this resource, or `nil` for any.
     ///   - time: Only those that hold then, or `nil` for past and future ones too.
+    ///   - end: Only those that hold or begin after that, or `nil` for past ones too.
     ///   - limit: The most to return.
     /// - Returns: The assignments.
     /// - Throws: An error when the store cannot answer.
     func assignments(
-        of holder: CallerID?, to resource: AssignedResource?, at time: Date?, limit: Int
+        of holder: CallerID?, to resource: AssignedResource?, at time: Date?, endingAfter end: Date?, limit: Int
     ) async throws -> [Assignment]
+}
+
+extension AssignmentStore {
+    /// Lists assignments whenever they end, as ``assignments(of:to:at:endingAfter:limit:)`` does.
+    public func assignments(
+        of holder: CallerID?, to resource: AssignedResource?, at time: Date?, limit: Int
+    ) async throws -> [Assignment] {
+        try await self.assignments(of: holder, to: resource, at: time, endingAfter: nil, limit: limit)
+    }
 }

@@ -50,13 +50,14 @@ public final class InMemoryAssignmentStore: AssignmentStore {
 
     /// Lists assignments.
     public func assignments(
-        of holder: CallerID?, to resource: AssignedResource?, at time: Date?, limit: Int
+        of holder: CallerID?, to resource: AssignedResource?, at time: Date?, endingAfter end: Date?, limit: Int
     ) async throws -> [Assignment] {
         let found = self.held.withLock { held in
             let candidates = resource.map { Array(held[$0] ?? []) } ?? held.values.flatMap { $0 }
             return candidates.filter { assignment in
                 (holder.map { $0 == assignment.holder } ?? true)
                     && (time.map(assignment.holds(at:)) ?? true)
+                    && (end.flatMap { end in assignment.end.map { $0 > end } } ?? true)
             }
         }
         func order(_ assignment: Assignment) -> (Date, String, String, String) {

@@ -27,6 +27,10 @@ public struct AuditQuery: Sendable {
     public var decision: AuditRecord.Decision?
     /// Only events of this kind.
     public var kind: AuditEvent.Kind?
+    /// Nothing up to this place in the chain.
+    var after: AuditHead?
+    /// A text that a record must hold somewhere, so that few are read; no condition by itself.
+    var mentioned: String?
 
     /// Looks for everything; narrow it by its properties.
     public init() {}
@@ -62,6 +66,13 @@ extension AuditQuery {
         if let from { require("time_ms >= ?", milliseconds(from)) }
         if let until { require("time_ms < ?", milliseconds(until)) }
         if let fingerprint { require("fingerprint = ?", .text(fingerprint)) }
+        if let after { require("sequence > ?", .integer(after.sequence)) }
+        if let mentioned {
+            // As it is spelt in the record's JSON, with the pattern's own signs for themselves.
+            let spelt = String(decoding: JSONValue.string(mentioned).serialized, as: UTF8.self)
+            let pattern = spelt.flatMap { "|%_".contains($0) ? "|\($0)" : "\($0)" }
+            require("content LIKE ? ESCAPE '|'", .text("%\(String(pattern))%"))
+        }
         return (conditions.joined(separator: " AND "), values)
     }
 

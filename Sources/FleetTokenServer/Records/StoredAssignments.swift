@@ -69,7 +69,7 @@ public struct StoredAssignments: AssignmentStore {
 
     /// Lists assignments.
     public func assignments(
-        of holder: CallerID?, to resource: AssignedResource?, at time: Date?, limit: Int
+        of holder: CallerID?, to resource: AssignedResource?, at time: Date?, endingAfter end: Date?, limit: Int
     ) async throws -> [Assignment] {
         var conditions = ["1 = 1"]
         var values: [StoreValue] = []
@@ -84,6 +84,10 @@ public struct StoredAssignments: AssignmentStore {
         if let time {
             conditions.append("start_ms <= ? AND (end_ms IS NULL OR end_ms > ?)")
             values += [.integer(Self.milliseconds(time)), .integer(Self.milliseconds(time))]
+        }
+        if let end {
+            conditions.append("(end_ms IS NULL OR end_ms > ?)")
+            values.append(.integer(Self.milliseconds(end)))
         }
         values.append(.integer(Int64(max(0, limit))))
         let condition = conditions.joined(separator: " AND ")

@@ -3,10 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetPostgreSQL
+import GRDB
 import Logging
 
 extension TokenServerStore {
-    /// What a look at a PostgreSQL database found.
+    /// What a look at a store found.
     package enum Inspection: Sendable {
         /// It answers, and its tables are as this program wants them, or will be made or updated at the first use.
         case usable(hasTables: Bool)
@@ -37,6 +38,28 @@ extension TokenServerStore {
             return isAway.contains(error.code) ? .unreachable(error.message) : .unusable(error.message)
         } catch {
             return .unusable("\(error)")
+        }
+    }
+
+    /// Looks whether a file can be used as the store, and changes nothing.
+    ///
+    /// - Parameter path: The file, which exists.
+    /// - Returns: What was found.
+    package static func inspect(file path: String) -> Inspection {
+        var configuration = Configuration()
+        configuration.readonly = true
+        do {
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            defer { try? queue.close() }
+            return try queue.read { database in
+                let migrator = TokenServerSchema.migrator
+                guard try !migrator.hasBeenSuperseded(database) else {
+                    return .unusable("The store \(path) was written by a newer version; run that version.")
+                }
+                return .usable(hasTables: try migrator.hasCompletedMigrations(database))
+            }
+        } catch {
+            return .unusable("The token server's store \(path) cannot be read: \(error)")
         }
     }
 }

@@ -11,6 +11,9 @@ public import Foundation
 /// the list is exact, short, and holds nothing for longer than a token lives. New tokens are a matter of the policy: end
 /// the assignment or the account first, withdraw then.
 public struct RevocationStore: Sendable {
+    /// How far a verifier's clock may be behind, as keys' schedules assume too.
+    private static let clockTolerance: TimeInterval = 300
+
     private let store: TokenServerStore
 
     /// Keeps revocations in a store.
@@ -27,14 +30,31 @@ public struct RevocationStore: Sendable {
     /// - Throws: An error of the store when nothing was kept.
     @discardableResult
     public func revoke(_ target: RevocationTarget, at now: Date) async throws -> [Revocation] {
-        try await self.store.database.write { try Self.revoke(target, at: now, in: $0) }
+        let known = try await self.livingTokens(of: target, at: now)
+        return try await self.store.database.write { try Self.revoke(target, knowing: known, at: now, in: $0) }
     }
 
-    /// Withdraws tokens within a transaction.
+    /// What an hour of the audit tells of a target's tokens, up to a place in it.
+    struct LivingTokens: Sendable {
+        fileprivate let revocations: [Revocation]
+        fileprivate let end: AuditHead
+    }
+
+    /// Looks for a target's tokens before anything is locked: that takes long where many were made.
+    func livingTokens(of target: RevocationTarget, at now: Date) async throws -> LivingTokens {
+        try await self.store.database.read { database in
+            LivingTokens(
+                revocations: try Self.revocations(of: target, after: nil, at: now, in: database),
+                end: try database.keptHead())
+        }
+    }
+
+    /// Withdraws tokens within a transaction: those that are known, and those that were made since.
     static func revoke(
-        _ target: RevocationTarget, at now: Date, in database: any TokenServerTransaction
+        _ target: RevocationTarget, knowing known: LivingTokens, at now: Date, in database: any TokenServerTransaction
     ) throws -> [Revocation] {
-        let revocations = try self.revocations(of: target, at: now, in: database)
+        let later = try self.revocations(of: target, after: known.end, at: now, in: database)
+        let revocations = known.revocations + later.filter { !known.revocations.contains($0) }
         try database.execute("DELETE FROM revocation WHERE ends_at <= ?", [.integer(self.seconds(now))])
         for revocation in revocations {
             try database.execute(
@@ -73,33 +93,30 @@ public struct RevocationStore: Sendable {
     }
 
     private static func revocations(
-        of target: RevocationTarget, at now: Date, in database: any TokenServerTransaction
+        of target: RevocationTarget, after head: AuditHead?, at now: Date, in database: any TokenServerTransaction
     ) throws -> [Revocation] {
         let end = now.addingTimeInterval(Revocation.longest)
+        let isMeant: (AuditRecord) -> Bool
         switch target {
         case .fingerprint(let value): return [Revocation(kind: .fingerprint, value: value, endsAt: end)]
         case .key(let id): return [Revocation(kind: .key, value: id, endsAt: end)]
-        case .caller(let name): return try Self.living(at: now, in: database) { $0.caller == name }
-        case .subject(let subject): return try Self.living(at: now, in: database) { $0.callerID.subject == subject }
-        case .resource(let resource): return try Self.living(at: now, in: database) { $0.claims.names(resource) }
+        case .caller(let name): isMeant = { $0.caller == name }
+        case .subject(let subject): isMeant = { $0.callerID.subject == subject }
+        case .resource(let resource): isMeant = { $0.claims.names(resource) }
         }
-    }
-
-    private static func living(
-        at now: Date, in database: any TokenServerTransaction, where isMeant: (AuditRecord) -> Bool
-    ) throws -> [Revocation] {
         var query = AuditQuery()
         query.from = now.addingTimeInterval(-Revocation.longest)
+        query.after = head
         query.decision = .granted
+        query.mentioned = target.value
         var living: [Revocation] = []
         try AuditReader.search(query, in: database) { match in
             guard case .decision(let record) = match.event, isMeant(record), let token = record.token,
                 token.expiresAt > Self.seconds(now)
             else { return }
-            living.append(
-                Revocation(
-                    kind: .fingerprint, value: token.fingerprint,
-                    endsAt: Date(timeIntervalSince1970: TimeInterval(token.expiresAt))))
+            // A verifier whose clock is behind takes the token for alive a little longer.
+            let expiry = Date(timeIntervalSince1970: TimeInterval(token.expiresAt)) + Self.clockTolerance
+            living.append(Revocation(kind: .fingerprint, value: token.fingerprint, endsAt: min(expiry, end)))
         }
         return living
     }

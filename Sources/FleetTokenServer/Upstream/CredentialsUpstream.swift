@@ -21,12 +21,13 @@ public struct CredentialsUpstream: UpstreamTransport {
         let answer = try await self.transport.send(
             CredentialsRequest(
                 method: request.method, url: request.url, headers: request.headers, body: request.body,
-                timeout: request.timeout))
+                timeout: request.timeout, maximumBytes: request.maximumBytes))
         guard answer.body.count <= request.maximumBytes else {
             throw UpstreamAnswerTooLong(maximumBytes: request.maximumBytes)
         }
         return UpstreamResponse(
-            status: answer.status, cacheControl: answer.header("Cache-Control"), body: answer.body)
+            status: answer.status, cacheControl: answer.header("Cache-Control"), entityTag: answer.header("ETag"),
+            body: answer.body)
     }
 }
 

@@ -98,14 +98,18 @@ public struct TokenExaminer: Hashable, Sendable {
             recorder.skip(.signature, why: "no keys were given")
             return nil
         }
-        let candidates: [any TokenKey]
+        var claimedIssuer: String? { (try? JSONValue(parsing: jws.payload))?.object?["iss"]?.string }
+        var candidates: [any TokenKey] = []
         if let id = jws.keyID {
             candidates = keys.keys(withID: id)
-        } else if let issuer = (try? JSONValue(parsing: jws.payload))?.object?["iss"]?.string {
+            if candidates.count > 1, let issuer = claimedIssuer {
+                // Whoever publishes a key under another account's id must not stand in that account's way.
+                let own = candidates.filter { $0.account.map { $0.email == issuer } ?? true }
+                if !own.isEmpty { candidates = own }
+            }
+        } else if let issuer = claimedIssuer {
             // Google's remote signers send no kid. Only the claimed issuer's own keys are tried, and few of them.
             candidates = keys.keys(ofAccount: issuer)
-        } else {
-            candidates = []
         }
         try recorder.require(
             .key,

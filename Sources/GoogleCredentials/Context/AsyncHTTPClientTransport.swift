@@ -3,15 +3,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AsyncHTTPClient
+import FleetSigning
 import NIOCore
 import NIOHTTP1
 
 /// Sends requests with AsyncHTTPClient over a connection pool of its own.
 ///
-/// Redirects are not followed, answers are limited to 1 MiB, and proxy variables are not read.
+/// Redirects are not followed, and proxy variables are not read.
 public final class AsyncHTTPClientTransport: CredentialsTransport {
-    private static let maximumAnswerBytes = 1 << 20
-
     private let client: HTTPClient
 
     /// Makes a transport; its connections close when it is no longer used.
@@ -40,16 +39,23 @@ public final class AsyncHTTPClientTransport: CredentialsTransport {
         outgoing.method = HTTPMethod(rawValue: request.method)
         for header in request.headers { outgoing.headers.add(name: header.name, value: header.value) }
         if let body = request.body { outgoing.body = .bytes(body) }
+        let timeout = CredentialError(code: .timedOut, message: "There was no answer in time.")
         do {
-            let response = try await self.client.execute(outgoing, timeout: TimeAmount(request.timeout))
-            let body = try await response.body.collect(upTo: Self.maximumAnswerBytes)
-            return CredentialsResponse(
-                status: Int(response.status.code),
-                headers: response.headers.map { ($0.name, $0.value) },
-                body: Array(body.readableBytesView)
-            )
+            // The client's own limit ends with the answer's head.
+            return try await TimeSource(clock: ContinuousClock()).withLimit(request.timeout, orThrow: timeout) {
+                [outgoing] in
+                let response = try await self.client.execute(outgoing, timeout: TimeAmount(request.timeout))
+                let body = try await response.body.collect(upTo: request.maximumBytes)
+                return CredentialsResponse(
+                    status: Int(response.status.code),
+                    headers: response.headers.map { ($0.name, $0.value) },
+                    body: Array(body.readableBytesView)
+                )
+            }
+        } catch let error as CredentialError {
+            throw error
         } catch let error as HTTPClientError where [.deadlineExceeded, .connectTimeout, .readTimeout].contains(error) {
-            throw CredentialError(code: .timedOut, message: "There was no answer in time.")
+            throw timeout
         } catch {
             if Task.isCancelled { throw CancellationError() }
             throw CredentialError(code: .unavailable, message: "The connection failed.", cause: error)

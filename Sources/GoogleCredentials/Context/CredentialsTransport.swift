@@ -16,17 +16,20 @@ public struct CredentialsRequest: Sendable {
     public var body: [UInt8]?
     /// How long the whole exchange may take.
     public var timeout: Duration
+    /// How long the answer's body may be, in bytes.
+    public var maximumBytes: Int
 
     /// Makes a request.
     public init(
         method: String = "GET", url: String, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil,
-        timeout: Duration = .seconds(10)
+        timeout: Duration = .seconds(10), maximumBytes: Int = 1 << 20
     ) {
         self.method = method
         self.url = url
         self.headers = headers
         self.body = body
         self.timeout = timeout
+        self.maximumBytes = maximumBytes
     }
 }
 

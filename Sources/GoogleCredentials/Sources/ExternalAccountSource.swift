@@ -18,7 +18,9 @@ struct ExternalAccountSource: TokenSource {
     let context: CredentialContext
 
     func fetch(scopes: [String]) async throws -> FetchedToken {
-        try await self.context.exchange(with: Self.service) {
+        var policy = self.context.retries
+        policy.limit += self.subject.limit
+        return try await self.context.exchange(with: Self.service, policy: policy) {
             var form = [
                 ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"),
                 ("audience", self.audience),

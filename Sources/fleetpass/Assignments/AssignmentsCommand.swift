@@ -63,10 +63,10 @@ struct AssignmentsAddCommand: AsyncParsableCommand {
     @OptionGroup var store: TokenStoreOptions
     @OptionGroup var assignment: AssignmentOptions
 
-    @Option(help: ArgumentHelp("From when on; now without.", valueName: "time"), transform: checkedTime)
+    @Option(help: ArgumentHelp("From when on (default: now).", valueName: "time"), transform: checkedTime)
     var from: Date?
 
-    @Option(help: ArgumentHelp("Until when; until it is ended without.", valueName: "time"), transform: checkedTime)
+    @Option(help: ArgumentHelp("Until when (default: until it is ended).", valueName: "time"), transform: checkedTime)
     var until: Date?
 
     func run() async throws {
@@ -92,7 +92,7 @@ struct AssignmentsEndCommand: AsyncParsableCommand {
     @OptionGroup var store: TokenStoreOptions
     @OptionGroup var assignment: AssignmentOptions
 
-    @Option(help: ArgumentHelp("From when on; now without.", valueName: "time"), transform: checkedTime)
+    @Option(help: ArgumentHelp("From when on (default: now).", valueName: "time"), transform: checkedTime)
     var from: Date?
 
     func run() async throws {

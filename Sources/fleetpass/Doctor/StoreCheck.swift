@@ -28,11 +28,14 @@ struct StoreCheck {
         if let postgreSQL { return await Self.database(postgreSQL) }
         let path = URL(filePath: self.folder).appending(path: TokenStoreOptions.fileName).path(percentEncoded: false)
         guard FileManager.default.fileExists(atPath: path) else { return .ok("store", "\(path) will be made") }
-        do {
-            try TokenServerStore(openingAt: path).close()
-            return .ok("store", path)
-        } catch {
-            return .fault("store", error, next: "Mend the file's permissions, or put back a backup of it.")
+        guard FileManager.default.isWritableFile(atPath: path) else {
+            return .fault("store", "\(path) cannot be written by this user.", next: "Run doctor as the server's user.")
+        }
+        switch TokenServerStore.inspect(file: path) {
+        case .usable(hasTables: true): return .ok("store", path)
+        case .usable(hasTables: false): return .ok("store", "\(path), whose tables will be updated at the start")
+        case .unreachable(let problem), .unusable(let problem):
+            return .fault("store", problem, next: "Mend the file's permissions, or put back a backup of it.")
         }
     }
 

@@ -34,6 +34,7 @@ struct TokenServerExamination {
         findings += await self.signers()
         findings += await self.callers()
         findings.append(self.policy)
+        findings += self.others
         if let tls = self.configuration.tls { findings.append(self.certificate(tls)) }
         let issuers = self.configuration.identityProviders.map(\.issuer)
         findings.append(await ClockCheck(google: self.configuration.google, others: issuers).finding())
@@ -126,6 +127,36 @@ struct TokenServerExamination {
         } catch {
             return .fault("policy", error, next: "Mend the file; docs/policy.md shows its form.")
         }
+    }
+
+    /// What the server reads at its start besides, where the configuration names it.
+    private var others: [DoctorFinding] {
+        var findings: [DoctorFinding] = []
+        func check(_ name: String, found: String, next: String, _ body: () throws -> Void) {
+            do {
+                try body()
+                findings.append(.ok(name, found))
+            } catch {
+                findings.append(.fault(name, error, next: next))
+            }
+        }
+        if self.configuration.admin != nil {
+            check("admin", found: "administrators are named", next: "Mend what the section admin names.") {
+                _ = try self.configuration.administrators(transport: self.transport)
+            }
+        }
+        if !self.configuration.origins.isEmpty {
+            let origins = self.configuration.origins.sorted().joined(separator: ", ")
+            check("cors", found: origins, next: "Mend cors.origins.") {
+                _ = try AllowedOriginsMiddleware<CallerRequestContext>(origins: self.configuration.origins)
+            }
+        }
+        if let file = self.configuration.revocationKeyFile, FileManager.default.fileExists(atPath: file) {
+            check("revocations", found: file, next: "Put the key back, or remove the file for a new one.") {
+                _ = try RevocationKeyFile(path: file).key()
+            }
+        }
+        return findings
     }
 
     private func certificate(_ files: ListenerTLS) -> DoctorFinding {

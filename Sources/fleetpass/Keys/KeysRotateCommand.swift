@@ -12,20 +12,36 @@ import Foundation
 struct KeysRotateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
-        abstract: "Make a new key for a role; it signs once verifiers know it.",
-        discussion: "Example:  fleetpass keys rotate --data data --role driver"
+        abstract: "Take a new key for a role; it signs once verifiers know it.",
+        discussion: """
+            Example:  fleetpass keys rotate --data keys --role driver --with new-key.json
+
+            Google accepts a key that it made itself, such as one by gcloud iam service-accounts keys create: hand it over \
+            by --with, and remove that file. Without --with a key is made here, for engines that read this server's key \
+            set, such as that of `fleetpass up`; Google would refuse its tokens.
+            """
     )
 
     @OptionGroup var keys: KeyFolderOptions
     @OptionGroup var records: KeyRecordOptions
 
-    @Option(help: "The role, or several by repeating it; every role without.", transform: checkedRole)
+    @Option(help: "The role, or several by repeating it (default: every role).", transform: checkedRole)
     var role: [Role] = []
+
+    @Option(help: ArgumentHelp("A key file that Google made for the role's account.", valueName: "file"))
+    var with: String?
 
     @Option(help: "How to print.")
     var output: OutputFormat = .text
 
+    func validate() throws {
+        guard self.with == nil || self.role.count == 1 else {
+            throw ValidationError("--with is the key of one role; name it with --role.")
+        }
+    }
+
     func run() async throws {
+        let key = try self.with.map(Self.key)
         let administration = try await self.records.administration(data: self.keys.data)
         let now = Date()
         let roles =
@@ -33,7 +49,7 @@ struct KeysRotateCommand: AsyncParsableCommand {
             ? try self.keys.with { try $0.read() }.keys.sorted { $0.rawValue < $1.rawValue } : self.role
         var reports: [KeyStatus] = []
         for role in roles {
-            let ring = try self.keys.with { try $0.rotate(role, at: now) }
+            let ring = try self.keys.with { try $0.rotate(role, to: key, at: now) }
             reports += ring.statuses(of: role, at: now)
             guard let newest = ring.entries.last else { continue }
             try await self.records.record {
@@ -41,6 +57,17 @@ struct KeysRotateCommand: AsyncParsableCommand {
             }
         }
         try reports.give(as: self.output)
+    }
+
+    private static func key(in file: String) throws -> ServiceAccountKey {
+        guard let bytes = try? Data(contentsOf: URL(filePath: file)) else {
+            throw CommandFailure(status: .configuration, message: "the key file \(file) cannot be read.")
+        }
+        do {
+            return try ServiceAccountKey(json: bytes)
+        } catch let error as SigningError {
+            throw CommandFailure(status: .configuration, message: "\(file): \(error.message)")
+        }
     }
 }
 

@@ -19,6 +19,7 @@ struct EngineProcess {
     private let engine: EngineService
     private let trusting: AccountTrusting
     private let following: RevocationFollowing?
+    private let stored: StoredRevocations?
     private let page: EnginePage?
     private let certificate: ReloadingCertificate?
     private let logger: Logger
@@ -40,6 +41,9 @@ struct EngineProcess {
         self.following = try configuration.revocations.map { source in
             let follower = try RevocationSource(url: source.url, keys: source.keys).follower(of: revocations)
             return RevocationFollowing(follower, logger: logger) { engine.metrics.revocationPoll($0, age: $1) }
+        }
+        self.stored = try configuration.revocationStore.map {
+            try StoredRevocations(in: $0, for: revocations, logger: logger)
         }
         self.page =
             configuration.page.visibility == .nobody
@@ -83,6 +87,7 @@ struct EngineProcess {
                     + "provider=\(providers)")
         }
         try await self.engine.check()
+        await self.stored?.refresh()
         let readiness = EngineReadinessLog(problems: self.problems, logger: self.logger)
         let servers: [any Service] = [http, grpc, ready, readiness]
         var group = ServiceGroupConfiguration(
@@ -103,7 +108,7 @@ struct EngineProcess {
 
     /// What keeps up with others: accounts' keys, withdrawn tokens, the certificate, the page.
     private var followers: [any Service] {
-        let all: [(any Service)?] = [self.trusting, self.following, self.certificate, self.page]
+        let all: [(any Service)?] = [self.trusting, self.following, self.stored, self.certificate, self.page]
         return all.compactMap(\.self)
     }
 
@@ -124,8 +129,9 @@ struct EngineProcess {
         var problems: [String: String] = [:]
         problems["store"] = await self.engine.engine.isServing() ? nil : "the store cannot be read"
         problems["trust"] = self.trusting.trust.problem
-        problems["revocations"] = self.following?.follower.problem
-        let checks = ["store", "trust"] + (self.following == nil ? [] : ["revocations"])
+        problems["revocations"] = self.following?.follower.problem ?? self.stored?.problem
+        let followsRevocations = self.following != nil || self.stored != nil
+        let checks = ["store", "trust"] + (followsRevocations ? ["revocations"] : [])
         self.engine.metrics.readiness(
             Dictionary(uniqueKeysWithValues: checks.map { ($0, problems[$0] == nil) }))
         return problems

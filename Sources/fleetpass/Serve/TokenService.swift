@@ -28,8 +28,7 @@ struct TokenService: Service {
     /// Verifies what ``keys`` sign, without what was withdrawn.
     let verifier: TokenVerifier
     private let logger: Logger
-    /// What could not be read when it was looked at last.
-    private let problems = Locked<[String: String]>([:])
+    private let watching: WatchLog
 
     /// Opens the store in a data folder and reads the keys.
     ///
@@ -83,7 +82,7 @@ struct TokenService: Service {
                 guard let minted = try await signers?.mint(claims, as: role) else {
                     return try await keys?.minter(for: role, at: time)?.mint(claims, at: time)
                 }
-                guard revocations.holds(minted.token) else { return minted }
+                guard revocations.holds(minted) else { return minted }
                 // A shared token that was withdrawn from one is nobody's any more.
                 return try await signers?.mint(claims, as: role, isShared: false)
             }
@@ -112,6 +111,7 @@ struct TokenService: Service {
                 .revocations: { following?.follower.problem }, .trust: { trusting?.trust.problem },
             ], logger: logger)
         self.logger = logger
+        self.watching = WatchLog(logger: logger)
         if let signers = self.signers, !signers.roles.isEmpty { signers.report(to: self.metrics) }
     }
 
@@ -194,7 +194,7 @@ struct TokenService: Service {
     ///
     /// What is in force stays where that fails.
     func refresh() async {
-        await self.watching("the key folder") { try self.refreshKeys() }
+        await self.watching.perform("the key folder") { try self.refreshKeys() }
         if let signers {
             let (changes, problems) = signers.refreshKeyFiles(at: Date())
             if changes > 0 { self.logger.notice("signers' key files read again", metadata: ["changed": "\(changes)"]) }
@@ -202,7 +202,7 @@ struct TokenService: Service {
                 self.logger.error("a signer's key in force stays", metadata: ["error": "\(problem.message)"])
             }
         }
-        await self.watching("the list of revocations") {
+        await self.watching.perform("the list of revocations") {
             self.revocations.replace(try await RevocationStore(store: self.store).current(at: Date()))
         }
     }
@@ -213,23 +213,6 @@ struct TokenService: Service {
         let published = keys.published(at: Date())
         if published.map(\.id) != self.verifier.keys(from: TokenVerifier.own)?.keys.map(\.id) {
             self.verifier.replaceKeys(TrustedKeySet(published))
-        }
-    }
-
-    /// Does what is done again and again, and logs a failure once, until it passes or is another.
-    private func watching(_ part: String, _ body: () async throws -> Void) async {
-        var problem: String?
-        do { try await body() } catch { problem = "\(error)" }
-        let isNews = self.problems.withLock { problems in
-            defer { problems[part] = problem }
-            return problems[part] != problem
-        }
-        guard isNews else { return }
-        if let problem {
-            self.logger.error(
-                "what was read last stays in force", metadata: ["part": "\(part)", "error": "\(problem)"])
-        } else {
-            self.logger.notice("read again", metadata: ["part": "\(part)"])
         }
     }
 }

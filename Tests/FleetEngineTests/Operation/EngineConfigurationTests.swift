@@ -51,7 +51,7 @@ import Testing
             """
             providers: "acme, umbrella"
             trust: {files: "a.yaml, /b.yaml"}
-            revocations: {url: https://tokens.example/.well-known/revocations, keys: keys.json}
+            revocations: {url: https://tokens.example/.well-known/revocations, keys: keys.json, store: token-server.sqlite}
             store: {postgresql: postgresql://db/fleet}
             listen:
               host: 0.0.0.0
@@ -69,6 +69,7 @@ import Testing
         #expect(configuration.trustFiles == ["/etc/fleetpass/a.yaml", "/b.yaml"])
         #expect(configuration.revocations?.url == "https://tokens.example/.well-known/revocations")
         #expect(configuration.revocations?.keys == "keys.json")
+        #expect(configuration.revocationStore?.hasSuffix("/token-server.sqlite") == true)
         #expect(configuration.postgreSQL == "postgresql://db/fleet")
         #expect((configuration.host, configuration.httpPort, configuration.grpcPort) == ("0.0.0.0", 1, 3))
         #expect(

@@ -125,6 +125,12 @@ import Testing
         ("google: {endpoints: {iam: 'http://10.0.0.1'}}", "google.endpoints.iam must be an https address"),
         ("listen: {tls: {client_ca: ca.pem}}", "listen.tls.client_ca needs a server with TLS"),
         ("colour: red", "Line 6: there is no setting colour"),
+        (
+            "  oidc: {shop: {issuer: 'https://a.example', audience: a}}\n"
+                + "  session: {shop: {issuer: shop, audience: a, secret_file: s}}",
+            "The name shop under callers is taken"
+        ),
+        ("  session: {static: {issuer: s, audience: a, secret_file: s}}", "which is not static or certificate either"),
         ("listen:\n  port: many", "Line 7: listen.port must be a whole number from 0 to 65535."),
         ("limits:\n  idle: 75", "Line 7: limits.idle must be a time like 75s or 5m."),
         ("log:\n  level: loud", "Line 7: log.level must be debug or info or warning or error."),

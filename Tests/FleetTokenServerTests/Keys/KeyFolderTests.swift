@@ -83,6 +83,20 @@ import Testing
         #expect(try world.folder.rotate(.driver, at: Self.now + 600).entries.count == 3)
     }
 
+    @Test func `a key that was made elsewhere takes its turn, if it is of the same account and new`() throws {
+        let world = try World()
+        let other = try ServiceAccountKey(generatingFor: "other@acme", projectID: "acme")
+        for key in [other, world.first] {
+            #expect(throws: TokenServerError.self) { try world.folder.rotate(.driver, to: key, at: Self.now) }
+        }
+        #expect(try world.files() == ["driver.json"])
+        let second = try ServiceAccountKey(generatingFor: "driver@acme", projectID: "acme")
+        let ring = try world.folder.rotate(.driver, to: second, at: Self.now)
+        #expect(ring.entries.map(\.key.keyID) == [world.first.keyID, second.keyID])
+        #expect(ring.signing(at: Self.now + 599)?.key.keyID == world.first.keyID)
+        #expect(ring.signing(at: Self.now + 600)?.key.keyID == second.keyID)
+    }
+
     @Test func `keys in force stay when the folder cannot be read`() throws {
         let world = try World()
         let keys = try SigningKeys(folder: world.folder, provider: try ProviderID(checking: "acme"))

@@ -98,6 +98,37 @@ import Testing
         #expect(records.allSatisfy { $0.token == nil })
     }
 
+    /// Grants once, with a second that passes until it is asked again.
+    struct EndingShift: TokenPolicy {
+        let clock: Locked<Date>
+        let passes: TimeInterval
+        let answers = Locked([PolicyDecision.granted(rule: "shift"), .refused(rule: nil, reason: "The shift is over.")])
+
+        func decide(_ type: TokenType, for caller: Caller, at time: Date) async throws -> PolicyDecision {
+            self.clock.withLock { $0 += self.passes }
+            return self.answers.withLock { $0.removeFirst() }
+        }
+    }
+
+    @Test(arguments: [(0.05, 200), (1, 403)])
+    func `what the policy takes back while a token is signed for long is not handed out`(
+        passes: TimeInterval, expected: Int
+    ) async throws {
+        let (log, clock) = (Log(), Locked(Self.now))
+        let minter = TokenMinter(signer: try LocalSigner(try Self.key.get()))
+        let desk = TokenDesk(
+            issuer: TokenIssuer(minters: [.driver: minter], now: { Self.now }),
+            authenticator: Door(answer: { Self.driver }), policy: EndingShift(clock: clock, passes: passes), audit: log,
+            now: { clock.withLock { $0 } }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let (issued, status) = try await self.request(desk, try Self.vehicle())
+        #expect(status == expected)
+        #expect((issued == nil) == (expected == 403))
+        let records = log.records.withLock { $0 }
+        #expect(records.map(\.decision) == (expected == 403 ? [.granted, .refused] : [.granted]))
+        #expect(records.last?.reason == (expected == 403 ? "The shift is over." : nil))
+        #expect(expected == 200 || records.last?.token == nil)
+    }
+
     @Test func `strangers are counted by reason and not recorded`() async throws {
         struct Down: Error {}
         let (log, metrics) = (Log(), TokenServerMetrics())

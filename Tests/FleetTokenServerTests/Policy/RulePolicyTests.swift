@@ -259,7 +259,7 @@ import Testing
         func add(_: Assignment) async throws { throw Gone() }
         func end(_: AssignedResource, of: CallerID, at: Date) async throws -> Int { throw Gone() }
         func assignments(
-            of: CallerID?, to: AssignedResource?, at: Date?, limit: Int
+            of: CallerID?, to: AssignedResource?, at: Date?, endingAfter: Date?, limit: Int
         ) async throws -> [Assignment] { throw Gone() }
     }
 

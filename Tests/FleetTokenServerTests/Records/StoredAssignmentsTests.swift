@@ -43,7 +43,9 @@ import Testing
             {
                 let all = try await store.assignments(of: holder, to: resource, at: nil, limit: 3)
                 let now = try await store.assignments(of: holder, to: resource, at: Self.date(50), limit: 3)
-                told.append("\(all) \(now)")
+                let later = try await store.assignments(
+                    of: holder, to: resource, at: nil, endingAfter: Self.date(100), limit: 3)
+                told.append("\(all) \(now) \(later)")
             }
         }
         let long = Assignment(holder: Self.dirk, resource: van, start: Self.date(-10))

@@ -79,10 +79,9 @@ function fill(id, rows, empty) {
 }
 
 async function showAssignments() {
-  const { assignments } = await call("assignments?limit=1000");
-  const now = Date.now();
-  const open = assignments.filter((one) => !one.end || Date.parse(one.end) > now);
-  fill("assignments", open.map((one) => {
+  const query = new URLSearchParams({ limit: "1000", ending_after: new Date().toISOString() });
+  const { assignments } = await call(`assignments?${query}`);
+  fill("assignments", assignments.map((one) => {
     const button = element("button", "End");
     button.setAttribute("aria-label", `End ${one.holder} ${one.kind} ${one.id}`);
     button.addEventListener("click", () => attempt(async () => {

@@ -1,0 +1,37 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+import Logging
+
+/// What is done again and again, with each failure logged once, until it passes or is another.
+final class WatchLog: Sendable {
+    private let logger: Logger
+    /// What could not be done when it was tried last.
+    private let problems = Locked<[String: String]>([:])
+
+    init(logger: Logger) {
+        self.logger = logger
+    }
+
+    /// Why a part could not be done when it was tried last.
+    func problem(of part: String) -> String? { self.problems.withLock { $0[part] } }
+
+    /// Does a part.
+    func perform(_ part: String, _ body: () async throws -> Void) async {
+        var problem: String?
+        do { try await body() } catch { problem = "\(error)" }
+        let isNews = self.problems.withLock { problems in
+            defer { problems[part] = problem }
+            return problems[part] != problem
+        }
+        guard isNews else { return }
+        if let problem {
+            self.logger.error(
+                "what was read last stays in force", metadata: ["part": "\(part)", "error": "\(problem)"])
+        } else {
+            self.logger.notice("read again", metadata: ["part": "\(part)"])
+        }
+    }
+}

@@ -1,0 +1,26 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import FleetSigning
+
+@Suite struct RefreshMachineTests {
+    @Test func `a value that ends within the pause is asked for again when it has ended`() {
+        var machine = RefreshMachine<String>(windows: .accessToken)
+        guard case .wait(startsRefresh: true) = machine.ask(at: .zero) else {
+            Issue.record("Nothing was asked for.")
+            return
+        }
+        machine.succeed("short", endingAt: .seconds(3), at: .zero, random: 0)
+        guard case .serve("short", startsRefresh: false) = machine.ask(at: .seconds(2)) else {
+            Issue.record("The value was not handed out, or asked for again.")
+            return
+        }
+        guard case .wait(startsRefresh: true) = machine.ask(at: .seconds(3)) else {
+            Issue.record("Callers were refused for want of a value, and nobody asked for one.")
+            return
+        }
+    }
+}
