@@ -194,7 +194,10 @@ extension Engine {
             return response
         } catch {
             self.metrics?.answered(method, error, took: .now - start)
-            self.recorder?.record(method, request, Result<Response, EngineError>.failure(error), at: self.now())
+            // The service logs no strangers either, who could fill the disk.
+            if error.code != .unauthenticated {
+                self.recorder?.record(method, request, Result<Response, EngineError>.failure(error), at: self.now())
+            }
             throw error
         }
     }

@@ -27,11 +27,11 @@ struct ReplaySession {
         var report = ReplayReport()
         var differences = ResponseDifferences(tolerance: nil)
         for (index, call) in recording.calls.enumerated() {
+            for call in presumed[index] ?? [] { try await self.presume(call) }
             guard let replayed = call.replayed(for: self.provider) else {
                 report.leftOut += 1
                 continue
             }
-            for call in presumed[index] ?? [] { try await self.presume(call) }
             let answer = try await self.send(replayed)
             report.sent += 1
             if (answer.status == 200) == call.isRefused {

@@ -150,6 +150,26 @@ import Testing
         #expect(location.hasHeading == (mask != ["last_location"]))
     }
 
+    @Test(arguments: [Double.nan, .infinity, -.infinity])
+    func `a reading that is no number is refused`(value: Double) async throws {
+        let fixture = EngineFixture()
+        let created = try await fixture.createVehicle("veh-1")
+        let changes: [(String, @Sendable (inout VehicleLocation) -> Void)] = [
+            ("speed", { $0.speed = .init(value) }), ("altitude", { $0.altitude = .init(value) }),
+            ("raw_location_accuracy", { $0.rawLocationAccuracy = .init(value) }),
+        ]
+        for (field, change) in changes {
+            let error = await #expect(throws: EngineError.self) {
+                try await fixture.updateVehicle("veh-1", ["last_location"]) {
+                    $0.lastLocation = .with(.at(1, 2), change)
+                }
+            }
+            #expect(error?.code == .invalidArgument)
+            #expect(error?.metadata["field"] == field)
+        }
+        #expect(try await fixture.vehicle("veh-1") == created)
+    }
+
     @Test func `a fix that is older than the stored one does not replace it`() async throws {
         let fixture = EngineFixture()
         try await fixture.createVehicle("veh-1")

@@ -197,7 +197,8 @@ import Testing
             $0.requiredAttributes = ["class:van"]
             $0.filter = "attributes.class = \"van\""
         },
-        { $0.filter = "state = ONLINE" }, { $0.viewport.low = .at(1, 1) }, { $0.viewport = .of(1, 1, 0, 2) },
+        { $0.filter = "state = ONLINE" }, { $0.filter = "attributes.class = \"a\0b\"" },
+        { $0.viewport.low = .at(1, 1) }, { $0.viewport = .of(1, 1, 0, 2) },
         { $0.viewport = .of(0, 180, 1, -180) }, { $0.viewport = .of(0, 0, 91, 1) },
     ]
 
@@ -230,7 +231,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "state = ARRIVED", "state > OPEN", "task_outcome_time < yesterday", "wheels = 4", "tracking_id < a", "state",
+        "tracking_id = \"a\0b\"", "state = ARRIVED", "state > OPEN", "task_outcome_time < yesterday", "wheels = 4",
+        "tracking_id < a", "state",
         "state =",
     ])
     func `a filter of tasks that cannot be is refused`(filter: String) {

@@ -124,6 +124,8 @@ import Testing
         await #expect(throws: EngineError.self) {
             try await engine.perform(CreateVehicle.self, request, token: serverToken)
         }
+        // Who is nobody could fill the disk.
+        await #expect(throws: EngineError.self) { try await engine.perform(CreateVehicle.self, request, token: nil) }
         recorder.finish()
         try await recorder.run()
 

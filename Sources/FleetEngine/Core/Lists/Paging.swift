@@ -53,7 +53,7 @@ struct Paging: Sendable {
         }
         guard let bytes = Base64URL.decode(request.pageToken.utf8), bytes.count > Self.headLength,
             bytes.prefix(Self.digestLength).elementsEqual(self.digest),
-            let after = String(validating: bytes.dropFirst(Self.headLength), as: UTF8.self)
+            let after = String(validating: bytes.dropFirst(Self.headLength), as: UTF8.self), !after.utf8.contains(0)
         else {
             throw .invalidArgument(
                 "page_token belongs to another query; repeat the first page's parameters, or start without a token.",

@@ -51,6 +51,19 @@ enum LocationRules {
         for (field, heading) in headings where !(0..<360).contains(heading) {
             throw .invalidArgument("\(field) is \(heading); it goes from 0 to 359 degrees.", field: field)
         }
+        let readings = [
+            ("speed", location.speed), ("speed_accuracy", location.speedAccuracy), ("altitude", location.altitude),
+            ("latlng_accuracy", location.latlngAccuracy),
+            ("heading_accuracy", location.headingAccuracy), ("altitude_accuracy", location.altitudeAccuracy),
+            ("raw_location_accuracy", location.rawLocationAccuracy),
+            ("flp_latlng_accuracy_meters", location.flpLatlngAccuracyMeters),
+            ("supplemental_location_accuracy", location.supplementalLocationAccuracy),
+            ("horizontal_accuracy", location.horizontalAccuracy), ("bearing_accuracy", location.bearingAccuracy),
+            ("vertical_accuracy", location.verticalAccuracy),
+        ]
+        for (field, reading) in readings where !reading.value.isFinite {
+            throw .invalidArgument("\(field) is \(reading.value), which is no measurement; leave it out.", field: field)
+        }
         let sensors = [
             ("location_sensor", location.locationSensor), ("raw_location_sensor", location.rawLocationSensor),
             ("supplemental_location_sensor", location.supplementalLocationSensor),

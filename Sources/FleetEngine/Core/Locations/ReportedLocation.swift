@@ -49,9 +49,13 @@ protocol ReportedLocation: Message {
     var hasHeadingAccuracy: Bool { get }
     var altitudeAccuracy: Google_Protobuf_DoubleValue { get set }
     var hasAltitudeAccuracy: Bool { get }
+    var altitude: Google_Protobuf_DoubleValue { get }
+    var speedAccuracy: Google_Protobuf_DoubleValue { get }
     var speed: Google_Protobuf_DoubleValue { get set }
     var hasSpeed: Bool { get }
+    var rawLocationAccuracy: Google_Protobuf_DoubleValue { get }
     mutating func clearRawLocationAccuracy()
+    var flpLatlngAccuracyMeters: Google_Protobuf_DoubleValue { get }
     mutating func clearFlpLatlngAccuracyMeters()
     var supplementalLocationAccuracy: Google_Protobuf_DoubleValue { get set }
     var hasSupplementalLocationAccuracy: Bool { get }

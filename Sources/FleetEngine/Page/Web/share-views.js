@@ -4,8 +4,6 @@
 
 // What the engine says of a trip or a shipment, in the words of the one who waits.
 
-import { decodePolyline } from "./map.js";
-
 const tripSteps = [
   ["NEW", "Asked for"], ["ENROUTE_TO_PICKUP", "On the way to you"], ["ARRIVED_AT_PICKUP", "At the pick-up"],
   ["ENROUTE_TO_DROPOFF", "On board"], ["COMPLETE", "Arrived"],
@@ -29,7 +27,7 @@ export function tripView(trip) {
     steps: status === "CANCELED" ? [] : tripSteps.map(([, name], index) => ({ name, state: index < at || status === "COMPLETE" ? "done" : index === at ? "now" : "next" })),
     vehicle: isOver ? undefined : point(trip.lastLocation?.location),
     heading: trip.lastLocation?.heading,
-    way: trip.currentRouteSegment ? decodePolyline(trip.currentRouteSegment) : undefined,
+    way: (trip.route ?? []).map(point).filter(Boolean),
     signs: [["P", "pickup", trip.pickupPoint], ["D", "dropoff", trip.dropoffPoint]]
       .map(([letter, name, place]) => ({ letter, name, place: point(place?.point) })).filter(({ place }) => place),
   };
