@@ -103,7 +103,7 @@ import Testing
                 var vehicle = Vehicle.sample
                 vehicle.vehicleState = number >= 550 ? .online : .offline
                 let id = try VehicleID(checking: "veh-\(String(format: "%04d", number))")
-                try transaction.put(vehicle, id, of: try Self.provider(), at: .init())
+                try transaction.put(vehicle, id, of: try Self.provider(), at: Google_Protobuf_Timestamp())
             }
         }
         let state = try await PageState(of: fixture.engine, provider: try Self.provider())
