@@ -18,8 +18,8 @@ public enum PostgreSQLValue: Sendable {
     case bytes([UInt8])
     /// An array of `boolean`.
     case bools([Bool])
-    /// An array of `bigint`.
-    case integers([Int64])
+    /// An array of `bigint`, some of them `NULL`.
+    case integers([Int64?])
     /// An array of `double precision`, some of them `NULL`.
     case doubles([Double?])
     /// An array of `text`, some of them `NULL`.

@@ -23,7 +23,7 @@ public struct EnginePage: Service {
     ///
     /// - Parameters:
     ///   - engine: The engine to show.
-    ///   - provider: Whose resources are shown.
+    ///   - provider: Whose resources and callers are shown.
     ///   - options: What it may show beyond that.
     public init(engine: Engine, provider: ProviderID, options: PageOptions = PageOptions()) {
         self.engine = engine

@@ -23,7 +23,8 @@ struct PageState: Encodable, Hashable, Sendable {
     /// The kinds of which there are more than are shown.
     var truncated: [String] = []
 
-    /// Reads what the engine holds of a provider: first what is at work, then the rest, each up to the limit.
+    /// Reads what the engine holds of a provider and its callers: first what is at work, then the rest, each up to the
+    /// limit.
     init(of engine: Engine, provider: ProviderID) async throws {
         self = try await engine.store.read { store in
             var state = PageState()
@@ -35,12 +36,12 @@ struct PageState: Encodable, Hashable, Sendable {
         }
         self.chaos = engine.faults?.status.steps ?? []
         let activity = engine.activity.snapshot()
-        self.tokens = PageToken.all(in: activity)
-        for refusal in activity.refusals {
+        self.tokens = PageToken.all(in: activity, of: provider)
+        for refusal in activity.refusals where refusal.provider == provider {
             let shown = PageRefusal(refusal)
             self.refusals[shown.id] = shown
         }
-        for finding in engine.watch.findings.prefix(Self.limit) {
+        for finding in engine.watch.findings.filter({ $0.provider == provider }).prefix(Self.limit) {
             let shown = PageDeviation(finding)
             self.deviations[shown.id] = shown
         }

@@ -24,9 +24,9 @@ struct PageToken: Encodable, Hashable, Sendable {
     /// How many tokens the page shows, the last used or issued first.
     private static let limit = 300
 
-    static func all(in activity: EngineActivity.Snapshot) -> [String: PageToken] {
+    static func all(in activity: EngineActivity.Snapshot, of provider: ProviderID) -> [String: PageToken] {
         var tokens: [String: PageToken] = [:]
-        for use in activity.tokens.prefix(Self.limit) {
+        for use in activity.tokens.filter({ $0.provider == provider }).prefix(Self.limit) {
             var token = PageToken(
                 fingerprint: use.fingerprint, role: use.role, claims: use.claims, subject: PageSubject(use.subject),
                 expires: use.expiry.milliseconds)
@@ -36,7 +36,7 @@ struct PageToken: Encodable, Hashable, Sendable {
             token.count = use.count
             tokens[use.fingerprint] = token
         }
-        for issue in activity.issues.prefix(Self.limit) {
+        for issue in activity.issues.filter({ $0.provider == provider }).prefix(Self.limit) {
             var token =
                 tokens[issue.fingerprint]
                 ?? PageToken(

@@ -85,7 +85,8 @@ extension Engine {
         if trip.isUnderway { canceled.tripStatus = .canceled }
         let scene = try store.scene(of: canceled, id, before: trip, provider: provider)
         let changed = try TripEffects.apply(to: scene, from: trip, at: now)
-        try store.putSurroundings(of: changed, from: scene, provider: provider, at: now)
+        // Nobody changed its neighbours, so they are kept no longer for that.
+        try store.putSurroundings(of: changed, from: scene, provider: provider, at: nil)
         try store.remove(id, of: provider, as: Trip.self)
         return true
     }

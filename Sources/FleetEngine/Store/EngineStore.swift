@@ -60,8 +60,15 @@ protocol EngineReader {
 /// What can be changed within a transaction.
 protocol EngineTransaction: EngineReader {
     /// Creates or replaces a resource; its `name` says where.
+    ///
+    /// - Parameters:
+    ///   - resource: The resource.
+    ///   - id: Its id.
+    ///   - provider: Its provider.
+    ///   - now: The time of the change; `nil` leaves a resource that is there the time of its last one.
+    /// - Throws: What the store throws.
     func put<Resource: StoredResource>(
-        _ resource: Resource, _ id: FleetID<Resource.Kind>, of provider: ProviderID, at now: Google_Protobuf_Timestamp
+        _ resource: Resource, _ id: FleetID<Resource.Kind>, of provider: ProviderID, at now: Google_Protobuf_Timestamp?
     ) throws
 
     /// Removes a resource, if it is there.

@@ -7,7 +7,8 @@ import SwiftProtobuf
 
 /// What a body did with a resource.
 enum StoreChange: Sendable {
-    case put(any StoredResource, updated: Int64)
+    /// `updated` is `nil` where the tables tell when the resource was changed last, and that stays.
+    case put(any StoredResource, updated: Int64?)
     case removed
 }
 
@@ -60,9 +61,16 @@ final class GroupedTransaction: EngineTransaction {
     }
 
     func put<Resource: StoredResource>(
-        _ resource: Resource, _ id: FleetID<Resource.Kind>, of provider: ProviderID, at now: Google_Protobuf_Timestamp
-    ) {
-        self.changes[ResourceKey(id, provider, Resource.self)] = .put(resource, updated: now.microseconds)
+        _ resource: Resource, _ id: FleetID<Resource.Kind>, of provider: ProviderID, at now: Google_Protobuf_Timestamp?
+    ) throws {
+        let key = ResourceKey(id, provider, Resource.self)
+        self.changes[key] = .put(resource, updated: try now?.microseconds ?? self.timeOfChange(of: key))
+    }
+
+    /// When the body or its group changed a resource; `nil` where the tables tell.
+    private func timeOfChange(of key: ResourceKey) throws -> Int64? {
+        guard case .put(_, let updated)? = try self.changes[key] ?? self.group.change(of: key) else { return nil }
+        return updated
     }
 
     func remove<Resource: StoredResource>(

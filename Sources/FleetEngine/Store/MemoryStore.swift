@@ -117,10 +117,13 @@ extension MemoryStore {
 
         func put<Resource: StoredResource>(
             _ resource: Resource, _ id: FleetID<Resource.Kind>, of provider: ProviderID,
-            at now: Google_Protobuf_Timestamp
+            at now: Google_Protobuf_Timestamp?
         ) {
-            let entry = Entry(resource: resource, keys: resource.keys, updated: now)
-            self.replace(Key(provider: provider, id: id.value), in: Resource.collection, by: entry)
+            let key = Key(provider: provider, id: id.value)
+            let former = self.contents.collections[Resource.collection]?[key]?.updated
+            let updated = now ?? former ?? Google_Protobuf_Timestamp()
+            self.replace(
+                key, in: Resource.collection, by: Entry(resource: resource, keys: resource.keys, updated: updated))
         }
 
         func remove<Resource: StoredResource>(

@@ -113,6 +113,7 @@ final class PostgreSQLGroup: ResourceLookup {
                 switch stored[key] {
                 case .some(.some): known.append(row)
                 case .some(.none): new.append(row)
+                case .none where updated == nil: known.append(row)
                 case .none: unknown.append(row)
                 }
             }

@@ -102,7 +102,8 @@ enum PostgreSQLQuery {
         PostgreSQLStatement(
             """
             UPDATE \(collection.rawValue) AS r SET active = n.active, holder = n.holder, tracking = n.tracking,
-            place = \(Self.place("point(n.longitude, n.latitude)")), updated = n.updated, message = n.message
+            place = \(Self.place("point(n.longitude, n.latitude)")), updated = coalesce(n.updated, r.updated),
+            message = n.message
             FROM \(Self.rows) WHERE r.provider = n.provider AND r.id = n.id
             """, Self.values(rows))
     }
@@ -126,6 +127,7 @@ enum PostgreSQLQuery {
 struct ResourceRow: Sendable {
     let key: ResourceKey
     let keys: StoreKeys
-    let updated: Int64
+    /// `nil` where the table keeps what it has.
+    let updated: Int64?
     let message: [UInt8]
 }

@@ -105,7 +105,7 @@ extension SQLiteGroup {
         }
     }
 
-    private func put(_ resource: any StoredResource, _ key: ResourceKey, _ updated: Int64) throws {
+    private func put(_ resource: any StoredResource, _ key: ResourceKey, _ updated: Int64?) throws {
         let texts = SQLiteQuery.texts(key.collection)
         let keys = resource.keys
         let message: Data = try resource.serializedBytes()

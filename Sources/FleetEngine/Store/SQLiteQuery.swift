@@ -95,8 +95,8 @@ extension SQLiteQuery {
                 INSERT INTO \(table) (\(columns.joined(separator: ", ")), provider, id)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
-            self.update =
-                "UPDATE \(table) SET \(columns.map { "\($0) = ?" }.joined(separator: ", ")) WHERE number = ?"
+            let settings = columns.map { $0 == "updated" ? "updated = coalesce(?, updated)" : "\($0) = ?" }
+            self.update = "UPDATE \(table) SET \(settings.joined(separator: ", ")) WHERE number = ?"
             self.remove = "DELETE FROM \(table) WHERE number = ?"
             self.putPlace = "INSERT OR REPLACE INTO \(table)_place VALUES (?, ?, ?, ?, ?, ?, ?)"
             self.removePlace = "DELETE FROM \(table)_place WHERE number = ?"

@@ -21,6 +21,8 @@ public struct DeviationFinding: Hashable, Sendable {
     public let deviation: Deviation
     /// What the token reaches, for rules of tokens; what was addressed, for the others.
     public let subject: EngineActivity.Subject
+    /// The provider of the subject.
+    public let provider: ProviderID
     /// In how many calls it was seen.
     public internal(set) var count: Int
     /// When it was first seen.

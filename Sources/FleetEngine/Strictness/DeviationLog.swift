@@ -10,6 +10,7 @@ struct DeviationLog: Sendable {
     private struct Key: Hashable {
         let deviation: Deviation
         let subject: EngineActivity.Subject
+        let provider: ProviderID
     }
 
     private let capacity: Int
@@ -28,11 +29,11 @@ struct DeviationLog: Sendable {
     ///
     /// - Returns: Whether the finding is new.
     mutating func note(
-        _ deviation: Deviation, of subject: EngineActivity.Subject, at now: Date,
+        _ deviation: Deviation, of subject: EngineActivity.Subject, in provider: ProviderID, at now: Date,
         example make: () -> DeviationFinding.Example
     ) -> Bool {
         self.totals[deviation, default: 0] += 1
-        let key = Key(deviation: deviation, subject: subject)
+        let key = Key(deviation: deviation, subject: subject, provider: provider)
         if let index = self.findings.index(forKey: key) {
             self.findings.values[index].count += 1
             self.findings.values[index].lastSeen = now
@@ -40,7 +41,8 @@ struct DeviationLog: Sendable {
         }
         if self.findings.count >= self.capacity { self.forget() }
         self.findings[key] = DeviationFinding(
-            deviation: deviation, subject: subject, count: 1, firstSeen: now, lastSeen: now, example: make())
+            deviation: deviation, subject: subject, provider: provider, count: 1, firstSeen: now, lastSeen: now,
+            example: make())
         return true
     }
 

@@ -77,7 +77,7 @@ public final class DeviationWatch: Sendable {
                 guard !deviations.isEmpty else { return }
                 let subject = subject()
                 for deviation in deviations {
-                    let isNew = state.log.note(deviation, of: subject, at: now) {
+                    let isNew = state.log.note(deviation, of: subject, in: access.provider, at: now) {
                         .init(
                             method: access.method, role: role,
                             fingerprint: token.map { FleetToken($0.text).fingerprint })

@@ -57,7 +57,7 @@ struct LocalService {
             verifier: tokens.trust ?? tokens.verifier, logger: logger)
         self.page = EnginePage(engine: engine.engine, provider: provider, options: try options.pageOptions)
         self.tokenRoutes = tokens.routes(authenticator: authenticator) { log in
-            ObservedAuditLog(log: log, activity: engine.engine.activity)
+            ObservedAuditLog(log: log, provider: provider, activity: engine.engine.activity)
         }
         self.engine = engine
         self.faults = faults

@@ -103,10 +103,11 @@ import Testing
 
     @Test func `a token that takes over from one near its end refreshes it, another app's does not`() throws {
         let activity = EngineActivity()
+        let provider = try ProviderID(checking: "acme")
         let claims = try AuthorizationClaims(vehicle: .only(VehicleID(checking: "veh-1")))
         func issue(_ fingerprint: String, at seconds: TimeInterval) {
             activity.noteIssue(
-                fingerprint: fingerprint, role: .driver, claims: claims,
+                fingerprint: fingerprint, role: .driver, provider: provider, claims: claims,
                 expiry: TestClock.start + seconds + 3300, at: TestClock.start + seconds)
         }
         issue("first", at: 0)

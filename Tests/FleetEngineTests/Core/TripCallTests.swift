@@ -389,4 +389,21 @@ import Testing
         fixture.advance(by: 100)
         #expect(try await fixture.trip("trip-1").remainingTimeToFirstWaypoint == .init())
     }
+
+    @Test func `a route is left out only for who has the segment that leads there`() async throws {
+        let fixture = try await self.assigned()
+        func poll(after known: Trip) async throws -> Trip {
+            try await fixture.trip("trip-1") { $0.currentRouteSegmentVersion = known.currentRouteSegmentVersion }
+        }
+        try await fixture.updateVehicle("veh-1", ["current_route_segment"]) { $0.currentRouteSegment = "AhY" }
+        let guided = try await poll(after: Trip())
+        #expect(guided.route.last == LatLng.at(37.419646, -122.073885))
+        #expect(try await poll(after: guided).route.isEmpty)
+        fixture.advance(by: 1)
+        try await fixture.updateVehicle("veh-1", ["current_route_segment"])
+        let unguided = try await poll(after: guided)
+        #expect(unguided.hasCurrentRouteSegmentVersion)
+        try await self.set(.enrouteToDropoff, fixture)
+        #expect(try await poll(after: unguided).route.last == LatLng.at(37.464646, -122.073885))
+    }
 }

@@ -187,6 +187,25 @@ import Testing
         #expect(try await report(5, at: nil) == 5)
     }
 
+    @Test func `a fix from a clock that is far ahead does not keep later ones out`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1")
+        func report(_ latitude: Double, ahead seconds: TimeInterval) async throws -> Double {
+            fixture.advance(by: 10)
+            let time = fixture.clock.now + seconds
+            return try await fixture.updateVehicle("veh-1", ["last_location"]) {
+                $0.lastLocation = .at(latitude, 0)
+                $0.lastLocation.updateTime = .init(date: time)
+            }.lastLocation.location.latitude
+        }
+        #expect(try await report(1, ahead: 86_400) == 1)
+        #expect(try await report(2, ahead: 0) == 2)
+        // A clock that is a little off is believed.
+        #expect(try await report(3, ahead: 300) == 3)
+        #expect(try await report(4, ahead: 0) == 3)
+        #expect(try await report(5, ahead: 300) == 5)
+    }
+
     // MARK: Attributes
 
     @Test func `attributes are filled both ways and merged by key`() async throws {

@@ -65,6 +65,42 @@ import Testing
         #expect(whole.matches.first?.vehicle.hasLicensePlate == true)
     }
 
+    @Test func `all that a customer's search tells follows from the rounded places`() async throws {
+        let fixture = EngineFixture()
+        for (name, latitude) in [("near", 37.4196), ("far", 37.4204)] {
+            try await fixture.createVehicle(
+                name,
+                .with(.sample) {
+                    $0.lastLocation = .at(latitude, -122.074)
+                    $0.backToBackEnabled = true
+                }
+            )
+            try await fixture.createTrip(
+                name,
+                .with(.sample) {
+                    $0.vehicleID = name
+                    $0.dropoffPoint = .at(latitude + 0.045, -122.074)
+                }
+            )
+            try await fixture.updateTrip(name, ["trip_status"]) { $0.tripStatus = .enrouteToDropoff }
+        }
+        func matches(_ token: String) async throws -> [VehicleSearch.Match] {
+            let request = Self.request {
+                $0.pickupPoint = .at(37.4165, -122.074)
+                $0.dropoffPoint = .at(37.5, -122)
+                $0.includeBackToBack = true
+            }
+            return try await fixture.engine.perform(SearchVehicles.self, request, token: token).matches
+        }
+        #expect(try await matches(serverToken).map(\.vehicle.name) == ["providers/acme/vehicles/near"])
+        let shown = try await matches("consumer|tripid=trip-1")
+        #expect(shown.map(\.vehicle.name) == ["providers/acme/vehicles/far", "providers/acme/vehicles/near"])
+        #expect(shown.map(\.vehiclePickupStraightLineDistanceMeters.value) == [389, 389])
+        #expect(Set(shown.map(\.vehiclePickupDistanceMeters.value)).count == 1)
+        #expect(Set(shown.map(\.vehiclePickupEta)).count == 1)
+        #expect(Set(shown.map(\.vehicleDropoffEta)).count == 1)
+    }
+
     @Test func `only vehicles that fit are found`() async throws {
         let fixture = EngineFixture()
         let misfits: [(String, (inout Vehicle) -> Void)] = [

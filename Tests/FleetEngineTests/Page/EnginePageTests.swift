@@ -95,6 +95,45 @@ import Testing
         }
     }
 
+    /// Takes the tokens of several providers' accounts, `PROVIDER:TOKEN`.
+    private struct ProvidersVerifier: TokenVerifying {
+        func verify(_ token: String, at now: Date) throws(TokenRefusal) -> ExaminedToken {
+            let parts = token.split(separator: ":", maxSplits: 1).map(String.init)
+            return try TextVerifier(provider: parts.first ?? "").verify(parts.last ?? "", at: now)
+        }
+    }
+
+    @Test func `the state tells of one provider's callers alone`() async throws {
+        let time = TestClock.start + 1000
+        let engine = Engine(store: MemoryStore(), verifier: ProvidersVerifier(), now: { time })
+        for name in ["acme", "other"] {
+            let create = CreateVehicle.Request.with {
+                $0.parent = "providers/\(name)"
+                $0.vehicleID = "of-\(name)"
+                $0.vehicle = .sample
+                $0.vehicle.lastLocation.speedKmph = 3
+            }
+            _ = try await engine.perform(CreateVehicle.self, create, token: "\(name):\(serverToken)")
+            for token in ["\(name):driver|vehicleid=none", "\(name):bad", nil] {
+                let get = GetVehicle.Request.with { $0.name = "providers/\(name)/vehicles/of-\(name)" }
+                #expect(await code { try await engine.perform(GetVehicle.self, get, token: token) } != nil)
+            }
+            engine.activity.noteIssue(
+                fingerprint: "issued for \(name)", role: .driver, provider: try ProviderID(checking: name),
+                claims: try AuthorizationClaims(), expiry: time + 3600, at: time)
+        }
+        let foreign = GetVehicle.Request.with { $0.name = "providers/acme/vehicles/of-acme" }
+        let outcome = await code {
+            try await engine.perform(GetVehicle.self, foreign, token: "other:\(serverToken)")
+        }
+        #expect(outcome == .permissionDenied)
+        let state = try await PageState(of: engine, provider: try Self.provider())
+        #expect(Set(state.tokens.keys) == ["issued for acme", FleetToken("acme:\(serverToken)").fingerprint])
+        #expect(state.refusals.values.map { $0.addressed?.id } == ["of-acme", "of-acme", "of-acme"])
+        #expect(state.refusals.values.compactMap(\.account) == ["driver@acme.iam.gserviceaccount.com"])
+        #expect(state.deviations.values.map(\.subject.id) == ["of-acme"])
+    }
+
     @Test func `what is at work is shown first when there is more than is shown`() async throws {
         let store = MemoryStore()
         let fixture = EngineFixture(store: store)
@@ -103,7 +142,7 @@ import Testing
                 var vehicle = Vehicle.sample
                 vehicle.vehicleState = number >= 550 ? .online : .offline
                 let id = try VehicleID(checking: "veh-\(String(format: "%04d", number))")
-                try transaction.put(vehicle, id, of: try Self.provider(), at: .init())
+                try transaction.put(vehicle, id, of: try Self.provider(), at: Google_Protobuf_Timestamp())
             }
         }
         let state = try await PageState(of: fixture.engine, provider: try Self.provider())

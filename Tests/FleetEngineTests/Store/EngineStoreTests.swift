@@ -323,6 +323,23 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `what is put without a time keeps the one that it has`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            let trip = Trip.with { $0.vehicleID = "veh-1" }
+            try await store.write { transaction in
+                let time = Google_Protobuf_Timestamp(seconds: 5)
+                for id in ["a", "b"] { try transaction.put(Trip(), TestID.id(id), of: TestID.acme, at: time) }
+                try transaction.put(trip, TestID.id("a"), of: TestID.acme, at: nil)
+            }
+            try await store.write { try $0.put(trip, TestID.id("b"), of: TestID.acme, at: nil) }
+            for (seconds, ids) in [(4, []), (5, ["a", "b"])] as [(Int64, [String])] {
+                let scan = StoreScan(holder: "veh-1", unchangedSince: Google_Protobuf_Timestamp(seconds: seconds))
+                #expect(try await Self.trips(store, scan) == ids)
+            }
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `a scan ends where its body says so`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             try await store.write { transaction in

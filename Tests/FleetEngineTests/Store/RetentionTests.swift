@@ -41,6 +41,25 @@ import Testing
         }
     }
 
+    @Test(arguments: StoreKind.allCases)
+    func `a trip that goes does not keep its neighbours for longer`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            let fixture = EngineFixture(store: store)
+            try await fixture.createVehicle("veh-1")
+            try await fixture.createTrip("first", .with(.sample) { $0.vehicleID = "veh-1" })
+            fixture.advance(by: 3600)
+            try await fixture.createTrip("second", .with(.sample) { $0.vehicleID = "veh-1" })
+            fixture.advance(by: Self.week - 3600)
+            #expect(try await fixture.engine.sweep(RetentionPolicy()) == 1)
+            #expect(try await fixture.vehicle("veh-1").currentTrips == ["second"])
+            #expect(try await fixture.trip("second").remainingWaypoints.count == 2)
+            fixture.advance(by: 3599)
+            #expect(try await fixture.engine.sweep(RetentionPolicy()) == 0)
+            fixture.advance(by: 1)
+            #expect(try await fixture.engine.sweep(RetentionPolicy()) == 2)
+        }
+    }
+
     @Test func `delivery vehicles with stops stay, and tasks as long as the policy says`() async throws {
         let world = DeliveryWorld()
         for id in ["idle", "busy"] { try await world.createVehicle(id) }

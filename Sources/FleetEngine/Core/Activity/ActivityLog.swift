@@ -37,13 +37,15 @@ struct ActivityLog: Sendable {
         self.tokens[token] = use
     }
 
-    /// Remembers that a token was issued, and which token of the same role and claims it replaces before its end.
+    /// Remembers that a token was issued, and which token of the same role, provider and claims it replaces before its
+    /// end.
     ///
     /// While more than half of the former one's life is left, the new one is taken for another app's.
     mutating func remember(_ issue: EngineActivity.Issue) {
         var issue = issue
         let former = self.issues.last { former in
-            former.role == issue.role && former.claims == issue.claims && former.isRefreshed(at: issue.time)
+            former.role == issue.role && former.provider == issue.provider && former.claims == issue.claims
+                && former.isRefreshed(at: issue.time)
         }
         issue.replaced = former?.fingerprint
         if self.issues.count >= self.maximumTokens { self.issues.removeFirst() }

@@ -30,6 +30,8 @@ extension EngineActivity {
         public var account: String { self.token.account.email }
         /// The account's role.
         public var role: String { self.token.account.role?.rawValue ?? "" }
+        /// The account's provider.
+        public var provider: ProviderID? { self.token.account.provider }
         /// When the token ends.
         public var expiry: Date { Date(timeIntervalSince1970: TimeInterval(self.token.claims.expiresAt)) }
         /// When it was first used.
@@ -59,6 +61,8 @@ extension EngineActivity {
         public let fingerprint: String
         /// The role of the account that signed.
         public let role: String
+        /// The provider of the account that signed.
+        public let provider: ProviderID
         /// The claims on one line.
         public let claims: String
         /// What the token reaches.
@@ -91,6 +95,8 @@ extension EngineActivity {
         public let account: String?
         /// What the call addresses, where that was read.
         public let addressed: Subject?
+        /// The provider of the account, or else of what the call addresses; `nil` where neither is known.
+        public let provider: ProviderID?
         /// Every check of the token; `nil` where there was no token, or where refusals came too fast.
         public let explanation: TokenExplanation?
 
@@ -101,7 +107,7 @@ extension EngineActivity {
 
         init(
             time: Date, method: FleetMethod, refusal: TokenRefusal, fingerprint: String?, token: ExaminedToken?,
-            addressed: Subject?, explanation: TokenExplanation?
+            request: AccessRequest?, explanation: TokenExplanation?
         ) {
             self.time = time
             self.method = method
@@ -110,7 +116,8 @@ extension EngineActivity {
             self.claims = token.map(TokenUse.claims)
             self.subject = token.map { Subject($0.claims.authorization) }
             self.account = token?.account.email
-            self.addressed = addressed
+            self.addressed = request.map { Subject(addressedBy: $0) }
+            self.provider = token?.account.provider ?? request?.provider
             self.explanation = explanation
         }
     }

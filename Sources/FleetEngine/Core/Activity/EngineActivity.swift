@@ -38,15 +38,16 @@ public final class EngineActivity: Sendable {
     /// - Parameters:
     ///   - fingerprint: The token's fingerprint.
     ///   - role: The role of the account that signed.
+    ///   - provider: The provider of the account.
     ///   - claims: What the token reaches.
     ///   - expiry: When the token ends.
     ///   - now: When it was issued.
     public func noteIssue(
-        fingerprint: String, role: Role, claims: AuthorizationClaims, expiry: Date, at now: Date
+        fingerprint: String, role: Role, provider: ProviderID, claims: AuthorizationClaims, expiry: Date, at now: Date
     ) {
         let issue = Issue(
-            fingerprint: fingerprint, role: role.rawValue, claims: claims.summary, subject: Subject(claims), time: now,
-            expiry: expiry, replaced: nil)
+            fingerprint: fingerprint, role: role.rawValue, provider: provider, claims: claims.summary,
+            subject: Subject(claims), time: now, expiry: expiry, replaced: nil)
         self.log.withLock { $0.remember(issue) }
     }
 
@@ -68,8 +69,7 @@ public final class EngineActivity: Sendable {
             && self.log.withLock { $0.mayExplain(at: now, perSecond: Self.explanationsPerSecond) }
         let entry = Refusal(
             time: now, method: call.method, refusal: refusal, fingerprint: fingerprint, token: call.token,
-            addressed: call.request.map { Subject(addressedBy: $0) },
-            explanation: isExplained ? call.text.map(explain) : nil)
+            request: call.request, explanation: isExplained ? call.text.map(explain) : nil)
         self.log.withLock { $0.remember(entry) }
     }
 

@@ -26,7 +26,7 @@ enum SearchVehicles: ReadingCall {
         let search = try VehicleSearch(request, context: context)
         var ranking = VehicleRanking(search)
         try store.scanVehicles(
-            nearest: search.pickup, within: search.radiusMeters, of: access.provider
+            nearest: search.pickup, within: search.reachMeters, of: access.provider
         ) { leastMeters, vehicle in
             guard ranking.wants(vehiclesFrom: leastMeters) else { return false }
             try ranking.add(vehicle) { try store.trips(of: vehicle, provider: access.provider) }

@@ -42,7 +42,7 @@ enum UpdateVehicle: WritingCall {
             let path = Itinerary.path(of: tripID, in: updated.waypoints)
             guard path != Itinerary.path(of: tripID, in: vehicle.waypoints) else { continue }
             var renewed = trip
-            renewed.remainingWaypointsVersion = now
+            renewed.remainingWaypointsVersion = .version(after: trip.remainingWaypointsVersion, at: now)
             try store.put(renewed, Self.id(tripID, field: "current_trips"), of: access.provider, at: now)
         }
         return VehicleView.show(updated, context: context)

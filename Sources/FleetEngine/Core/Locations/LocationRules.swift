@@ -24,7 +24,9 @@ enum LocationRules {
         location.dropInputOnly()
         location.completeSources()
         location.serverTime = now
-        if let stored, stored.hasUpdateTime, location.hasUpdateTime, location.updateTime < stored.updateTime {
+        if let stored, stored.hasUpdateTime, !stored.isAhead, location.hasUpdateTime,
+            location.updateTime < stored.updateTime
+        {
             return stored
         }
         return location
@@ -102,6 +104,9 @@ extension ReportedLocation {
     var fixTime: Google_Protobuf_Timestamp {
         self.hasUpdateTime ? self.updateTime : self.hasRawLocationTime ? self.rawLocationTime : self.serverTime
     }
+
+    /// Whether the device's clock was further ahead, as the location came in, than clocks usually are.
+    fileprivate var isAhead: Bool { self.serverTime.advanced(by: .seconds(300)) < self.updateTime }
 
     /// Moves values from deprecated fields to those that replaced them.
     fileprivate mutating func renameDeprecated() {

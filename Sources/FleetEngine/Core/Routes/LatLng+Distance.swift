@@ -20,10 +20,18 @@ extension LatLng {
     }
 
     /// The point on the grid of 1e-7 degrees, as the service stores waypoints.
-    var rounded: LatLng {
+    var rounded: LatLng { self.onGrid(steps: 1e7) }
+
+    /// The point on the grid of 1e-3 degrees, as customers are told of vehicles that they look for.
+    var rough: LatLng { self.onGrid(steps: 1e3) }
+
+    /// How far a point is from its rough one at most, which is at the equator.
+    static let roughMeters = 80.0
+
+    private func onGrid(steps: Double) -> LatLng {
         var point = LatLng()
-        point.latitude = (self.latitude * 1e7).rounded() / 1e7
-        point.longitude = (self.longitude * 1e7).rounded() / 1e7
+        point.latitude = (self.latitude * steps).rounded() / steps
+        point.longitude = (self.longitude * steps).rounded() / steps
         return point
     }
 

@@ -34,6 +34,12 @@ extension Google_Protobuf_Timestamp {
         )
     }
 
+    /// The version of what changes now: later than the former one, whatever became of the clock since.
+    static func version(after former: Self, at now: Self) -> Self {
+        let next = former.advanced(by: .microseconds(1))
+        return now < next ? next : now
+    }
+
     /// The time that passes until another.
     func duration(to later: Self) -> Duration {
         .seconds(later.seconds &- self.seconds) + .nanoseconds(Int64(later.nanos) - Int64(self.nanos))

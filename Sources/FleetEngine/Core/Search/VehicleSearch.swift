@@ -20,8 +20,13 @@ struct VehicleSearch {
     /// Where the passenger waits.
     var pickup: LatLng { self.request.pickupPoint.point }
 
-    /// How far from the pickup a vehicle may be.
-    var radiusMeters: Double { Double(self.request.pickupRadiusMeters) }
+    /// How far from the pickup a vehicle may really be that the search takes to be within the radius.
+    var reachMeters: Double { self.radiusMeters + self.roughMeters }
+
+    private var radiusMeters: Double { Double(self.request.pickupRadiusMeters) }
+
+    /// How far a vehicle may be from where the search takes it to be.
+    private var roughMeters: Double { self.context.seesEveryVehicle ? 0 : LatLng.roughMeters }
 
     /// How many vehicles are wanted.
     var count: Int { Int(self.request.count) }
@@ -58,11 +63,12 @@ struct VehicleSearch {
     /// Looks whether a vehicle fits.
     ///
     /// - Parameters:
-    ///   - vehicle: A vehicle.
+    ///   - stored: A vehicle.
     ///   - trips: Looks up its trips, by id.
-    /// - Returns: The vehicle with its score; `nil` for one that does not fit.
+    /// - Returns: The vehicle as the caller may see it, with its score; `nil` for one that does not fit.
     /// - Throws: What `trips` throws.
-    func candidate(_ vehicle: Vehicle, trips: () throws -> [String: Trip]) throws -> Candidate? {
+    func candidate(_ stored: Vehicle, trips: () throws -> [String: Trip]) throws -> Candidate? {
+        let vehicle = self.context.seesEveryVehicle ? stored : VehicleView.rough(stored)
         guard self.fits(vehicle), let type = try self.matchType(of: vehicle, trips: trips) else { return nil }
         let category = vehicle.vehicleType.category
         let stops = VehicleView.timed(vehicle, context: self.context)
@@ -119,6 +125,7 @@ struct VehicleSearch {
     func bestScore(fromMeters meters: Double) -> Double {
         // A vehicle that must finish a trip first comes from its last stop, which may be anywhere.
         guard !self.request.includeBackToBack else { return 0 }
+        let meters = max(0, meters - self.roughMeters)
         let ways = self.request.vehicleTypes.map { self.context.routes.shortest(acrossMeters: meters, by: $0.category) }
         return switch self.request.orderBy {
         case .pickupPointStraightDistance: meters - 1

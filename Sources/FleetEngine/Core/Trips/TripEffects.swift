@@ -86,12 +86,14 @@ enum TripEffects {
         for (id, other) in scene.others {
             let plan = scene.vehicles[other.vehicleID]?.waypoints
             if path(id, plan) != path(id, plans[other.vehicleID]) {
-                scene.others[id]?.remainingWaypointsVersion = now
+                scene.others[id]?.remainingWaypointsVersion = .version(after: other.remainingWaypointsVersion, at: now)
             }
         }
         let own = scene.id.value
         let old = plans.values.map { path(own, $0) }.first { !$0.isEmpty } ?? []
         let new = scene.trip.isUnderway ? path(own, scene.vehicles[scene.trip.vehicleID]?.waypoints) : []
-        if old != new { scene.trip.remainingWaypointsVersion = now }
+        if old != new {
+            scene.trip.remainingWaypointsVersion = .version(after: scene.trip.remainingWaypointsVersion, at: now)
+        }
     }
 }

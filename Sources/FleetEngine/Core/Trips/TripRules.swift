@@ -55,7 +55,7 @@ enum TripRules {
         try self.checkProgress(of: updated)
         try self.checkState(of: trip, body, updated, selection)
         if updated.intermediateDestinations != trip.intermediateDestinations {
-            updated.intermediateDestinationsVersion = now
+            updated.intermediateDestinationsVersion = .version(after: trip.intermediateDestinationsVersion, at: now)
         }
         return updated
     }

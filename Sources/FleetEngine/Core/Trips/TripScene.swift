@@ -67,9 +67,10 @@ extension EngineReader {
 }
 
 extension EngineTransaction {
-    /// Puts the vehicles and other trips that a change of a trip reached, as far as they differ.
+    /// Puts the vehicles and other trips that a change of a trip reached, as far as they differ; without a time, where
+    /// that is not to count as a change of theirs.
     func putSurroundings(
-        of scene: TripScene, from before: TripScene, provider: ProviderID, at now: Google_Protobuf_Timestamp
+        of scene: TripScene, from before: TripScene, provider: ProviderID, at now: Google_Protobuf_Timestamp?
     ) throws {
         for (text, vehicle) in scene.vehicles where vehicle != before.vehicles[text] {
             guard let id = VehicleID(text) else { continue }

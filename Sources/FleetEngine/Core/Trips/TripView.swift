@@ -65,8 +65,9 @@ enum TripView {
         let isKnown =
             request.hasCurrentRouteSegmentVersion && shown.hasCurrentRouteSegmentVersion
             && !(request.currentRouteSegmentVersion < shown.currentRouteSegmentVersion)
+        // Without a segment, the version does not tell where the way leads.
+        if isKnown, !shown.currentRouteSegment.isEmpty { shown.route = [] }
         if isKnown || !opaque { shown.currentRouteSegment = "" }
-        if isKnown { shown.route = [] }
         return shown
     }
 

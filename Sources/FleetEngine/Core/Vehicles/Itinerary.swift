@@ -16,11 +16,11 @@ enum Itinerary {
         guard waypoints != vehicle.waypoints else { return }
         let headsElsewhere = waypoints.first != vehicle.waypoints.first
         vehicle.waypoints = waypoints
-        vehicle.waypointsVersion = now
+        vehicle.waypointsVersion = .version(after: vehicle.waypointsVersion, at: now)
         guard headsElsewhere else { return }
         if !vehicle.currentRouteSegment.isEmpty {
             vehicle.currentRouteSegment = ""
-            vehicle.currentRouteSegmentVersion = now
+            vehicle.currentRouteSegmentVersion = .version(after: vehicle.currentRouteSegmentVersion, at: now)
         }
         vehicle.clearCurrentRouteSegmentEndPoint()
         if !waypoints.isEmpty {

@@ -99,7 +99,7 @@ enum VehicleRules {
             }
             return
         }
-        vehicle.currentRouteSegmentVersion = now
+        vehicle.currentRouteSegmentVersion = .version(after: stored.currentRouteSegmentVersion, at: now)
         let named = selection.touches("current_route_segment_end_point") && vehicle.hasCurrentRouteSegmentEndPoint
         if vehicle.currentRouteSegment.isEmpty {
             vehicle.clearCurrentRouteSegmentEndPoint()

@@ -39,9 +39,21 @@ enum VehicleView {
         return shown
     }
 
-    /// A match as a customer may see it: roughly where the vehicle is and what it offers, not whom it carries where.
+    /// The vehicle with its place and those of its stops as a customer's search goes by them.
+    ///
+    /// Distances and times from the exact ones, for a few pickups, would give these away.
+    static func rough(_ vehicle: Vehicle) -> Vehicle {
+        guard vehicle.lastLocation.hasLocation else { return vehicle }
+        var rough = vehicle
+        rough.lastLocation.location = vehicle.lastLocation.location.rough
+        for index in rough.waypoints.indices {
+            rough.waypoints[index].location.point = rough.waypoints[index].location.point.rough
+        }
+        return rough
+    }
+
+    /// A match of a rough vehicle as a customer may see it: what it offers, not whom it carries where.
     static func approximate(_ match: VehicleSearch.Match) -> VehicleSearch.Match {
-        func rounded(_ degrees: Double) -> Double { (degrees * 1000).rounded() / 1000 }
         var shown = match
         shown.vehicleTripsWaypoints = []
         shown.vehicle = .with {
@@ -51,8 +63,7 @@ enum VehicleView {
             $0.maximumCapacity = match.vehicle.maximumCapacity
             $0.attributes = match.vehicle.attributes
             $0.vehicleType = match.vehicle.vehicleType
-            $0.lastLocation.location.latitude = rounded(match.vehicle.lastLocation.location.latitude)
-            $0.lastLocation.location.longitude = rounded(match.vehicle.lastLocation.location.longitude)
+            $0.lastLocation.location = match.vehicle.lastLocation.location
             $0.lastLocation.serverTime = match.vehicle.lastLocation.serverTime
             if match.vehicle.lastLocation.hasHeading { $0.lastLocation.heading = match.vehicle.lastLocation.heading }
         }

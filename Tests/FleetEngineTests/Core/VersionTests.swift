@@ -1,0 +1,66 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import Foundation
+import SwiftProtobuf
+import Testing
+
+@testable import FleetEngine
+
+/// The versions by which clients tell what they have.
+@Suite struct VersionTests {
+    @Test(arguments: [-3600, 0] as [TimeInterval])
+    func `each change brings a later version, also after the clock was set back`(step: TimeInterval) async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1")
+        for id in ["a", "b"] {
+            try await fixture.createTrip(
+                id,
+                .with(.sample) {
+                    $0.vehicleID = "veh-1"
+                    $0.intermediateDestinations = [.at(37.43, -122.07)]
+                }
+            )
+        }
+        try await fixture.updateVehicle("veh-1", ["current_route_segment"]) { $0.currentRouteSegment = "A" }
+        var known = try await Self.versions(fixture)
+        func expectLater(_ changed: Set<String>, after change: () async throws -> Void) async throws {
+            fixture.advance(by: step)
+            try await change()
+            let versions = try await Self.versions(fixture)
+            for (name, version) in versions {
+                let former = try #require(known[name])
+                #expect(changed.contains(name) ? former < version : former == version, "\(name)")
+            }
+            known = versions
+        }
+        try await expectLater(["segment"]) {
+            try await fixture.updateVehicle("veh-1", ["current_route_segment"]) { $0.currentRouteSegment = "B" }
+        }
+        try await expectLater(["waypoints", "segment", "path of a", "path of b"]) {
+            let stops = try await fixture.vehicle("veh-1").waypoints
+            try await fixture.updateVehicle("veh-1", ["waypoints"]) { $0.waypoints = Array(stops[3...] + stops[..<3]) }
+        }
+        try await expectLater(["waypoints", "path of a", "path of b"]) {
+            try await fixture.updateTrip("b", ["trip_status"]) { $0.tripStatus = .enrouteToDropoff }
+        }
+        try await expectLater(["waypoints", "path of a", "destinations of a"]) {
+            try await fixture.updateTrip("a", ["intermediate_destinations"]) {
+                $0.intermediateDestinations = [.at(37.44, -122.07)]
+            }
+        }
+    }
+
+    private static func versions(_ fixture: EngineFixture) async throws -> [String: Google_Protobuf_Timestamp] {
+        let vehicle = try await fixture.vehicle("veh-1")
+        let (a, b) = (try await fixture.trip("a"), try await fixture.trip("b"))
+        return [
+            "waypoints": vehicle.waypointsVersion, "segment": vehicle.currentRouteSegmentVersion,
+            "path of a": a.remainingWaypointsVersion, "path of b": b.remainingWaypointsVersion,
+            "destinations of a": a.intermediateDestinationsVersion,
+            "destinations of b": b.intermediateDestinationsVersion,
+        ]
+    }
+}
