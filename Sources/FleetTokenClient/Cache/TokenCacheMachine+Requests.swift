@@ -49,9 +49,10 @@ extension TokenCacheMachine {
         self.flights += 1
         let id = FlightID(subject: subject, number: self.flights)
         entry.flight = TokenCacheEntry.Flight(id: id, startedAt: now, waiters: waiters)
+        let timeout = self.configuration.fetchTimeout
         return .startFetch(
-            id, patienceEnds: now.advanced(by: self.configuration.patience),
-            deadline: now.advanced(by: self.configuration.fetchTimeout))
+            id, patienceEnds: now.advanced(by: min(self.configuration.patience, timeout)),
+            deadline: now.advanced(by: timeout))
     }
 
     /// Drops the least recently used subject for which nobody waits, if a place is needed; `nil` when there is none.
