@@ -232,6 +232,20 @@ import Testing
         #expect(bench.started.count == 2)
     }
 
+    @Test func `callers are told what is left of the wait that the server asked for, within its bound`() throws {
+        var bench = try MachineBench()
+        let caller = bench.request()
+        bench.fail(retryAfter: .seconds(Int64.max))
+        #expect(bench.error(of: caller)?.retryAfter == .seconds(600))
+        bench.advance(.seconds(590))
+        #expect(bench.errorNow()?.retryAfter == .seconds(10))
+        bench.advance(.seconds(10))
+        let next = bench.request()
+        bench.fail()
+        #expect(bench.error(of: next)?.code == .unreachable)
+        #expect(bench.error(of: next)?.retryAfter == nil)
+    }
+
     @Test func `a fetch that never answers ends at its deadline, and its late answer is ignored`() throws {
         var bench = try MachineBench()
         let caller = bench.request()
