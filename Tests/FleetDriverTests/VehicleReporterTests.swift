@@ -190,6 +190,16 @@ import Testing
         #expect(try world.engine.requests.last?.latitudes == [0.3])
     }
 
+    @Test func `a location that the engine refuses is not sent again, and the state goes without it`() async throws {
+        let world = try ReporterWorld(engine: StubTransport([.status(400), .ok]))
+        #expect(try await world.report(1).failure?.code == .invalidArgument)
+        try await world.reporter.setState(.online)
+        #expect(try await world.event().failure == nil)
+        #expect(world.engine.requests.map(\.mask) == ["vehicle_state,last_location", "vehicle_state"])
+        #expect(try await world.report(2).failure == nil)
+        #expect(try world.engine.requests.last?.latitudes == [0.2])
+    }
+
     @Test func `fixes that come while a report is on its way go with the next one`() async throws {
         let (held, release) = AsyncStream.makeStream(of: Void.self)
         let world = try ReporterWorld(

@@ -49,6 +49,8 @@ struct FixBuffer: Sendable {
         // The same fixes would be refused again, and everything behind them would wait for ever.
         let isRefused = failure?.code == .invalidArgument
         guard failure == nil || isRefused else { return }
+        // The newest fix would be refused at each repetition, and the state with it.
+        if isRefused, self.newest == batch.last { self.newest = nil }
         self.removeOldest(max(0, batch.end - self.firstUnsent), counted: isRefused)
     }
 
