@@ -200,6 +200,25 @@ import Testing
         #expect(try world.engine.requests.last?.latitudes == [0.2])
     }
 
+    @Test(arguments: [(StubTransport.Answer.ok, 0), (.offline, 2), (.status(400), 3)])
+    func `only fixes that did not arrive count as lost`(answer: StubTransport.Answer, count: Int) async throws {
+        let (held, release) = AsyncStream.makeStream(of: Void.self)
+        let world = try ReporterWorld(
+            engine: StubTransport { _, _ in
+                for await _ in held { break }
+                return answer
+            }, configuration: .init(capacity: 3))
+        await world.reporter.startTracking()
+        for second in 1...3 { await world.reporter.record(try .at(second)) }
+        async let first: Void = world.reporter.reportNow()
+        await world.engine.waitForRequests(1)
+        // The first two make room; they are on their way.
+        for second in 4...5 { await world.reporter.record(try .at(second)) }
+        release.yield()
+        await first
+        #expect(try await world.event().droppedCount == count)
+    }
+
     @Test func `fixes that come while a report is on its way go with the next one`() async throws {
         let (held, release) = AsyncStream.makeStream(of: Void.self)
         let world = try ReporterWorld(
