@@ -29,8 +29,13 @@ public import FleetTokens
 /// and when it comes back.
 public final class FleetTokenProvider: TokenProvider {
     /// What the app sends along to say who its user is, as header fields; asked for before each fetch.
+    ///
+    /// A ``TokenClientError`` that it throws is the callers' error too, and a `URLError` becomes `unreachable` or
+    /// `timedOut`; anything else becomes `refused`: the user has to sign in again.
     public typealias Credentials = @Sendable () async throws -> [(name: String, value: String)]
     /// What the app sends along to prove that it is itself, as header fields; asked for after the credentials.
+    ///
+    /// Its errors are told as those of ``Credentials``.
     public typealias Proof = @Sendable (TokenRequestChallenge) async throws -> [(name: String, value: String)]
 
     let state: Locked<State>
