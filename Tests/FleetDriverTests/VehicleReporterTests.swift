@@ -163,6 +163,29 @@ import Testing
                 + ["vehicle_state,last_location"])
     }
 
+    @Test(arguments: [true, false])
+    func `a provider or transport that ignores its cancellation is left behind at the time limit`(
+        isProvider: Bool
+    ) async throws {
+        let held = HeldCalls()
+        defer { held.release() }
+        let world = try ReporterWorld(
+            tokens: StubTokenProvider { subject, _ in
+                if isProvider { await held.wait() }
+                return TestTokens.token(for: subject)
+            },
+            engine: StubTransport { _, _ in
+                await held.wait()
+                return .ok
+            })
+        async let event = world.report(1)
+        await held.waitForCall()
+        await world.clock.waitForSleepers(1)
+        world.clock.advance(by: .seconds(8))
+        let failure = try await event.failure
+        #expect(failure?.code == .deadlineExceeded && failure?.stage == (isProvider ? .token : .connection))
+    }
+
     @Test func `the oldest fixes are dropped from a full buffer, and counted`() async throws {
         let world = try ReporterWorld(
             engine: StubTransport([.offline, .offline, .ok]), configuration: .init(capacity: 3))
@@ -288,6 +311,27 @@ import Testing
         }
         #expect(try await world.event().location?.latitude == 0.4)
         #expect(try await world.event().location?.latitude == 0.5)
+    }
+}
+
+/// Calls that nothing but the test ends.
+private final class HeldCalls: Sendable {
+    private let calls = Locked<[CheckedContinuation<Void, Never>]>([])
+    private let arrivals = AsyncStream.makeStream(of: Void.self)
+
+    func wait() async {
+        await withCheckedContinuation { call in
+            self.calls.withLock { $0.append(call) }
+            self.arrivals.continuation.yield()
+        }
+    }
+
+    func waitForCall() async {
+        for await _ in self.arrivals.stream { break }
+    }
+
+    func release() {
+        for call in self.calls.withLock({ $0 }) { call.resume() }
     }
 }
 

@@ -167,7 +167,9 @@ package struct AuthorizedCall: Sendable {
 
     // MARK: - Time
 
-    /// Does some work, or cancels it at the deadline.
+    /// Does some work, or cancels it at the deadline or with the calling task.
+    ///
+    /// Work that ignores its cancellation is left behind, which a task group could not do.
     private func within<Value: Sendable>(
         _ deadline: MonotonicInstant,
         _ stage: EngineFailure.Stage,
@@ -175,17 +177,24 @@ package struct AuthorizedCall: Sendable {
     ) async throws(EngineFailure) -> Value {
         // Without this, work that takes no time could still win.
         guard self.time.now < deadline else { throw .timeIsUp(stage) }
-        do {
-            return try await withThrowingTaskGroup(of: Value.self) { [time] group in
-                group.addTask { try await work() }
-                group.addTask {
-                    try await time.sleep(until: deadline)
-                    throw EngineFailure.timeIsUp(stage)
-                }
-                defer { group.cancelAll() }
-                guard let value = try await group.next() else { throw CancellationError() }
-                return value
+        let (outcomes, sink) = AsyncStream.makeStream(
+            of: Result<Value, any Error>.self, bufferingPolicy: .bufferingOldest(1))
+        let task = Task {
+            do {
+                sink.yield(.success(try await work()))
+            } catch {
+                sink.yield(.failure(error))
             }
+        }
+        let alarm = Task { [time] in
+            guard (try? await time.sleep(until: deadline)) != nil else { return }
+            sink.yield(.failure(EngineFailure.timeIsUp(stage)))
+        }
+        let first = await outcomes.first { _ in true }
+        task.cancel()
+        alarm.cancel()
+        do {
+            return try (first ?? .failure(CancellationError())).get()
         } catch {
             throw error as? EngineFailure ?? EngineFailure(stage: stage, error)
         }
