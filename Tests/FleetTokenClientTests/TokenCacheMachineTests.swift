@@ -356,6 +356,32 @@ import Testing
         #expect(bench.token(of: caller) == token)
     }
 
+    // MARK: The end
+
+    @Test func `the end of the session ends every call, and nothing comes after it`() throws {
+        var bench = try MachineBench()
+        let caller = bench.request()
+        let ensured = bench.ensure(.seconds(2000))
+        let flight = try #require(bench.flight)
+        bench.feed(.closed)
+        #expect(bench.error(of: caller)?.code == .refused && bench.error(of: ensured)?.code == .refused)
+        #expect(bench.stopped == [flight])
+        bench.land()
+        #expect(bench.phase == .none && bench.saved.isEmpty)
+        #expect(bench.errorNow()?.code == .refused && bench.started.count == 1)
+        #expect(bench.outcomes.values.allSatisfy { $0.count == 1 })
+    }
+
+    @Test func `the end of the session forgets the token in hand`() throws {
+        var bench = try MachineBench()
+        bench.request()
+        let token = bench.land()
+        bench.feed(.closed)
+        #expect(bench.machine.freshToken(for: bench.subject, at: bench.now) == nil)
+        bench.feed(.invalidated(bench.subject, token))
+        #expect(bench.errorNow()?.code == .refused && bench.machine.count == 0)
+    }
+
     // MARK: Bounds
 
     @Test func `the least recently used subject is dropped, and a hit counts as a use`() throws {

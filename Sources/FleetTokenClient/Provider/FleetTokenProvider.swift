@@ -148,6 +148,20 @@ public final class FleetTokenProvider: TokenProvider {
         self.apply(.invalidated(subject, token))
     }
 
+    /// Ends the provider at sign-out, so that ``TokenStore/removeAll()`` leaves nothing behind.
+    ///
+    /// The tokens in hand are forgotten. Calls that wait end with `refused`, as do those that come later. Fetches are
+    /// stopped, and what they still bring is thrown away. When this returns, nothing is written to the store any more.
+    ///
+    /// ```swift
+    /// await tokens.close()
+    /// try await store.removeAll()
+    /// ```
+    public func close() async {
+        self.apply(.closed)
+        await self.archive?.finishWrites()
+    }
+
     /// What happens to the tokens from now on, for logs and metrics.
     ///
     /// - Parameter newest: How many events wait for a slow reader; older ones are dropped.
