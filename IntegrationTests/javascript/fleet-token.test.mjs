@@ -46,8 +46,8 @@ class Server {
     return `${part({ alg: "RS256" })}.${part({ jti: ++this.minted, ...claims })}.c2ln`;
   }
 
-  grant({ life = 3300, refreshAfter, claims = { iat: 1, exp: 3601 }, token = this.jwt(claims) } = {}) {
-    return new Response(JSON.stringify({ jwt: token, expires_in: life, refresh_after: refreshAfter }));
+  grant({ life = 3300, refreshAfter, claims = { iat: 1, exp: 3601 }, token = this.jwt(claims), headers } = {}) {
+    return new Response(JSON.stringify({ jwt: token, expires_in: life, refresh_after: refreshAfter }), { headers });
   }
 
   fetch = async (url, init) => {
@@ -274,6 +274,15 @@ test("a token lives no longer than its own claims say", async () => {
   server.plan = () => server.grant({ life: 999_999, claims: { iat: 1, exp: 3601 } });
   assert.equal((await tokens.token(trip)).expiresInSeconds, 3600);
 });
+
+for (const [kept, seconds] of [[0, 3300], [1, 3298], [1000, 2299]]) {
+  test(`an answer that the server kept for ${kept} s promises no more than its own Date leaves`, async () => {
+    const { server, tokens } = world();
+    const headers = { Date: new Date((301 + kept) * 1000).toUTCString() };
+    server.plan = () => server.grant({ claims: { iat: 1, exp: 3601 }, headers });
+    assert.equal((await tokens.token(trip)).expiresInSeconds, seconds);
+  });
+}
 
 for (const [name, body, seconds] of [
   ["on-demand sample servers", { creationTimestamp: 1_000, expirationTimestamp: 3_001_000 }, 3000],

@@ -219,6 +219,13 @@ static void checkDriverSDK(NSString *secret) {
               && ![second cameOnThread:[NSThread currentThread]]);
     CHECK("credentials are asked for once per request", credentialQuestions == 1);
 
+    context->_taskID = @"";
+    Outcome *taskless = [[[Outcome alloc] init] autorelease];
+    [authorization fetchTokenWithContext:context completion:[taskless completion]];
+    [taskless waitForCalls:1];
+    CHECK("an empty task is none",
+          [[taskless token] isEqual:[first token]] && count("up/token/driver/vehicle-o") == 1);
+
     context->_taskID = @"task-o";
     Outcome *task = [[[Outcome alloc] init] autorelease];
     [authorization fetchTokenWithContext:context completion:[task completion]];

@@ -80,8 +80,17 @@ public actor TripModel {
     ///
     /// - Throws: `CancellationError` when the calling task was cancelled.
     public func run() async throws {
+        try await self.run {}
+    }
+
+    /// Asks until the trip is over, and does something after each question.
+    func run(afterEach: @Sendable () async -> Void) async throws {
         defer { self.published.finish() }
-        try await self.polling.run { try await self.poll() }
+        try await self.polling.run {
+            let round = try await self.poll()
+            await afterEach()
+            return round
+        }
     }
 
     // MARK: - One question

@@ -19,7 +19,7 @@ public struct DriverError: Error, Sendable, CustomStringConvertible {
         public static let invalidLocation = Self(.invalidLocation)
         /// The vehicle cannot go online while location tracking is off; start tracking first.
         public static let trackingDisabled = Self(.trackingDisabled)
-        /// A route cannot be played at this speed; use a number above zero.
+        /// A route cannot be played at this speed; use 0.001 or more.
         public static let invalidSpeed = Self(.invalidSpeed)
         /// A file cannot be read; see ``DriverError/cause``.
         public static let unreadableFile = Self(.unreadableFile)

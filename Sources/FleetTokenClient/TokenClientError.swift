@@ -47,7 +47,8 @@ public struct TokenClientError: Error, Sendable, CustomStringConvertible {
     public var message: String
     /// The HTTP status that the server answered with, where there is one.
     public var httpStatus: Int?
-    /// How long the server asked to wait, where it did.
+    /// How long to wait, where the server asked for it; from a ``FleetTokenProvider``, what is left of that, and no
+    /// more than ``TokenCacheConfiguration/retryAfterLimit``.
     public var retryAfter: Duration?
     /// The error underneath, if any.
     public var cause: (any Error)?

@@ -47,6 +47,8 @@
 + (instancetype)driverWithVehicleID:(NSString *)vehicleID
                              taskID:(NSString *)taskID
                         vehicleKind:(FPTokenVehicleKind)vehicleKind {
+    // The SDK may name no task by an empty text, which must not become a task.
+    if ([taskID length] == 0) taskID = nil;
     BOOL delivers = taskID || vehicleKind == FPTokenVehicleKindDelivery;
     FPTokenSubjectKind kind = delivers ? FPTokenSubjectKindDeliveryDriver : FPTokenSubjectKindDriver;
     return FP_AUTORELEASED([[self alloc] initWithKind:kind identifier:vehicleID taskID:taskID]);

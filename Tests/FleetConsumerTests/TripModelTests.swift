@@ -163,6 +163,22 @@ import Testing
         #expect(world.engine.requests.count == 2)
     }
 
+    @Test func `a cancelled model does not wait for a transport that ignores its cancellation`() async throws {
+        let (held, release) = AsyncStream.makeStream(of: Void.self)
+        let world = try TripWorld(
+            engine: StubTransport { _, _ in
+                // A task of its own, which no cancellation reaches.
+                await Task { for await _ in held {} }.value
+                return .complete
+            })
+        defer { release.finish() }
+        let model = world.model
+        let run = Task { try await model.run() }
+        await world.engine.waitForRequests(1)
+        run.cancel()
+        await #expect(throws: CancellationError.self) { try await run.value }
+    }
+
     @Test func `a cancelled model stops`() async throws {
         let world = try TripWorld(engine: StubTransport([.silence]))
         let model = world.model

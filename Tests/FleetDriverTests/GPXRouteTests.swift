@@ -112,6 +112,26 @@ import Testing
         #expect(throws: DriverError.self) { try GPXRoute.read(wide) }
     }
 
+    @Test(
+        arguments: [
+            (" \n\tencoding = \"UTF-7\"", "\"utf-7\""), (" encoding\r\n=\r\n'UTF-7'", "\"utf-7\""),
+            (" encoding='UTF-8' encoding='UTF-7'", "\"utf-7\""),
+            (String(repeating: " ", count: 200) + "encoding='UTF-7'", "within 200 bytes"),
+        ]
+    )
+    func `an encoding is found however the declaration is written`(rest: String, problem: String) throws {
+        let text = "<?xml version='1.0'\(rest)?><gpx><wpt lat='1' lon='1'/></gpx>"
+        let error = try #require(throws: DriverError.self) { try GPXRoute.read(Data(text.utf8)) }
+        #expect(error.message.contains(problem))
+    }
+
+    @Test func `white space in a declaration hurts nobody`() throws {
+        let text = "<?xml version = '1.0' encoding = \"utf-8\" ?>\n<gpx><wpt lat='1' lon='1'/></gpx>"
+        #expect(try GPXRoute.read(Data(text.utf8)).fixes.count == 1)
+        let styled = "<?xml-stylesheet href='\(String(repeating: "x", count: 200))'?><gpx><wpt lat='1' lon='1'/></gpx>"
+        #expect(try GPXRoute.read(Data(styled.utf8)).fixes.count == 1)
+    }
+
     @Test func `another kind of XML is refused`() throws {
         let error = try #require(throws: DriverError.self) {
             try GPXRoute.read(Data("<kml><trkpt lat='1' lon='1'/></kml>".utf8))

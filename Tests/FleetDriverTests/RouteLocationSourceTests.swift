@@ -51,11 +51,13 @@ import Testing
         #expect(count == 3)
     }
 
-    @Test(arguments: [0, -1, .nan, .infinity]) func `a speed must be above zero`(speed: Double) throws {
+    @Test(arguments: [0, -1, 0.0009, .leastNonzeroMagnitude, .nan, .infinity])
+    func `a speed must not be close to zero`(speed: Double) throws {
         let error = try #require(throws: DriverError.self) {
             try RouteLocationSource(route: Self.route(), speed: speed)
         }
         #expect(error.code == .invalidSpeed)
+        #expect(error.message.contains("use 0.001 or more"))
     }
 
     @Test func `a cancelled drive ends`() async throws {

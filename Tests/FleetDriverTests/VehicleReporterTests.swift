@@ -163,6 +163,29 @@ import Testing
                 + ["vehicle_state,last_location"])
     }
 
+    @Test(arguments: [true, false])
+    func `a provider or transport that ignores its cancellation is left behind at the time limit`(
+        isProvider: Bool
+    ) async throws {
+        let held = HeldCalls()
+        defer { held.release() }
+        let world = try ReporterWorld(
+            tokens: StubTokenProvider { subject, _ in
+                if isProvider { await held.wait() }
+                return TestTokens.token(for: subject)
+            },
+            engine: StubTransport { _, _ in
+                await held.wait()
+                return .ok
+            })
+        async let event = world.report(1)
+        await held.waitForCall()
+        await world.clock.waitForSleepers(1)
+        world.clock.advance(by: .seconds(8))
+        let failure = try await event.failure
+        #expect(failure?.code == .deadlineExceeded && failure?.stage == (isProvider ? .token : .connection))
+    }
+
     @Test func `the oldest fixes are dropped from a full buffer, and counted`() async throws {
         let world = try ReporterWorld(
             engine: StubTransport([.offline, .offline, .ok]), configuration: .init(capacity: 3))
@@ -188,6 +211,35 @@ import Testing
         #expect(refused.droppedCount == 2 && refused.unsentCount == 0)
         #expect(try await world.report(3).failure == nil)
         #expect(try world.engine.requests.last?.latitudes == [0.3])
+    }
+
+    @Test func `a location that the engine refuses is not sent again, and the state goes without it`() async throws {
+        let world = try ReporterWorld(engine: StubTransport([.status(400), .ok]))
+        #expect(try await world.report(1).failure?.code == .invalidArgument)
+        try await world.reporter.setState(.online)
+        #expect(try await world.event().failure == nil)
+        #expect(world.engine.requests.map(\.mask) == ["vehicle_state,last_location", "vehicle_state"])
+        #expect(try await world.report(2).failure == nil)
+        #expect(try world.engine.requests.last?.latitudes == [0.2])
+    }
+
+    @Test(arguments: [(StubTransport.Answer.ok, 0), (.offline, 2), (.status(400), 3)])
+    func `only fixes that did not arrive count as lost`(answer: StubTransport.Answer, count: Int) async throws {
+        let (held, release) = AsyncStream.makeStream(of: Void.self)
+        let world = try ReporterWorld(
+            engine: StubTransport { _, _ in
+                for await _ in held { break }
+                return answer
+            }, configuration: .init(capacity: 3))
+        await world.reporter.startTracking()
+        for second in 1...3 { await world.reporter.record(try .at(second)) }
+        async let first: Void = world.reporter.reportNow()
+        await world.engine.waitForRequests(1)
+        // The first two make room; they are on their way.
+        for second in 4...5 { await world.reporter.record(try .at(second)) }
+        release.yield()
+        await first
+        #expect(try await world.event().droppedCount == count)
     }
 
     @Test func `fixes that come while a report is on its way go with the next one`() async throws {
@@ -259,6 +311,27 @@ import Testing
         }
         #expect(try await world.event().location?.latitude == 0.4)
         #expect(try await world.event().location?.latitude == 0.5)
+    }
+}
+
+/// Calls that nothing but the test ends.
+private final class HeldCalls: Sendable {
+    private let calls = Locked<[CheckedContinuation<Void, Never>]>([])
+    private let arrivals = AsyncStream.makeStream(of: Void.self)
+
+    func wait() async {
+        await withCheckedContinuation { call in
+            self.calls.withLock { $0.append(call) }
+            self.arrivals.continuation.yield()
+        }
+    }
+
+    func waitForCall() async {
+        for await _ in self.arrivals.stream { break }
+    }
+
+    func release() {
+        for call in self.calls.withLock({ $0 }) { call.resume() }
     }
 }
 

@@ -97,6 +97,14 @@ import Testing
         #expect(try self.grant(endpoint, #"{"jwt":"\#(self.jwt)","expires_in":3600000}"#).life == .seconds(3600))
     }
 
+    @Test(arguments: [(0, 3300), (1, 3298), (1000, 2299), (3299, nil)])
+    func `a relative life that the server kept is cut to what its own Date leaves`(later: Int64, life: Int?) throws {
+        let date = [(name: "Date", value: HTTPDate.text(unixSeconds: self.now + later))]
+        let body = #"{"jwt":"\#(self.jwt)","expires_in":3300}"#
+        let grant = try? self.grant(try .fleetpass(self.server), body, headers: date)
+        #expect(grant?.life == life.map { .seconds($0) })
+    }
+
     @Test func `an earlier end that the server states is kept`() throws {
         let body = #"{"jwt":"\#(self.jwt)","expirationTimestamp":\#((self.now + 600) * 1000)}"#
         #expect(try self.grant(try .onDemand(self.server), body, headers: self.date).life == .seconds(599))

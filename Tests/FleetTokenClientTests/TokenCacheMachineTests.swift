@@ -232,6 +232,20 @@ import Testing
         #expect(bench.started.count == 2)
     }
 
+    @Test func `callers are told what is left of the wait that the server asked for, within its bound`() throws {
+        var bench = try MachineBench()
+        let caller = bench.request()
+        bench.fail(retryAfter: .seconds(Int64.max))
+        #expect(bench.error(of: caller)?.retryAfter == .seconds(600))
+        bench.advance(.seconds(590))
+        #expect(bench.errorNow()?.retryAfter == .seconds(10))
+        bench.advance(.seconds(10))
+        let next = bench.request()
+        bench.fail()
+        #expect(bench.error(of: next)?.code == .unreachable)
+        #expect(bench.error(of: next)?.retryAfter == nil)
+    }
+
     @Test func `a fetch that never answers ends at its deadline, and its late answer is ignored`() throws {
         var bench = try MachineBench()
         let caller = bench.request()
@@ -340,6 +354,32 @@ import Testing
         let caller = bench.request()
         let token = bench.land()
         #expect(bench.token(of: caller) == token)
+    }
+
+    // MARK: The end
+
+    @Test func `the end of the session ends every call, and nothing comes after it`() throws {
+        var bench = try MachineBench()
+        let caller = bench.request()
+        let ensured = bench.ensure(.seconds(2000))
+        let flight = try #require(bench.flight)
+        bench.feed(.closed)
+        #expect(bench.error(of: caller)?.code == .refused && bench.error(of: ensured)?.code == .refused)
+        #expect(bench.stopped == [flight])
+        bench.land()
+        #expect(bench.phase == .none && bench.saved.isEmpty)
+        #expect(bench.errorNow()?.code == .refused && bench.started.count == 1)
+        #expect(bench.outcomes.values.allSatisfy { $0.count == 1 })
+    }
+
+    @Test func `the end of the session forgets the token in hand`() throws {
+        var bench = try MachineBench()
+        bench.request()
+        let token = bench.land()
+        bench.feed(.closed)
+        #expect(bench.machine.freshToken(for: bench.subject, at: bench.now) == nil)
+        bench.feed(.invalidated(bench.subject, token))
+        #expect(bench.errorNow()?.code == .refused && bench.machine.count == 0)
     }
 
     // MARK: Bounds

@@ -91,6 +91,30 @@ import Testing
         #expect(bench.events.count == count)
     }
 
+    @Test(arguments: [2, 8, 60]) func `patience never outlasts the fetch's deadline`(seconds: Int) throws {
+        var bench = try MachineBench(TokenCacheConfiguration(patience: .seconds(seconds)))
+        let actions = bench.machine.handle(.requested(bench.subject, .init(1)), at: bench.now)
+        guard case .startFetch(_, let patienceEnds, let deadline) = actions.first else {
+            Issue.record("no fetch")
+            return
+        }
+        #expect(patienceEnds == bench.now.advanced(by: .seconds(min(seconds, 8))))
+        #expect(deadline == bench.now.advanced(by: .seconds(8)))
+    }
+
+    @Test func `the provider ends a fetch that hangs, however long its callers' patience`() async throws {
+        let endpoint = try TokenEndpoint.fleetpass(#require(URL(string: "https://tokens.example.com")))
+        let clock = ManualClock()
+        let provider = try FleetTokenProvider(
+            endpoint: endpoint, transport: StubTransport([.silence]),
+            configuration: TokenCacheConfiguration(patience: .seconds(60)), clock: clock)
+        let caller = Task { try await provider.token(for: .driver(try VehicleID(checking: "veh-3"))) }
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(8))
+        let error = await #expect(throws: TokenClientError.self) { try await caller.value }
+        #expect(error?.code == .timedOut)
+    }
+
     @Test func `the provider serves the valid token while the server hangs`() async throws {
         let endpoint = try TokenEndpoint.fleetpass(#require(URL(string: "https://tokens.example.com")))
         let subject = TokenSubject.driver(try VehicleID(checking: "veh-3"))

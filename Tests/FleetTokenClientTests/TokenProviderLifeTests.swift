@@ -216,6 +216,27 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            (URLError(.notConnectedToInternet), TokenClientError.Code.unreachable), (URLError(.timedOut), .timedOut),
+            (TokenClientError(code: .rateLimited, message: "Wait."), .rateLimited),
+        ] as [(any Error, TokenClientError.Code)]
+    )
+    func `a network that fails the app's closures refuses nobody`(
+        failure: any Error, code: TokenClientError.Code
+    ) async throws {
+        let server = self.server()
+        let providers = [
+            try self.provider(server, credentials: { throw failure }),
+            try self.provider(server, proof: { _ in throw failure }),
+        ]
+        for provider in providers {
+            let error = await #expect(throws: TokenClientError.self) { try await provider.token(for: self.subject) }
+            #expect(error?.code == code)
+        }
+        #expect(server.requests.isEmpty)
+    }
+
     @Test func `a proof that fails is a refusal that names it, and nothing is sent`() async throws {
         struct NoSecureElement: Error {}
         let server = self.server()

@@ -201,6 +201,48 @@ import Testing
         #expect(error?.code == .timedOut)
     }
 
+    @Test func `after a provider's end nothing is written, so that a sign-out leaves nothing behind`() async throws {
+        let (held, release) = AsyncStream.makeStream(of: Void.self)
+        let server = self.server()
+        let late = StubTransport { request, index in
+            // A task of its own, which no cancellation reaches.
+            if index == 1 { await Task { for await _ in held {} }.value }
+            return .response(try await server.send(request))
+        }
+        let provider = try self.process(late)
+        let subject = self.subject
+        provider.invalidate(try await provider.token(for: subject), for: subject)
+        let caller = Task { try await provider.token(for: subject) }
+        await late.waitForRequests(2)
+        await provider.close()
+        let error = await #expect(throws: TokenClientError.self) { try await caller.value }
+        #expect(error?.code == .refused)
+        try await self.store.removeAll()
+        release.finish()
+        await server.waitForRequests(2)
+        for _ in 0..<1_000 { await Task.yield() }
+        #expect(try await self.store.load(subject) == nil)
+        await #expect(throws: TokenClientError.self) { try await provider.token(for: subject) }
+        #expect(late.requests.count == 2)
+    }
+
+    @Test func `the end of a provider waits for what is being written`() async throws {
+        struct SlowStore: TokenStore {
+            let store: MemoryStore
+            func load(_ subject: TokenSubject) async throws -> StoredToken? { nil }
+            func save(_ token: StoredToken, for subject: TokenSubject) async throws {
+                for _ in 0..<1_000 { await Task.yield() }
+                try await self.store.save(token, for: subject)
+            }
+            func remove(_ subject: TokenSubject) async throws {}
+            func removeAll() async throws {}
+        }
+        let provider = try self.process(self.server(), store: SlowStore(store: self.store))
+        let token = try await provider.token(for: self.subject)
+        await provider.close()
+        #expect(try await self.store.load(self.subject)?.token == token)
+    }
+
     @Test func `a record survives its bytes and shows no token`() throws {
         let token = TestTokens.token(for: self.subject)
         let stored = StoredToken(

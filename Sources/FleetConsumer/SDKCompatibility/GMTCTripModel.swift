@@ -90,12 +90,12 @@ import FleetTokens
                     configuration: self.options.configuration
                 )
                 self.tell { $0.tripModel(self, didUpdate: .active) }
-                let run = Task { try await model.run() }
+                // Also where nothing changed, as subscribers go without a word.
+                let run = Task { try await model.run { await self.stopWithoutSubscribers() } }
                 await withTaskCancellationHandler {
                     for await change in model.changes {
                         guard !Task.isCancelled else { break }
                         self.take(change, await model.snapshot)
-                        self.stopWithoutSubscribers()
                     }
                 } onCancel: {
                     run.cancel()

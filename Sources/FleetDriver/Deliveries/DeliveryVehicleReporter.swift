@@ -15,7 +15,8 @@ public import Foundation
 ///
 /// Locations travel with the vehicle's own token. Stops and tasks are for trusted devices only, whose tokens name a task
 /// besides: the first one of the stop, or the one whose outcome is told. A token for the vehicle alone will do for stops
-/// where its role lets it; whether it does is up to the engine.
+/// where its role lets it, and is asked for where the token server has none that names a task; whether it does is up to
+/// the engine.
 ///
 /// ```swift
 /// await reporter.startTracking()

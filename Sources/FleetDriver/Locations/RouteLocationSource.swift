@@ -22,7 +22,7 @@ public struct RouteLocationSource: LocationSource {
     ///
     /// - Parameters:
     ///   - route: What to drive along.
-    ///   - speed: How many times faster than it was recorded, above zero.
+    ///   - speed: How many times faster than it was recorded, from 0.001.
     ///   - start: The time of the first fix.
     ///   - clock: What the source waits by.
     /// - Throws: ``DriverError`` with ``DriverError/Code/invalidSpeed``.
@@ -32,9 +32,11 @@ public struct RouteLocationSource: LocationSource {
         start: Date = Date(),
         clock: some Clock<Duration> = ContinuousClock()
     ) throws(DriverError) {
-        guard speed.isFinite, speed > 0 else {
+        // A drive of years, played more slowly than this, is longer than what can be waited for.
+        guard speed.isFinite, speed >= 0.001 else {
             throw DriverError(
-                code: .invalidSpeed, message: "A route cannot be played at \(speed) times its speed; use more than 0.")
+                code: .invalidSpeed,
+                message: "A route cannot be played at \(speed) times its speed; use 0.001 or more.")
         }
         self.route = route
         self.speed = speed

@@ -12,6 +12,8 @@ struct FixBuffer: Sendable {
         var last: LocationFix?
         /// Earlier unsent locations, oldest first.
         var past: [LocationFix]
+        /// The number of the first fix that was unsent when the batch was made.
+        var start: Int
         /// The number of the first fix that was recorded after the batch was made.
         var end: Int
     }
@@ -40,6 +42,7 @@ struct FixBuffer: Sendable {
         Batch(
             last: self.unsent.last ?? (repeatingNewest ? self.newest : nil),
             past: self.unsent.dropLast(),
+            start: self.firstUnsent,
             end: self.firstUnsent + self.unsent.count
         )
     }
@@ -49,6 +52,10 @@ struct FixBuffer: Sendable {
         // The same fixes would be refused again, and everything behind them would wait for ever.
         let isRefused = failure?.code == .invalidArgument
         guard failure == nil || isRefused else { return }
+        // The newest fix would be refused at each repetition, and the state with it.
+        if isRefused, self.newest == batch.last { self.newest = nil }
+        // What had to make room while the batch was on its way has arrived with it.
+        if failure == nil { self.dropped -= min(self.firstUnsent, batch.end) - batch.start }
         self.removeOldest(max(0, batch.end - self.firstUnsent), counted: isRefused)
     }
 

@@ -60,18 +60,26 @@ public enum GPXRoute {
         guard !data.contains(0) else {
             throw self.error("the text holds a NUL byte; save it as UTF-8.", line: 1)
         }
-        let prologue = String(decoding: data.prefix(200), as: UTF8.self)
-        if prologue.contains("<?xml"), let declaration = prologue.components(separatedBy: "?>").first,
-            let value = declaration.components(separatedBy: "encoding=").dropFirst().first
-        {
+        try self.checkDeclaration(String(decoding: data.prefix(200), as: UTF8.self))
+        if let found = data.range(of: Data("<!DOCTYPE".utf8)) {
+            let line = data[..<found.lowerBound].count { $0 == UInt8(ascii: "\n") } + 1
+            throw self.error("document type declarations are not read; remove it.", line: line)
+        }
+    }
+
+    private static func checkDeclaration(_ prologue: String) throws(DriverError) {
+        guard let start = prologue.range(of: "<?xml")?.upperBound, prologue[start...].first?.isWhitespace == true else {
+            return
+        }
+        guard let end = prologue.range(of: "?>") else {
+            throw self.error("the XML declaration does not end within 200 bytes; shorten it.", line: 1)
+        }
+        for rest in prologue[..<end.lowerBound].components(separatedBy: "encoding").dropFirst() {
+            let value = rest.drop { $0.isWhitespace || $0 == "=" }
             let name = value.dropFirst().prefix { $0 != "\"" && $0 != "'" }.lowercased()
             guard ["utf-8", "us-ascii", "ascii", "iso-8859-1", "iso-8859-15", "windows-1252"].contains(name) else {
                 throw self.error("the encoding \"\(name.prefix(32))\" is not read; save the text as UTF-8.", line: 1)
             }
-        }
-        if let found = data.range(of: Data("<!DOCTYPE".utf8)) {
-            let line = data[..<found.lowerBound].count { $0 == UInt8(ascii: "\n") } + 1
-            throw self.error("document type declarations are not read; remove it.", line: line)
         }
     }
 }

@@ -18,7 +18,7 @@ public struct TokenCacheConfiguration: Sendable {
     ///
     /// In the last minutes of a token (``minimumLife``) a newer one is worth a short wait, not the caller's whole time
     /// limit. Once it is over, callers get the token in hand while the fetch goes on; with zero they never wait. Callers
-    /// for whom there is no valid token wait until the fetch ends.
+    /// for whom there is no valid token wait until the fetch ends; nobody waits longer than ``fetchTimeout``.
     public var patience: Duration
     /// The longest wait after the first failure; it doubles with each further one, and the wait is random below it.
     public var backOffBase: Duration

@@ -36,6 +36,14 @@ package struct TokenCacheEntry: Sendable {
         package let failures: Int
         package let retryAt: MonotonicInstant
         package let error: TokenClientError
+
+        /// The error, with what is left of the wait where the server asked for one.
+        func error(at now: MonotonicInstant) -> TokenClientError {
+            guard self.error.retryAfter != nil else { return self.error }
+            var error = self.error
+            error.retryAfter = max(now.duration(to: self.retryAt), .zero)
+            return error
+        }
     }
 
     /// A token that the service refused.
@@ -67,6 +75,6 @@ package struct TokenCacheEntry: Sendable {
     /// The error to give until the next fetch is allowed, or `nil` when one is.
     func backOffError(at now: MonotonicInstant) -> TokenClientError? {
         guard let backOff, now < backOff.retryAt else { return nil }
-        return backOff.error
+        return backOff.error(at: now)
     }
 }

@@ -44,6 +44,8 @@ extension TokenCacheMachine {
         case deadlinePassed(FlightID)
         /// The service refused a token.
         case invalidated(TokenSubject, FleetToken)
+        /// The app's session is over.
+        case closed
     }
 
     /// How a call ends.

@@ -109,8 +109,10 @@ extension TokenCacheMachine {
     mutating func fail(_ id: FlightID, _ error: TokenClientError, at now: MonotonicInstant) -> [Action] {
         guard var entry = self.entries[id.subject], let flight = entry.flight, flight.id == id else { return [] }
         entry.flight = nil
-        entry.backOff = self.backOff(after: error, following: entry.backOff, at: now)
+        let backOff = self.backOff(after: error, following: entry.backOff, at: now)
+        entry.backOff = backOff
         self.entries[id.subject] = entry
+        let error = backOff.error(at: now)
         return [.notify(.failed(id.subject, error))]
             + Self.end(flight.waiters, with: error, from: entry, of: id.subject, at: now)
     }

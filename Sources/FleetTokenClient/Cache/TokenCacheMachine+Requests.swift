@@ -7,6 +7,7 @@ import FleetTokens
 extension TokenCacheMachine {
     /// Answers from what is in hand who can be, and has the others wait for a fetch.
     mutating func request(_ subject: TokenSubject, _ newcomers: TokenWaiters, at now: MonotonicInstant) -> [Action] {
+        guard !self.isClosed else { return [Self.refuse(newcomers)] }
         guard var actions = self.makeRoom(for: subject) else {
             let error = TokenClientError(
                 code: .rateLimited,
@@ -49,9 +50,10 @@ extension TokenCacheMachine {
         self.flights += 1
         let id = FlightID(subject: subject, number: self.flights)
         entry.flight = TokenCacheEntry.Flight(id: id, startedAt: now, waiters: waiters)
+        let timeout = self.configuration.fetchTimeout
         return .startFetch(
-            id, patienceEnds: now.advanced(by: self.configuration.patience),
-            deadline: now.advanced(by: self.configuration.fetchTimeout))
+            id, patienceEnds: now.advanced(by: min(self.configuration.patience, timeout)),
+            deadline: now.advanced(by: timeout))
     }
 
     /// Drops the least recently used subject for which nobody waits, if a place is needed; `nil` when there is none.
@@ -61,6 +63,23 @@ extension TokenCacheMachine {
         guard let victim = idle.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return nil }
         self.entries[victim.key] = nil
         return victim.value.flight.map { [.stopFetch($0.id)] } ?? []
+    }
+}
+
+// MARK: - The end
+
+extension TokenCacheMachine {
+    /// Forgets everything and ends every call; what fetches still bring is for nobody.
+    mutating func close() -> [Action] {
+        self.isClosed = true
+        defer { self.entries = [:] }
+        return self.entries.values.compactMap(\.flight).flatMap { [.stopFetch($0.id), Self.refuse($0.waiters)] }
+    }
+
+    private static func refuse(_ waiters: TokenWaiters) -> Action {
+        let error = TokenClientError(
+            code: .refused, message: "This token provider is closed; make another one after the next sign-in.")
+        return .resume(waiters.callers.union(waiters.lives.keys), .failure(error))
     }
 }
 

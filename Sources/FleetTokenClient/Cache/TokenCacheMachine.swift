@@ -25,6 +25,8 @@ package struct TokenCacheMachine: Sendable {
     package var random: SplitMix64
     /// What is known about each subject.
     package internal(set) var entries: [TokenSubject: TokenCacheEntry] = [:]
+    /// Whether the app's session is over.
+    var isClosed = false
     var uses: UInt64 = 0
     var flights: UInt64 = 0
 
@@ -83,6 +85,7 @@ package struct TokenCacheMachine: Sendable {
             let actions = self.fail(id, error, at: now)
             return actions.isEmpty ? [] : [.stopFetch(id)] + actions
         case .invalidated(let subject, let token): return self.invalidate(token, of: subject, at: now)
+        case .closed: return self.close()
         }
     }
 }

@@ -6,10 +6,11 @@ import FleetTokens
 
 /// How long a token may be used, counted from the start of the request that brought it.
 ///
-/// The phone's date plays no part. In order of preference the life is what the server says in relative terms; or the
-/// end of the token less the `Date` of the answer, both on the server's clock; or, when the answer has no `Date`,
-/// `exp − iat` less the 300 s by which a careful server sets `iat` back. It is never longer than `exp − iat`, nor, when
-/// the server states an end, than until that. Counting from the start of the request makes it err on the short side.
+/// The phone's date plays no part. In order of preference the life is what the server says in relative terms, unless
+/// the `Date` of the answer shows that the server kept it and less is left of the token; or the end of the token less
+/// that `Date`, both on the server's clock; or, when the answer has no `Date`, `exp − iat` less the 300 s by which a
+/// careful server sets `iat` back. It is never longer than `exp − iat`, nor, when the server states an end, than until
+/// that. Counting from the start of the request makes it err on the short side.
 struct TokenLife: Sendable {
     /// How far `iat` is assumed to lie before the minting when nothing tells.
     private static let assumedBackdating: Int64 = 300
@@ -31,11 +32,13 @@ struct TokenLife: Sendable {
         var end = Duration.seconds(claims.expiresAt)
         var life: Duration
         if case .unixEpoch = stated?.0, let instant = stated?.1 { end = min(end, instant) }
+        // `Date` is cut off to whole seconds, so the answer may be up to one second younger than it says.
+        let left = answeredAt.map { end - .seconds($0 + 1) }
         if case .answer = stated?.0, let relative = stated?.1 {
             life = relative
-        } else if let answeredAt {
-            // `Date` is cut off to whole seconds, so the answer may be up to one second younger than it says.
-            life = end - .seconds(answeredAt + 1)
+            if let left, left + .seconds(1) < relative { life = left }
+        } else if let left {
+            life = left
         } else {
             life = end - .seconds(claims.issuedAt + Self.assumedBackdating)
         }

@@ -22,7 +22,7 @@ package struct AuthorizedCall: Sendable {
     /// - Parameters:
     ///   - endpoint: Where the engine is.
     ///   - subject: Whose token is asked for.
-    ///   - other: Whose token is sent too, when the provider hands out that instead.
+    ///   - other: Whose token is sent too, when the provider hands out that instead or has none for the subject.
     ///   - tokens: Where tokens come from.
     ///   - transport: What carries the requests.
     ///   - time: What limits are measured with.
@@ -56,13 +56,13 @@ package struct AuthorizedCall: Sendable {
         limit: Duration
     ) async throws -> EngineAnswer {
         let deadline = self.time.now.advanced(by: limit)
-        let first = try await self.attempt(request, until: deadline)
+        let (first, asked) = try await self.attempt(request, until: deadline)
         guard case .failure(let failure) = first.result, let refused = first.token,
             failure.httpStatus == 401 || (failure.httpStatus == 403 && refused != lastToken)
         else { return first }
 
-        self.tokens.invalidate(refused, for: self.subject)
-        var second = try await self.attempt(request, until: deadline, unless: refused)
+        self.tokens.invalidate(refused, for: asked)
+        var (second, _) = try await self.attempt(request, until: deadline, unless: refused)
         second.tokenWait += first.tokenWait
         // Without a second attempt, the engine's refusal says more than the lack of another token.
         guard second.token != nil else {
@@ -73,15 +73,17 @@ package struct AuthorizedCall: Sendable {
 
     // MARK: - One attempt
 
+    /// Sends the request once, and says whose token was asked for.
     private func attempt(
         _ request: EngineRequest,
         until deadline: MonotonicInstant,
         unless refused: FleetToken? = nil
-    ) async throws -> EngineAnswer {
+    ) async throws -> (EngineAnswer, asked: TokenSubject) {
         let start = self.time.now
+        var asked = self.subject
         let token: Result<FleetToken, EngineFailure>
         do throws(EngineFailure) {
-            token = .success(try await self.token(until: deadline, unless: refused))
+            token = .success(try await self.token(for: &asked, until: deadline, unless: refused))
         } catch {
             token = .failure(error)
         }
@@ -90,31 +92,44 @@ package struct AuthorizedCall: Sendable {
 
         switch token {
         case .failure(let failure):
-            return EngineAnswer(result: .failure(failure), token: nil, tokenWait: tokenWait)
+            return (EngineAnswer(result: .failure(failure), token: nil, tokenWait: tokenWait), asked)
         case .success(let token):
             let result = await self.exchange(request, token, until: deadline)
             try Task.checkCancellation()
-            return EngineAnswer(result: result, token: token, tokenWait: tokenWait)
+            return (EngineAnswer(result: result, token: token, tokenWait: tokenWait), asked)
         }
     }
 
+    /// A token for a subject, which becomes the other one where the provider has none for it.
     private func token(
+        for subject: inout TokenSubject,
         until deadline: MonotonicInstant,
         unless refused: FleetToken?
     ) async throws(EngineFailure) -> FleetToken {
-        let token = try await self.within(deadline, .token) { [tokens, subject] in
-            try await tokens.token(for: subject)
+        let token: FleetToken
+        do throws(EngineFailure) {
+            token = try await self.fetch(subject, until: deadline)
+        } catch {
+            guard let other, (error.cause as? TokenClientError)?.code == .invalidConfiguration else { throw error }
+            subject = other
+            token = try await self.fetch(other, until: deadline)
         }
         do {
             try self.check(token)
         } catch {
-            self.tokens.invalidate(token, for: self.subject)
+            self.tokens.invalidate(token, for: subject)
             throw EngineFailure(stage: .token, error)
         }
         guard token != refused else {
             throw EngineFailure(stage: .token, code: .unauthenticated, message: "No other token could be had.")
         }
         return token
+    }
+
+    private func fetch(
+        _ subject: TokenSubject, until deadline: MonotonicInstant
+    ) async throws(EngineFailure) -> FleetToken {
+        try await self.within(deadline, .token) { [tokens] in try await tokens.token(for: subject) }
     }
 
     private func check(_ token: FleetToken) throws(TokenClientError) {
@@ -152,7 +167,9 @@ package struct AuthorizedCall: Sendable {
 
     // MARK: - Time
 
-    /// Does some work, or cancels it at the deadline.
+    /// Does some work, or cancels it at the deadline or with the calling task.
+    ///
+    /// Work that ignores its cancellation is left behind, which a task group could not do.
     private func within<Value: Sendable>(
         _ deadline: MonotonicInstant,
         _ stage: EngineFailure.Stage,
@@ -160,17 +177,24 @@ package struct AuthorizedCall: Sendable {
     ) async throws(EngineFailure) -> Value {
         // Without this, work that takes no time could still win.
         guard self.time.now < deadline else { throw .timeIsUp(stage) }
-        do {
-            return try await withThrowingTaskGroup(of: Value.self) { [time] group in
-                group.addTask { try await work() }
-                group.addTask {
-                    try await time.sleep(until: deadline)
-                    throw EngineFailure.timeIsUp(stage)
-                }
-                defer { group.cancelAll() }
-                guard let value = try await group.next() else { throw CancellationError() }
-                return value
+        let (outcomes, sink) = AsyncStream.makeStream(
+            of: Result<Value, any Error>.self, bufferingPolicy: .bufferingOldest(1))
+        let task = Task {
+            do {
+                sink.yield(.success(try await work()))
+            } catch {
+                sink.yield(.failure(error))
             }
+        }
+        let alarm = Task { [time] in
+            guard (try? await time.sleep(until: deadline)) != nil else { return }
+            sink.yield(.failure(EngineFailure.timeIsUp(stage)))
+        }
+        let first = await outcomes.first { _ in true }
+        task.cancel()
+        alarm.cancel()
+        do {
+            return try (first ?? .failure(CancellationError())).get()
         } catch {
             throw error as? EngineFailure ?? EngineFailure(stage: stage, error)
         }

@@ -20,7 +20,6 @@ private struct ErrorBody: Decodable {
 extension EngineFailure {
     private static let longestBody = 64 * 1024
     private static let longestText = 500
-    private static let longestPause = 3_600
 
     /// Reads an answer whose status is not a success.
     package init(refusal response: HTTPTransportResponse) {
@@ -34,8 +33,7 @@ extension EngineFailure {
             reason: body?.error.details?.lazy.compactMap(\.reason).first.map { String($0.prefix(Self.longestText)) },
             message: message ?? "The engine answered with HTTP status \(response.status) and no error text.",
             httpStatus: response.status,
-            retryAfter: response.header("Retry-After").flatMap { Int($0) }
-                .map { .seconds(min(max($0, 0), Self.longestPause)) }
+            retryAfter: response.header("Retry-After").flatMap { Int($0) }.map { Self.bounded(.seconds($0)) }
         )
     }
 }

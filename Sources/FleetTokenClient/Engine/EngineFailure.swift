@@ -24,7 +24,7 @@ public struct EngineFailure: Error, Sendable, CustomStringConvertible {
     public var message: String
     /// The HTTP status, where there was an answer.
     public var httpStatus: Int?
-    /// How long the engine asked to wait, where it did.
+    /// How long the engine, or the token server, asked to wait, where it did; an hour at most.
     public var retryAfter: Duration?
     /// The error underneath, if any.
     public var cause: (any Error)?
@@ -76,9 +76,14 @@ extension EngineFailure {
             code: known.flatMap { Self.codes[$0.code] } ?? .unavailable,
             message: known?.message
                 ?? (stage == .token ? "The token provider failed." : "The engine could not be reached."),
-            retryAfter: known?.retryAfter,
+            retryAfter: known?.retryAfter.map(Self.bounded),
             cause: error
         )
+    }
+
+    /// Cuts a wait that somebody asked for down to an hour.
+    static func bounded(_ pause: Duration) -> Duration {
+        min(max(pause, .zero), .seconds(3_600))
     }
 
     /// Says that the time of a call was over at some stage.

@@ -29,8 +29,13 @@ public import FleetTokens
 /// and when it comes back.
 public final class FleetTokenProvider: TokenProvider {
     /// What the app sends along to say who its user is, as header fields; asked for before each fetch.
+    ///
+    /// A ``TokenClientError`` that it throws is the callers' error too, and a `URLError` becomes `unreachable` or
+    /// `timedOut`; anything else becomes `refused`: the user has to sign in again.
     public typealias Credentials = @Sendable () async throws -> [(name: String, value: String)]
     /// What the app sends along to prove that it is itself, as header fields; asked for after the credentials.
+    ///
+    /// Its errors are told as those of ``Credentials``.
     public typealias Proof = @Sendable (TokenRequestChallenge) async throws -> [(name: String, value: String)]
 
     let state: Locked<State>
@@ -141,6 +146,20 @@ public final class FleetTokenProvider: TokenProvider {
     ///   - subject: Whose token it was.
     public func invalidate(_ token: FleetToken, for subject: TokenSubject) {
         self.apply(.invalidated(subject, token))
+    }
+
+    /// Ends the provider at sign-out, so that ``TokenStore/removeAll()`` leaves nothing behind.
+    ///
+    /// The tokens in hand are forgotten. Calls that wait end with `refused`, as do those that come later. Fetches are
+    /// stopped, and what they still bring is thrown away. When this returns, nothing is written to the store any more.
+    ///
+    /// ```swift
+    /// await tokens.close()
+    /// try await store.removeAll()
+    /// ```
+    public func close() async {
+        self.apply(.closed)
+        await self.archive?.finishWrites()
     }
 
     /// What happens to the tokens from now on, for logs and metrics.

@@ -42,14 +42,10 @@ struct TokenFetcher: Sendable {
         request.headers = [("Accept", "application/json"), ("Cache-Control", "no-store")]
         do {
             request.headers += try await self.credentials()
-        } catch let error as TokenClientError {
-            throw error
         } catch {
-            throw TokenClientError(
-                code: .refused,
-                message: "The app's credentials closure failed, so the token server was not asked; sign in again.",
-                cause: error
-            )
+            throw Self.error(
+                error, of: "credentials",
+                refusal: "The app's credentials closure failed, so the token server was not asked; sign in again.")
         }
         guard let proof else { return request }
         let challenge = TokenRequestChallenge(method: request.method, url: request.url)
@@ -57,14 +53,26 @@ struct TokenFetcher: Sendable {
         do {
             request.headers += try await proof(challenge)
         } catch {
-            throw TokenClientError(
-                code: .refused,
-                message: "The app's proof closure (App Attest, DeviceCheck or the like) failed, so the token server "
-                    + "was not asked; see its error for the cause.",
-                cause: error
-            )
+            throw Self.error(
+                error, of: "proof",
+                refusal: "The app's proof closure (App Attest, DeviceCheck or the like) failed, so the token server "
+                    + "was not asked; see its error for the cause.")
         }
         return request
+    }
+
+    /// What a closure of the app failed with; that the network fails does not mean that the user is signed out.
+    private static func error(_ error: any Error, of closure: String, refusal: String) -> TokenClientError {
+        switch error {
+        case let error as TokenClientError: error
+        case let error as URLError:
+            TokenClientError(
+                code: error.code == .timedOut ? .timedOut : .unreachable,
+                message: "The app's \(closure) closure failed without a network, so the token server was not asked.",
+                cause: error
+            )
+        default: TokenClientError(code: .refused, message: refusal, cause: error)
+        }
     }
 
     private func send(_ request: HTTPTransportRequest) async throws(TokenClientError) -> HTTPTransportResponse {

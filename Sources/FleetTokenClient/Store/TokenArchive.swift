@@ -11,6 +11,8 @@ final class TokenArchive: Sendable {
     enum Write: Sendable {
         case save(TokenSubject, StoredToken)
         case remove(TokenSubject)
+        /// Changes nothing, and tells that everything before it is done.
+        case tell(CheckedContinuation<Void, Never>)
     }
 
     let deviceClock: DeviceClock
@@ -40,6 +42,11 @@ final class TokenArchive: Sendable {
         self.writes.yield(write)
     }
 
+    /// Waits until every change so far has been made.
+    func finishWrites() async {
+        await withCheckedContinuation { self.enqueue(.tell($0)) }
+    }
+
     /// The subject's stored token, if its life is not over.
     func grant(for subject: TokenSubject, clockOffset: Duration?) async -> TokenGrant? {
         do {
@@ -67,6 +74,7 @@ final class TokenArchive: Sendable {
             } catch {
                 broadcast.send(Self.failure(error, of: subject, "removed"))
             }
+        case .tell(let continuation): continuation.resume()
         }
     }
 

@@ -6,8 +6,9 @@ import FleetTokens
 
 /// A place where tokens outlive the process, so that the first call after a start need not wait; off unless an app asks.
 ///
-/// A token is a secret: whoever reads it acts as the user until it ends. Use ``KeychainTokenStore`` on Apple's systems and
-/// ``FileTokenStore`` elsewhere, and call ``removeAll()`` when the user signs out.
+/// A token is a secret: whoever reads it acts as the user until it ends. Use ``KeychainTokenStore`` on Apple's systems
+/// and ``FileTokenStore`` elsewhere. When the user signs out, call ``FleetTokenProvider/close()`` and then
+/// ``removeAll()``.
 ///
 /// An app and its extensions may share a store. Each process has its own provider and its own fetches; what one has fetched,
 /// another finds when it has no valid token itself, and the last one written stays.
@@ -38,7 +39,7 @@ public protocol TokenStore: Sendable {
 
     /// Forgets every token, at the end of the app's session.
     ///
-    /// Call it once the provider is no longer used: a fetch that ends later would save its token.
+    /// Call it once ``FleetTokenProvider/close()`` has returned: a fetch that ends later would save its token.
     ///
     /// - Throws: When one cannot be removed.
     func removeAll() async throws

@@ -52,7 +52,7 @@ typedef NS_ENUM(NSInteger, FPTokenVehicleKind) {
 + (instancetype)deliveryDriverWithVehicleID:(NSString *)vehicleID taskID:(nullable NSString *)taskID;
 
 /// The driver whom the Driver SDK's authorization context describes. With a task, it is a delivery driver, whatever the
-/// kind of vehicle says; without a vehicle, it is nobody, and asking for a token gives `FPTokenErrorInvalidArgument`.
+/// kind of vehicle says, and an empty task is none; without a vehicle, it is nobody, and asking for a token gives `FPTokenErrorInvalidArgument`.
 + (instancetype)driverWithVehicleID:(nullable NSString *)vehicleID
                              taskID:(nullable NSString *)taskID
                         vehicleKind:(FPTokenVehicleKind)vehicleKind;

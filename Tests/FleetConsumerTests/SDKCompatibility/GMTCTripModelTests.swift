@@ -232,6 +232,21 @@ private final class RecordingSubscriber: NSObject, GMTCTripModelSubscriber {
         model.unregisterSubscriber(first)
     }
 
+    @Test func `watching ends when the last subscriber is gone, also while nothing changes`() async throws {
+        let engine = StubTransport([.json(#"{"tripStatus":"NEW"}"#)])
+        self.setUp(engine)
+        let model = try self.model
+        var subscriber: RecordingSubscriber? = RecordingSubscriber()
+        subscriber.map(model.register)
+        _ = await subscriber?.words(until: "trip 9")
+        await self.clock.waitForSleepers(1)
+        subscriber = nil
+        self.clock.advance(by: .seconds(5))
+        await engine.waitForRequests(2)
+        while model.state == .active { await Task.yield() }
+        #expect(engine.requests.count == 2)
+    }
+
     @Test func `a question on its way is given up with the last subscriber`() async throws {
         let (asked, question) = AsyncStream.makeStream(of: Void.self)
         let (ended, end) = AsyncStream.makeStream(of: Void.self)

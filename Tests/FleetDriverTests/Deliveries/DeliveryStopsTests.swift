@@ -47,6 +47,29 @@ import Testing
         #expect(try await world.reporter.reportEnrouteToNextStop().first?.state == .enroute)
     }
 
+    @Test func `a token server without tokens for tasks is asked for the vehicle's own`() async throws {
+        let engine = StubDeliveryEngine(stops: ["1 a NEW"])
+        let vehicle = try DeliveryVehicleID(checking: "van-1")
+        let endpoint = try TokenEndpoint.scheduled(#require(URL(string: "https://tokens.example")))
+        let server = StubTransport { _, index in
+            let token = TestTokens.token(for: .deliveryDriver(vehicle), serial: index)
+            return .response(
+                TestTokens.response(
+                    with: token, from: endpoint, for: .deliveryDriver(vehicle), life: .seconds(3300),
+                    at: TestTokens.issuedAt + 300))
+        }
+        let reporter = try DeliveryVehicleReporter(
+            provider: ProviderID(checking: "acme"), vehicle: vehicle,
+            engine: #require(URL(string: "https://engine.example")),
+            tokens: FleetTokenProvider(endpoint: endpoint, transport: server, clock: ManualClock()),
+            transport: engine.transport, clock: ManualClock())
+        engine.answer(nil, nil, .status(401))
+        #expect(try await reporter.reportEnrouteToNextStop().short == ["1 a ENROUTE"])
+        // The refused token is given up as the vehicle's, so that another one comes.
+        #expect(server.requests.map(\.url.path) == ["/token/delivery_driver/van-1", "/token/delivery_driver/van-1"])
+        #expect(engine.transport.requests.map(\.method) == ["GET", "GET", "PATCH", "PATCH"])
+    }
+
     @Test func `all stops can be replaced, without asking for those before`() async throws {
         let world = try DeliveryReporterWorld(stops: [])
         let stops = try [

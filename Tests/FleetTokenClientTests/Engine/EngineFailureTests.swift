@@ -40,6 +40,12 @@ import Testing
         #expect(EngineFailure(refusal: response).retryAfter == .seconds(seconds))
     }
 
+    @Test(arguments: [(7, 7), (-3, 0), (Int64.max, 3_600)])
+    func `the wait that a token provider asks for is bounded`(asked: Int64, seconds: Int) {
+        let error = TokenClientError(code: .rateLimited, message: "Wait.", retryAfter: .seconds(asked))
+        #expect(EngineFailure(stage: .token, error).retryAfter == .seconds(seconds))
+    }
+
     @Test(
         arguments: [
             (TokenClientError.Code.unreachable, RPCCode.unavailable), (.timedOut, .deadlineExceeded),

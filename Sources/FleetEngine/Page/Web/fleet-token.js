@@ -251,7 +251,7 @@ export class FleetTokens {
         headers: { Accept: "application/json", ...(await headers()) },
         credentials, signal: stop.signal, cache: "no-store", redirect: "error", referrerPolicy: "no-referrer",
       });
-      return response.ok ? readAnswer(await response.text()) : Promise.reject(await readRefusal(response, clock));
+      return response.ok ? readAnswer(await response.text(), response.headers.get("Date")) : Promise.reject(await readRefusal(response, clock));
     };
     try {
       return await Promise.race([load(), timeout]);
@@ -306,7 +306,7 @@ function subjectOf({ deliveryVehicleId, taskId, trackingId, tripId, vehicleId })
 }
 
 /** Reads what the vendor's sample servers answer, and this project's relative times. */
-function readAnswer(text) {
+function readAnswer(text, date) {
   const invalid = (why) => new FleetTokenError("invalidAnswer", `The token server's answer ${why}.`);
   if (text.length > longestAnswer) throw invalid("is too long");
   let answer;
@@ -325,7 +325,10 @@ function readAnswer(text) {
     (answer.expiration_timestamp_ms - answer.creation_timestamp_ms) / 1000,
   ].filter((life) => Number.isFinite(life) && life > 0);
   const span = claims.exp - claims.iat;
-  const life = Math.min(lives[0] ?? span, Number.isFinite(span) && span > 0 ? span : Infinity);
+  let life = Math.min(lives[0] ?? span, Number.isFinite(span) && span > 0 ? span : Infinity);
+  // Both times are the server's own: one that kept its answer promises more than is left.
+  const left = claims.exp - Date.parse(date ?? "") / 1000;
+  if (left < life) life = left - 1;
   if (!Number.isFinite(life) || life <= 0) throw invalid("does not say how long the token lives");
   const refreshAfter = Number.isFinite(answer.refresh_after) && answer.refresh_after >= 0 ? answer.refresh_after : undefined;
   return { token, life, refreshAfter };
