@@ -193,6 +193,8 @@ package struct AuthorizedCall: Sendable {
         let first = await outcomes.first { _ in true }
         task.cancel()
         alarm.cancel()
+        // Unlike the work, it obeys, and no sleeper is left behind.
+        await alarm.value
         do {
             return try (first ?? .failure(CancellationError())).get()
         } catch {

@@ -74,6 +74,7 @@ __attribute__((objc_root_class)) @interface NSObject <NSObject>
 @interface NSString : NSObject <NSCopying>
 + (nullable instancetype)stringWithUTF8String:(const char *)bytes;
 + (instancetype)stringWithFormat:(NSString *)format, ... __attribute__((format(__NSString__, 1, 2)));
+@property (readonly) NSUInteger length;
 - (NSString *)stringByAppendingString:(NSString *)string;
 - (NSString *)stringByReplacingOccurrencesOfString:(NSString *)target withString:(NSString *)replacement;
 - (nullable NSData *)dataUsingEncoding:(NSStringEncoding)encoding allowLossyConversion:(BOOL)lossy;
