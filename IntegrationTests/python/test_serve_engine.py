@@ -184,6 +184,21 @@ def test_the_page_is_shown_to_those_who_may_see_it(folder):
         assert server.stop()[0] == 0
 
 
+def test_accounts_are_trusted_by_what_their_token_server_publishes(folder, service):
+    roles, accounts = ["driver", "consumer"], ""
+    for role in roles:
+        email = service.account(role)["client_email"]
+        keys = f"{service.http}/.well-known/jwks/{email}"
+        accounts += f"  - {{email: {email}, roles: {role}, keys: '{keys}'}}\n"
+    (folder / "trust.yaml").write_text(f"version: 1\naccounts:\n{accounts}", encoding="utf-8")
+    server = EngineServer(folder)
+    for role, collection, name in [("driver", "vehicles", "veh-nobody"), ("consumer", "trips", "trip-nobody")]:
+        token = requests.get(f"{service.http}/token/{role}/{name}", timeout=10).json()["jwt"]
+        # A token that is not accepted gets 401, and one for something else 403.
+        assert server.rest("GET", f"{collection}/{name}", token).status_code == 404
+    assert server.stop()[0] == 0
+
+
 def test_what_a_token_servers_store_withdraws_is_refused(folder, service):
     token = requests.get(f"{service.http}/token/driver/veh-withdrawn", timeout=10).json()["jwt"]
     server = EngineServer(folder, f"revocations: {{store: '{service.data}/token-server.sqlite'}}\n")

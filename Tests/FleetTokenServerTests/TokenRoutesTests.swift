@@ -123,6 +123,13 @@ import Testing
         #expect(throws: Never.self) { try TokenExaminer().examine(token, keys: TrustedKeySet(keys), now: Self.now) }
     }
 
+    @Test func `each account's keys are published by themselves too`() async throws {
+        let set = try await self.get("/.well-known/jwks/driver@acme").body
+        let keys = try JWKS.read(JSONValue.object(set).serialized)
+        #expect(try keys.map(\.id) == [try #require(Self.keys.get()[.driver]).keyID])
+        #expect(try await self.get("/.well-known/jwks/pilot@acme").body == ["keys": .array([])])
+    }
+
     // MARK: - Callers
 
     private static func callers() throws -> StaticBearerAuthenticator {

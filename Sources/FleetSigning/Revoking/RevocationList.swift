@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
-public import FleetTokens
+import FleetTokens
 
 /// The tokens and keys that are withdrawn before their end, for ``TokenVerifier`` to ask at each call.
 ///

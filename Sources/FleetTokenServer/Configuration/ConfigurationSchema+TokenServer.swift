@@ -90,9 +90,9 @@ extension ConfigurationSchema {
                 .init(
                     path: "limits.steady", kind: .number(1...100_000), standard: nil,
                     help:
-                        "As many are worked on at once while others are turned away, so that nobody waits long; after 100 ms "
-                        + "without that, `limits.pending` holds again. Without it 4 for each processor, or, with `signers`, "
-                        + "as many as `limits.pending`."
+                        "While requests are turned away, only so many are worked on at once, so that nobody waits long; 100 ms "
+                        + "after the last one was, `limits.pending` holds again. Unset: 4 for each processor, or, with "
+                        + "`signers`, as many as `limits.pending`."
                 ),
                 .init(
                     path: "limits.failed_logins", kind: .rate, standard: "10/1m",

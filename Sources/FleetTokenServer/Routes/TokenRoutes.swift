@@ -12,7 +12,8 @@ import NIOCore
 ///
 /// `GET /token/driver/{vehicleId}`, `/token/consumer/{tripId}`, `/token/delivery_driver/{deliveryVehicleId}`,
 /// `/token/delivery_consumer/{trackingId}` and `/token/fleet_reader` answer what the vendor's sample apps read, plus
-/// `expires_in` and `refresh_after` in seconds. `POST /v1/tokens` is the same as a typed API. `GET /.well-known/jwks.json` publishes the verification keys.
+/// `expires_in` and `refresh_after` in seconds. `POST /v1/tokens` is the same as a typed API. `GET /.well-known/jwks.json`
+/// publishes the verification keys, and `GET /.well-known/jwks/{account}` those of one account.
 public struct TokenRoutes: Sendable {
     private let desk: TokenDesk
     private let published: @Sendable () -> [RSAPublicKey]
@@ -31,17 +32,22 @@ public struct TokenRoutes: Sendable {
     public func add<Context: RequestContext>(to router: some RouterMethods<Context>) {
         router.resource("/token/**", [.get: { try await self.issue($0, $1) }])
         router.resource("/token", [.get: { try await self.issue($0, $1) }])
+        router.resource("/.well-known/jwks.json", [.get: { _, _ in Self.keySet(self.published()) }])
         router.resource(
-            "/.well-known/jwks.json",
+            "/.well-known/jwks/{account}",
             [
-                .get: { _, _ in
-                    Response(
-                        status: .ok,
-                        headers: [.contentType: "application/jwk-set+json", .cacheControl: "public, max-age=300"],
-                        body: ResponseBody(byteBuffer: ByteBuffer(bytes: JWKS.write(self.published()))))
+                .get: { _, context in
+                    let account = context.parameters.get("account")
+                    return Self.keySet(self.published().filter { $0.account?.email == account })
                 }
             ])
         TokenAPI(desk: self.desk).add(to: router)
+    }
+
+    private static func keySet(_ keys: [RSAPublicKey]) -> Response {
+        Response(
+            status: .ok, headers: [.contentType: "application/jwk-set+json", .cacheControl: "public, max-age=300"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: JWKS.write(keys))))
     }
 
     private func issue(_ request: Request, _ context: some RequestContext) async throws -> Response {

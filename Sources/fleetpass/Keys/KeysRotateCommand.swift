@@ -63,9 +63,9 @@ struct KeysRotateCommand: AsyncParsableCommand {
         guard let bytes = try? Data(contentsOf: URL(filePath: file)) else {
             throw CommandFailure(status: .configuration, message: "the key file \(file) cannot be read.")
         }
-        do {
+        do throws(SigningError) {
             return try ServiceAccountKey(json: bytes)
-        } catch let error as SigningError {
+        } catch {
             throw CommandFailure(status: .configuration, message: "\(file): \(error.message)")
         }
     }
