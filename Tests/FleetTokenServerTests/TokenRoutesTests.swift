@@ -127,7 +127,9 @@ import Testing
         let set = try await self.get("/.well-known/jwks/driver@acme").body
         let keys = try JWKS.read(JSONValue.object(set).serialized)
         #expect(try keys.map(\.id) == [try #require(Self.keys.get()[.driver]).keyID])
-        #expect(try await self.get("/.well-known/jwks/pilot@acme").body == ["keys": .array([])])
+        let unknown = try await self.get("/.well-known/jwks/pilot@acme")
+        #expect(unknown.status == 404)
+        #expect(unknown.body["error"]?.object?["status"] == .string("NOT_FOUND"))
     }
 
     // MARK: - Callers

@@ -168,8 +168,6 @@ package struct AuthorizedCall: Sendable {
     // MARK: - Time
 
     /// Does some work, or cancels it at the deadline or with the calling task.
-    ///
-    /// Work that ignores its cancellation is left behind, which a task group could not do.
     private func within<Value: Sendable>(
         _ deadline: MonotonicInstant,
         _ stage: EngineFailure.Stage,
@@ -177,26 +175,11 @@ package struct AuthorizedCall: Sendable {
     ) async throws(EngineFailure) -> Value {
         // Without this, work that takes no time could still win.
         guard self.time.now < deadline else { throw .timeIsUp(stage) }
-        let (outcomes, sink) = AsyncStream.makeStream(
-            of: Result<Value, any Error>.self, bufferingPolicy: .bufferingOldest(1))
-        let task = Task {
-            do {
-                sink.yield(.success(try await work()))
-            } catch {
-                sink.yield(.failure(error))
-            }
+        let outcome = await firstOutcome(of: work) { [time] in
+            (try? await time.sleep(until: deadline)).map { EngineFailure.timeIsUp(stage) }
         }
-        let alarm = Task { [time] in
-            guard (try? await time.sleep(until: deadline)) != nil else { return }
-            sink.yield(.failure(EngineFailure.timeIsUp(stage)))
-        }
-        let first = await outcomes.first { _ in true }
-        task.cancel()
-        alarm.cancel()
-        // Unlike the work, it obeys, and no sleeper is left behind.
-        await alarm.value
         do {
-            return try (first ?? .failure(CancellationError())).get()
+            return try outcome.get()
         } catch {
             throw error as? EngineFailure ?? EngineFailure(stage: stage, error)
         }

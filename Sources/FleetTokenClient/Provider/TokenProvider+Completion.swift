@@ -68,23 +68,10 @@ private func tell<Value: Sendable>(
     clock: some Clock<Duration>,
     _ work: @escaping @Sendable () async throws -> Value
 ) async {
-    let (outcomes, sink) = AsyncStream.makeStream(
-        of: Result<Value, any Error>.self, bufferingPolicy: .bufferingOldest(1))
-    let fetch = Task {
-        do {
-            sink.yield(.success(try await work()))
-        } catch {
-            sink.yield(.failure(error))
-        }
-    }
-    let alarm = Task {
-        guard (try? await clock.sleep(for: limit)) != nil else { return }
-        let error = TokenClientError(code: .timedOut, message: "No token came within \(limit).")
-        sink.yield(.failure(error))
-    }
-    // A provider that never answers is left behind, which a task group could not do.
-    let first = await outcomes.first { _ in true }
-    fetch.cancel()
-    alarm.cancel()
-    completion(first ?? .failure(CancellationError()))
+    completion(
+        await firstOutcome(of: work) {
+            (try? await clock.sleep(for: limit)).map {
+                TokenClientError(code: .timedOut, message: "No token came within \(limit).")
+            }
+        })
 }

@@ -38,7 +38,13 @@ public struct TokenRoutes: Sendable {
             [
                 .get: { _, context in
                     let account = context.parameters.get("account")
-                    return Self.keySet(self.published().filter { $0.account?.email == account })
+                    let keys = self.published().filter { $0.account?.email == account }
+                    guard !keys.isEmpty else {
+                        throw RouteError.notFound(
+                            "No key of this account is published here; name a service account whose key this server has."
+                        )
+                    }
+                    return Self.keySet(keys)
                 }
             ])
         TokenAPI(desk: self.desk).add(to: router)

@@ -20,13 +20,18 @@ import Testing
         try #require(try JSONValue(parsing: PackageResources.openapi_json).object)
     }
 
+    /// The key of an account of the name that stands for every parameter.
+    private static let key = Result { try ServiceAccountKey(generatingFor: "example", projectID: "acme").publicKey() }
+
     private static func makeRouter(over store: TokenServerStore) throws -> Router<BasicRequestContext> {
         let router = Router()
         let logger = Logger(label: "test")
         let issuer = TokenIssuer(minters: [:])
         let metrics = TokenServerMetrics()
+        let key = try Self.key.get()
         TokenRoutes(
-            desk: TokenDesk(issuer: issuer, authenticator: OpenAuthenticator(), logger: logger), publishedKeys: { [] }
+            desk: TokenDesk(issuer: issuer, authenticator: OpenAuthenticator(), logger: logger),
+            publishedKeys: { [key] }
         ).add(to: router)
         OperationRoutes(
             readiness: Readiness(issuer: issuer, roles: [], store: store, metrics: metrics, logger: logger),
