@@ -519,6 +519,46 @@ static void check_store(const char *server, const char *chaos) {
     rmdir(parent);
 }
 
+static void on_closed(void *context) {
+    (*(atomic_int *)context)++;
+}
+
+static void check_closing(const char *chaos) {
+    char parent[] = "/tmp/fleetpass-c-XXXXXX", folder[60], file[300];
+    if (!mkdtemp(parent)) return;
+    snprintf(folder, sizeof folder, "%s/tokens", parent);
+    fp_options options;
+    fp_options_init(&options, sizeof options);
+    options.server_url = chaos;
+    options.store_folder = folder;
+    fp_provider *provider = fp_provider_create(&options, NULL);
+    fp_subject driver = {.kind = FP_SUBJECT_DRIVER, .id = "closed-c"};
+    fp_subject hanging = {.kind = FP_SUBJECT_DRIVER, .id = "hang-closed-c"};
+    struct outcome kept, waiting;
+    fetch(provider, &driver, FP_DEFAULT_TIMEOUT_MS, &kept);
+    outcome_init(&waiting);
+    fp_provider_fetch_token(provider, &hanging, FP_DEFAULT_TIMEOUT_MS, on_token, &waiting, NULL);
+    atomic_int closed = 0;
+    fp_provider_close(provider, on_closed, &closed);
+    wait_until(&closed, 1);
+    wait_for(&waiting);
+    CHECK("a call that waits is refused when the provider closes",
+          kept.token && waiting.calls == 1 && waiting.error && waiting.error->code == FP_ERROR_REFUSED);
+    CHECK("and so is every later one, though its token was at hand",
+          code_of(provider, &driver, FP_DEFAULT_TIMEOUT_MS) == FP_ERROR_REFUSED);
+    bool written = stored_file(folder, file, sizeof file);
+    CHECK("the folder is complete when the provider is closed, and can go",
+          written && unlink(file) == 0 && rmdir(folder) == 0 && rmdir(parent) == 0);
+    fp_provider_close(provider, on_closed, &closed);
+    fp_provider_close(NULL, on_closed, &closed);
+    fp_provider_close(provider, NULL, NULL);
+    wait_until(&closed, 3);
+    CHECK("closing again, or nothing, completes as well", closed == 3);
+    outcome_free(&kept);
+    outcome_free(&waiting);
+    fp_provider_destroy(provider);
+}
+
 int main(int count, char **arguments) {
     if (count != 3) {
         fprintf(stderr, "usage: c-program TOKEN-SERVER SECRET\n");
@@ -534,5 +574,6 @@ int main(int count, char **arguments) {
     check_life(arguments[1], chaos);
     check_metrics(chaos);
     check_store(arguments[1], chaos);
+    check_closing(chaos);
     return failed_checks ? 1 : 0;
 }

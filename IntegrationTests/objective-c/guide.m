@@ -80,6 +80,12 @@ NS_ASSUME_NONNULL_BEGIN
     [self.provider invalidateToken:token forSubject:[FPTokenSubject driverWithVehicleID:vehicleID]];
 }
 
+- (void)signOutFromFolder:(NSString *)storeFolder {
+    [self.provider closeWithCompletion:^{
+        [[NSFileManager defaultManager] removeItemAtPath:storeFolder error:NULL];
+    }];
+}
+
 - (void)showToken:(NSString *)token {
 }
 

@@ -518,6 +518,30 @@ static void checkStore(void) {
               && [error code] == FPTokenErrorInvalidArgument);
 }
 
+static void checkClosing(void) {
+    NSFileManager *files = [NSFileManager defaultManager];
+    NSString *name = [@"fleetpass-" stringByAppendingString:[[NSProcessInfo processInfo] globallyUniqueString]];
+    NSString *folder = [NSTemporaryDirectory() stringByAppendingPathComponent:name];
+    FPTokenProvider *tokens = keepingProvider(folder);
+    FPTokenSubject *subject = [FPTokenSubject driverWithVehicleID:@"closed-o"];
+    NSString *kept = [fetch(tokens, subject) token];
+    Outcome *waiting = [[[Outcome alloc] init] autorelease], *closed = [[[Outcome alloc] init] autorelease];
+    [tokens fetchTokenForSubject:[FPTokenSubject driverWithVehicleID:@"hang-closed-o"]
+                      completion:[waiting completion]];
+    [tokens closeWithCompletion:^{
+        [closed takeToken:@"closed" life:0 error:nil];
+    }];
+    [closed waitForCalls:1];
+    [waiting waitForCalls:1];
+    CHECK("closing is told once, and a call that waits is refused",
+          [closed calls] == 1 && kept && failedWith(waiting, FPTokenErrorRefused));
+    CHECK("the folder stays away when it goes then",
+          [files removeItemAtPath:folder error:NULL] && failedWith(fetch(tokens, subject), FPTokenErrorRefused)
+              && ![files fileExistsAtPath:folder]);
+    void (^none)(void) = nil;
+    [tokens closeWithCompletion:none];
+}
+
 // MARK: - Threads and lifetimes
 
 struct crowd {
@@ -638,6 +662,7 @@ int main(int count, char **arguments) {
         checkOwnClient();
         checkLife();
         checkStore();
+    checkClosing();
         checkCrowd();
         checkLifetimes();
     }

@@ -112,6 +112,34 @@
 
 @end
 
+@implementation FPClosedDelivery
+
+- (instancetype)initWithCompletion:(void (^)(void))completion queue:(NSOperationQueue *)queue {
+    if ((self = [super init])) {
+        _completion = FP_BLOCK_COPY(completion);
+        _queue = FP_RETAINED(queue);
+    }
+    return self;
+}
+
+- (void)dealloc {
+    FP_BLOCK_RELEASE(_completion);
+    FP_RELEASE(_queue);
+    FP_DEALLOC_SUPER;
+}
+
+- (void)deliver {
+    [self deliverOnQueue:_queue];
+}
+
+- (void)call {
+    @autoreleasepool {
+        _completion();
+    }
+}
+
+@end
+
 @implementation FPHandlerDelivery
 
 - (instancetype)initWithHandler:(void (^)(id))handler argument:(id)argument {

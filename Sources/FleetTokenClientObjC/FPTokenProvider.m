@@ -66,6 +66,12 @@ static void FPTellLife(void *context, int64_t life, fp_error *error) {
     }
 }
 
+static void FPTellClosed(void *context) {
+    @autoreleasepool {
+        [FP_TAKEN(FPClosedDelivery *, context) deliver];
+    }
+}
+
 @implementation FPTokenProvider
 
 - (instancetype)initWithOptions:(FPTokenProviderOptions *)options error:(NSError **)error {
@@ -144,6 +150,18 @@ static void FPTellLife(void *context, int64_t life, fp_error *error) {
                            completion ? FPTellLife : NULL, context, &fetch);
     }
     return FP_AUTORELEASED([[FPTokenFetch alloc] initWithFetch:fetch]);
+}
+
+- (void)closeWithCompletion:(void (^)(void))completion {
+    @autoreleasepool {
+        void *context = NULL;
+        if (completion) {
+            FPClosedDelivery *delivery = [[FPClosedDelivery alloc] initWithCompletion:completion queue:_callbackQueue];
+            context = FP_GIVEN(delivery);
+            FP_RELEASE(delivery);
+        }
+        fp_provider_close(_provider, completion ? FPTellClosed : NULL, context);
+    }
 }
 
 - (FPTokenMetrics *)metrics {

@@ -44,8 +44,8 @@
 
 /// The version of this interface, raised when something is added; `fp_api_version` tells the library's own.
 ///
-/// 2: `fp_provider_ensure`, `fp_options.store_folder` and `fp_provider_metrics`.
-#define FP_API_VERSION 2
+/// 2: `fp_provider_ensure`, `fp_options.store_folder` and `fp_provider_metrics`. 3: `fp_provider_close`.
+#define FP_API_VERSION 3
 
 /// The name under which errors of this library travel where errors have domains, such as `NSError`.
 #define FP_ERROR_DOMAIN "FPTokenErrorDomain"
@@ -416,8 +416,8 @@ typedef struct fp_options {
 
     /// A folder of the store's own in which tokens outlive the process, as an absolute path; since version 2. Files are
     /// readable by their owner only, but not encrypted: keep the folder out of backups, and delete it when the user signs
-    /// out. Others may not have access to it (mode 0700); it is made when it is missing. Default: NULL, tokens are kept
-    /// in memory only.
+    /// out, after `fp_provider_close`. Others may not have access to it (mode 0700); it is made when it is missing.
+    /// Default: NULL, tokens are kept in memory only.
     const char *FP_NULLABLE store_folder;
 } fp_options;
 
@@ -506,6 +506,23 @@ void fp_fetch_release(fp_fetch *FP_NULLABLE fetch);
 /// \returns Whether the arguments made sense; `false` for NULL, a malformed subject, or text that is not UTF-8.
 bool fp_provider_invalidate(
     fp_provider *FP_NULLABLE provider, const fp_subject *FP_NULLABLE subject, const char *FP_NULLABLE token);
+
+/// Hears that a provider is closed.
+///
+/// \param context What the call was given.
+typedef void (*fp_closed_callback)(void *FP_NULLABLE context);
+
+/// Closes a provider for good, when the user signs out; since version 3.
+///
+/// From now on every call ends with `FP_ERROR_REFUSED`, also those that wait; fetches under way are stopped and what they
+/// still bring is thrown away. Give the provider back as ever.
+///
+/// \param provider The provider. NULL and one that is closed are no error.
+/// \param completion Called exactly once and never on this call's stack, when nothing is written to
+///     `fp_options.store_folder` any more, so that it can be deleted. NULL: nobody is told.
+/// \param context Passed to `completion`; it must stay valid until then.
+void fp_provider_close(
+    fp_provider *FP_NULLABLE provider, fp_closed_callback FP_NULLABLE completion, void *FP_NULLABLE context);
 
 /// What a provider did since it was made.
 typedef struct fp_metrics {

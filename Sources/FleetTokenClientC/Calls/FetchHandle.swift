@@ -48,6 +48,12 @@ extension Completion<fp_life_callback> {
     }
 }
 
+extension Completion<fp_closed_callback> {
+    func callAsFunction() {
+        self.callback?(self.context)
+    }
+}
+
 extension FetchHandle {
     /// Starts a call, whose outcome is never told on this stack; arguments that make no sense are one, too.
     fileprivate static func start(
@@ -96,6 +102,19 @@ public func fp_provider_ensure(
         return $0.ensure(valid: .milliseconds(life), for: $1, within: $2) { completion($0) }
     }
     fetch?.pointee = handle.given()
+}
+
+/// Closes a provider for good.
+@c @implementation
+public func fp_provider_close(
+    _ provider: OpaquePointer?, _ completion: fp_closed_callback?, _ context: UnsafeMutableRawPointer?
+) {
+    let completion = Completion(callback: completion, context: context)
+    let tokens = ProviderHandle.borrowed(provider)?.tokens
+    Task {
+        await tokens?.close()
+        completion()
+    }
 }
 
 /// Ends a wait.

@@ -47,6 +47,18 @@ NS_ASSUME_NONNULL_BEGIN
 
 @end
 
+/// Tells that a provider is closed.
+@interface FPClosedDelivery : FPDelivery {
+  @private
+    void (^_completion)(void);
+    NSOperationQueue *_queue;
+}
+
+- (instancetype)initWithCompletion:(void (^)(void))completion queue:(nullable NSOperationQueue *)queue;
+- (void)deliver;
+
+@end
+
 /// Passes one object to a handler.
 @interface FPHandlerDelivery : FPDelivery {
   @private

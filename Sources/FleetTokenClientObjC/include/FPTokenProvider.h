@@ -84,6 +84,15 @@ typedef void (^FPTokenLifeCompletion)(NSTimeInterval life, NSError *_Nullable er
                                       subject:(nullable FPTokenSubject *)subject
                                    completion:(nullable FPTokenLifeCompletion)completion;
 
+/// Closes the provider for good, when the user signs out.
+///
+/// From now on every call ends with `FPTokenErrorRefused`, also those that wait; fetches under way are stopped, and what
+/// they still bring is thrown away.
+///
+/// \param completion Called when nothing is written to `storeFolder` any more, so that it can be deleted; `nil` tells
+///     nobody.
+- (void)closeWithCompletion:(nullable void (^)(void))completion;
+
 /// What was done so far.
 - (FPTokenMetrics *)metrics;
 

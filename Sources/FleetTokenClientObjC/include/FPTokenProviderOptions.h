@@ -118,8 +118,9 @@ typedef NS_ENUM(NSInteger, FPTokenExpiryFormat) {
 @property (nonatomic) NSTimeInterval retryAfterLimit;
 
 /// A folder of the store's own in which tokens outlive the process, as an absolute path. Files are readable by their
-/// owner only, but not encrypted: keep the folder out of backups, and delete it when the user signs out. Others may not
-/// have access to it (mode 0700); it is made when it is missing. Default: `nil`, tokens are kept in memory only.
+/// owner only, but not encrypted: keep the folder out of backups, and delete it when the user signs out, in the completion
+/// of `-[FPTokenProvider closeWithCompletion:]`. Others may not have access to it (mode 0700); it is made when it is
+/// missing. Default: `nil`, tokens are kept in memory only.
 @property (nonatomic, copy, nullable) NSString *storeFolder;
 
 // Callbacks

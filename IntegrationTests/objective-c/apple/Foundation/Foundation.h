@@ -135,6 +135,11 @@ extern NSString *const NSLocalizedDescriptionKey;
 - (void)main;
 @end
 
+@interface NSFileManager : NSObject
++ (NSFileManager *)defaultManager;
+- (BOOL)removeItemAtPath:(NSString *)path error:(NSError *_Nullable *_Nullable)error;
+@end
+
 @interface NSOperationQueue : NSObject
 - (void)addOperation:(NSOperation *)operation;
 @end
