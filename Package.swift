@@ -424,6 +424,9 @@ let package = Package(
                 server("HummingbirdTesting", "hummingbird"),
                 server("Logging", "swift-log"),
                 server("NIOCore", "swift-nio"),
+                server("NIOEmbedded", "swift-nio"),
+                server("NIOHPACK", "swift-nio-http2"),
+                server("NIOHTTP2", "swift-nio-http2"),
                 server("SwiftProtobuf", "swift-protobuf"),
             ],
             swiftSettings: settings

@@ -210,10 +210,84 @@ def test_what_commands_change_is_recorded_with_who_made_it(tmp_path, service):
 
 def test_keys_without_a_store_are_changed_and_the_lack_of_a_record_is_told(tmp_path, service):
     shutil.copy(service.data / "service-accounts" / "driver.json", tmp_path)
-    result = run("keys", "rotate", "--data", tmp_path, "--role", "driver")
-    assert result.returncode == 0
-    assert b"no audit records this" in result.stderr
     # A store that is named and not there is a mistake, made before anything is changed.
     before = sorted(tmp_path.iterdir())
     assert run("keys", "rotate", "--data", tmp_path, "--store", tmp_path / "gone.sqlite").returncode == 78
     assert sorted(tmp_path.iterdir()) == before
+    result = run("keys", "rotate", "--data", tmp_path, "--role", "driver")
+    assert result.returncode == 0
+    assert b"no audit records this" in result.stderr
+
+
+def test_what_is_no_store_is_refused_and_left_as_it_is(tmp_path, service):
+    (tmp_path / "empty").touch()
+    (tmp_path / "text").write_text("This is no database, and it is long enough to be taken for one." * 40)
+    shutil.copy(service.data / "fleetpass.sqlite", tmp_path / "engine")
+    for store, words in [
+        (tmp_path / "empty", "is no store of a token server"), (tmp_path / "text", "is no store of a token server"),
+        (tmp_path / "engine", "is no store of a token server"), (tmp_path / "gone", f"{tmp_path}/gone is missing"),
+        (tmp_path, f"{tmp_path} is a folder, not a file"),
+        (tmp_path / "empty" / "below", f"{tmp_path}/empty is a file, not a folder"),
+    ]:
+        before = store.read_bytes() if store.is_file() else None
+        for command in ("verify", "search", "export"):
+            result = run("audit", command, "--store", store)
+            assert result.returncode == 78 and result.stdout == b""
+            assert words in result.stderr.decode()
+        assert (store.read_bytes() if store.is_file() else None) == before
+    assert not (tmp_path / "gone").exists()
+
+
+def test_all_roles_take_new_keys_or_none(tmp_path, service):
+    folder = tmp_path / "keys"
+    shutil.copytree(service.data / "service-accounts", folder)
+    assert run("keys", "rotate", "--data", folder, "--role", "driver").returncode == 0
+    before = sorted(folder.iterdir())
+    result = run("keys", "rotate", "--data", folder)
+    assert result.returncode == 78
+    assert b"nothing was changed: the newest key of the role driver" in result.stderr
+    assert sorted(folder.iterdir()) == before
+
+    # What was changed is told also where the rest fails, here because its record is refused.
+    store = tmp_path / STORE
+    sqlite3.connect(store).close()
+    assert run("revoke", "--store", store, "--subject", "nobody").returncode == 0
+    with sqlite3.connect(store) as database:
+        database.execute(
+            "CREATE TRIGGER is_full BEFORE INSERT ON audit_record WHEN new.sequence > 2 "
+            "BEGIN SELECT RAISE(ABORT, 'full'); END")
+    database.close()
+    result = run("keys", "rotate", "--data", folder, "--store", store, "--role", "server", "--role", "consumer")
+    assert result.returncode == 1
+    assert b"the audit does not tell" in result.stderr
+    told = [line.split()[0] for line in result.stdout.decode().splitlines()]
+    assert told == ["consumer", "consumer", "server", "server"]
+
+
+def test_a_folder_without_keys_is_told_before_anything_else(tmp_path):
+    (tmp_path / "file").touch()
+    for folder, words in [
+        (tmp_path, f"{tmp_path} holds no key files"), (tmp_path / "none", "cannot be read"),
+        (tmp_path / "file", "cannot be read"),
+    ]:
+        for command in ("list", "rotate"):
+            result = run("keys", command, "--data", folder)
+            assert result.returncode == 78 and result.stdout == b""
+            assert words in result.stderr.decode() and b"no audit" not in result.stderr
+
+
+def test_a_token_is_withdrawn_once_and_one_that_nobody_knows_is_told(service, new_id):
+    vehicle = new_id("vehicle")
+    tokens = [get_token(service, "driver", vehicle) for _ in range(6)]
+    assert len(set(tokens)) < 6, "tokens of one second are the same"
+    result = run("revoke", "--data", service.data, "--vehicle", vehicle)
+    told = [line.split()[0].removeprefix("fingerprint=") for line in result.stdout.decode().splitlines()]
+    assert sorted(told) == sorted({fingerprint(token) for token in tokens})
+    assert result.stderr.decode() == f"fleetpass: withdrew {len(told)}.\n"
+
+    unknown = b"the audit knows no living token of it"
+    for target in (["--key", "nope"], ["--fingerprint", "0123456789abcdef"]):
+        result = run("revoke", "--data", service.data, *target)
+        assert result.returncode == 0 and unknown in result.stderr and b"withdrew 1." in result.stderr
+    result = run("revoke", "--data", service.data, "--fingerprint", fingerprint(tokens[0]))
+    assert result.returncode == 0 and unknown not in result.stderr

@@ -4,6 +4,7 @@
 """Faults by script: what the vendor's client makes of them, and that nobody takes them for real."""
 
 import json
+import time
 
 import pytest
 import requests
@@ -93,6 +94,10 @@ def test_the_vendors_rest_client_sees_a_fault(up, play):
 
 def test_a_rotated_key_refuses_what_is_cached_and_takes_what_is_new(up, play):
     cached = up.mint("driver", vehicle="veh-1")
+    made = int(time.time())
+    # A token of the second in which the script is set counts as new.
+    while int(time.time()) == made:
+        time.sleep(0.01)
     play({"keyRotated": "driver"})
     answer = up.rest("GET", "vehicles/veh-1", cached)
     assert refusal(answer) == ("UNAUTHENTICATED", "KEY_UNKNOWN")
@@ -100,6 +105,16 @@ def test_a_rotated_key_refuses_what_is_cached_and_takes_what_is_new(up, play):
     # google-auth does not set iat back, so its token is newer than the step.
     fresh = by_google_jwt(up, "driver", {"vehicleid": "veh-1"})
     assert fresh.vehicles.get_vehicle(request={"name": vehicle_name(up)}).name == vehicle_name(up)
+
+
+def test_a_step_for_keys_counts_and_marks_what_it_refuses_only(up, play):
+    driver, server = up.mint("driver", vehicle="veh-1"), up.mint("server")
+    play({"keyExpired": "driver", "calls": 1})
+    answers = [up.rest("GET", "vehicles/veh-1", token) for token in (server, driver, driver)]
+    assert [answer.status_code for answer in answers] == [200, 401, 200]
+    marks = [answer.headers.get("x-fleetpass-chaos") for answer in answers]
+    assert marks == [None, "steps[0] keyExpired driver", None]
+    assert strikes(up) == [1]
 
 
 def test_expired_keys_and_a_wrong_clock_are_refused_by_the_rules_themselves(up, play):
@@ -134,6 +149,28 @@ def test_the_token_server_is_struck_by_its_own_steps(up, play):
     assert answer.headers["x-fleetpass-chaos"] == "steps[0] status UNAVAILABLE"
     assert requests.get(f"{up.http}/token/driver/veh-1", timeout=30).json()["jwt"]
     assert requests.get(f"{up.http}/token/driver/veh-2", timeout=30).json()["jwt"]
+
+
+def test_a_typed_request_for_a_token_is_struck_by_whom_its_body_names(up, play):
+    def ask(**body):
+        return requests.post(f"{up.http}/v1/tokens", json=body, timeout=30)
+
+    play({"status": "UNAVAILABLE", "target": "tokens", "vehicle": "veh-1", "calls": 1},
+         {"status": "ABORTED", "target": "tokens", "deliveryVehicle": "dv-1"})
+    assert ask(role="driver", vehicle="veh-2").json()["token"]
+    answer = ask(role="driver", vehicle="veh-1")
+    assert answer.status_code == 503
+    assert answer.headers["x-fleetpass-chaos"] == "steps[0] status UNAVAILABLE"
+    assert ask(role="driver", vehicle="veh-1").json()["token"]
+    assert ask(role="delivery_trusted_driver", delivery_vehicle="dv-1", task="task-1").status_code == 409
+    # A body that is too long names nobody, and is refused as without a script.
+    body = json.dumps({"role": "driver", "delivery_vehicle": "dv-1", "more": "x" * 30_000}).encode()
+    for data in (body, iter([body[:20_000], body[20_000:]])):
+        answer = requests.post(
+            f"{up.http}/v1/tokens", data=data, headers={"Content-Type": "application/json"}, timeout=30)
+        assert answer.status_code == 413
+        assert "x-fleetpass-chaos" not in answer.headers
+    assert strikes(up) == [1, 1]
 
 
 def test_web_pages_cannot_use_it(up):

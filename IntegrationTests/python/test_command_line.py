@@ -10,6 +10,7 @@ import stat
 import subprocess
 
 import pytest
+import requests
 
 from forgery import Forger, encode, new_ec_key
 from service import PROGRAM, Service, run
@@ -53,6 +54,11 @@ def test_each_commands_help_has_an_example(command):
     assert b"Example:" in result.stdout
 
 
+@pytest.mark.parametrize("command", ["up", "demo", "drive", "watch", "simulate", "replay"])
+def test_help_names_the_provider_of_who_names_none(command):
+    assert b"(default: demo-fleet)" in run(command, "--help").stdout
+
+
 def test_the_data_folder_is_its_owners_alone(service):
     assert stat.S_IMODE(service.data.stat().st_mode) == 0o700
     assert stat.S_IMODE((service.data / "fleetpass.sqlite").stat().st_mode) == 0o600
@@ -85,6 +91,12 @@ def test_a_minted_token_passes_inspect_verify_and_explain(service, key):
     assert denied.returncode == REFUSED
     report = json.loads(denied.stdout)
     assert (report["allowed"], report["reason"]) == (False, "CLAIM_MISMATCH")
+    # A mask may be written with blanks, as people do.
+    masked = run(
+        "explain", "-", "--method", "UpdateVehicle", "--resource", "providers/demo-fleet/vehicles/veh-3",
+        "--update-mask", "lastLocation, vehicleState, ", "--keys", service.data, stdin=token,
+    )
+    assert masked.returncode == 0, masked.stdout
 
 
 def test_mint_in_json_says_what_the_token_says(service, key):
@@ -107,6 +119,7 @@ def test_mint_in_json_says_what_the_token_says(service, key):
         ["up", "--port", "no"],
         ["up", "--port", "70000"],
         ["up", "--port"],
+        ["up", "--data", ""],
         ["up", "--provider", "a/b"],
         ["up", "--open", "--callers", "x"],
         ["mint"],
@@ -142,6 +155,22 @@ def test_a_senseless_command_line_is_a_usage_error(arguments):
 def test_mint_refuses_ids_that_are_none(key, options):
     result = run("mint", "--key", key, *options)
     check_failure(result, USAGE)
+    assert result.stdout == b""
+
+
+@pytest.mark.parametrize(
+    ("method", "resource", "told"),
+    [
+        ("UpdateVehicle", "trips/t", "addresses providers/PROVIDER/vehicles/ID."),
+        ("GetTask", "taskTrackingInfo/t", "addresses providers/PROVIDER/tasks/ID."),
+        ("ReportBillableTrip", "trips/t", "addresses providers/PROVIDER/billableTrips/ID."),
+        ("ListVehicles", "vehicles/v", "addresses providers/PROVIDER."),
+        ("SearchTrips", "trips/t", "addresses providers/PROVIDER or providers/PROVIDER/vehicles/ID."),
+    ],
+)
+def test_explain_says_what_a_method_addresses(method, resource, told):
+    result = run("explain", "x", "--method", method, "--resource", f"providers/p/{resource}")
+    assert f"{method} {told}" in check_failure(result, USAGE)
     assert result.stdout == b""
 
 
@@ -210,7 +239,10 @@ def test_a_port_in_use_is_a_configuration_error(service, tmp_path, option):
             (data / "service-accounts" / f"{role}.json").write_bytes(service.key_file(role).read_bytes())
         result = run("up", "--data", data, *(text for pair in ports.items() for text in pair), timeout=120)
     message = check_failure(result, CONFIGURATION)
-    assert "in use" in message
+    assert message.splitlines()[-1] == (
+        f"fleetpass: port {ports[option]} of 127.0.0.1 is in use; end the other program, or pass {option} "
+        "(0 picks a free one).")
+    assert "Cancel" not in message and "closed" not in message, "what was only ended with it is not told"
     assert result.stdout == b"", "nothing is ready"
 
 
@@ -222,8 +254,9 @@ def test_a_data_folder_in_use_is_a_configuration_error(service):
 def test_a_data_folder_that_is_a_file_is_a_configuration_error(tmp_path):
     file = tmp_path / "file"
     file.touch()
-    check_failure(run("up", "--data", file, "--port", "0", "--grpc-port", "0"), CONFIGURATION)
-    check_failure(run("up", "--data", file / "below", "--port", "0", "--grpc-port", "0"), CONFIGURATION)
+    for data in (file, file / "below"):
+        message = check_failure(run("up", "--data", data, "--port", "0", "--grpc-port", "0"), CONFIGURATION)
+        assert f"{file} is a file, not a folder" in message
 
 
 def test_a_data_folder_that_cannot_be_written_is_a_configuration_error():
@@ -323,6 +356,53 @@ def test_a_closed_standard_output_is_no_crash(service):
     _, errors = process.communicate(token, timeout=60)
     assert process.returncode in (0, 1, -13), (process.returncode, errors)
     assert b"Fatal error" not in errors
+
+
+def run_with(redirection, *arguments, stdin=b""):
+    """Runs the program with a standard stream that a shell opens or closes."""
+    result = subprocess.run(
+        ["sh", "-c", f'exec "$@" {redirection}', "sh", PROGRAM, *map(str, arguments)], input=stdin,
+        capture_output=True, timeout=60, check=False)
+    assert 0 <= result.returncode < 128, f"{arguments} ended with {result.returncode}: {result.stderr[-2000:]!r}"
+    return result
+
+
+@pytest.mark.parametrize("redirection", [">/dev/full", ">&-"], ids=["full", "closed"])
+def test_output_that_cannot_be_written_is_a_failure(service, tmp_path, redirection):
+    token = requests.get(f"{service.http}/token/driver/v", timeout=10).json()["jwt"].encode()
+    data = tmp_path / "data"
+    (data / "service-accounts").mkdir(parents=True)
+    for role in ROLES:
+        (data / "service-accounts" / f"{role}.json").write_bytes(service.key_file(role).read_bytes())
+    recording = json.dumps([{
+        "timestamp": "2026-01-02T03:04:05Z", "logName": "projects/p/logs/x",
+        "jsonPayload": {
+            "@type": "type.googleapis.com/maps.fleetengine.v1.GetVehicleLog", "request": {"vehicleId": "v"},
+            "errorResponse": {"code": "UNAVAILABLE", "message": "then"},
+        },
+    }]).encode()
+    for arguments, stdin in [
+        (["--help"], b""), (["inspect", "-"], token), (["keys", "list", "--data", service.data], b""),
+        (["audit", "export", "--data", service.data], b""), (["export", "-"], recording),
+        (["up", "--data", data, "--port", "0", "--grpc-port", "0"], b""),
+    ]:
+        message = check_failure(run_with(redirection, *arguments, stdin=stdin), REFUSED)
+        assert message.splitlines()[-1].startswith("fleetpass: the output cannot be written: "), message
+
+
+@pytest.mark.parametrize("redirection", ["</", "<&-"], ids=["a folder", "closed"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["inspect", "-"], ["verify", "-", "--keys", "none"], ["lint", "-"], ["lint", "--recording", "-"],
+        ["explain", "-", "--method", "GetVehicle", "--resource", "providers/p/vehicles/v"],
+        ["replay", "-"], ["export", "-"], ["chaos", "set", "-"],
+    ],
+    ids=" ".join,
+)
+def test_standard_input_that_cannot_be_read_is_a_configuration_error(arguments, redirection):
+    message = check_failure(run_with(redirection, *arguments), CONFIGURATION)
+    assert message.startswith("fleetpass: standard input cannot be read: "), message
 
 
 # MARK: start and end

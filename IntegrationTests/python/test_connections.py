@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `serve tokens` makes of connections: client certificates, headers of a trusted proxy, and how they end."""
 
+import hashlib
 import json
 import shutil
 import signal
@@ -24,7 +25,7 @@ from hyperframe.frame import Frame, GoAwayFrame, HeadersFrame
 from engine_server import certificate
 from forgery import new_rsa_key
 from service import run
-from test_serve import TokenServer
+from test_serve import SECRET, TokenServer
 
 BASE = "provider: demo-fleet\ndata: .\nkeys: service-accounts\n"
 
@@ -317,5 +318,24 @@ def test_a_proxy_names_users_from_its_own_address_only(folder, peers, status):
 
     assert ask(X_User="dora", X_Groups="drivers, staff") == status
     assert ask(X_User="dora", X_Groups="guests") == (403 if status == 200 else 401)
+    assert ask(X_Groups="drivers") == 401
+    assert server.stop()[0] == 0
+
+
+def test_a_forged_header_of_a_proxy_is_refused_beside_a_good_credential(folder):
+    callers = [{"name": "app", "secret_sha256": hashlib.sha256(SECRET.encode()).hexdigest(), "roles": ["driver"]}]
+    (folder / "callers.json").write_text(json.dumps({"callers": callers}), encoding="utf-8")
+    server = TokenServer(
+        folder,
+        "callers: {file: callers.json, proxy: {edge: {peers: 192.0.2.1, subject_header: X-User, "
+        "claim_headers: X-Groups=groups}}}\n", base=BASE)
+
+    def ask(**headers):
+        headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        headers["Authorization"] = f"Bearer {SECRET}"
+        return requests.get(server.http + "/token/driver/veh-1", headers=headers, timeout=10).status_code
+
+    assert ask() == 200
+    assert ask(X_User="dora") == 401
     assert ask(X_Groups="drivers") == 401
     assert server.stop()[0] == 0

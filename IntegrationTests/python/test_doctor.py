@@ -103,6 +103,11 @@ def spoil_policy(settings, folder, google):
     (folder / "policy.yaml").write_text("version: 1\nrules:\n  - {name: all}\n", encoding="utf-8")
 
 
+def spoil_issuer(settings, folder, google):
+    policy = folder / "policy.yaml"
+    policy.write_text(policy.read_text(encoding="utf-8").replace("issuer: static", "issuer: statik"), encoding="utf-8")
+
+
 def spoil_callers(settings, folder, google):
     (folder / "callers.json").write_text("[]", encoding="utf-8")
 
@@ -152,6 +157,7 @@ def spoil_store(settings, folder, google):
         (spoil_data, "store", 78, ["gone", "install -d -m 700"]),
         (spoil_data_mode, "store", 78, ["chmod 700"]),
         (spoil_policy, "policy", 78, ["policy.yaml"]),
+        (spoil_issuer, "policy", 78, ["policy.yaml:3:", '"statik"', "There are static."]),
         (spoil_callers, "callers", 78, ["callers.json"]),
         (spoil_key, "keys", 78, ["signers.driver.key"]),
         (spoil_credentials, "credentials", 78, ["gone.json"]),

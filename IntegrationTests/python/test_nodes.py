@@ -17,9 +17,10 @@ import pytest
 import requests
 
 from clients import vehicle_body
+from engine_server import trust_file
 from service import Service, run
 from test_crash import STEP, stored_count
-from test_serve import SECRET, TokenServer
+from test_serve import BASE, SECRET, TokenServer
 
 SCRIPT = Path(__file__).resolve().parents[2] / "Scripts" / "postgresql.sh"
 
@@ -161,13 +162,38 @@ def test_a_database_that_cannot_be_used_is_told_without_its_password(tmp_path, s
     for arguments in (
         ["up", "--data", tmp_path / "up", "--port", "0", "--grpc-port", "0", "--store", wrong],
         ["audit", "verify", "--store", wrong],
-        ["audit", "verify", "--store", "postgresql://fleetpass:s3cret-word@127.0.0.1:1/fleetpass"],
         ["audit", "verify", "--store", "postgresql://fleetpass:s3cret-word%@:x/fleetpass"],
     ):
         result = run(*arguments)
         assert result.returncode == 78, result.stderr
         assert b"s3cret-word" not in result.stdout + result.stderr
     assert b"no_such_database" in run("audit", "verify", "--store", wrong).stderr
+
+
+def test_a_database_that_does_not_answer_is_an_unreachable_service_and_told_once(tmp_path, service):
+    away = "postgresql://fleetpass:s3cret-word@127.0.0.1:1/fleetpass"
+    folder = node_folder(tmp_path, "node", service)
+    callers = [{"name": "app", "secret_sha256": hashlib.sha256(SECRET.encode()).hexdigest(), "roles": ["driver"]}]
+    (folder / "callers.json").write_text(json.dumps({"callers": callers}), encoding="utf-8")
+    (folder / "tokens.yaml").write_text(BASE, encoding="utf-8")
+    trust_file(folder, "service-accounts")
+    (folder / "engine.yaml").write_text(
+        "providers: demo-fleet\ndata: .\ntrust: {files: trust.yaml}\n", encoding="utf-8")
+    for arguments in (
+        ["up", "--data", tmp_path / "up", "--port", "0", "--grpc-port", "0", "--store", away],
+        ["serve", "tokens", "--config", folder / "tokens.yaml"],
+        ["serve", "engine", "--config", folder / "engine.yaml"],
+        ["audit", "verify", "--store", away],
+        ["revoke", "--store", away],
+        ["assignments", "list", "--store", away],
+    ):
+        result = run(
+            *arguments, environment={
+                "FLEETPASS_STORE_POSTGRESQL": away, "FLEETPASS_LISTEN_PORT": "0", "FLEETPASS_LISTEN_HTTP_PORT": "0",
+                "FLEETPASS_LISTEN_GRPC_PORT": "0"})
+        assert result.returncode == 69, result.stderr
+        assert result.stderr.count(b"cannot be reached") == 1, result.stderr
+        assert b"s3cret-word" not in result.stdout + result.stderr
 
 
 # Engines

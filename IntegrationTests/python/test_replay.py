@@ -21,7 +21,6 @@ def run(*arguments, code=0, **options):
     return done
 
 
-@pytest.mark.skipif(not RECORDINGS.is_dir(), reason="the recordings of the real service are not at hand")
 def is_as_viewers_read_it(export):
     """Viewers of Fleet Engine's logs take a file with `rawLogs` as it is: entries of a log whose keys are in lower case,
     in the order of their times, whose type names the call and whose `logname` tells deliveries from the rest."""
@@ -45,6 +44,7 @@ def is_as_viewers_read_it(export):
     assert export["solutionType"] == ("LMFS" if deliveries else "ODRD")
 
 
+@pytest.mark.skipif(not RECORDINGS.is_dir(), reason="the recordings of the real service are not at hand")
 def test_every_recorded_call_ends_as_it_did(tmp_path):
     traffic = tmp_path / "traffic.jsonl"
     service = Service(tmp_path / "data", "--record", str(traffic))
@@ -104,6 +104,72 @@ def test_a_call_that_ends_otherwise_is_told(service, tmp_path):
     done = run(*arguments, code=1)
     assert "call 2 DeleteVehicle: recorded OK, now 404 NOT_FOUND" in done.stdout
     assert done.stdout.endswith("sent=2 otherwise=1 left_out=0\n")
+
+
+def test_what_a_recording_presumes_is_there_though_it_begins_with_a_call_that_is_left_out(service, new_id, tmp_path):
+    vehicle = new_id("presumed")
+    recording = tmp_path / "middle.json"
+    kind = "type.googleapis.com/maps.fleetengine.v1"
+    recording.write_text(json.dumps([
+        {"timestamp": f"2026-01-02T03:04:0{second}Z", "logName": f"projects/{service.provider}/logs/x",
+         "jsonPayload": {"@type": f"{kind}.{call}Log", "request": request, "response": response}}
+        for second, (call, request, response) in enumerate([
+            ("ListVehicles", {}, {}),
+            ("GetVehicle", {"vehicleId": vehicle},
+             {"name": f"providers/{service.provider}/vehicles/{vehicle}", "vehicleState": "OFFLINE",
+              "supportedTripTypes": ["EXCLUSIVE"], "maximumCapacity": 2, "vehicleType": {"category": "AUTO"}}),
+        ])
+    ]))
+    arguments = ["replay", recording, "--engine", service.http, "--data", service.data, "--provider", service.provider]
+    assert run(*arguments).stdout.endswith("sent=1 otherwise=0 left_out=1\n")
+
+
+def test_a_recording_that_begins_in_the_middle_is_made_whole(service, new_id, tmp_path):
+    ids = {name: new_id(name) for name in ("vehicle", "trip", "van", "batched", "stopped", "refused")}
+    parent = f"providers/{service.provider}"
+
+    def entry(second, call, request, response=None, error=None, delivery=False):
+        payload = {"@type": f"type.googleapis.com/maps.fleetengine{'.delivery' if delivery else ''}.v1.{call}Log",
+                   "request": request}
+        payload |= {"response": response} if error is None else {"errorResponse": {"code": error, "message": "x"}}
+        return {"timestamp": f"2026-01-02T03:04:{second:02}Z", "logName": f"projects/{service.provider}/logs/x",
+                "jsonPayload": payload}
+
+    def vehicle(name):
+        return {"name": f"{parent}/vehicles/{ids[name]}", "vehicleState": "ONLINE", "maximumCapacity": 2,
+                "supportedTripTypes": ["EXCLUSIVE"], "vehicleType": {"category": "AUTO"}}
+
+    trip = {"name": f"{parent}/trips/{ids['trip']}", "tripType": "EXCLUSIVE", "vehicleId": ids["vehicle"],
+            "pickupPoint": {"point": {"latitude": 37.4, "longitude": -122.1}}, "tripStatus": "NEW"}
+    task = {"type": "DELIVERY", "state": "OPEN", "trackingId": ids["batched"], "taskDuration": "60s",
+            "plannedLocation": {"point": {"latitude": 37.4, "longitude": -122.1}}}
+    van = {"name": f"{parent}/deliveryVehicles/{ids['van']}", "remainingVehicleJourneySegments": [
+        {"stop": {"plannedLocation": {"point": {"latitude": 37.4, "longitude": -122.1}}, "state": "NEW",
+                  "tasks": [{"taskId": ids[name]}]}} for name in ("batched", "stopped")]}
+    update = {"deliveryVehicleId": ids["van"], "deliveryVehicle": van, "updateMask": "remainingVehicleJourneySegments"}
+    state = {"vehicleId": ids["refused"], "vehicle": {"vehicleState": "ONLINE"}, "updateMask": "vehicleState"}
+    recording = tmp_path / "middle.json"
+    recording.write_text(json.dumps([
+        # A trip before the vehicle that it is assigned to.
+        entry(1, "GetTrip", {"tripId": ids["trip"]}, trip),
+        entry(2, "GetVehicle", {"vehicleId": ids["vehicle"]}, vehicle("vehicle")),
+        # A vehicle whose first call was refused.
+        entry(3, "GetVehicle", {"vehicleId": "none-" + ids["refused"]}, error="NOT_FOUND"),
+        entry(4, "UpdateVehicle", state, vehicle("refused")),
+        # A batch, and a stop with a task that nothing else tells of.
+        entry(5, "BatchCreateTasks", {"parent": parent, "requests": [
+            {"parent": parent, "taskId": ids["batched"], "task": task}]}, {"tasks": [task]}, delivery=True),
+        entry(6, "UpdateDeliveryVehicle", update, van, delivery=True),
+        entry(7, "UpdateVehicleAttributes", {"name": f"{parent}/vehicles/{ids['vehicle']}", "vehicleId": ids["vehicle"],
+                                             "attributes": [{"key": "class", "value": "LUXURY"}]}, {}),
+    ]))
+    arguments = ["replay", recording, "--engine", service.http, "--data", service.data, "--provider", service.provider]
+    done = run(*arguments)
+    assert done.stdout.endswith("sent=7 otherwise=0 left_out=0\n"), done.stdout + done.stderr
+    assert "presumes" not in done.stderr
+    about = json.loads(run("export", recording, "--about", ids["batched"]).stdout)
+    kinds = [one["jsonpayload"]["@type"].rsplit(".", 1)[1] for one in about["rawLogs"]]
+    assert kinds == ["BatchCreateTasksLog", "UpdateDeliveryVehicleLog"]
 
 
 @pytest.mark.parametrize(("text", "word"), [("nonsense", "is not JSON"), ("[]", "holds no entries")])

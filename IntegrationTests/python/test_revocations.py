@@ -158,6 +158,16 @@ def test_lists_that_cannot_be_believed_withdraw_nothing(tmp_path, service):
     lists.shutdown()
 
 
+def test_a_list_that_can_be_had_is_no_news_at_the_start(folder, tmp_path, service):
+    server = TokenServer(folder)
+    engine = Service(accounts(service.data, tmp_path / "engine"), "--revocations", server.http + PATH)
+    eventually(lambda: requests.get(f"{engine.http}/readyz", timeout=10).status_code == 200)
+    code, _, errors = engine.stop()
+    assert code == 0
+    assert "readiness changed" not in errors and "Cancel" not in errors, errors
+    assert server.stop()[0] == 0
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

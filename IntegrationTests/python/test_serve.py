@@ -5,6 +5,7 @@
 
 import hashlib
 import json
+import os
 import re
 import shutil
 import socket
@@ -12,6 +13,7 @@ import ssl
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 import httpx
 import jwt
@@ -20,7 +22,7 @@ import requests
 from cryptography.hazmat.primitives import serialization
 
 from forgery import new_rsa_key
-from service import AUDIENCE, Program, Service, run
+from service import AUDIENCE, PROGRAM, Program, Service, run
 from stand_ins import DocumentServer
 
 SECRET = "a-long-secret-that-must-never-show-7f3a"
@@ -111,6 +113,21 @@ def test_supervisors_and_prometheus_are_told(folder):
     server.stop()
 
 
+def test_a_callers_name_forges_no_field_of_the_log(folder):
+    name = "a rule=x reason=none"
+    callers = [{"name": name, "secret_sha256": hashlib.sha256(SECRET.encode()).hexdigest(), "roles": ["driver"]}]
+    (folder / "callers.json").write_text(json.dumps({"callers": callers}), encoding="utf-8")
+    server = TokenServer(folder, "log: {level: debug}\n")
+    assert server.get("/token/consumer/trip-1").status_code == 403
+    code, _, errors = server.stop()
+    assert code == 0, errors
+    (line,) = [line for line in errors.splitlines() if "token refused" in line]
+    fields = dict(re.findall(r'(\w+)=("[^"]*"|\S+)', line))
+    assert fields["caller"] == f'"{name}"' and fields["subject"] == f'"static/{name}"'
+    assert fields["role"] == "consumer" and fields["rule"] == "none"
+    assert fields["reason"] == '"The caller does not have the role consumer."'
+
+
 def test_no_secret_shows_anywhere(folder):
     server = TokenServer(folder, "log: {level: debug, format: json}\n")
     tokens = [server.get(f"/token/driver/veh-{number}").json()["jwt"] for number in range(5)]
@@ -142,6 +159,74 @@ def test_it_refuses_to_start_badly(tmp_path, text, message):
     result = run("serve", "tokens", "--config", config)
     assert result.returncode == 78
     assert message in result.stderr.decode()
+
+
+def refused(folder, settings="", base=BASE, **variables):
+    """What a start says that ends with 78."""
+    config = folder / "tokens.yaml"
+    config.write_text(base + settings, encoding="utf-8")
+    result = run("serve", "tokens", "--config", config, environment={"FLEETPASS_LISTEN_PORT": "0", **variables})
+    assert result.returncode == 78, result.stderr
+    assert result.stdout == b"", "nothing is ready"
+    return result.stderr.decode()
+
+
+def test_what_keeps_it_from_starting_is_told_with_what_to_mend(folder):
+    (folder / "policy.yaml").write_text(
+        "version: 1\nrules:\n  - {name: a, when: {issuer: [static, acme-logn]}, grant: driver, for: assigned}\n",
+        encoding="utf-8")
+    told = refused(folder, "policy: {file: policy.yaml}\n")
+    assert "policy.yaml:3:30: " in told and '"acme-logn"' in told and "There are static." in told
+    told = refused(folder, "revocations: {key_file: gone/key.json}\n")
+    assert f"{folder}/gone is missing" in told and "revocations.key_file" in told
+    told = refused(folder, base=BASE.replace("provider: demo-fleet\n", ""))
+    assert "The setting provider is missing" in told and "FLEETPASS_PROVIDER" in told
+    told = refused(folder, base=BASE.replace("data: .", "data: gone"))
+    assert f"{folder}/gone is missing" in told
+    told = refused(folder, FLEETPASS_CALLERS_OIDC_ACME_ISSUER="https://login.example")
+    assert "FLEETPASS_CALLERS_OIDC_ACME_ISSUER is for callers.oidc.NAME.issuer" in told
+    callers = (folder / "callers.json").read_text(encoding="utf-8")
+    (folder / "callers.json").write_text(callers.replace('"roles"', '"slat": "ab", "roles"'), encoding="utf-8")
+    assert 'The entry of "app" has a member "slat"' in refused(folder)
+
+
+def test_an_address_that_cannot_be_listened_on_is_told(folder):
+    make_certificate(folder, "any")
+    tls = "tls: {certificate: cert.pem, key: key.pem}"
+    for host in ("192.0.2.1", "no-such-host.invalid"):
+        told = refused(folder, f"listen: {{host: {host}, {tls}}}\n", FLEETPASS_LISTEN_PORT="8443")
+        assert host in told and "port 8443" in told and "set listen.host" in told
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        told = refused(folder, FLEETPASS_LISTEN_PORT=str(port))
+    assert told.endswith(f"port {port} of 127.0.0.1 is in use; end the other program, or set listen.port.\n")
+    assert "Cancel" not in told and "readiness" not in told
+
+
+LOWEST_PORT = Path("/proc/sys/net/ipv4/ip_unprivileged_port_start")
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("setpriv") is None or int(LOWEST_PORT.read_text(encoding="utf-8")) <= 80,
+    reason="needs the superuser, to give up what makes a port special")
+def test_a_port_that_is_not_for_this_user_is_told(folder):
+    config = folder / "tokens.yaml"
+    config.write_text(BASE + "listen: {port: 80}\n", encoding="utf-8")
+    result = subprocess.run(
+        ["setpriv", "--bounding-set", "-net_bind_service", PROGRAM, "serve", "tokens", "--config", config],
+        capture_output=True, timeout=60, check=False)
+    assert result.returncode == 78, result.stderr
+    assert b"port 80 of 127.0.0.1 may not be listened on by this user" in result.stderr
+
+
+def test_a_data_folder_that_others_may_write_to_is_told(folder):
+    for mode, is_told in [(0o700, False), (0o770, True)]:
+        folder.chmod(mode)
+        code, _, errors = TokenServer(folder).stop()
+        assert code == 0, errors
+        assert (f"chmod 700 {folder}" in errors) == is_told, errors
 
 
 class IdentityProvider(DocumentServer):
@@ -339,7 +424,9 @@ def test_keys_rotate_under_a_running_service(tmp_path, service):
     token = requests.get(f"{running.http}/token/driver/veh-1", timeout=10).json()["jwt"]
     assert jwt.get_unverified_header(token)["kid"] == old
     assert run("keys", "rotate", "--data", data, "--role", "driver").returncode == 78
-    assert run("keys", "retire", "--data", data, "--role", "driver", "--key", old).returncode == 78
+    result = run("keys", "retire", "--data", data, "--role", "driver", "--key", old)
+    assert result.returncode == 1
+    assert re.search(r"is signing, .* wait (79|80) minutes, until \S+Z; --force removes it now", result.stderr.decode())
     # A stolen key goes at once, and its tokens with it.
     result = run("keys", "retire", "--data", data, "--role", "driver", "--key", old, "--force")
     assert result.returncode == 0, result.stderr

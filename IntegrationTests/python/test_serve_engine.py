@@ -170,7 +170,7 @@ def test_an_account_without_keys_is_told_and_the_others_served(folder):
 
 
 def test_the_page_is_shown_to_those_who_may_see_it(folder):
-    server = EngineServer(folder)
+    server = EngineServer(folder, "page: {visible_to: this_machine}\n")
     assert server.get("/").status_code == 200
     assert server.get("/page/state").status_code == 200
     # Not by another name, and not through a proxy.
@@ -178,8 +178,8 @@ def test_the_page_is_shown_to_those_who_may_see_it(folder):
     assert server.get("/page/state", headers={"X-Forwarded-For": "192.0.2.1"}).status_code == 404
     assert server.get("/healthz", headers={"Host": "engine.example"}).status_code == 200
     assert server.stop()[0] == 0
-    for visible, status in [("nobody", 404), ("192.0.2.0/24", 404), ("127.0.0.0/8", 200)]:
-        server = EngineServer(folder, f"page: {{visible_to: {visible}}}\n")
+    for visible, status in [(None, 404), ("nobody", 404), ("192.0.2.0/24", 404), ("127.0.0.0/8", 200)]:
+        server = EngineServer(folder, f"page: {{visible_to: {visible}}}\n" if visible else "")
         assert server.get("/").status_code == status, visible
         assert server.stop()[0] == 0
 
@@ -212,6 +212,17 @@ def test_what_a_token_servers_store_withdraws_is_refused(folder, service):
     assert refusal(server.rest("GET", "vehicles/veh-withdrawn", token)) == ("UNAUTHENTICATED", "TOKEN_REVOKED")
     assert server.get("/readyz").status_code == 200
     assert server.stop()[0] == 0
+
+
+def test_a_store_that_is_no_token_servers_withdraws_nothing_and_is_refused(folder, service):
+    (folder / "data").mkdir()
+    (folder / "empty.sqlite").write_bytes(b"")
+    for store, word in [("empty.sqlite", "no token server of this version has used that store"),
+                        (f"{service.data}/fleetpass.sqlite", "another program or a newer version")]:
+        (folder / "engine.yaml").write_text(GOOD + f"revocations: {{store: '{store}'}}\n", encoding="utf-8")
+        refused = run("serve", "engine", "--config", folder / "engine.yaml")
+        assert refused.returncode == 78 and word in refused.stderr.decode(), refused.stderr
+    assert (folder / "empty.sqlite").stat().st_size == 0
 
 
 def test_a_silent_connection_of_http_2_is_closed(folder, certificates):
@@ -276,5 +287,6 @@ def test_a_port_in_use_is_told(folder):
     result = run(
         "serve", "engine", "--config", other / "engine.yaml",
         environment={"FLEETPASS_LISTEN_HTTP_PORT": str(server.http_port), "FLEETPASS_LISTEN_GRPC_PORT": "0"})
-    assert result.returncode == 78 and "is in use" in result.stderr.decode()
+    told = f"port {server.http_port} of 127.0.0.1 is in use; end the other program, or set listen.http_port.\n"
+    assert result.returncode == 78 and result.stderr.decode().endswith(told)
     assert server.stop()[0] == 0

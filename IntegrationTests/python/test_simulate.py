@@ -4,8 +4,11 @@
 """A simulated fleet at a running service: every vehicle with a token of its own, over REST."""
 
 import json
+from pathlib import Path
 
 from service import Service, run
+
+ROUTE = Path(__file__).parents[2] / "Examples" / "routes" / "bay-area-trip-1.gpx"
 
 
 def test_a_fleet_drives_for_a_while_and_says_what_it_did(tmp_path):
@@ -38,3 +41,15 @@ def test_a_fleet_without_an_engine_says_so():
     result = run("simulate", "--vehicles", 1, "--for", "1s", "--engine", "http://127.0.0.1:9", "--token-server",
                  "http://127.0.0.1:9")
     assert result.returncode == 69 and b"took no update" in result.stderr
+
+
+def test_the_last_line_says_why_the_engine_took_nothing(service):
+    addresses = ("--token-server", service.http, "--engine", service.http, "--provider", "another")
+    result = run("simulate", "--vehicles", 1, "--for", "1s", *addresses)
+    assert result.returncode == 1 and b"took no update. The first to fail: PERMISSION_DENIED (PROVIDER" in result.stderr
+
+    # The last report fails for another reason: the token server gives the token again that was refused.
+    result = run("drive", "--vehicle", "v", "--route", ROUTE, "--speed", 10_000, *addresses)
+    last = result.stderr.decode().splitlines()[-1]
+    assert result.returncode == 1 and last.startswith("fleetpass: the last report failed: ")
+    assert "PERMISSION_DENIED (PROVIDER_MISMATCH)" in last

@@ -111,6 +111,17 @@ def test_a_token_is_examined_without_an_engine(service):
     assert b"SIGNATURE_INVALID" in result.stderr
 
 
+def test_a_refused_token_is_not_said_to_depart_from_nothing(service):
+    token = service.mint("driver", vehicle="veh-1").rsplit(".", 1)[0].encode() + b".AA"
+    result = run("lint", "-", "--keys", service.data, stdin=token)
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert b"SIGNATURE_INVALID" in result.stderr
+    result = run("lint", "-", "--keys", service.data, "--output", "json", stdin=token)
+    report = json.loads(result.stdout)
+    assert result.returncode == 1 and report["deviations"] == []
+    assert report["refusal"]["reason"] == "SIGNATURE_INVALID" and report["refusal"]["message"]
+
+
 def test_a_recording_is_examined(tmp_path):
     recording = tmp_path / "calls.jsonl"
     service = Service(tmp_path / "data", "--record", str(recording))

@@ -2,6 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
+
 /// A failure that ends the command with a message on stderr and an exit code of the contract.
 struct CommandFailure: Error, CustomStringConvertible {
     /// The exit codes of the contract, beside 0.
@@ -20,4 +22,10 @@ struct CommandFailure: Error, CustomStringConvertible {
     let message: String
 
     var description: String { self.message }
+
+    /// Says what failed, and ends the program.
+    func end() -> Never {
+        Console.say("fleetpass: \(self.message)")
+        exit(self.status.rawValue)
+    }
 }

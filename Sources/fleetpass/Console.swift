@@ -7,9 +7,37 @@ import Foundation
 
 /// Talk on stderr, results on stdout.
 enum Console {
+    /// Fills the places of standard streams that are closed, which files opened later would get.
+    ///
+    /// Reading and writing there fails, but for stderr, whose lines are lost.
+    static func holdClosedStreams() {
+        for stream in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(stream, F_GETFD) == -1 {
+            // What is opened gets the lowest free place, which is this one.
+            _ = open("/dev/null", stream == STDOUT_FILENO ? O_RDONLY : O_WRONLY)
+        }
+    }
+
+    /// Reads standard input to its end, or until it is longer than a limit.
+    ///
+    /// - Parameter limit: How many bytes are wanted at most; some more tell that there are more.
+    /// - Returns: What was read.
+    /// - Throws: ``CommandFailure`` with `configuration` when it cannot be read, such as a folder.
+    static func input(atMost limit: Int = .max) throws(CommandFailure) -> Data {
+        var input = Data()
+        do {
+            while input.count <= limit,
+                let chunk = try FileHandle.standardInput.read(upToCount: 1 << 16), !chunk.isEmpty
+            { input += chunk }
+        } catch {
+            throw CommandFailure(
+                status: .configuration, message: "standard input cannot be read: \(Self.reason(error)).")
+        }
+        return input
+    }
+
     /// Writes a line of talk to stderr.
     static func say(_ message: String) {
-        FileHandle.standardError.write(Data((message + "\n").utf8))
+        try? FileHandle.standardError.write(contentsOf: Data((message + "\n").utf8))
     }
 
     /// Whether somebody watches stderr.
@@ -17,12 +45,21 @@ enum Console {
 
     /// Replaces the last line of a terminal's stderr.
     static func replace(_ line: String) {
-        FileHandle.standardError.write(Data("\r\u{1B}[K\(line)".utf8))
+        try? FileHandle.standardError.write(contentsOf: Data("\r\u{1B}[K\(line)".utf8))
     }
 
-    /// Writes a result to stdout at once, also into a pipe.
+    /// Writes a result to stdout at once, also into a pipe; ends the program where it cannot be written.
     static func give(_ result: String) {
-        FileHandle.standardOutput.write(Data((result + "\n").utf8))
+        Self.give(Data(result.utf8))
+    }
+
+    /// Writes a result to stdout at once, also into a pipe; ends the program where it cannot be written.
+    static func give(_ result: Data) {
+        do {
+            try FileHandle.standardOutput.write(contentsOf: result + Data("\n".utf8))
+        } catch {
+            CommandFailure(status: .failed, message: "the output cannot be written: \(Self.reason(error)).").end()
+        }
     }
 
     /// Writes a result as JSON with sorted keys, over several lines.
@@ -39,6 +76,12 @@ enum Console {
         let encoder = JSONEncoder()
         encoder.outputFormatting = format
         return String(decoding: try encoder.encode(result), as: UTF8.self)
+    }
+
+    /// What the system said to a read or a write.
+    private static func reason(_ error: any Error) -> String {
+        let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+        return cause.map { String(cString: strerror(Int32($0.code))) } ?? error.localizedDescription
     }
 }
 

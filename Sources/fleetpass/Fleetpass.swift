@@ -29,6 +29,7 @@ struct Fleetpass: AsyncParsableCommand {
     )
 
     static func main() async {
+        Console.holdClosedStreams()
         // More event loops than processors only take turns.
         NIOSingletons.groupLoopCountSuggestion = Processors.count
         do {
@@ -39,14 +40,10 @@ struct Fleetpass: AsyncParsableCommand {
                 try command.run()
             }
         } catch let failure as CommandFailure {
-            Console.say("fleetpass: \(failure.message)")
-            Foundation.exit(failure.status.rawValue)
+            failure.end()
         } catch {
             let code = Self.exitCode(for: error)
-            guard code != .success else {
-                print(Self.message(for: error))
-                return
-            }
+            guard code != .success else { return Console.give(Self.message(for: error)) }
             Console.say(Self.fullMessage(for: error))
             Foundation.exit(code == .validationFailure ? CommandFailure.Status.usage.rawValue : code.rawValue)
         }

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import CryptoExtras
 import FleetTokens
 import Foundation
 import Testing
@@ -59,6 +60,17 @@ private final class Publisher: UpstreamTransport {
             [TrustedAccountSource(account: account, keys: .address("https://keys.example/backend"))],
             transport: publisher, verifier: TokenVerifier(keys: TrustedKeySet([try self.own.publicKey()])),
             now: { publisher.now }, uptime: { .seconds(publisher.now.timeIntervalSince(start)) })
+    }
+
+    @Test func `a key without an id of its own checks its account's tokens, whatever id they name`() async throws {
+        let account = TrustedAccount(email: Self.email, role: .server, provider: ProviderID("acme"))
+        let pem = self.first.privateKey.publicKey.pemRepresentation
+        let keys = try TrustedKeySet.read(Data(pem.utf8), named: Self.email).map { try $0.bound(to: account) }
+        let verifier = TokenVerifier(keys: TrustedKeySet(keys + [try self.own.publicKey()]))
+        let token = try await self.mint(with: self.first)
+        #expect(try verifier.verify(token, at: self.publisher.now).keyID == self.first.keyID)
+        let other = try await self.mint(with: self.second)
+        #expect(throws: TokenRefusal.self) { try verifier.verify(other, at: self.publisher.now) }
     }
 
     private func mint(with key: ServiceAccountKey) async throws -> String {

@@ -23,4 +23,14 @@ import Testing
             return
         }
     }
+
+    @Test func `a value that has ended when it arrives counts as none`() {
+        var machine = RefreshMachine<String>(windows: .accessToken)
+        _ = machine.ask(at: .zero)
+        machine.succeed("late", endingAt: .seconds(1), at: .seconds(2), random: 1)
+        guard case .fail(is EndedOnArrival) = machine.ask(at: .seconds(2)) else {
+            Issue.record("The source is asked again at once.")
+            return
+        }
+    }
 }

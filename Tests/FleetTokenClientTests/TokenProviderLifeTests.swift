@@ -219,10 +219,11 @@ import Testing
     @Test(
         arguments: [
             (URLError(.notConnectedToInternet), TokenClientError.Code.unreachable), (URLError(.timedOut), .timedOut),
+            (URLError(.userAuthenticationRequired), .refused),
             (TokenClientError(code: .rateLimited, message: "Wait."), .rateLimited),
         ] as [(any Error, TokenClientError.Code)]
     )
-    func `a network that fails the app's closures refuses nobody`(
+    func `only a network that fails the app's closures refuses nobody`(
         failure: any Error, code: TokenClientError.Code
     ) async throws {
         let server = self.server()

@@ -12,13 +12,12 @@ import Testing
 
     private func found(
         header: String = #"{"alg":"RS256","kid":"k1","typ":"JWT"}"#, at seconds: TimeInterval = 0,
-        role: Role = .driver, _ change: (inout JSONObject) -> Void = { _ in }
+        role: Role = .driver, roles: Set<Role>? = nil, granted: Set<Permission>? = nil,
+        _ change: (inout JSONObject) -> Void = { _ in }
     ) throws -> [Deviation] {
-        let keys = FakeKeys(list: [
-            FakeKey(
-                id: "k1",
-                account: TrustedAccount(email: Self.account, role: role, provider: ProviderID("acme")), byte: 1)
-        ])
+        let account = TrustedAccount(
+            email: Self.account, role: role, provider: ProviderID("acme"), granted: granted, roles: roles)
+        let keys = FakeKeys(list: [FakeKey(id: "k1", account: account, byte: 1)])
         let now = TokenExaminerTests.now + seconds
         let token = TokenExaminerTests.token(header: header, change)
         let examined = try TokenExaminer().examine(token, keys: keys, now: now)
@@ -64,6 +63,32 @@ import Testing
     func `a claim that the role cannot use is found`(role: Role, claim: String) throws {
         let claims = JSONValue.object([claim: .string("one")])
         #expect(try self.found(role: role) { $0["authorization"] = claims } == [.claimThatOpensNothing])
+    }
+
+    @Test func `an account of several roles is a device's where all of them are`() throws {
+        func found(_ roles: Set<Role>) throws -> [Deviation] {
+            try self.found(role: Role(rawValue: "several"), roles: roles) {
+                $0["authorization"] = .object(["vehicleid": .string("*")])
+            }
+        }
+        #expect(try found([.driver, .deliveryUntrustedDriver]) == [.wildcardInDeviceToken])
+        #expect(try found([.driver, .server]) == [])
+        #expect(try found([]) == [])
+    }
+
+    @Test func `a claim opens nothing where none of an account's roles can use it`() throws {
+        func found(_ claim: String, _ roles: Set<Role>, granted: Set<Permission>? = nil) throws -> [Deviation] {
+            try self.found(role: Role(rawValue: "several"), roles: roles, granted: granted) {
+                $0["authorization"] = .object([claim: .string("one")])
+            }
+        }
+        #expect(try found("taskid", [.driver, .deliveryUntrustedDriver]) == [.claimThatOpensNothing])
+        #expect(try found("taskid", [.driver, .deliveryTrustedDriver]) == [])
+        #expect(try found("vehicleid", [.onDemandAdmin, .deliveryServer]) == [.claimThatOpensNothing])
+        #expect(try found("vehicleid", [.onDemandAdmin, .server]) == [])
+        // What a role of one's own permits beside them is not in the roles.
+        #expect(try found("taskid", [.driver], granted: [.tripsGet, .tasksGet]) == [])
+        #expect(try found("taskid", [], granted: [.tripsGet]) == [])
     }
 
     @Test func `the first minute and the last five are found at the time of use`() throws {

@@ -82,6 +82,8 @@ struct FakeKeys: TokenKeys {
         ("exp beyond the calendar", .tokenMalformed, { $0["exp"] = .integer(.max) }),
         ("iat before 1970", .tokenMalformed, { $0["iat"] = .integer(.min) }),
         ("iat 601 s ahead", .tokenNotYetValid, { $0["iat"] = .integer(1_767_226_201) }),
+        ("nbf 601 s ahead", .tokenNotYetValid, { $0["nbf"] = .integer(1_767_226_201) }),
+        ("nbf text", .tokenMalformed, { $0["nbf"] = .string("1767225300") }),
         ("iat too old", .tokenTooOld, { $0["iat"] = .integer(1_767_225_600 - 4201) }),
         ("exp now", .tokenExpired, { $0["exp"] = .integer(1_767_225_600) }),
         ("exp over an hour ahead", .tokenExpiresTooLate, { $0["exp"] = .integer(1_767_229_201) }),
@@ -102,6 +104,7 @@ struct FakeKeys: TokenKeys {
 
     @Test func `times at the edges are accepted`() {
         #expect(Self.refusal(of: Self.token { $0["iat"] = .integer(1_767_226_200) }) == nil)
+        #expect(Self.refusal(of: Self.token { $0["nbf"] = .integer(1_767_226_200) }) == nil)
         #expect(Self.refusal(of: Self.token { $0["exp"] = .integer(1_767_229_200) }) == nil)
         #expect(Self.refusal(of: Self.token { $0["exp"] = .integer(1_767_225_601) }) == nil)
     }

@@ -21,6 +21,13 @@ import Testing
         #expect(command.deliveryVehicle == (try DeliveryVehicleID(checking: "van-1")) && command.reportStops)
     }
 
+    @Test(arguments: ["0", "4", "61"])
+    func `a drive reports every 5 to 60 seconds`(interval: String) {
+        #expect(throws: (any Error).self) {
+            try DriveCommand.parse(["--vehicle", "veh-3", "--route", "drive.gpx", "--interval", interval])
+        }
+    }
+
     @Test(arguments: [[], ["--trip", "trip-7", "--tracking-id", "parcel-3"], ["--tracking-id", "*"]])
     func `one trip or one shipment is watched`(options: [String]) {
         #expect(throws: (any Error).self) { try WatchCommand.parse(options) }

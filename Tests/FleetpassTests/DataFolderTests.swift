@@ -51,6 +51,19 @@ import Testing
         #expect(rival?.message.contains("belongs to") == true)
     }
 
+    @Test func `a path that can be no folder is told with the cause`() throws {
+        defer { try? FileManager.default.removeItem(atPath: self.path) }
+        try Data().write(to: URL(filePath: self.path))
+        let provider = try ProviderID(checking: "acme")
+        for path in [self.path, "\(self.path)/below"] {
+            let failure = self.failure { _ = try DataFolder.open(path, provider: provider) }
+            #expect(failure?.status == .configuration)
+            #expect(failure?.message.contains("\(self.path) is a file, not a folder") == true)
+        }
+        let empty = self.failure { _ = try DataFolder.open("", provider: provider) }
+        #expect(empty?.status == .usage)
+    }
+
     @Test func `a broken key file is named, and left as it is`() throws {
         defer { try? FileManager.default.removeItem(atPath: self.path) }
         try FileManager.default.createDirectory(

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTestSupport
 import FleetTokens
 import Foundation
 import Testing
@@ -111,6 +112,29 @@ import Testing
             try await World().load(self.file(JSONObject([field: value])))
         }
         #expect(error?.code == .invalidConfiguration)
+    }
+
+    @Test func `a program may take as long as its file says, however short requests must be`() async throws {
+        struct Slow: ExecutableRunner {
+            let clock: ManualClock
+
+            func run(_ command: [String], variables: [String: String], limit: Duration) async throws -> [UInt8] {
+                try await self.clock.sleep(for: limit - .seconds(1))
+                var answer = ExecutableSubjectTests.answer
+                answer["expiration_time"] = .integer(1_767_229_200)
+                return JSONValue.object(answer).serialized
+            }
+        }
+        var world = World()
+        world.variables = Self.allowed
+        world.executables = Slow(clock: world.clock)
+        let credential = try await world.load(self.file(["timeout_millis": .integer(120_000)]))
+        async let token = credential.accessToken(scopes: ["a"])
+        // The program, and the limit of the whole exchange.
+        await world.clock.waitForSleepers(2)
+        world.clock.advance(by: .seconds(119))
+        _ = try await token
+        #expect(world.network.requests.count == 1)
     }
 
     @Test func `real programs run, fail, and are killed when they take too long`() async throws {

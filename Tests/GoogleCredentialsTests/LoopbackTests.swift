@@ -68,12 +68,24 @@ import Testing
         try await server.stop()
     }
 
+    @Test func `an answer that stops in its middle is given up`() async throws {
+        let server = try await LoopbackServer.start(
+            StandIn { _, _ in CredentialsResponse(status: 200, body: Array("half".utf8)) },
+            pretendingToBe: "http://idp.example", promising: 1000)
+        let request = CredentialsRequest(url: "\(server.origin)/keys", timeout: .milliseconds(500))
+        let error = await #expect(throws: CredentialError.self) {
+            try await AsyncHTTPClientTransport().send(request)
+        }
+        #expect(error?.code == .timedOut)
+        try await server.stop()
+    }
+
     @Test func `an answer without end and a server that is not there are errors`() async throws {
         let standIn = StandIn { _, _ in CredentialsResponse(status: 200, body: Array(repeating: 0x20, count: 2 << 20)) }
         try await self.withServers(standIn) { context in
             let metadata = MetadataServer(context: context)
             let error = await #expect(throws: CredentialError.self) { try await metadata.email() }
-            #expect(error?.code == .unavailable)
+            #expect(error?.code == .invalidAnswer)
         }
         let gone = CredentialContext(
             variables: [:], hostOverrides: ["metadata.google.internal": "http://127.0.0.1:1"],

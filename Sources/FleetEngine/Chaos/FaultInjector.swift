@@ -63,15 +63,21 @@ public final class FaultInjector: Sendable {
 
     /// Decides what strikes a call of the engine, and waits where it is to be slow.
     ///
-    /// - Returns: The effect; `nil` where nothing strikes.
+    /// - Returns: The effect; `nil` where nothing strikes, whatever the token.
     /// - Throws: ``EngineError`` where the call is answered with a status.
     func strike(
         _ method: FleetMethod, _ access: AccessRequest?, remarks: CallRemarks?
     ) async throws(EngineError) -> FaultEffect? {
         let call = FaultPlay.Call(target: .engine, method: method, subjects: access?.subjects ?? [])
-        guard let effect = try await self.strike(call) else { return nil }
+        guard var effect = try await self.strike(call) else { return nil }
         remarks?.mark(chaos: effect.marks)
         if let status = effect.status { throw status }
+        effect.takeKey = { token in
+            let uptime = self.uptime()
+            let mark = self.play.withLock { $0?.strikeKey(of: token, in: call, at: uptime) }
+            if let mark { remarks?.mark(chaos: [mark]) }
+            return mark
+        }
         return effect
     }
 
@@ -90,7 +96,7 @@ public final class FaultInjector: Sendable {
     private func strike(_ call: FaultPlay.Call) async throws(EngineError) -> FaultEffect? {
         let uptime = self.uptime()
         let effect = self.play.withLock { $0?.strike(call, at: uptime) }
-        guard let effect, !effect.marks.isEmpty else { return nil }
+        guard let effect, !effect.isEmpty else { return nil }
         guard effect.delay > .zero else { return effect }
         do {
             try await self.sleep(effect.delay)
@@ -115,6 +121,11 @@ public struct FaultStatus: Codable, Hashable, Sendable {
 
     /// The steps in their order; empty where no script is set.
     public let steps: [Step]
+}
+
+extension CallRemarks {
+    /// Whether a script struck the call.
+    var tellOfChaos: Bool { self.fields.contains { $0.name == Self.chaosName } }
 }
 
 extension AccessRequest {

@@ -37,18 +37,42 @@ struct FaultPlay: Sendable {
         self.random = script.seed
     }
 
-    /// Decides what strikes a call, and counts it.
+    /// Decides what strikes a call before its token is known, and counts it.
     mutating func strike(_ call: Call, at uptime: Duration) -> FaultEffect {
         var effect = FaultEffect()
         for (index, step) in self.script.steps.enumerated() {
-            guard step.applies(to: call), self.state(of: index, at: uptime) == .active,
-                step.share >= 1 || self.chance() < step.share
-            else { continue }
-            self.strikes[index] += 1
-            effect.add(step.fault, of: index, since: self.startDate + step.after.seconds)
+            guard self.isInForce(index, for: call, at: uptime), step.fault.isOfKeys || self.takes(index) else {
+                continue
+            }
+            effect.add(step.fault, of: index)
             if effect.isDecided { break }
         }
         return effect
+    }
+
+    /// Decides whether a step took the key of a call's good token from the verifier, and counts it.
+    ///
+    /// - Returns: The step, as answers and lists name it; `nil` where the verifier has the key.
+    mutating func strikeKey(of token: ExaminedToken, in call: Call, at uptime: Duration) -> String? {
+        for (index, step) in self.script.steps.enumerated() {
+            guard self.isInForce(index, for: call, at: uptime),
+                step.fault.takesKey(of: token, since: self.startDate + step.after.seconds), self.takes(index)
+            else { continue }
+            return step.fault.mark(of: index)
+        }
+        return nil
+    }
+
+    private func isInForce(_ index: Int, for call: Call, at uptime: Duration) -> Bool {
+        self.script.steps[index].applies(to: call) && self.state(of: index, at: uptime) == .active
+    }
+
+    /// Whether a step in force strikes once more, by its share; it is counted then.
+    private mutating func takes(_ index: Int) -> Bool {
+        let share = self.script.steps[index].share
+        guard share >= 1 || self.chance() < share else { return false }
+        self.strikes[index] += 1
+        return true
     }
 
     /// Where a step is in its life.
@@ -85,6 +109,36 @@ extension FaultStep {
     }
 }
 
+extension Fault {
+    /// The fault of a step, as answers and lists name it.
+    fileprivate func mark(of index: Int) -> String { "steps[\(index)] \(self.description)" }
+
+    /// Whether it is about keys, and strikes only once the token is known.
+    fileprivate var isOfKeys: Bool {
+        switch self {
+        case .keyExpired, .keyRotated: true
+        case .slow, .status, .refuse, .clockOff: false
+        }
+    }
+
+    /// Whether it takes the key of a token from the verifier.
+    fileprivate func takesKey(of token: ExaminedToken, since start: Date) -> Bool {
+        switch self {
+        case .keyExpired(let role): token.account.has(role)
+        case .keyRotated(let role):
+            // A token tells whole seconds.
+            token.account.has(role)
+                && TimeInterval(token.claims.issuedAt) < (start - 300).timeIntervalSince1970.rounded(.down)
+        case .slow, .status, .refuse, .clockOff: false
+        }
+    }
+}
+
+extension TrustedAccount {
+    /// Whether the account has a role; every account has `nil`.
+    fileprivate func has(_ role: Role?) -> Bool { role.map(self.roles.contains) ?? true }
+}
+
 extension Duration {
     /// In seconds.
     fileprivate var seconds: TimeInterval {
@@ -94,12 +148,6 @@ extension Duration {
 
 /// What strikes one call.
 struct FaultEffect: Sendable {
-    /// Keys that the verifier does not have.
-    fileprivate enum Lost: Sendable {
-        case all(of: Role?)
-        case older(of: Role?, than: Date)
-    }
-
     /// What is waited for before anything else.
     private(set) var delay = Duration.zero
     /// The status to answer with, whatever the call.
@@ -108,16 +156,20 @@ struct FaultEffect: Sendable {
     private(set) var clockOffset: TimeInterval = 0
     /// What struck, as answers and lists name it.
     private(set) var marks: [String] = []
+    /// Gives the step that took a good token's key from the verifier, counted and marked; `nil` where none did.
+    var takeKey: @Sendable (ExaminedToken) -> String? = { _ in nil }
     private var refusal: TokenRefusal?
-    private var lost: [(keys: Lost, mark: String)] = []
+    private var dependsOnKey = false
     private var clockMark = ""
+
+    /// Whether nothing struck, nor will by the token's key.
+    var isEmpty: Bool { self.marks.isEmpty && !self.dependsOnKey }
 
     /// Whether no further step matters.
     var isDecided: Bool { self.status != nil || self.refusal != nil }
 
-    mutating func add(_ fault: Fault, of index: Int, since start: Date) {
-        let mark = "steps[\(index)] \(fault.description)"
-        self.marks.append(mark)
+    mutating func add(_ fault: Fault, of index: Int) {
+        let mark = fault.mark(of: index)
         switch fault {
         case .slow(let delay): self.delay += delay
         case .status(let code):
@@ -128,9 +180,11 @@ struct FaultEffect: Sendable {
         case .clockOff(let offset):
             self.clockOffset += offset.seconds
             self.clockMark = mark
-        case .keyExpired(let role): self.lost.append((.all(of: role), mark))
-        case .keyRotated(let role): self.lost.append((.older(of: role, than: start - 300), mark))
+        case .keyExpired, .keyRotated:
+            self.dependsOnKey = true
+            return
         }
+        self.marks.append(mark)
     }
 
     /// Refuses a token that the script refuses outright.
@@ -140,12 +194,11 @@ struct FaultEffect: Sendable {
 
     /// Refuses a good token whose key the script took from the verifier.
     func checkKey(of token: ExaminedToken, _ text: String, at now: Date) throws(TokenRefusal) {
-        for (keys, mark) in self.lost where keys.include(token) {
-            do throws(TokenRefusal) {
-                _ = try TokenExaminer().examine(text, keys: NoKeys(), now: now)
-            } catch {
-                throw error.marked(mark)
-            }
+        guard let mark = self.takeKey(token) else { return }
+        do throws(TokenRefusal) {
+            _ = try TokenExaminer().examine(text, keys: NoKeys(), now: now)
+        } catch {
+            throw error.marked(mark)
         }
     }
 
@@ -153,17 +206,6 @@ struct FaultEffect: Sendable {
     func marking(_ refusal: TokenRefusal) -> TokenRefusal {
         let times: [TokenRefusal.Reason] = [.tokenExpired, .tokenNotYetValid, .tokenTooOld, .tokenExpiresTooLate]
         return self.clockOffset != 0 && times.contains(refusal.reason) ? refusal.marked(self.clockMark) : refusal
-    }
-}
-
-extension FaultEffect.Lost {
-    fileprivate func include(_ token: ExaminedToken) -> Bool {
-        switch self {
-        case .all(let role): role == nil || role == token.account.role
-        case .older(let role, let date):
-            (role == nil || role == token.account.role)
-                && TimeInterval(token.claims.issuedAt) < date.timeIntervalSince1970
-        }
     }
 }
 

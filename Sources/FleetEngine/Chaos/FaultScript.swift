@@ -64,10 +64,10 @@ public enum Fault: Hashable, Sendable {
     case refuse(TokenRefusal.Reason)
     /// The verifier's clock is ahead by so much, or behind where negative.
     case clockOff(Duration)
-    /// The verifier no longer has the keys of a role's account; of all accounts for `nil`.
+    /// The verifier no longer has the keys of accounts with a role; of all accounts for `nil`.
     case keyExpired(Role?)
-    /// The keys of a role's account, or of all, were replaced when the step began: the verifier does not have the key of
-    /// tokens whose `iat` is more than 5 minutes older than that, which is how far Fleetpass sets it back.
+    /// The keys of accounts with a role, or of all, were replaced when the step began: the verifier does not have those
+    /// of tokens whose `iat` is more than 5 minutes older than that, which is how far Fleetpass sets it back.
     case keyRotated(Role?)
 
     /// The fault in the words of scripts.

@@ -8,7 +8,7 @@ import NIOHTTP2
 
 /// Ends a gRPC call whose request takes too long to arrive, with `DEADLINE_EXCEEDED`; the answer is not counted.
 ///
-/// It stands at the network's end of a stream's handlers.
+/// Deadlines of clients that are none in gRPC's form are left out: the library stops the process at a negative one. It stands at the network's end of a stream's handlers.
 final class CallTimeLimit: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias InboundOut = HTTP2Frame.FramePayload
@@ -42,11 +42,24 @@ final class CallTimeLimit: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch self.unwrapInboundIn(data) {
-        case .headers(let headers) where headers.endStream: self.deadline?.cancel()
+        case .headers(var headers):
+            if headers.endStream { self.deadline?.cancel() }
+            guard !headers.headers["grpc-timeout"].allSatisfy(Self.isTimeout) else { break }
+            headers.headers.remove(name: "grpc-timeout")
+            context.fireChannelRead(self.wrapInboundOut(.headers(headers)))
+            return
         case .data(let data) where data.endStream: self.deadline?.cancel()
         default: break
         }
         context.fireChannelRead(data)
+    }
+
+    /// Whether a text is a time as gRPC writes it: up to eight digits and a unit.
+    private static func isTimeout(_ text: String) -> Bool {
+        let digits = text.utf8.dropLast()
+        return (1...8).contains(digits.count)
+            && digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            && "HMSmun".utf8.contains(text.utf8.last ?? 0)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import FleetOperation
+import FleetSigning
 import GRPCCore
 import GRPCNIOTransportHTTP2Posix
 public import Logging
@@ -42,7 +43,8 @@ public struct EngineGRPCServer: Service {
         let adapter = GRPCAdapter(engine: engine)
         let index = ServiceIndex.publicAPI
         let health = HealthRPCs(
-            services: index.services, isServing: { await engine.isServing() }, clock: ContinuousClock())
+            services: index.services, isServing: { await engine.isServing() },
+            time: TimeSource(clock: ContinuousClock()))
         self.connections = ConnectionCount(maximum: limits.connections, port: "grpc", logger: logger)
         self.transport = HTTP2ServerTransport.Custom(
             listenerFactory: GRPCListener(
@@ -53,7 +55,8 @@ public struct EngineGRPCServer: Service {
             services: [
                 VehicleRPCs(adapter: adapter), TripRPCs(adapter: adapter), DeliveryRPCs(adapter: adapter), health,
                 ReflectionRPCs(index: index),
-            ]
+            ],
+            interceptors: [StrangerLimit(adapter: adapter)]
         )
     }
 

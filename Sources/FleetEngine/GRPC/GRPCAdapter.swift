@@ -29,6 +29,26 @@ struct GRPCAdapter: Sendable {
         }
     }
 
+    /// Whether a call carries a good token.
+    func knows(_ metadata: Metadata) async -> Bool {
+        guard let token = try? Self.token(in: metadata) else { return false }
+        return await self.engine.isGood(token)
+    }
+
+    /// Why a call that carries no good token is refused before it is read.
+    func refusal(of method: FleetMethod, _ metadata: Metadata) async -> any Error {
+        do throws(EngineError) {
+            _ = try await self.engine.authenticate(Self.token(in: metadata), for: method, of: "")
+            // By script, or as its key has just become known.
+            return Self.status(
+                of: EngineError(
+                    code: .unavailable, reason: "TOO_MANY_CALLS",
+                    message: "Too many calls without a good token are under way; call again."))
+        } catch {
+            return Self.status(of: error)
+        }
+    }
+
     private static func token(in metadata: Metadata) throws(EngineError) -> String? {
         var values: [String] = []
         for value in metadata["authorization"] {

@@ -2,6 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
+import FleetTokens
 import GRPCCore
 import SwiftProtobuf
 
@@ -14,10 +16,27 @@ struct HealthRPCs: Grpc_Health_V1_Health.SimpleServiceProtocol {
     /// How long after a change a watcher hears of it at the latest.
     static let watchInterval = Duration.seconds(1)
 
+    /// How many watch at once, who are asked for no token.
+    static let maximumWatchers = 1000
+
     /// The full names of the services that can be asked for.
     let services: Set<String>
     let isServing: @Sendable () async -> Bool
-    let clock: any Clock<Duration>
+    private let time: TimeSource
+    private let watching = Locked(Watching())
+
+    /// What all watchers share: one look at the store in each interval.
+    private struct Watching {
+        var count = 0
+        var status = Status.unknown
+        var isDueAt = Duration.zero
+    }
+
+    init(services: Set<String>, isServing: @escaping @Sendable () async -> Bool, time: TimeSource) {
+        self.services = services
+        self.isServing = isServing
+        self.time = time
+    }
 
     func check(
         request: Grpc_Health_V1_HealthCheckRequest, context: ServerContext
@@ -34,19 +53,44 @@ struct HealthRPCs: Grpc_Health_V1_Health.SimpleServiceProtocol {
         response: RPCWriter<Grpc_Health_V1_HealthCheckResponse>,
         context: ServerContext
     ) async throws {
+        let isTaken = self.watching.withLock { watching in
+            guard watching.count < Self.maximumWatchers else { return false }
+            watching.count += 1
+            return true
+        }
+        guard isTaken else {
+            throw RPCError(code: .resourceExhausted, message: "Too many watch the server's health; use Check.")
+        }
+        defer { self.watching.withLock { $0.count -= 1 } }
         var last: Status?
         while !context.cancellation.isCancelled {
-            let status = await self.status(of: request.service)
+            let status = self.knows(request.service) ? await self.sharedStatus() : .serviceUnknown
             if status != last {
                 try await response.write(.with { $0.status = status })
                 last = status
             }
-            try await self.clock.sleep(for: Self.watchInterval)
+            try await self.time.sleep(for: Self.watchInterval)
         }
     }
 
+    /// The status as one of the watchers saw it lately; whoever finds it old looks for all.
+    private func sharedStatus() async -> Status {
+        let now = self.time.uptime
+        let known = self.watching.withLock { watching -> Status? in
+            guard watching.status == .unknown || now >= watching.isDueAt else { return watching.status }
+            watching.isDueAt = now + Self.watchInterval
+            return nil
+        }
+        if let known { return known }
+        let status: Status = await self.isServing() ? .serving : .notServing
+        self.watching.withLock { $0.status = status }
+        return status
+    }
+
+    private func knows(_ service: String) -> Bool { service.isEmpty || self.services.contains(service) }
+
     private func status(of service: String) async -> Status {
-        guard service.isEmpty || self.services.contains(service) else { return .serviceUnknown }
+        guard self.knows(service) else { return .serviceUnknown }
         return await self.isServing() ? .serving : .notServing
     }
 }

@@ -80,8 +80,8 @@ extension ConfigurationSchema {
                     path: "page.visible_to", kind: .text, standard: nil,
                     help:
                         "Who may open the page, which shows every vehicle without a token: `nobody`, `this_machine`, or "
-                        + "ranges of addresses with commas between, such as `10.1.0.0/16`. Without, `this_machine` where "
-                        + "`listen.host` is an address of this machine, and `nobody` elsewhere."),
+                        + "ranges of addresses with commas between, such as `10.1.0.0/16`. Unset: `nobody`. Behind a proxy on "
+                        + "this machine everybody comes from this machine, unless it says for whom it asks."),
                 .init(
                     path: "page.provider", kind: .text, standard: nil,
                     help: "The provider whose vehicles the page shows. Unset: the first of `providers`."),

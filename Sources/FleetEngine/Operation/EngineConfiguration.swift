@@ -162,16 +162,13 @@ public struct EngineConfiguration: Sendable {
         }
         let leaflet = values.file("page.leaflet", in: folder) ?? PageOptions.systemLeafletFolder
         return Page(
-            visibility: try Self.visibility(in: values, host: host), provider: provider ?? providers[0],
+            visibility: try Self.visibility(in: values), provider: provider ?? providers[0],
             options: PageOptions(leafletFolder: leaflet, tiles: tiles))
     }
 
-    private static func visibility(
-        in values: ConfigurationValues, host: String
-    ) throws(ConfigurationError) -> PageVisibility {
+    private static func visibility(in values: ConfigurationValues) throws(ConfigurationError) -> PageVisibility {
         switch values["page.visible_to"] {
-        case nil: return LoopbackAddress.isLoopback(host) ? .thisMachine : .nobody
-        case "nobody"?: return .nobody
+        case nil, "nobody"?: return .nobody
         case "this_machine"?: return .thisMachine
         case _?:
             var ranges: [AddressRange] = []

@@ -43,10 +43,13 @@ public struct EngineRoutes: Sendable {
             let token = try BearerToken.read(request.headers[values: .authorization])
             // A caller whose token is not good is refused before anything else it sent is read.
             let examined = try await self.engine.authenticate(token, for: match.rule.method, of: match.name)
+            if let fault = match.fault { throw fault }
             guard let body = try await Self.body(of: request, for: match.rule) else { return Self.bodyTooLarge }
+            // Until a body is there, the token may have ended or been withdrawn: it is looked at once more.
+            let known = match.rule.takesBody ? nil : examined
             let input = RESTBinding.Input(
                 name: match.name, query: request.uri.query ?? "", fields: match.rule.query, body: body, token: token,
-                examined: examined, remarks: remarks)
+                examined: known, remarks: remarks)
             return RESTAnswer.message(
                 try await match.rule.binding.answer(self.engine, input), accepting: request.headers[.acceptEncoding])
         } catch {
@@ -57,7 +60,7 @@ public struct EngineRoutes: Sendable {
     /// The whole body as it was before it was compressed, or `nil` when it is longer than is read.
     private static func body(of request: Request, for rule: HTTPRule) async throws(EngineError) -> [UInt8]? {
         // What is ignored is not waited for either.
-        if case .none = rule.body { return [] }
+        guard rule.takesBody else { return [] }
         guard let received = try? await request.body.collect(upTo: self.maximumBodyBytes) else { return nil }
         return try ContentCoding.decode(
             Array(buffer: received), coding: request.headers[.contentEncoding], upTo: self.maximumBodyBytes)

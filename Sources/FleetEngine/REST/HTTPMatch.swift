@@ -9,15 +9,17 @@ import HTTPTypes
 struct HTTPMatch {
     /// The row.
     let rule: HTTPRule
-    /// The resource's name, or its parent's.
+    /// The resource's name, or its parent's; as it was sent where it cannot be one.
     let name: String
+    /// What is wrong with the name, to be told once the caller is known.
+    let fault: EngineError?
 
     /// Finds the row for a request.
     ///
     /// - Parameters:
     ///   - verb: The verb.
     ///   - path: The path as it was sent, still percent-encoded.
-    /// - Throws: ``EngineError`` with `NOT_FOUND` when no row fits, or `INVALID_ARGUMENT` for an id that cannot be one.
+    /// - Throws: ``EngineError`` with `NOT_FOUND` when no row fits.
     init(verb: HTTPRequest.Method, path: String) throws(EngineError) {
         var segments = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .map(Substring.init).dropFirst()
@@ -37,12 +39,19 @@ struct HTTPMatch {
                 message: "\(verb.rawValue.prefix(16)) is not served at this path; use \(verbs)."
             )
         }
-        let provider = try Self.decode(segments[segments.startIndex])
         self.rule = rule
-        self.name =
-            hasID
-            ? try "providers/\(provider)/\(collection)/\(Self.decode(segments[segments.startIndex + 2]))"
-            : "providers/\(provider)"
+        let sent = segments.joined(separator: "/")
+        do throws(EngineError) {
+            let provider = try Self.decode(segments[segments.startIndex])
+            self.name =
+                hasID
+                ? try "providers/\(provider)/\(collection)/\(Self.decode(segments[segments.startIndex + 2]))"
+                : "providers/\(provider)"
+            self.fault = nil
+        } catch {
+            self.name = "providers/\(sent)"
+            self.fault = error
+        }
     }
 
     /// Cuts a custom verb such as `:search` off the last segment.

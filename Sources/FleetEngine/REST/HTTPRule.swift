@@ -25,6 +25,10 @@ struct HTTPRule: Sendable {
     let path: String
     /// What the body holds.
     let body: Body
+    /// Whether a body is read.
+    var takesBody: Bool {
+        if case .none = self.body { false } else { true }
+    }
     /// The fields that the query binds, by their names in JSON.
     let query: [String: QueryField]
     /// What calls the RPC.

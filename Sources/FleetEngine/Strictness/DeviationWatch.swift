@@ -62,11 +62,14 @@ public final class DeviationWatch: Sendable {
         at now: Date
     ) -> DeviationSet {
         let ofToken = token?.examined.deviations(at: now) ?? []
-        let role = token?.examined.account.role
+        let account = token?.examined.account
+        let role = account?.role
         let report = request.report
         var ofCall = request.deviations
-        if let sender = request.sender { ofCall.formUnion(sender.deviations(under: role)) }
-        if report?.isOfDevice == true, let role, !role.isForDevices { ofCall.insert(.deviceLocationFromBackend) }
+        if let sender = request.sender { ofCall.formUnion(sender.deviations(under: account)) }
+        if report?.isOfDevice == true, let account, role != nil, !account.isForDevices {
+            ofCall.insert(.deviceLocationFromBackend)
+        }
         guard report != nil || !ofCall.isEmpty || !ofToken.isEmpty else { return [] }
         let (found, new) = self.state.withLock { state -> (DeviationSet, DeviationSet) in
             if let deviation = report.flatMap({ state.intervals.note($0, of: access, at: now) }) {

@@ -8,10 +8,7 @@ import SwiftProtobuf
 
 extension Maps_Fleetengine_Delivery_V1_UpdateDeliveryVehicleRequest: HeaderedRequest {
     var deviations: DeviationSet {
-        guard self.deliveryVehicle.hasLastLocation else { return [] }
-        var found: DeviationSet = self.deliveryVehicle.lastLocation.isDeprecated ? [.deprecatedField] : []
-        if self.deliveryVehicle.lastLocation.hasServerTime { found.insert(.outputOnlyField) }
-        return found
+        self.updateMask.names("last_location", "lastLocation") ? self.deliveryVehicle.locationDeviations : []
     }
 
     var report: LocationReport? {
@@ -19,7 +16,19 @@ extension Maps_Fleetengine_Delivery_V1_UpdateDeliveryVehicleRequest: HeaderedReq
     }
 }
 
-extension Maps_Fleetengine_Delivery_V1_CreateDeliveryVehicleRequest: HeaderedRequest {}
+extension Maps_Fleetengine_Delivery_V1_CreateDeliveryVehicleRequest: HeaderedRequest {
+    var deviations: DeviationSet { self.deliveryVehicle.locationDeviations }
+}
+
+extension DeliveryVehicle {
+    fileprivate var locationDeviations: DeviationSet {
+        guard self.hasLastLocation else { return [] }
+        var found: DeviationSet = self.lastLocation.isDeprecated ? [.deprecatedField] : []
+        if self.lastLocation.hasServerTime { found.insert(.outputOnlyField) }
+        return found
+    }
+}
+
 extension Maps_Fleetengine_Delivery_V1_GetDeliveryVehicleRequest: HeaderedRequest {}
 extension Maps_Fleetengine_Delivery_V1_DeleteDeliveryVehicleRequest: HeaderedRequest {}
 extension Maps_Fleetengine_Delivery_V1_ListDeliveryVehiclesRequest: HeaderedRequest {}

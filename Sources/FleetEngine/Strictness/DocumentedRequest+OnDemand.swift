@@ -20,8 +20,14 @@ extension Maps_Fleetengine_V1_CreateVehicleRequest: HeaderedRequest {
 
 extension Maps_Fleetengine_V1_UpdateVehicleRequest: HeaderedRequest {
     var deviations: DeviationSet {
-        var found = self.vehicle.deprecations
-        if self.vehicle.hasLastLocation, self.vehicle.lastLocation.hasServerTime { found.insert(.outputOnlyField) }
+        // Callers send whole vehicles that they read before; what the mask does not name means nothing.
+        var named = Vehicle()
+        let isLocated = self.updateMask.names("last_location", "lastLocation")
+        if isLocated, self.vehicle.hasLastLocation { named.lastLocation = self.vehicle.lastLocation }
+        if self.updateMask.names("attributes", "attributes") { named.attributes = self.vehicle.attributes }
+        if self.updateMask.names("route", "route") { named.route = self.vehicle.route }
+        var found = named.deprecations
+        if isLocated, self.vehicle.lastLocation.hasServerTime { found.insert(.outputOnlyField) }
         return found
     }
 
@@ -72,6 +78,15 @@ extension Maps_Fleetengine_V1_DeleteTripRequest: HeaderedRequest {}
 extension Maps_Fleetengine_V1_SearchTripsRequest: HeaderedRequest {}
 // The only request without a header.
 extension Maps_Fleetengine_V1_ReportBillableTripRequest: DocumentedRequest {}
+
+extension Google_Protobuf_FieldMask {
+    /// Whether a path is a field, in either spelling, or a part of it.
+    func names(_ field: String, _ alternative: String) -> Bool {
+        self.paths.contains { path in
+            [field, alternative].contains { path == $0 || path.hasPrefix($0 + ".") }
+        }
+    }
+}
 
 extension LocationReport {
     /// What an update of a vehicle says; `nil` where it is about something else.

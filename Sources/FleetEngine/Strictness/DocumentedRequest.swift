@@ -45,17 +45,17 @@ struct RequestSender: Sendable {
     /// Whether a region is given, which the contract requires.
     let namesRegion: Bool
 
-    /// What departs from the documentation under a role.
-    func deviations(under role: Role?) -> DeviationSet {
+    /// What departs from the documentation with a token of an account.
+    func deviations(under account: TrustedAccount?) -> DeviationSet {
         var found: DeviationSet = self.namesRegion ? [] : [.headerWithoutRegion]
-        guard let role, let sdk else { return found }
-        let isForeseen =
+        guard let account, account.role != nil, let sdk else { return found }
+        let foreseen: Set<Role> =
             switch sdk {
-            case .driver: [.driver, .deliveryUntrustedDriver, .deliveryTrustedDriver].contains(role)
-            case .consumer: [.consumer, .deliveryConsumer].contains(role)
-            case .javaScript: [.consumer, .deliveryConsumer, .fleetReader, .deliveryFleetReader].contains(role)
+            case .driver: [.driver, .deliveryUntrustedDriver, .deliveryTrustedDriver]
+            case .consumer: [.consumer, .deliveryConsumer]
+            case .javaScript: [.consumer, .deliveryConsumer, .fleetReader, .deliveryFleetReader]
             }
-        if !isForeseen { found.insert(.backendTokenInSDK) }
+        if account.roles.isDisjoint(with: foreseen) { found.insert(.backendTokenInSDK) }
         return found
     }
 }

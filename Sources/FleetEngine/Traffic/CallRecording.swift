@@ -102,9 +102,21 @@ extension LoggedCall {
     fileprivate func names(_ id: String) -> Bool {
         if self.resourceID == id { return true }
         let resource = self.resourceField.flatMap { self.request[$0]?.object }
-        return [resource, self.response].compactMap(\.self).contains { object in
-            ["vehicleId", "deliveryVehicleId", "trackingId"].contains { object[$0]?.string == id }
-                || object["currentTrips"]?.array?.contains(.string(id)) == true
-        }
+        let batch = self.request["requests"]?.array?.compactMap(\.object) ?? []
+        return batch.contains { $0["taskId"]?.string == id }
+            || [resource, self.response].compactMap(\.self).contains { object in
+                ["vehicleId", "deliveryVehicleId", "trackingId"].contains { object[$0]?.string == id }
+                    || object["currentTrips"]?.array?.contains(.string(id)) == true
+                    || object.stopTasks.contains(id)
+            }
+    }
+}
+
+extension JSONObject {
+    /// The ids of the tasks at the stops of a delivery vehicle.
+    var stopTasks: [String] {
+        let segments = self["remainingVehicleJourneySegments"]?.array ?? []
+        return segments.flatMap { $0.object?["stop"]?.object?["tasks"]?.array ?? [] }
+            .compactMap { $0.object?["taskId"]?.string }
     }
 }

@@ -30,7 +30,9 @@ package struct ConfigurationValues: Sendable {
         }
         if let root { try self.add(root, at: []) }
         let fixed = schema.options.map(\.path).filter { !$0.contains("*") }
-        for path in Set(fixed).union(self.siblings) {
+        let paths = Set(fixed).union(self.siblings)
+        try self.refuseStrays(in: Set(environment.keys).subtracting(paths.map(ConfigurationOption.variable)))
+        for path in paths {
             let variable = ConfigurationOption.variable(path)
             guard let value = environment[variable], let option = self.option(path) else { continue }
             if let problem = option.problem(of: value) {
@@ -58,6 +60,22 @@ package struct ConfigurationValues: Sendable {
             let parts = path.split(separator: "*").map { $0.trimmingPrefix(".") }
             let section = String(parts[0].dropLast())
             return self.names(in: section).map { "\(section).\($0).\(parts[1])" }
+        }
+    }
+
+    /// Refuses a variable for a named section that the file does not have, as nothing would come of it.
+    private func refuseStrays(in variables: Set<String>) throws(ConfigurationError) {
+        for option in self.schema.options {
+            let parts = ConfigurationOption.variable(option.path).split(separator: "*")
+            guard parts.count == 2 else { continue }
+            let strays = variables.filter {
+                $0.hasPrefix(parts[0]) && $0.hasSuffix(parts[1])
+                    && $0.utf8.count > parts[0].utf8.count + parts[1].utf8.count
+            }
+            guard let stray = strays.min() else { continue }
+            throw ConfigurationError(
+                "The variable \(stray.prefix(100)) is for \(option.path.replacing("*", with: "NAME")), and the file "
+                    + "has no section of that name; write it there with one of its settings, or remove the variable.")
         }
     }
 

@@ -49,6 +49,8 @@ package final class PendingRequestLimit: ChannelDuplexHandler, RemovableChannelH
     /// The requests without an answer, oldest first: more than one only where a client does not wait for answers.
     private var requests: [Request] = []
     private var isTurningAway = false
+    /// The request that found no place behind others; turned away when those are answered, it ends the connection.
+    private var last: HTTPRequest?
 
     /// Sets the limit for one connection, or one stream of it.
     package init(_ rule: Rule) {
@@ -65,16 +67,20 @@ package final class PendingRequestLimit: ChannelDuplexHandler, RemovableChannelH
     }
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard self.last == nil else { return }
         switch self.unwrapInboundIn(data) {
         case .head(let request):
             if !self.rule.applies(request) {
                 self.requests.append(.uncounted)
-            } else if self.requests.isEmpty, !self.rule.pending.hasPlace(at: context.eventLoop.now) {
+            } else if self.rule.pending.hasPlace(at: context.eventLoop.now) {
+                self.requests.append(.arriving)
+            } else if self.requests.isEmpty {
                 self.isTurningAway = true
                 self.turnAway(request, context)
             } else {
-                // Answers go out in order, so one behind another request cannot be turned away here.
-                self.requests.append(.arriving)
+                // Answers go out in order. What comes behind it goes nowhere: refusals in wait would take memory.
+                self.last = request
+                return
             }
         case .body: break
         case .end:
@@ -91,18 +97,20 @@ package final class PendingRequestLimit: ChannelDuplexHandler, RemovableChannelH
     }
 
     package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if case .end = self.unwrapOutboundIn(data), !self.requests.isEmpty, self.requests.removeFirst() == .counted {
-            self.rule.pending.end()
-        }
         context.write(data, promise: promise)
+        guard case .end = self.unwrapOutboundIn(data), !self.requests.isEmpty else { return }
+        if self.requests.removeFirst() == .counted { self.rule.pending.end() }
+        if self.requests.isEmpty, let last = self.last { self.turnAway(last, context) }
     }
 
     private func turnAway(_ request: HTTPRequest, _ context: ChannelHandlerContext) {
-        let (head, body) = self.rule.refuse(request)
-        context.write(self.wrapOutboundOut(.head(head)), promise: nil)
-        if request.method != .head { context.write(self.wrapOutboundOut(.body(body)), promise: nil) }
+        let isLast = self.last != nil || request.headerFields[.connection]?.lowercased() == "close"
+        var answer = self.rule.refuse(request)
+        if isLast { answer.head.headerFields[.connection] = "close" }
+        context.write(self.wrapOutboundOut(.head(answer.head)), promise: nil)
+        if request.method != .head { context.write(self.wrapOutboundOut(.body(answer.body)), promise: nil) }
         let written = context.writeAndFlush(self.wrapOutboundOut(.end(nil)))
-        guard request.headerFields[.connection]?.lowercased() == "close" else { return }
+        guard isLast else { return }
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
         written.whenComplete { _ in bound.value.close(promise: nil) }
     }

@@ -66,6 +66,7 @@ struct RefreshMachine<Value: Sendable>: Sendable {
     ///   - now: The present.
     ///   - random: Between 0 and 1, for the jitter.
     mutating func succeed(_ value: Value, endingAt endsAt: Duration, at now: Duration, random: Double) {
+        guard endsAt > now else { return self.fail(EndedOnArrival(), at: now, random: random) }
         self.isRefreshing = false
         self.failures = 0
         let entry = Entry(
@@ -99,4 +100,9 @@ struct RefreshMachine<Value: Sendable>: Sendable {
         self.failures += 1
         self.pausedUntil = now + pause * (0.5 + random / 2)
     }
+}
+
+/// A value that had ended before it was there.
+struct EndedOnArrival: Error, CustomStringConvertible {
+    var description: String { "What was fetched had ended before it arrived; its source gives it too little life." }
 }

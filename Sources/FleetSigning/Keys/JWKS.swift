@@ -59,7 +59,7 @@ public enum JWKS {
         return try RSAPublicKey(key, id: id, account: account)
     }
 
-    /// Writes keys as a set.
+    /// Writes keys as a set, each once.
     ///
     /// - Parameter keys: The keys to publish.
     /// - Returns: The JSON text, the same bytes for the same keys.
@@ -74,6 +74,8 @@ public enum JWKS {
                 "n": text(primitives.modulus), "e": text(primitives.exponent),
             ])
         }
-        return JSONValue.object(["keys": .array(entries)]).serialized
+        // Roles can share an account, and so its key.
+        let distinct = entries.indices.filter { !entries[..<$0].contains(entries[$0]) }.map { entries[$0] }
+        return JSONValue.object(["keys": .array(distinct)]).serialized
     }
 }

@@ -16,9 +16,14 @@ public struct RSAPublicKey: TokenKey {
     /// The account that the key belongs to; `nil` where its source does not say.
     public let account: TrustedAccount?
 
+    /// Whether the id is only what its reader calls it, and tokens may name it otherwise.
+    let isUnnamed: Bool
+
     private let key: _RSA.Signing.PublicKey
 
-    init(_ key: _RSA.Signing.PublicKey, id: String, account: TrustedAccount?) throws(SigningError) {
+    init(
+        _ key: _RSA.Signing.PublicKey, id: String, account: TrustedAccount?, isUnnamed: Bool = false
+    ) throws(SigningError) {
         func invalid(_ problem: String) -> SigningError {
             SigningError(code: .invalidKey, message: "The key \"\(id.prefix(64))\" \(problem).")
         }
@@ -29,12 +34,17 @@ public struct RSAPublicKey: TokenKey {
         self.key = key
         self.id = id
         self.account = account
+        self.isUnnamed = isUnnamed
     }
 
     /// Reads a PEM text: a public key, or an X.509 certificate.
     ///
     /// - Throws: ``SigningError`` with ``SigningError/Code/invalidKey``.
     public init(pem: String, id: String, account: TrustedAccount? = nil) throws(SigningError) {
+        try self.init(pem: pem, id: id, account: account, isUnnamed: false)
+    }
+
+    init(pem: String, id: String, account: TrustedAccount? = nil, isUnnamed: Bool) throws(SigningError) {
         let key: _RSA.Signing.PublicKey
         if pem.contains("BEGIN CERTIFICATE") {
             key = try CertificateReader.rsaKey(ofPEM: pem, id: id)
@@ -49,7 +59,7 @@ public struct RSAPublicKey: TokenKey {
                 )
             }
         }
-        try self.init(key, id: id, account: account)
+        try self.init(key, id: id, account: account, isUnnamed: isUnnamed)
     }
 
     /// Whether the RS256 signature fits the message.
@@ -63,7 +73,7 @@ public struct RSAPublicKey: TokenKey {
 
     /// The key under another account's name.
     func bound(to account: TrustedAccount) throws(SigningError) -> Self {
-        try Self(self.key, id: self.id, account: account)
+        try Self(self.key, id: self.id, account: account, isUnnamed: self.isUnnamed)
     }
 
     /// Whether two are one key with one id, of one account.

@@ -13,7 +13,7 @@ extension TrustedKeySet {
     ///
     /// - Parameters:
     ///   - bytes: The text.
-    ///   - name: The key's id for a PEM text, which has none of its own.
+    ///   - name: What a PEM text's key is called, which has no id of its own: tokens may name it by any id.
     ///   - role: The role of the account, where it is known.
     ///   - provider: The provider of the account; a key file's own project where it is `nil`.
     ///   - time: Leaves out certificates that are not to be used then; `nil` takes all.
@@ -25,7 +25,7 @@ extension TrustedKeySet {
     ) throws(SigningError) -> [RSAPublicKey] {
         let text = String(decoding: bytes, as: UTF8.self)
         if text.hasPrefix("-----BEGIN") {
-            return [try RSAPublicKey(pem: text, id: name)]
+            return [try RSAPublicKey(pem: text, id: name, isUnnamed: true)]
         }
         let object: JSONObject
         do throws(TokenError) {

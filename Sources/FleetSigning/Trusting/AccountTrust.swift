@@ -123,7 +123,7 @@ public final class AccountTrust: Sendable {
             let index = self.sources.firstIndex(where: { $0.account.email == issuer })
         else { return false }
         let lookup = await self.remotes[index].lookup { keys in
-            jws.keyID.map { id in keys.contains { $0.id == id } } ?? !keys.isEmpty
+            jws.keyID.map { id in keys.contains { $0.id == id || $0.isUnnamed } } ?? !keys.isEmpty
         }
         if case .found = lookup { return true }
         return false

@@ -21,14 +21,16 @@ package struct EngineEndpoint: Sendable {
     ///
     /// - Parameters:
     ///   - segments: The path below the endpoint, not encoded.
+    ///   - action: What follows the path as it is, such as `:search`.
     ///   - query: Names and values, not encoded.
     /// - Returns: The URL.
     /// - Throws: ``EngineFailure`` when the parts make no URL.
     package func url(
         _ segments: [String],
+        action: String = "",
         query: [(name: String, value: String)] = []
     ) throws(EngineFailure) -> URL {
-        let path = segments.map { "/\($0.percentEncodedForURL)" }.joined()
+        let path = segments.map { "/\($0.percentEncodedForURL)" }.joined() + action
         let items = query.map { "\($0.name.percentEncodedForURL)=\($0.value.percentEncodedForURL)" }
         let text = self.root.text + path + (items.isEmpty ? "" : "?" + items.joined(separator: "&"))
         guard let url = URL(string: text) else {

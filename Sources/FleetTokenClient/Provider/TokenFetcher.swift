@@ -65,7 +65,7 @@ struct TokenFetcher: Sendable {
     private static func error(_ error: any Error, of closure: String, refusal: String) -> TokenClientError {
         switch error {
         case let error as TokenClientError: error
-        case let error as URLError:
+        case let error as URLError where Self.lacksNetwork(error.code):
             TokenClientError(
                 code: error.code == .timedOut ? .timedOut : .unreachable,
                 message: "The app's \(closure) closure failed without a network, so the token server was not asked.",
@@ -73,6 +73,13 @@ struct TokenFetcher: Sendable {
             )
         default: TokenClientError(code: .refused, message: refusal, cause: error)
         }
+    }
+
+    private static func lacksNetwork(_ code: URLError.Code) -> Bool {
+        [
+            .notConnectedToInternet, .networkConnectionLost, .timedOut, .cannotFindHost, .cannotConnectToHost,
+            .dnsLookupFailed, .dataNotAllowed, .internationalRoamingOff, .callIsActive, .secureConnectionFailed,
+        ].contains(code)
     }
 
     private func send(_ request: HTTPTransportRequest) async throws(TokenClientError) -> HTTPTransportResponse {

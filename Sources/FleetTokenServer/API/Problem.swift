@@ -52,9 +52,16 @@ struct Problem: Error, HTTPResponseError {
         self.retryAfter = error.retryAfter
     }
 
-    /// A body whose members are wrong.
-    init(faults: [Fault]) {
-        self.init(.invalidRequest, faults.map(\.detail).joined(separator: " "))
+    /// A body or a query of which members are wrong; the detail tells the first.
+    ///
+    /// - Parameters:
+    ///   - faults: What is wrong.
+    ///   - untold: How many more faults there are.
+    init(faults: [Fault], untold: Int) {
+        var detail = faults.first?.detail ?? ""
+        if faults.count > 1 { detail += " errors tells \(faults.count - 1) more." }
+        if untold > 0 { detail += " Another \(untold) are not told." }
+        self.init(.invalidRequest, detail)
         self.faults = faults
     }
 

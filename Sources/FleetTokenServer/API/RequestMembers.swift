@@ -7,9 +7,14 @@ import Foundation
 import Hummingbird
 
 /// Reads the members of a JSON object, or the parameters of a query, one by one, and collects what is wrong with them, so
-/// that one answer names all.
+/// that one answer tells all, or the first of many.
 struct RequestMembers {
+    /// The most faults that are told one by one, so that no answer is many times as long as its request.
+    static let maximumFaults = 10
+
     private(set) var faults: [Problem.Fault] = []
+    /// How many more there are.
+    private var untold = 0
     private let object: JSONObject
     private let isQuery: Bool
     private var read: Set<String> = []
@@ -104,8 +109,12 @@ struct RequestMembers {
 
     /// Notes what is wrong with a member.
     mutating func refuse(_ name: String, _ detail: String) {
+        guard self.faults.count < Self.maximumFaults else {
+            self.untold += 1
+            return
+        }
         let place: Problem.Fault.Place =
-            self.isQuery ? .parameter(String(name.prefix(64))) : .pointer(Self.pointer(to: name))
+            self.isQuery ? .parameter(Self.beginning(of: name)) : .pointer(Self.pointer(to: name))
         self.faults.append(Problem.Fault(place: place, detail: detail))
     }
 
@@ -115,19 +124,22 @@ struct RequestMembers {
     ///   - value: What was built.
     ///   - known: The members that other requests of the kind take.
     /// - Returns: The value.
-    /// - Throws: ``Problem`` that names all faults, members that nobody read among them.
+    /// - Throws: ``Problem`` that names the faults, members that nobody read among them.
     mutating func finish<Value>(_ value: Value?, known: Set<String> = []) throws(Problem) -> Value {
         for key in self.object.keys.sorted() where !self.read.contains(key) {
-            let name = "\"\(key.prefix(64))\""
+            let name = "\"\(Self.beginning(of: key))\""
             self.refuse(
                 key, known.contains(key) ? "\(name) does not belong here." : "There is no \(name).")
         }
-        guard let value, self.faults.isEmpty else { throw Problem(faults: self.faults) }
+        guard let value, self.faults.isEmpty else { throw Problem(faults: self.faults, untold: self.untold) }
         return value
     }
 
+    /// The beginning of a name, by its scalars: a single character may have thousands of them.
+    private static func beginning(of name: String) -> String { String(name.unicodeScalars.prefix(64)) }
+
     private static func pointer(to key: String) -> String {
-        let escaped = key.prefix(64).replacing("~", with: "~0").replacing("/", with: "~1")
+        let escaped = Self.beginning(of: key).replacing("~", with: "~0").replacing("/", with: "~1")
         return "#/" + (escaped.addingPercentEncoding(withAllowedCharacters: .urlFragmentAllowed) ?? "")
     }
 }

@@ -45,7 +45,9 @@ public struct Administrators: Sendable {
             guard let rule, let caller = try await rule.provider.caller(of: request) else {
                 throw Problem(RouteError.unauthenticated)
             }
-            guard !rule.values.isDisjoint(with: caller.claims[rule.claim] ?? []) else {
+            let values = Set(rule.values.map(ExactText.init))
+            let isNamed = caller.values(ofClaim: rule.claim)?.contains { values.contains(ExactText($0)) }
+            guard isNamed == true else {
                 throw Problem(.permissionDenied, "The claim \(rule.claim) does not make this user an administrator.")
             }
             return caller

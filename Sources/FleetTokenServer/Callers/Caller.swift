@@ -59,4 +59,11 @@ public struct Caller: Hashable, Sendable {
         self.roles = roles
         self.claims = claims
     }
+
+    /// The values of the claim of exactly this name, or `nil` where there is none.
+    func values(ofClaim name: String) -> [String]? {
+        guard let index = self.claims.index(forKey: name), ExactText(self.claims[index].key) == ExactText(name)
+        else { return nil }
+        return self.claims[index].value
+    }
 }

@@ -4,19 +4,23 @@
 
 /// Asks several authenticators, in order; the first that recognises the credential decides.
 ///
-/// A credential that one recognises and refuses is not shown to the others.
+/// A credential that one recognises and refuses is not shown to the others. Headers of a ``TrustedProxyAuthenticator``
+/// that come from another address are refused before anybody is asked, whatever else the request carries.
 public struct CallerAuthenticators: CallerAuthenticator {
     private let members: [any CallerAuthenticator]
+    private let proxies: [TrustedProxyAuthenticator]
 
     /// Makes a chain.
     ///
     /// - Parameter members: The authenticators, in the order in which they are asked.
     public init(_ members: [any CallerAuthenticator]) {
         self.members = members
+        self.proxies = members.compactMap { $0 as? TrustedProxyAuthenticator }
     }
 
     /// The caller that the first authenticator which recognises the credential finds.
     public func caller(of request: CallerRequest) async throws -> Caller? {
+        try TrustedProxyAuthenticator.refuseForgery(request, of: self.proxies)
         for member in self.members {
             if let caller = try await member.caller(of: request) { return caller }
         }

@@ -18,6 +18,16 @@ public struct ClientCertificateAuthenticator: CallerAuthenticator {
         case subject(String)
         /// SHA-256 of the certificate's DER form, in lower-case hexadecimal digits.
         case fingerprint(String)
+
+        /// Its kind and its text, by which it is compared.
+        var key: ExactText {
+            switch self {
+            case .uri(let uri): ExactText("uri \(uri)")
+            case .dnsName(let name): ExactText("dns_name \(name)")
+            case .subject(let name): ExactText("subject \(name)")
+            case .fingerprint(let digits): ExactText("fingerprint \(digits)")
+            }
+        }
     }
 
     /// One caller.
@@ -38,7 +48,7 @@ public struct ClientCertificateAuthenticator: CallerAuthenticator {
     }
 
     private let label: String
-    private let entries: [Identity: Entry]
+    private let entries: [ExactText: Entry]
 
     /// Makes an authenticator.
     ///
@@ -47,8 +57,8 @@ public struct ClientCertificateAuthenticator: CallerAuthenticator {
     ///   - entries: The callers.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` when one identity is two callers.
     public init(label: String = "certificate", entries: [Entry]) throws(TokenServerError) {
-        var known: [Identity: Entry] = [:]
-        for entry in entries where known.updateValue(entry, forKey: entry.identity) != nil {
+        var known: [ExactText: Entry] = [:]
+        for entry in entries where known.updateValue(entry, forKey: entry.identity.key) != nil {
             throw TokenServerError(
                 code: .invalidConfiguration, message: "Two callers have the certificate of \"\(entry.name)\".")
         }
@@ -63,12 +73,12 @@ public struct ClientCertificateAuthenticator: CallerAuthenticator {
             [.fingerprint(certificate.fingerprint)] + certificate.uris.map(Identity.uri)
             + certificate.dnsNames.map(Identity.dnsName)
             + [certificate.subject].compactMap(\.self).map(Identity.subject)
-        let names = Set(identities.compactMap { self.entries[$0]?.name })
-        guard names.count < 2 else {
+        let named = identities.compactMap { self.entries[$0.key] }
+        guard Set(named.map(\.name)).count < 2 else {
             throw CallerRefusal(.malformed, "The client's certificate names several callers.")
         }
         // A certificate may stand beside another credential, so an unknown one is left to the other authenticators.
-        guard let entry = identities.lazy.compactMap({ self.entries[$0] }).first else { return nil }
+        guard let entry = named.first else { return nil }
         return Caller(name: entry.name, issuer: self.label, roles: entry.roles)
     }
 }

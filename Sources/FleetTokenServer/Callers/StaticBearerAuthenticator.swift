@@ -23,6 +23,14 @@ public struct StaticBearerAuthenticator: CallerAuthenticator {
         let callers: [Entry]
     }
 
+    /// The members of each entry of a file, whatever they hold.
+    private struct Members: Decodable {
+        struct Anything: Decodable {
+            init(from decoder: any Decoder) {}
+        }
+        let callers: [[String: Anything]]
+    }
+
     private struct Known: Sendable {
         let salt: [UInt8]
         let digest: [UInt8]
@@ -54,8 +62,10 @@ public struct StaticBearerAuthenticator: CallerAuthenticator {
 
     private init(json: Data, label: String, givesRoles: Bool) throws(TokenServerError) {
         let file: File
+        let members: Members
         do {
             file = try JSONDecoder().decode(File.self, from: json)
+            members = try JSONDecoder().decode(Members.self, from: json)
         } catch {
             throw Self.invalid(
                 "The callers' file is not of the form {\"callers\": [{\"name\", \"salt\", \"secret_sha256\", \"roles\"}]}."
@@ -66,7 +76,15 @@ public struct StaticBearerAuthenticator: CallerAuthenticator {
                 "The callers' file names \(file.callers.count) callers; it needs 1 to \(Self.maximumCallers).")
         }
         var callers: [Known] = []
-        for entry in file.callers { callers.append(try Self.known(entry, label: label, givesRoles: givesRoles)) }
+        let names: Set = ["name", "salt", "secret_sha256", "roles"]
+        for (entry, members) in zip(file.callers, members.callers) {
+            if let unknown = Set(members.keys).subtracting(names).min() {
+                throw Self.invalid(
+                    "The entry of \"\(entry.name)\" has a member \"\(unknown.prefix(64))\", and there are name, salt, "
+                        + "secret_sha256 and roles alone.")
+            }
+            callers.append(try Self.known(entry, label: label, givesRoles: givesRoles))
+        }
         guard Set(callers.map(\.caller.name)).count == callers.count else {
             throw Self.invalid("Two entries of the callers' file have one name.")
         }
@@ -106,10 +124,11 @@ public struct StaticBearerAuthenticator: CallerAuthenticator {
         _ entry: File.Entry, label: String, givesRoles: Bool
     ) throws(TokenServerError) -> Known {
         guard let digest = self.bytes(ofHexadecimal: entry.secret_sha256), digest.count == 32 else {
-            throw self.invalid(
-                "The secret_sha256 of \"\(entry.name)\" is not 64 hexadecimal digits; "
-                    + "make it with: printf %s SECRET | sha256sum"
-            )
+            let advice =
+                entry.salt == nil
+                ? "make it with: printf %s SECRET | sha256sum"
+                : "it is the SHA-256 of the salt's bytes and the secret, as docs/token-server.md shows how to make it."
+            throw self.invalid("The secret_sha256 of \"\(entry.name)\" is not 64 hexadecimal digits; \(advice)")
         }
         guard let salt = self.bytes(ofHexadecimal: entry.salt ?? ""), salt.isEmpty || (16...64).contains(salt.count)
         else { throw self.invalid("The salt of \"\(entry.name)\" is not 32 to 128 hexadecimal digits.") }

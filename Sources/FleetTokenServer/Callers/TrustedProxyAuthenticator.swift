@@ -52,9 +52,7 @@ public struct TrustedProxyAuthenticator: CallerAuthenticator {
     public func caller(of request: CallerRequest) async throws -> Caller? {
         let subjects = request.headers[values: self.subject]
         guard !subjects.isEmpty else { return nil }
-        guard let peer = request.peerAddress, self.peers.contains(where: { $0.contains(peer) }) else {
-            throw CallerRefusal(.unknown, "A header of the proxy \(self.label) came from another address.")
-        }
+        guard self.isPeer(of: request) else { throw self.forgery }
         guard subjects.count == 1, CallerID.isUsable(subject: subjects[0]) else {
             throw CallerRefusal(.malformed, "The proxy \(self.label) named no user, or several.")
         }
@@ -68,5 +66,33 @@ public struct TrustedProxyAuthenticator: CallerAuthenticator {
             if !values.isEmpty { claims[claim] = values }
         }
         return Caller(name: subjects[0], subject: subjects[0], issuer: self.label, claims: claims)
+    }
+
+    /// Refuses a request with a header of proxies that comes from none of those that send it.
+    ///
+    /// - Parameters:
+    ///   - request: What the request says.
+    ///   - proxies: The proxies, of which several may send the same headers.
+    /// - Throws: ``CallerRefusal``.
+    static func refuseForgery(_ request: CallerRequest, of proxies: [Self]) throws(CallerRefusal) {
+        for proxy in proxies {
+            for field in proxy.fields where request.headers.contains(field) {
+                let isSent = proxies.contains { $0.fields.contains(field) && $0.isPeer(of: request) }
+                guard isSent else { throw proxy.forgery }
+            }
+        }
+    }
+
+    /// The headers that the proxy sends.
+    private var fields: [HTTPField.Name] { [self.subject] + self.claims.map { $0.field } }
+
+    private var forgery: CallerRefusal {
+        CallerRefusal(.unknown, "A header of the proxy \(self.label) came from another address.")
+    }
+
+    /// Whether the proxy opened the request's connection.
+    private func isPeer(of request: CallerRequest) -> Bool {
+        guard let peer = request.peerAddress else { return false }
+        return self.peers.contains { $0.contains(peer) }
     }
 }

@@ -78,6 +78,8 @@ public struct TokenServerConfiguration: Sendable {
     public var certificateCallers: [ClientCertificateAuthenticator.Entry]
     /// The reverse proxies that identify users.
     public var proxies: [TrustedProxyAuthenticator]
+    /// The labels of all these, which are the issuers of callers.
+    package var issuerLabels: [String]
     /// The file of rules; `nil` gives callers every token of their own roles.
     public var policyFile: String?
     /// The file of the secret that requests to the policy's webhook are signed with.
@@ -111,8 +113,9 @@ public struct TokenServerConfiguration: Sendable {
             _ = try required(path)
             return file(path) ?? ""
         }
+        let provider = try required("provider")
         do throws(TokenError) {
-            self.provider = try ProviderID(checking: values["provider"] ?? "")
+            self.provider = try ProviderID(checking: provider)
         } catch {
             throw ConfigurationError("The setting provider: \(error.message)")
         }
@@ -171,7 +174,7 @@ public struct TokenServerConfiguration: Sendable {
                     label: label, issuer: try required("\(path).issuer"), audiences: try list("\(path).audience"),
                     secretFile: try requiredFile("\(path).secret_file"), nameClaim: try required("\(path).name_claim")))
         }
-        try Self.checkLabels(in: values)
+        self.issuerLabels = try Self.labels(in: values)
         self.policyFile = file("policy.file")
         self.policySecretFile = file("policy.secret_file")
         if let provider = values["admin.provider"] {
@@ -201,17 +204,27 @@ public struct TokenServerConfiguration: Sendable {
         self.log = try LogSettings(in: values)
     }
 
-    /// Refuses labels by which different people would be one.
-    private static func checkLabels(in values: ConfigurationValues) throws(ConfigurationError) {
+    /// The labels of the authenticators, none of which makes different people one.
+    private static func labels(in values: ConfigurationValues) throws(ConfigurationError) -> [String] {
+        let labels = ["oidc", "session", "proxy"].flatMap { values.names(in: "callers.\($0)") }
         // What callers.file and callers.certificate go by.
         var taken: Set = ["static", "certificate"]
-        for label in ["oidc", "session", "proxy"].flatMap({ values.names(in: "callers.\($0)") })
-        where !taken.insert(label).inserted {
+        for label in labels where !taken.insert(label).inserted {
             throw ConfigurationError(
                 "The name \(label.prefix(64)) under callers is taken, so that the rules and assignments of other callers "
                     + "would count for these too; give each provider, session issuer and proxy a name of its own, which "
                     + "is not static or certificate either.")
         }
+        return labels + (values["callers.file"] == nil ? [] : ["static"])
+            + (values.names(in: "callers.certificate").isEmpty ? [] : ["certificate"])
+    }
+
+    /// Refuses a policy with a rule for an issuer that is none of the labels, as it would never grant anything.
+    ///
+    /// - Parameter policy: The policy of the configuration.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``, line and column.
+    package func checkIssuers(of policy: any TokenPolicy) throws(TokenServerError) {
+        if let rules = policy as? RulePolicy { try rules.check(issuers: self.issuerLabels) }
     }
 
     private static func rate(_ path: String, in values: ConfigurationValues) -> RateLimit? {

@@ -26,8 +26,6 @@ public final class Readiness: Sendable {
     /// How far the clock may be from where it should be.
     static let clockTolerance: Double = 60
 
-    private static let notTriedYet = "no trial token was made yet"
-
     private let issuer: TokenIssuer
     private let roles: [Role]
     private let store: TokenServerStore
@@ -37,6 +35,8 @@ public final class Readiness: Sendable {
     private let uptime: @Sendable () -> Double
     private let logger: Logger
     private let started: (now: Date, uptime: Double)
+    /// What did not hold before anything was tried.
+    private let atStart: [Check: String]
     private let failing: Locked<[Check: String]>
 
     /// Watches a server.
@@ -66,7 +66,10 @@ public final class Readiness: Sendable {
         self.uptime = uptime
         self.logger = logger
         self.started = (now(), uptime())
-        self.failing = Locked([.canary: Self.notTriedYet])
+        var atStart = followed.compactMapValues { $0() }
+        atStart[.canary] = "no trial token was made yet"
+        self.atStart = atStart
+        self.failing = Locked(atStart)
     }
 
     /// What does not hold, in words; empty when the server is ready.
@@ -79,7 +82,7 @@ public final class Readiness: Sendable {
 
     /// Looks at everything once.
     ///
-    /// - Returns: Whether all of it holds.
+    /// - Returns: Whether all of it holds; `false` where the look was cancelled, which changes nothing.
     @discardableResult
     public func check() async -> Bool {
         var failing: [Check: String] = [:]
@@ -87,6 +90,8 @@ public final class Readiness: Sendable {
         failing[.clock] = await self.clockProblem()
         for (check, problem) in self.followed { failing[check] = problem() }
         failing[.store] = await self.store.isReadable() ? nil : "the store cannot be read"
+        // What was cancelled found nothing out.
+        guard !Task.isCancelled else { return false }
         let before = self.failing.withLock { held in
             defer { held = failing }
             return held
@@ -95,7 +100,7 @@ public final class Readiness: Sendable {
             self.metrics.readiness(of: check, holds: failing[check] == nil)
             guard before[check] != failing[check] else { continue }
             // A problem that is still there is told in other words now and then; that is no news.
-            let isNews = (before[check] == nil) != (failing[check] == nil) || before[check] == Self.notTriedYet
+            let isNews = (before[check] == nil) != (failing[check] == nil) || before[check] == self.atStart[check]
             self.logger.log(
                 level: !isNews ? .debug : failing[check] == nil ? .notice : .error, "readiness changed",
                 metadata: ["check": "\(check.rawValue)", "problem": "\(failing[check] ?? "none")"])

@@ -107,6 +107,7 @@ public struct TokenDesk: Sendable {
         let decision = try await self.step(.policy, refused: &record) {
             try await self.policy.decide(type, for: caller, at: time)
         }
+        let decided = self.now()
         switch decision {
         case .granted(let rule): record.rule = rule
         case .refused(let rule, let reason):
@@ -121,11 +122,13 @@ public struct TokenDesk: Sendable {
             fingerprint: TokenVerifier.fingerprint(of: issued.token.compactSerialization), keyID: issued.keyID,
             expiresAt: Int64(issued.expiresAt.timeIntervalSince1970))
         try await self.keep(record)
-        if self.now().timeIntervalSince(time) > Self.stale { try await self.confirm(type, for: caller, record) }
+        // A clock that was set back says nothing.
+        let isFresh = (0...Self.stale).contains(self.now().timeIntervalSince(decided))
+        if !isFresh { try await self.confirm(type, for: caller, record) }
         return issued
     }
 
-    /// How long a decision is good for, in seconds.
+    /// How long a decision is good for, in seconds; what a webhook said, for as long as its answers are kept.
     ///
     /// Whoever withdraws tokens while one is signed cannot know of it; whoever ended its grant before is heeded so.
     private static let stale: TimeInterval = 0.1

@@ -14,7 +14,15 @@ struct PolicyFile: Sendable {
         let cache: Duration
     }
 
+    /// An issuer that a rule is for.
+    struct Issuer: Sendable {
+        let label: String
+        /// What is wrong where no caller has it, with the rule's place.
+        let fault: TokenServerError
+    }
+
     let rules: [PolicyRule]
+    let issuers: [Issuer]
     let webhook: Webhook?
 
     /// Reads a file; anything in it that is not understood is an error.
@@ -30,6 +38,7 @@ struct PolicyFile: Sendable {
         guard try version.string("the version") == "1" else { throw version.error("the version must be 1.") }
         guard let list = members["rules"] else { throw root.error("the policy has no rules, so it grants nothing.") }
         var rules: [PolicyRule] = []
+        var issuers: [Issuer] = []
         for node in try list.list("the rules") {
             let rule = try Self.rule(node)
             guard !rules.contains(where: { $0.name == rule.name }) else {
@@ -39,8 +48,10 @@ struct PolicyFile: Sendable {
                 throw node.error("the rule \"\(rule.name)\" asks a webhook, and the policy names none.")
             }
             rules.append(rule)
+            issuers += try Self.issuers(of: node)
         }
         self.rules = rules
+        self.issuers = issuers
         if let node = members["webhook"] { self.webhook = try Self.webhook(node) } else { self.webhook = nil }
     }
 
@@ -78,6 +89,18 @@ struct PolicyFile: Sendable {
             tasks: try members["task"].map { node throws(TokenServerError) in try Self.reach(node) })
         try Self.check(rule, at: node)
         return rule
+    }
+
+    /// The issuers that a rule is for, once it was read.
+    private static func issuers(of rule: PolicyNode) throws(TokenServerError) -> [Issuer] {
+        guard let when = try rule.mapping(nil, of: "a rule")["when"], !when.isText,
+            let node = try when.mapping(nil, of: "when")["issuer"]
+        else { return [] }
+        return try node.strings("issuer").map { label in
+            Issuer(
+                label: label,
+                fault: node.error("no caller is of the issuer \"\(label.prefix(64))\", so the rule grants nothing."))
+        }
     }
 
     /// Refuses what reads like one thing and would do another.
@@ -157,22 +180,27 @@ struct PolicyFile: Sendable {
         guard !members.isEmpty else {
             throw node.error("when is empty; write when: any_caller if you mean every caller.")
         }
-        if let issuers = members["issuer"] { condition.issuers = Set(try issuers.strings("issuer")) }
+        if let issuers = members["issuer"] { condition.issuers = try Self.texts(issuers, "issuer") }
         if let subjects = members["subject"] {
             guard condition.issuers != nil else {
                 throw subjects.error("a subject is only one user together with the issuer; name the issuer too.")
             }
-            condition.subjects = Set(try subjects.strings("subject"))
+            condition.subjects = try Self.texts(subjects, "subject")
         }
         if let roles = members["roles"] {
             condition.roles = Set(try roles.strings("roles").map(Role.init(rawValue:)))
         }
         if let claims = members["claims"] {
             for (name, values) in try claims.mapping(nil, of: "claims") {
-                condition.claims[name] = Set(try values.strings("the claim \(name.prefix(64))"))
+                condition.claims[name] = try Self.texts(values, "the claim \(name.prefix(64))")
             }
             guard !condition.claims.isEmpty else { throw claims.error("claims is empty.") }
         }
         return condition
+    }
+
+    /// The texts of a value, to be compared with what callers say.
+    private static func texts(_ node: PolicyNode, _ what: String) throws(TokenServerError) -> Set<ExactText> {
+        Set(try node.strings(what).map(ExactText.init))
     }
 }

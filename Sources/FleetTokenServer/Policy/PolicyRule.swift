@@ -8,11 +8,11 @@ import FleetTokens
 struct PolicyRule: Sendable {
     /// Which callers a rule is for; what is `nil` is not looked at.
     struct Condition: Sendable {
-        var issuers: Set<String>?
-        var subjects: Set<String>?
+        var issuers: Set<ExactText>?
+        var subjects: Set<ExactText>?
         var roles: Set<Role>?
         /// For each claim the values of which it must have one.
-        var claims: [String: Set<String>] = [:]
+        var claims: [String: Set<ExactText>] = [:]
 
         /// Whether it is for every caller.
         var isEmpty: Bool {
@@ -21,11 +21,11 @@ struct PolicyRule: Sendable {
 
         /// Whether everything that is asked holds.
         func matches(_ caller: Caller) -> Bool {
-            (self.issuers.map { $0.contains(caller.issuer) } ?? true)
-                && (self.subjects.map { $0.contains(caller.subject) } ?? true)
+            (self.issuers.map { $0.contains(ExactText(caller.issuer)) } ?? true)
+                && (self.subjects.map { $0.contains(ExactText(caller.subject)) } ?? true)
                 && (self.roles.map { !$0.isDisjoint(with: caller.roles) } ?? true)
                 && self.claims.allSatisfy { name, values in
-                    caller.claims[name].map { !values.isDisjoint(with: $0) } ?? false
+                    caller.values(ofClaim: name)?.contains { values.contains(ExactText($0)) } ?? false
                 }
         }
     }

@@ -25,6 +25,7 @@ public struct RulePolicy: TokenPolicy {
     }
 
     private let rules: [PolicyRule]
+    private let issuers: [PolicyFile.Issuer]
     private let assignments: any AssignmentStore
     private let webhook: PolicyWebhook?
 
@@ -49,6 +50,7 @@ public struct RulePolicy: TokenPolicy {
     ) throws(TokenServerError) {
         let policy = try PolicyFile(yaml: yaml, name: file)
         self.rules = policy.rules
+        self.issuers = policy.issuers
         self.assignments = assignments
         guard let settings = policy.webhook else {
             self.webhook = nil
@@ -57,13 +59,27 @@ public struct RulePolicy: TokenPolicy {
         guard let webhook else {
             throw TokenServerError(
                 code: .invalidConfiguration,
-                message: "\(file): the policy names a webhook, and there is no secret to sign its requests with.")
+                message:
+                    "\(file): the policy names a webhook, and there is no secret to sign its requests with; name the "
+                    + "file of one with the setting policy.secret_file.")
         }
         self.webhook = PolicyWebhook(settings, secret: webhook.secret, transport: webhook.transport, uptime: uptime)
     }
 
     /// The names of the rules, in their order.
     public var ruleNames: [String] { self.rules.map(\.name) }
+
+    /// Refuses a rule for an issuer that no caller has.
+    ///
+    /// - Parameter labels: The labels of the authenticators.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``, line and column.
+    func check(issuers labels: [String]) throws(TokenServerError) {
+        let known = Set(labels.map(ExactText.init))
+        guard let unknown = self.issuers.first(where: { !known.contains(ExactText($0.label)) }) else { return }
+        var fault = unknown.fault
+        fault.message += " There are \(labels.sorted().joined(separator: ", "))."
+        throw fault
+    }
 
     /// Decides by the first rule that grants; without one, names the first that came close.
     public func decide(_ type: TokenType, for caller: Caller, at time: Date) async throws -> PolicyDecision {
@@ -122,7 +138,7 @@ public struct RulePolicy: TokenPolicy {
         case .everything: return "The rule is for tokens that reach everything."
         case .ids(let ids): return ids.contains(resource.id) ? nil : "The rule does not list the \(what)."
         case .claim(let name):
-            let values = question.caller.claims[name] ?? []
+            let values = question.caller.values(ofClaim: name) ?? []
             let isNamed = values.contains { (try? AssignedResource(kind: resource.kind, id: $0)) == resource }
             return isNamed ? nil : "The caller's claim \(name) does not name the \(what)."
         case .assigned:

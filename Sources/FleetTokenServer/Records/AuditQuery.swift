@@ -70,8 +70,13 @@ extension AuditQuery {
         if let mentioned {
             // As it is spelt in the record's JSON, with the pattern's own signs for themselves.
             let spelt = String(decoding: JSONValue.string(mentioned).serialized, as: UTF8.self)
-            let pattern = spelt.flatMap { "|%_".contains($0) ? "|\($0)" : "\($0)" }
-            require("content LIKE ? ESCAPE '|'", .text("%\(String(pattern))%"))
+            // By scalars: a sign with an accent is a character of its own to Swift, and not to the database.
+            var pattern = String.UnicodeScalarView("%".unicodeScalars)
+            for scalar in spelt.unicodeScalars {
+                if "|%_".unicodeScalars.contains(scalar) { pattern.append("|") }
+                pattern.append(scalar)
+            }
+            require("content LIKE ? ESCAPE '|'", .text(String(pattern) + "%"))
         }
         return (conditions.joined(separator: " AND "), values)
     }

@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
+import FleetOperation
 import GRDB
 
 /// The token server's tables in a SQLite file.
@@ -11,14 +11,24 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
     var place: String { self.pool.path }
 
     /// Opens a file that exists.
-    init(_ path: String) throws(TokenServerError) {
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - mayBeEmpty: Whether one without the tables gets them; otherwise it is an error, and left as it is.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend.
+    init(_ path: String, mayBeEmpty: Bool) throws(TokenServerError) {
         func unavailable(_ message: String) -> TokenServerError {
-            TokenServerError(code: .storeUnavailable, message: "The token server's store \(path) \(message)")
+            TokenServerError(code: .storeUnavailable, message: "The token server's store \(message)")
         }
-        guard FileManager.default.fileExists(atPath: path) else {
-            throw unavailable("is missing or cannot be made; name a file in a folder that exists and is writable.")
+        if let problem = PathProblem.reading(path) {
+            throw unavailable("cannot be read: \(problem). Name the store that a token server made, as its user.")
         }
         do {
+            guard try mayBeEmpty || Self.hasTables(path) else {
+                throw TokenServerError(
+                    code: .storeUnavailable,
+                    message: "\(path) is no store of a token server; name the token-server.sqlite of its data folder.")
+            }
             var configuration = Configuration()
             configuration.label = "fleetpass.token-store"
             configuration.busyMode = .timeout(5)
@@ -26,14 +36,29 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
             // Set after opening: switching to WAL lowers it, and a commit must have reached the disk.
             try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
             guard try !pool.read(TokenServerSchema.migrator.hasBeenSuperseded) else {
-                throw unavailable("was written by a newer version; run that version.")
+                throw unavailable(
+                    "\(path) was written by another program or a newer version; run that version, or name another.")
             }
             try TokenServerSchema.migrator.migrate(pool)
             self.pool = pool
         } catch let error as TokenServerError {
             throw error
         } catch {
-            throw unavailable("cannot be opened: \(error). Make it readable and writable, or name another.")
+            throw unavailable("\(path) cannot be opened: \(error). Make it readable and writable, or name another.")
+        }
+    }
+
+    /// Whether a file has the tables of a token server, of this version or an older one; it is not changed.
+    private static func hasTables(_ path: String) throws -> Bool {
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.busyMode = .timeout(5)
+        do {
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            defer { try? queue.close() }
+            return try queue.read { try $0.tableExists("audit_head") }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
+            return false
         }
     }
 

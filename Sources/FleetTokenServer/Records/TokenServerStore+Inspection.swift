@@ -13,9 +13,11 @@ extension TokenServerStore {
         case usable(hasTables: Bool)
         /// No server answers.
         case unreachable(String)
-        /// The server answers, and the database cannot be used as it is.
-        case unusable(String)
+        /// The server answers, or the file is there, and the store cannot be used as it is; and what to do about it.
+        case unusable(String, next: String)
     }
+
+    private static let databaseNext = "Mend the address or the database; docs/postgresql.md tells what it needs."
 
     /// Looks whether a PostgreSQL database can hold the store, and changes nothing.
     ///
@@ -35,9 +37,10 @@ extension TokenServerStore {
             return .usable(hasTables: try result.get() == .current)
         } catch let error as PostgreSQLError {
             let isAway: Set<PostgreSQLError.Code> = [.unreachable, .connectionLost, .timedOut, .overloaded]
-            return isAway.contains(error.code) ? .unreachable(error.message) : .unusable(error.message)
+            guard isAway.contains(error.code) else { return .unusable(error.message, next: Self.databaseNext) }
+            return .unreachable(error.message)
         } catch {
-            return .unusable("\(error)")
+            return .unusable("\(error)", next: Self.databaseNext)
         }
     }
 
@@ -54,12 +57,16 @@ extension TokenServerStore {
             return try queue.read { database in
                 let migrator = TokenServerSchema.migrator
                 guard try !migrator.hasBeenSuperseded(database) else {
-                    return .unusable("The store \(path) was written by a newer version; run that version.")
+                    return .unusable(
+                        "The store \(path) was written by another program or a newer version.",
+                        next: "Run that version, or name the token server's own store.")
                 }
                 return .usable(hasTables: try migrator.hasCompletedMigrations(database))
             }
         } catch {
-            return .unusable("The token server's store \(path) cannot be read: \(error)")
+            return .unusable(
+                "The token server's store \(path) cannot be read: \(error).",
+                next: "Mend the file's permissions; where it is no database of SQLite, put back a backup of it.")
         }
     }
 }

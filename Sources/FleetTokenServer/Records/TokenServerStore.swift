@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import FleetPostgreSQL
 import Foundation
 public import Logging
@@ -22,6 +23,12 @@ public struct TokenServerStore: Sendable {
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend.
     public init(creatingAt path: String) throws(TokenServerError) {
         if !FileManager.default.fileExists(atPath: path) {
+            if let problem = PathProblem.making(file: path) {
+                throw TokenServerError(
+                    code: .storeUnavailable,
+                    message: "The token server's store \(path) cannot be made: \(problem). Name a file in a folder "
+                        + "that exists and is writable.")
+            }
             // It tells who may see whom; SQLite's side files follow its mode.
             _ = FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
         }
@@ -33,7 +40,15 @@ public struct TokenServerStore: Sendable {
     /// - Parameter path: The file.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend.
     public init(openingAt path: String) throws(TokenServerError) {
-        self.database = try SQLiteTokenDatabase(path)
+        self.database = try SQLiteTokenDatabase(path, mayBeEmpty: true)
+    }
+
+    /// Opens a file that holds a store, of this version or an older one; any other is left as it is.
+    ///
+    /// - Parameter path: The file.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend.
+    package init(readingAt path: String) throws(TokenServerError) {
+        self.database = try SQLiteTokenDatabase(path, mayBeEmpty: false)
     }
 
     /// Prepares the use of a PostgreSQL database; see ``check()`` for whether it can be used.

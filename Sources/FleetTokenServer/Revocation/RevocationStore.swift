@@ -70,6 +70,21 @@ public struct RevocationStore: Sendable {
         return revocations
     }
 
+    /// Whether the audit tells of a living token of a target.
+    ///
+    /// A fingerprint or a key is withdrawn all the same: the token may have been made elsewhere.
+    ///
+    /// - Parameters:
+    ///   - target: Whose.
+    ///   - now: The time.
+    /// - Returns: Whether there is one.
+    /// - Throws: An error of the store.
+    public func knows(_ target: RevocationTarget, at now: Date) async throws -> Bool {
+        try await self.store.database.read { database in
+            try !Self.tokens(of: target, after: nil, at: now, in: database).isEmpty
+        }
+    }
+
     /// What is withdrawn at a time.
     ///
     /// - Parameter now: The time.
@@ -96,10 +111,26 @@ public struct RevocationStore: Sendable {
         of target: RevocationTarget, after head: AuditHead?, at now: Date, in database: any TokenServerTransaction
     ) throws -> [Revocation] {
         let end = now.addingTimeInterval(Revocation.longest)
-        let isMeant: (AuditRecord) -> Bool
         switch target {
         case .fingerprint(let value): return [Revocation(kind: .fingerprint, value: value, endsAt: end)]
         case .key(let id): return [Revocation(kind: .key, value: id, endsAt: end)]
+        case .caller, .subject, .resource:
+            return try self.tokens(of: target, after: head, at: now, in: database).map { token in
+                // A verifier whose clock is behind takes the token for alive a little longer.
+                let expiry = Date(timeIntervalSince1970: TimeInterval(token.expiresAt)) + Self.clockTolerance
+                return Revocation(kind: .fingerprint, value: token.fingerprint, endsAt: min(expiry, end))
+            }
+        }
+    }
+
+    /// The living tokens of a target, each once, however often it was handed out.
+    private static func tokens(
+        of target: RevocationTarget, after head: AuditHead?, at now: Date, in database: any TokenServerTransaction
+    ) throws -> [AuditRecord.Token] {
+        let isMeant: (AuditRecord) -> Bool
+        switch target {
+        case .fingerprint(let value): isMeant = { $0.token?.fingerprint == value }
+        case .key(let id): isMeant = { $0.token?.keyID == id }
         case .caller(let name): isMeant = { $0.caller == name }
         case .subject(let subject): isMeant = { $0.callerID.subject == subject }
         case .resource(let resource): isMeant = { $0.claims.names(resource) }
@@ -109,14 +140,13 @@ public struct RevocationStore: Sendable {
         query.after = head
         query.decision = .granted
         query.mentioned = target.value
-        var living: [Revocation] = []
+        var living: [AuditRecord.Token] = []
+        var fingerprints: Set<String> = []
         try AuditReader.search(query, in: database) { match in
             guard case .decision(let record) = match.event, isMeant(record), let token = record.token,
-                token.expiresAt > Self.seconds(now)
+                token.expiresAt > Self.seconds(now), fingerprints.insert(token.fingerprint).inserted
             else { return }
-            // A verifier whose clock is behind takes the token for alive a little longer.
-            let expiry = Date(timeIntervalSince1970: TimeInterval(token.expiresAt)) + Self.clockTolerance
-            living.append(Revocation(kind: .fingerprint, value: token.fingerprint, endsAt: min(expiry, end)))
+            living.append(token)
         }
         return living
     }

@@ -4,6 +4,7 @@
 
 public import FleetSigning
 import FleetTokens
+import Foundation
 import HTTPTypes
 public import Hummingbird
 import NIOCore
@@ -37,7 +38,7 @@ public struct TokenRoutes: Sendable {
             "/.well-known/jwks/{account}",
             [
                 .get: { _, context in
-                    let account = context.parameters.get("account")
+                    let account = context.parameters.get("account")?.removingPercentEncoding
                     let keys = self.published().filter { $0.account?.email == account }
                     guard !keys.isEmpty else {
                         throw RouteError.notFound(

@@ -37,9 +37,27 @@ public struct TrustFile: Sendable {
         self.accounts = sources
     }
 
-    /// The permissions of every role that an account may be given.
-    private static func roles(_ node: PolicyNode?) throws(TokenServerError) -> [String: Set<Permission>] {
-        var roles = Dictionary(uniqueKeysWithValues: Role.known.map { ($0.rawValue, $0.permissions) })
+    /// What an account is given with a role.
+    private struct Grant {
+        var permissions: Set<Permission> = []
+        /// The roles of the service that are part of it.
+        var roles: Set<Role> = []
+
+        mutating func include(_ role: Role) {
+            self.permissions.formUnion(role.permissions)
+            self.roles.insert(role)
+        }
+
+        mutating func formUnion(_ other: Self) {
+            self.permissions.formUnion(other.permissions)
+            self.roles.formUnion(other.roles)
+        }
+    }
+
+    /// What goes with every role that an account may be given.
+    private static func roles(_ node: PolicyNode?) throws(TokenServerError) -> [String: Grant] {
+        var roles: [String: Grant] = [:]
+        for role in Role.known { roles[role.rawValue, default: Grant()].include(role) }
         for (name, role) in try node?.mapping(nil, of: "roles") ?? [:] {
             guard (1...64).contains(name.utf8.count),
                 name.allSatisfy({ $0 == "_" || ($0.isASCII && $0.isLetter || $0.isNumber) })
@@ -48,29 +66,29 @@ public struct TrustFile: Sendable {
                 throw role.error("\(name) is a role of the service; give yours another name.")
             }
             let members = try role.mapping(["permissions", "includes"], of: "the role \(name)")
-            var permissions: Set<Permission> = []
+            var grant = Grant()
             for text in try members["permissions"]?.strings("permissions") ?? [] {
                 let short = text.hasPrefix("fleetengine.") ? String(text.dropFirst(12)) : text
                 guard let permission = Permission(rawValue: short) else {
                     throw role.error("there is no permission \"\(text.prefix(64))\"; the matrix lists them.")
                 }
-                permissions.insert(permission)
+                grant.permissions.insert(permission)
             }
             for included in try members["includes"]?.strings("includes") ?? [] {
                 // A role of the service: roles of the file cannot build on each other.
                 guard Role.known.contains(Role(rawValue: included)) else {
                     throw role.error("includes names roles of the service; \"\(included.prefix(64))\" is none.")
                 }
-                permissions.formUnion(Role(rawValue: included).permissions)
+                grant.include(Role(rawValue: included))
             }
-            guard !permissions.isEmpty else { throw role.error("the role \(name) permits nothing.") }
-            roles[name] = permissions
+            guard !grant.permissions.isEmpty else { throw role.error("the role \(name) permits nothing.") }
+            roles[name] = grant
         }
         return roles
     }
 
     private static func account(
-        _ node: PolicyNode, roles: [String: Set<Permission>], folder: URL
+        _ node: PolicyNode, roles: [String: Grant], folder: URL
     ) throws(TokenServerError) -> TrustedAccountSource {
         let members = try node.mapping(["email", "provider", "roles", "keys"], of: "an account")
         guard let email = try members["email"]?.string("email"), let names = try members["roles"]?.strings("roles")
@@ -78,19 +96,19 @@ public struct TrustFile: Sendable {
         guard email.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !email.contains("/") else {
             throw node.error("email is the service account's address.")
         }
-        var granted: Set<Permission> = []
+        var granted = Grant()
         for name in names {
-            guard let permissions = roles[name] else {
+            guard let grant = roles[name] else {
                 throw node.error(
                     "there is no role \"\(name.prefix(64))\"; there are \(roles.keys.sorted().joined(separator: ", "))."
                 )
             }
-            granted.formUnion(permissions)
+            granted.formUnion(grant)
         }
         let role = Role(rawValue: names.joined(separator: "+"))
         let account = TrustedAccount(
             email: email, role: role, provider: try Self.provider(members["provider"], of: email, at: node),
-            granted: Role.known.contains(role) ? nil : granted)
+            granted: Role.known.contains(role) ? nil : granted.permissions, roles: granted.roles)
         return TrustedAccountSource(account: account, keys: try Self.keys(members["keys"], of: email, folder: folder))
     }
 

@@ -85,9 +85,9 @@ extension AccessRule {
         AccessRule(.searchVehicles, .vehiclesSearch, claim: .tripSearchedFor),
         AccessRule(.createTrip, .tripsCreate, claim: .trip),
         AccessRule(.getTrip, .tripsGet, claim: .tripOrItsVehicle),
+        AccessRule(.updateTrip, .others, .tripsUpdate, claim: .tripOrItsVehicle),
         AccessRule(.updateTrip, .only(["trip_status"]), .tripsUpdate, .tripsUpdateState, claim: .tripOrItsVehicle),
         AccessRule(.updateTrip, .only(["vehicle_id"]), .tripsUpdate, claim: .trip),
-        AccessRule(.updateTrip, .others, .tripsUpdate, claim: .tripOrItsVehicle),
         AccessRule(.deleteTrip, .tripsDelete, claim: .trip),
         AccessRule(.searchTrips, .tripsSearch, claim: .vehicleSearched),
         AccessRule(.reportBillableTrip, .billableTripsReport, claim: .trip),
@@ -153,8 +153,8 @@ extension AccessRule {
 
     private static let byMethod = Dictionary(grouping: matrix, by: \.method).mapValues(Rows.init)
 
-    /// The rows that a call must meet: all rows its mask touches, or the method's first row when the mask is empty
-    /// (an empty mask is refused later, as an argument).
+    /// The rows that a call must meet: all rows its mask touches, or the method's first row, which most callers meet, when
+    /// the mask is empty (an empty mask is refused later, as an argument).
     public static func rows(for method: FleetMethod, maskedFields: [String]) -> [AccessRule] {
         guard let rows = self.byMethod[method] else { return [] }
         guard rows.rows.count > 1 else { return rows.rows }

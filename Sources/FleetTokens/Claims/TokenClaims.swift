@@ -17,6 +17,8 @@ public struct TokenClaims: Hashable, Sendable {
     public var issuedAt: Int64
     /// When the token ends, in Unix seconds; `exp`.
     public var expiresAt: Int64
+    /// Before when the token is not to be used, in Unix seconds; `nbf`, which Fleet Engine's tokens do without.
+    public var notBefore: Int64?
     /// What the token reaches; `authorization`, absent in a plain self-signed token of an admin account.
     public var authorization: AuthorizationClaims?
 
@@ -44,6 +46,7 @@ public struct TokenClaims: Hashable, Sendable {
             "iat": .integer(self.issuedAt),
             "exp": .integer(self.expiresAt),
         ]
+        if let notBefore { object["nbf"] = .integer(notBefore) }
         if let authorization { object["authorization"] = authorization.json }
         return JSONValue.object(object).serialized
     }

@@ -36,19 +36,20 @@ public struct TokenExaminer: Hashable, Sendable {
     public func examine(_ token: String, keys: any TokenKeys, now: Date) throws(TokenRefusal) -> ExaminedToken {
         var recorder = CheckRecorder(mode: .stopAtRefusal)
         let examination = try self.examine(token, keys: keys, now: now, recording: &recorder)
-        guard let account = examination.account, let key = examination.key else {
+        guard let account = examination.account, let keyID = examination.keyID else {
             // The recorder throws at the first refusal, so a key was found; kept as an error rather than a trap.
             throw .unauthenticated(.keyUnknown, "No trusted key was found.", fix: "Trust the signer's key.")
         }
         return ExaminedToken(
-            claims: examination.claims, account: account, keyID: key.id, lastingDeviations: examination.deviations)
+            claims: examination.claims, account: account, keyID: keyID, lastingDeviations: examination.deviations)
     }
 
     /// What the steps found, as far as they got.
     struct Examination {
         var claims: TokenClaims
-        var key: (any TokenKey)?
         var account: TrustedAccount?
+        /// The id of the key, as the token names it where it does.
+        var keyID: String?
         /// What departs from the documentation for as long as the token lives.
         var deviations: DeviationSet
     }
@@ -83,11 +84,13 @@ public struct TokenExaminer: Hashable, Sendable {
             )
         )
         try self.checkTimes(
-            issuedAt: claims.issuedAt, expiresAt: claims.expiresAt, now: now, recording: &recorder)
+            issuedAt: claims.issuedAt, notBefore: claims.notBefore, expiresAt: claims.expiresAt, now: now,
+            recording: &recorder)
         let account = key.map { $0.account ?? TrustedAccount(email: claims.issuer) }
         var deviations = recorder.deviations
-        deviations.formUnion(DeviationSet(of: claims, role: account?.role))
-        return Examination(claims: claims, key: key, account: account, deviations: deviations)
+        deviations.formUnion(DeviationSet(of: claims, account: account))
+        return Examination(
+            claims: claims, account: account, keyID: key.map { jws.keyID ?? $0.id }, deviations: deviations)
     }
 
     private func findKey(
@@ -111,6 +114,7 @@ public struct TokenExaminer: Hashable, Sendable {
             // Google's remote signers send no kid. Only the claimed issuer's own keys are tried, and few of them.
             candidates = keys.keys(ofAccount: issuer)
         }
+        if candidates.isEmpty, let issuer = claimedIssuer { candidates = keys.unnamedKeys(ofAccount: issuer) }
         try recorder.require(
             .key,
             !candidates.isEmpty,
@@ -144,22 +148,26 @@ public struct TokenExaminer: Hashable, Sendable {
     /// Checks only the times of a token that was examined before.
     package func checkTimes(of token: ExaminedToken, now: Date) throws(TokenRefusal) {
         var recorder = CheckRecorder(mode: .stopAtRefusal)
-        try self.checkTimes(issuedAt: token.issuedAt, expiresAt: token.expiresAt, now: now, recording: &recorder)
+        try self.checkTimes(
+            issuedAt: token.issuedAt, notBefore: token.notBefore, expiresAt: token.expiresAt, now: now,
+            recording: &recorder)
     }
 
     private func checkTimes(
-        issuedAt: Int64, expiresAt: Int64, now: Date, recording recorder: inout CheckRecorder
+        issuedAt: Int64, notBefore: Int64?, expiresAt: Int64, now: Date, recording recorder: inout CheckRecorder
     ) throws(TokenRefusal) {
         let now = Int64(now.timeIntervalSince1970.rounded(.down))
         let (tolerance, lifetime, leeway) = (self.tolerance, self.lifetime, self.leeway)
         try recorder.require(
             .issuedAt,
-            issuedAt <= now + tolerance && issuedAt >= now - lifetime - tolerance,
+            max(issuedAt, notBefore ?? issuedAt) <= now + tolerance && issuedAt >= now - lifetime - tolerance,
             found: "\(now - issuedAt) s ago",
-            issuedAt > now
+            max(issuedAt, notBefore ?? issuedAt) > now + tolerance
                 ? .unauthenticated(
                     .tokenNotYetValid,
-                    "The token's iat lies \(issuedAt - now) s ahead; at most \(tolerance) s are tolerated.",
+                    issuedAt > now + tolerance
+                        ? "The token's iat lies \(issuedAt - now) s ahead; at most \(tolerance) s are tolerated."
+                        : "The token's nbf lies ahead by more than \(tolerance) s.",
                     fix: "Set the clock of the signing server, or backdate iat by a few minutes."
                 )
                 : .unauthenticated(
@@ -225,6 +233,7 @@ extension TokenClaims {
                 account: text("iss"), issuedAt: time("iat"), expiresAt: time("exp"), authorization: nil)
             claims.subject = try text("sub")
             claims.audience = try text("aud")
+            if object["nbf"] != nil { claims.notBefore = try time("nbf") }
         } catch {
             throw recorder.refuse(.payload, error)
         }

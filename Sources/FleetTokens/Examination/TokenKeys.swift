@@ -12,16 +12,22 @@ public struct TrustedAccount: Hashable, Sendable {
     public var provider: ProviderID?
     /// What the account may do where that is not what ``role`` permits: several roles, or a custom one.
     public var granted: Set<Permission>?
+    /// The roles of the service that the account has: ``role`` alone, several, or those that a custom one includes.
+    public var roles: Set<Role>
 
     /// What the account may do.
     public var permissions: Set<Permission> { self.granted ?? self.role?.permissions ?? [] }
 
-    /// Describes an account.
-    public init(email: String, role: Role? = nil, provider: ProviderID? = nil, granted: Set<Permission>? = nil) {
+    /// Describes an account; without `roles` it has its role alone.
+    public init(
+        email: String, role: Role? = nil, provider: ProviderID? = nil, granted: Set<Permission>? = nil,
+        roles: Set<Role>? = nil
+    ) {
         self.email = email
         self.role = role
         self.provider = provider
         self.granted = granted
+        self.roles = roles ?? role.map { [$0] } ?? []
     }
 }
 
@@ -41,6 +47,14 @@ public protocol TokenKeys: Sendable {
     func keys(withID id: String) -> [any TokenKey]
     /// The keys of this account, newest first.
     func keys(ofAccount email: String) -> [any TokenKey]
+    /// The keys of this account, or of none in particular, that have no id of their own, as a PEM text has none: a token
+    /// may name them by any id.
+    func unnamedKeys(ofAccount email: String) -> [any TokenKey]
+}
+
+extension TokenKeys {
+    /// No keys: by default each has an id.
+    public func unnamedKeys(ofAccount email: String) -> [any TokenKey] { [] }
 }
 
 /// The time rules of a Fleet Engine token (JWT guide), and the clock slack allowed on top.
@@ -99,6 +113,7 @@ public struct ExaminedToken: Hashable, Sendable {
 
     // Read at every call, where a copy of all claims would cost more than the check.
     var issuedAt: Int64 { self.parts.claims.issuedAt }
+    var notBefore: Int64? { self.parts.claims.notBefore }
     var expiresAt: Int64 { self.parts.claims.expiresAt }
     var lastingDeviations: DeviationSet { self.parts.lastingDeviations }
 

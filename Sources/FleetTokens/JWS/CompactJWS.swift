@@ -37,7 +37,7 @@ public struct CompactJWS: Hashable, Sendable {
                 .unauthenticated(
                     .tokenTooLarge,
                     "The token has \(size) bytes; at most \(Self.maximumBytes) are read.",
-                    fix: "Send one compact JWS and nothing else in the Authorization header."
+                    fix: "Send one compact JWS and nothing else in the Authorization header; list fewer taskids."
                 )
             )
         }

@@ -9,15 +9,15 @@ extension DeviationSet {
     ///
     /// - Parameters:
     ///   - claims: The payload.
-    ///   - role: The role of the account that signed, where it is known.
-    init(of claims: TokenClaims, role: Role?) {
+    ///   - account: The account that signed, where it is known.
+    init(of claims: TokenClaims, account: TrustedAccount?) {
         self = []
         if claims.expiresAt - claims.issuedAt != 3600 { self.insert(.lifetimeNotOneHour) }
         guard let authorization = claims.authorization else { return }
         if !authorization.additional.isEmpty { self.insert(.tokenWithUnknownClaim) }
-        guard let role else { return }
-        if role.isForDevices, authorization.hasWildcard { self.insert(.wildcardInDeviceToken) }
-        if role.ignoresSome(of: authorization) { self.insert(.claimThatOpensNothing) }
+        guard let account else { return }
+        if account.isForDevices, authorization.hasWildcard { self.insert(.wildcardInDeviceToken) }
+        if !account.usableClaims.isSuperset(of: authorization.kinds) { self.insert(.claimThatOpensNothing) }
     }
 
     /// What is wrong with using a token now.
@@ -66,24 +66,54 @@ extension Role {
         [.consumer, .driver, .deliveryConsumer, .deliveryUntrustedDriver, .deliveryTrustedDriver].contains(self)
     }
 
-    /// Whether some of the claims open no method to the role.
-    fileprivate func ignoresSome(of claims: AuthorizationClaims) -> Bool {
-        let isOnDemand = claims.vehicle != nil || claims.trip != nil
-        let isOfTasks = claims.task != nil || claims.taskList != nil
-        let isDelivery = isOfTasks || claims.deliveryVehicle != nil || claims.tracking != nil
-        return switch self {
-        case .onDemandAdmin, .deliveryAdmin: true
-        case .consumer, .driver, .server: isDelivery
-        case .deliveryServer, .deliveryFleetReader: isOnDemand
-        case .deliveryTrustedDriver: isOnDemand || claims.tracking != nil
-        case .deliveryUntrustedDriver: isOnDemand || isOfTasks || claims.tracking != nil
-        case .deliveryConsumer: isOnDemand || isOfTasks || claims.deliveryVehicle != nil
-        default: false
+    /// The claims that open a method to the role; all where the role is not known.
+    fileprivate var usableClaims: ClaimKinds {
+        switch self {
+        case .onDemandAdmin, .deliveryAdmin: []
+        case .consumer, .driver, .server: .onDemand
+        case .deliveryServer, .deliveryFleetReader: [.deliveryVehicle, .tasks, .tracking]
+        case .deliveryTrustedDriver: [.deliveryVehicle, .tasks]
+        case .deliveryUntrustedDriver: .deliveryVehicle
+        case .deliveryConsumer: .tracking
+        default: .all
         }
     }
 }
 
+extension TrustedAccount {
+    /// Whether tokens of the account are for phones and browsers: it has roles, and all of them are for those.
+    public var isForDevices: Bool { !self.roles.isEmpty && self.roles.allSatisfy(\.isForDevices) }
+
+    /// The claims that open a method to one of the account's roles; all where it may do more than those permit.
+    fileprivate var usableClaims: ClaimKinds {
+        let isOfRoles = self.granted?.isSubset(of: self.roles.flatMap(\.permissions)) ?? true
+        guard isOfRoles, !self.roles.isEmpty else { return .all }
+        return self.roles.reduce(into: ClaimKinds()) { $0.formUnion($1.usableClaims) }
+    }
+}
+
+/// The claims of a token, as far as roles differ in what they do with them.
+private struct ClaimKinds: OptionSet {
+    static let onDemand = Self(rawValue: 1)
+    static let deliveryVehicle = Self(rawValue: 2)
+    static let tasks = Self(rawValue: 4)
+    static let tracking = Self(rawValue: 8)
+    static let all: Self = [.onDemand, .deliveryVehicle, .tasks, .tracking]
+
+    let rawValue: UInt8
+}
+
 extension AuthorizationClaims {
+    /// What is claimed.
+    fileprivate var kinds: ClaimKinds {
+        var kinds = ClaimKinds()
+        if self.vehicle != nil || self.trip != nil { kinds.insert(.onDemand) }
+        if self.deliveryVehicle != nil { kinds.insert(.deliveryVehicle) }
+        if self.task != nil || self.taskList != nil { kinds.insert(.tasks) }
+        if self.tracking != nil { kinds.insert(.tracking) }
+        return kinds
+    }
+
     /// Whether a claim reaches everything of its kind.
     fileprivate var hasWildcard: Bool {
         self.vehicle == .any || self.trip == .any || self.deliveryVehicle == .any || self.task == .any

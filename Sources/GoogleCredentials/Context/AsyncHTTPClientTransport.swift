@@ -56,6 +56,9 @@ public final class AsyncHTTPClientTransport: CredentialsTransport {
             throw error
         } catch let error as HTTPClientError where [.deadlineExceeded, .connectTimeout, .readTimeout].contains(error) {
             throw timeout
+        } catch is NIOTooManyBytesError {
+            throw CredentialError(
+                code: .invalidAnswer, message: "The answer has more than \(request.maximumBytes) bytes.")
         } catch {
             if Task.isCancelled { throw CancellationError() }
             throw CredentialError(code: .unavailable, message: "The connection failed.", cause: error)

@@ -95,7 +95,9 @@ struct IAMCredentialsClient: Sendable {
         let bytes = JSONValue.object(body).serialized
         let url = "https://iamcredentials.\(self.universe)/v1/projects/-/serviceAccounts/\(account):\(method)"
         let used = Locked<AccessToken?>(nil)
-        return try await self.context.exchange(with: Self.service, policy: self.retries) {
+        var policy = self.retries ?? self.context.retries
+        policy.limit += self.credential.source.programLimit
+        return try await self.context.exchange(with: Self.service, policy: policy) {
             used.withLock { $0 }.map { self.credential.discard($0, scopes: self.credential.iamScopes) } ?? false
         } _: {
             let token = try await self.credential.accessToken(scopes: self.credential.iamScopes)

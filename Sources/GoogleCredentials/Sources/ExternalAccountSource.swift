@@ -17,9 +17,11 @@ struct ExternalAccountSource: TokenSource {
     let workforceProject: String?
     let context: CredentialContext
 
+    var programLimit: Duration { self.subject.limit }
+
     func fetch(scopes: [String]) async throws -> FetchedToken {
         var policy = self.context.retries
-        policy.limit += self.subject.limit
+        policy.limit += self.programLimit
         return try await self.context.exchange(with: Self.service, policy: policy) {
             var form = [
                 ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"),

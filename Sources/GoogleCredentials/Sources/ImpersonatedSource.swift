@@ -11,6 +11,8 @@ struct ImpersonatedSource: TokenSource {
     let universe: String
     let context: CredentialContext
 
+    var programLimit: Duration { self.source.source.programLimit }
+
     func fetch(scopes: [String]) async throws -> FetchedToken {
         guard !scopes.isEmpty else {
             throw CredentialError(

@@ -6,12 +6,19 @@ import FleetTokens
 
 /// A way to get access tokens; it fetches one at each call and remembers nothing.
 protocol TokenSource: Sendable {
+    /// How long a program that it runs may take, beside requests over a network.
+    var programLimit: Duration { get }
+
     /// Fetches a token.
     ///
     /// - Parameter scopes: What the token is for; some sources have fixed scopes and ignore it.
     /// - Returns: The token and how long it lasts.
     /// - Throws: ``CredentialError``; `CancellationError`.
     func fetch(scopes: [String]) async throws -> FetchedToken
+}
+
+extension TokenSource {
+    var programLimit: Duration { .zero }
 }
 
 /// The endpoints and words of OAuth 2.0 that several sources share.

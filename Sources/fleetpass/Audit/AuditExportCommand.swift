@@ -22,7 +22,7 @@ struct AuditExportCommand: AsyncParsableCommand {
     @OptionGroup var store: TokenStoreOptions
 
     func run() async throws {
-        try await AuditReader(store: try await self.store.open()).search(AuditQuery()) { match in
+        try await AuditReader(store: try await self.store.open(toRead: true)).search(AuditQuery()) { match in
             Console.give(match.entry.jsonLine)
         }
     }

@@ -82,7 +82,7 @@ struct AuditSearchCommand: AsyncParsableCommand {
         query.fingerprint = self.fingerprint
         query.kind = self.kind
         let format = self.output
-        try await AuditReader(store: try await self.store.open()).search(query) { match in
+        try await AuditReader(store: try await self.store.open(toRead: true)).search(query) { match in
             switch format {
             case .text: Console.give(match.line)
             case .json: Console.give(match.entry.jsonLine)

@@ -42,7 +42,8 @@ struct AuditVerifyCommand: AsyncParsableCommand {
 
     func run() async throws {
         do {
-            let head = try await AuditReader(store: try await self.store.open()).verify(anchor: self.anchor)
+            let store = try await self.store.open(toRead: true)
+            let head = try await AuditReader(store: store).verify(anchor: self.anchor)
             switch self.output {
             case .text: Console.give("intact records=\(head.sequence) head=\(head)")
             case .json: try Console.give(json: Report(intact: true, records: head.sequence, head: "\(head)"))

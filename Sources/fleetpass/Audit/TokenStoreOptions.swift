@@ -33,9 +33,18 @@ struct TokenStoreOptions: ParsableArguments {
     }
 
     /// Opens the store, which must exist.
-    func open() async throws -> TokenServerStore {
+    ///
+    /// - Parameter isRead: Whether nothing but reading is done; a file that holds no store is then left as it is.
+    /// - Returns: The store.
+    /// - Throws: ``CommandFailure`` with `configuration`, or with `unreachable` where no database answers.
+    func open(toRead isRead: Bool = false) async throws -> TokenServerStore {
+        let isAddress = TokenServerStore.isAddress(self.path)
+        if isAddress { try await DatabaseServer.check(self.path) }
         do throws(TokenServerError) {
-            guard TokenServerStore.isAddress(self.path) else { return try TokenServerStore(openingAt: self.path) }
+            guard isAddress else {
+                return isRead
+                    ? try TokenServerStore(readingAt: self.path) : try TokenServerStore(openingAt: self.path)
+            }
             // What goes wrong is told once, by the command.
             let logger = Logger(label: "fleetpass") { _ in SwiftLogNoOpLogHandler() }
             let store = try TokenServerStore(postgreSQL: self.path, logger: logger)

@@ -22,7 +22,7 @@ struct FaultScriptFile {
         }
         let bytes =
             self.path == "-"
-            ? FileHandle.standardInput.readDataToEndOfFile() : try? Data(contentsOf: URL(filePath: self.path))
+            ? try Console.input(atMost: Self.maximumBytes) : try? Data(contentsOf: URL(filePath: self.path))
         guard let bytes else { throw invalid("it cannot be read; create it, or name the right file.") }
         guard bytes.count <= Self.maximumBytes else { throw invalid("it has more than \(Self.maximumBytes) bytes.") }
         let node: Node?

@@ -20,7 +20,9 @@ struct TokenFaultMiddleware<Context: RequestContext>: RouterMiddleware {
         guard self.injector.isActive, Self.asksForToken(request.uri.path) else {
             return try await next(request, context)
         }
-        let strike = try await self.injector.strikeTokenRequest(for: Self.subject(ofPath: request.uri.path))
+        var request = request
+        let subject = try await Self.subject(of: &request)
+        let strike = try await self.injector.strikeTokenRequest(for: subject)
         guard let strike else { return try await next(request, context) }
         var response: Response
         if let error = strike.status {
@@ -46,8 +48,35 @@ struct TokenFaultMiddleware<Context: RequestContext>: RouterMiddleware {
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
     }
 
-    /// Whose token a path asks for; the typed API names it in its body, which is not read here.
-    static func subject(ofPath path: String) -> EngineActivity.Subject? {
+    /// Whose token is asked for; the body in which the typed API names it is read, and put back.
+    private static func subject(of request: inout Request) async throws -> EngineActivity.Subject? {
+        guard request.method == .post, request.uri.path == "/v1/tokens" else {
+            return Self.subject(ofPath: request.uri.path)
+        }
+        // What the API reads at most.
+        let maximumBytes = 16 * 1024
+        var body = ByteBuffer()
+        for try await part in request.body {
+            body.writeImmutableBuffer(part)
+            // What is here is too long for the API already, and refused like the whole.
+            if body.readableBytes > maximumBytes { break }
+        }
+        request.body = RequestBody(buffer: body)
+        return body.readableBytes > maximumBytes ? nil : Self.subject(ofBody: body)
+    }
+
+    private static func subject(ofBody body: ByteBuffer) -> EngineActivity.Subject? {
+        let kinds: [(member: String, kind: EngineActivity.Subject.Kind)] = [
+            ("vehicle", .vehicle), ("trip", .trip), ("delivery_vehicle", .deliveryVehicle), ("tracking", .shipment),
+        ]
+        guard let members = try? JSONValue(parsing: body.readableBytesView).object else { return nil }
+        for (member, kind) in kinds {
+            if let id = members[member]?.string { return EngineActivity.Subject(kind: kind, id: id) }
+        }
+        return nil
+    }
+
+    private static func subject(ofPath path: String) -> EngineActivity.Subject? {
         let kinds: [String: EngineActivity.Subject.Kind] = [
             "driver": .vehicle, "consumer": .trip, "delivery_driver": .deliveryVehicle, "delivery_consumer": .shipment,
         ]

@@ -53,7 +53,7 @@ struct SecretFilesCheck {
     }
 
     /// The mode of a file, or of what a link leads to; 0 where there is none.
-    private static func mode(_ path: String) -> Int {
+    static func mode(_ path: String) -> Int {
         let file = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
         let attributes = try? FileManager.default.attributesOfItem(atPath: file)
         return (attributes?[.posixPermissions] as? NSNumber)?.intValue ?? 0

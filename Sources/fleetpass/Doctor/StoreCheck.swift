@@ -20,8 +20,7 @@ struct StoreCheck {
         guard FileManager.default.isWritableFile(atPath: self.folder) else {
             return .fault("store", "\(self.folder) cannot be written by this user.", next: next)
         }
-        let mode = (try? FileManager.default.attributesOfItem(atPath: self.folder)[.posixPermissions] as? Int) ?? 0
-        guard mode & 0o022 == 0 else {
+        guard !Self.isOpenToOthers(self.folder) else {
             return .fault(
                 "store", "\(self.folder) can be written by other users.", next: "Run chmod 700 \(self.folder).")
         }
@@ -34,10 +33,13 @@ struct StoreCheck {
         switch TokenServerStore.inspect(file: path) {
         case .usable(hasTables: true): return .ok("store", path)
         case .usable(hasTables: false): return .ok("store", "\(path), whose tables will be updated at the start")
-        case .unreachable(let problem), .unusable(let problem):
-            return .fault("store", problem, next: "Mend the file's permissions, or put back a backup of it.")
+        case .unusable(let problem, next: let next): return .fault("store", problem, next: next)
+        case .unreachable(let problem): return .fault("store", problem, next: "Mend the file's permissions.")
         }
     }
+
+    /// Whether others than its owner may write to a folder.
+    static func isOpenToOthers(_ folder: String) -> Bool { SecretFilesCheck.mode(folder) & 0o022 != 0 }
 
     private static func database(_ address: String) async -> DoctorFinding {
         switch await TokenServerStore.inspect(postgreSQL: address) {
@@ -49,12 +51,8 @@ struct StoreCheck {
                 "store", problem,
                 next: "Check that the database runs, and the host and port of store.postgresql from here.",
                 status: .unreachable)
-        case .unusable(let problem):
-            .fault(
-                "store", problem,
-                next:
-                    "Mend store.postgresql (or FLEETPASS_STORE_POSTGRESQL) or the database; docs/postgresql.md tells what "
-                    + "it needs.")
+        case .unusable(let problem, next: let next):
+            .fault("store", problem, next: "\(next) It is store.postgresql, or FLEETPASS_STORE_POSTGRESQL.")
         }
     }
 }

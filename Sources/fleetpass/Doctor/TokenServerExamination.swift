@@ -122,7 +122,9 @@ struct TokenServerExamination {
             return .ok("policy", "none: callers get every token of their own roles")
         }
         do {
-            _ = try self.configuration.policy(assignments: InMemoryAssignmentStore(), transport: self.transport)
+            let policy = try self.configuration.policy(
+                assignments: InMemoryAssignmentStore(), transport: self.transport)
+            try self.configuration.checkIssuers(of: policy)
             return .ok("policy", file)
         } catch {
             return .fault("policy", error, next: "Mend the file; docs/policy.md shows its form.")

@@ -61,6 +61,7 @@ struct DriveCommand: AsyncParsableCommand {
         guard !self.reportStops || self.deliveryVehicle != nil else {
             throw ValidationError("--report-stops is for a --delivery-vehicle.")
         }
+        guard (5...60).contains(self.interval) else { throw ValidationError("--interval must be 5 to 60.") }
     }
 
     func run() async throws {

@@ -36,19 +36,20 @@ struct DriveReport {
         fix.map { String(format: "%.6f,%.6f", $0.latitude, $0.longitude) } ?? "no location"
     }
 
-    /// Prints each report, and tells how the last one failed.
+    /// Prints each report, and tells how the last one failed, and the first of those that failed before it.
     static func print<Update>(_ updates: AsyncStream<Update>, _ make: (Update) -> DriveReport) async -> CommandFailure?
     {
-        var last: EngineFailure?
+        var failures: (first: EngineFailure, last: EngineFailure)?
         for await update in updates {
             let report = make(update)
-            last = report.failure
+            failures = report.failure.map { (failures?.first ?? $0, $0) }
             Console.give(report.text)
         }
-        return last.map { failure in
-            CommandFailure(
-                status: failure.code == .unavailable ? .unreachable : .failed,
-                message: "the last report failed: \(failure)"
+        return failures.map { first, last in
+            let cause = "\(first)" == "\(last)" ? "" : " The first to fail: \(first)"
+            return CommandFailure(
+                status: last.code == .unavailable ? .unreachable : .failed,
+                message: "the last report failed: \(last)\(cause)"
             )
         }
     }

@@ -15,7 +15,7 @@ struct FleetAddressOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The engine's REST address.", valueName: "url"))
     var engine: String = "http://127.0.0.1:8080"
 
-    @Option(help: "The provider id.", transform: checkedID)
+    @Option(help: "The provider id (default: demo-fleet).", transform: checkedID)
     var provider: ProviderID?
 
     @Option(

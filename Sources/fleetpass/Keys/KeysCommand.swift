@@ -28,15 +28,26 @@ struct KeyFolderOptions: ParsableArguments {
     var data: String
 
     /// The folder of the key files.
-    var folder: KeyFolder {
+    private var path: String {
         let accounts = "\(self.data)/service-accounts"
-        return KeyFolder(path: FileManager.default.fileExists(atPath: accounts) ? accounts : self.data)
+        return FileManager.default.fileExists(atPath: accounts) ? accounts : self.data
+    }
+
+    /// The keys of each role.
+    ///
+    /// - Throws: ``CommandFailure`` with `configuration` for a folder that cannot be read, or holds no key files.
+    func read() throws -> [Role: KeyRing] {
+        let rings = try self.with { try $0.read() }
+        guard !rings.isEmpty else {
+            throw CommandFailure(status: .configuration, message: "\(self.path) holds no key files.")
+        }
+        return rings
     }
 
     /// Does something with the folder, and words what goes wrong.
     func with<Result>(_ body: (KeyFolder) throws -> Result) throws -> Result {
         do {
-            return try body(self.folder)
+            return try body(KeyFolder(path: self.path))
         } catch let error as TokenServerError {
             throw CommandFailure(status: .configuration, message: error.message)
         }

@@ -42,21 +42,43 @@ struct KeysRotateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let key = try self.with.map(Self.key)
-        let administration = try await self.records.administration(data: self.keys.data)
+        let rings = try self.keys.read()
         let now = Date()
-        let roles =
-            self.role.isEmpty
-            ? try self.keys.with { try $0.read() }.keys.sorted { $0.rawValue < $1.rawValue } : self.role
+        let roles = (self.role.isEmpty ? Set(rings.keys) : Set(self.role)).sorted { $0.rawValue < $1.rawValue }
+        for role in roles { try Self.check(rings[role], of: role, at: now) }
+        let administration = try await self.records.administration(data: self.keys.data)
         var reports: [KeyStatus] = []
-        for role in roles {
-            let ring = try self.keys.with { try $0.rotate(role, to: key, at: now) }
-            reports += ring.statuses(of: role, at: now)
-            guard let newest = ring.entries.last else { continue }
-            try await self.records.record {
-                try await administration?.recordRotation(to: newest.key.keyID, of: role, by: .localUser, at: now)
+        do {
+            for role in roles {
+                let ring = try self.keys.with { try $0.rotate(role, to: key, at: now) }
+                reports += ring.statuses(of: role, at: now)
+                guard let newest = ring.entries.last else { continue }
+                try await self.records.record {
+                    try await administration?.recordRotation(to: newest.key.keyID, of: role, by: .localUser, at: now)
+                }
             }
+        } catch {
+            // What was changed is told all the same.
+            if !reports.isEmpty { try reports.give(as: self.output) }
+            throw error
         }
         try reports.give(as: self.output)
+    }
+
+    /// Refuses a role that cannot take a new key now, before the keys of any are changed.
+    private static func check(_ ring: KeyRing?, of role: Role, at now: Date) throws {
+        guard let ring, let newest = ring.entries.indices.last else {
+            throw CommandFailure(
+                status: .configuration, message: "nothing was changed: there is no key of the role \(role).")
+        }
+        guard ring.schedule.state(of: newest, at: now) != .published else {
+            throw CommandFailure(
+                status: .configuration,
+                message:
+                    "nothing was changed: the newest key of the role \(role), \(ring.entries[newest].key.keyID), does not "
+                    + "sign before \(ring.schedule.start(of: newest).formatted(.iso8601)); wait until then, or name other "
+                    + "roles by --role.")
+        }
     }
 
     private static func key(in file: String) throws -> ServiceAccountKey {
@@ -89,7 +111,7 @@ struct KeysListCommand: AsyncParsableCommand {
     var output: OutputFormat = .text
 
     func run() async throws {
-        let rings = try self.keys.with { try $0.read() }
+        let rings = try self.keys.read()
         let now = Date()
         let statuses = rings.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap {
             $0.value.statuses(of: $0.key, at: now)
@@ -127,13 +149,38 @@ struct KeysRetireCommand: AsyncParsableCommand {
     var output: OutputFormat = .text
 
     func run() async throws {
-        let administration = try await self.records.administration(data: self.keys.data)
+        let rings = try self.keys.read()
         let now = Date()
+        if !self.force, let ring = rings[self.role] { try self.checkDisuse(in: ring, at: now) }
+        let administration = try await self.records.administration(data: self.keys.data)
         let ring = try self.keys.with { try $0.retire(self.key, of: self.role, at: now, isForced: self.force) }
         try await self.records.record {
             try await administration?.recordRetirement(
                 of: self.key, of: self.role, isForced: self.force, by: .localUser, at: now)
         }
         try ring.statuses(of: self.role, at: now).give(as: self.output)
+    }
+
+    /// Refuses to remove a key that is in use, and says what there is to do.
+    private func checkDisuse(in ring: KeyRing, at now: Date) throws {
+        let schedule = ring.schedule
+        guard let index = ring.entries.firstIndex(where: { $0.key.keyID == self.key }) else { return }
+        let state = schedule.state(of: index, at: now)
+        let use: String
+        switch (state, schedule.end(of: index)) {
+        case (.retired, _): return
+        case (.published, _):
+            use = "signs from \(schedule.start(of: index).formatted(.iso8601)) on"
+        case (_, let end?):
+            let minutes = Int((end.timeIntervalSince(now) / 60).rounded(.up))
+            use =
+                "is \(state), and tokens of it may be alive; wait \(minutes) minutes, until \(end.formatted(.iso8601))"
+        case (_, nil):
+            let times = KeySchedule.Times.standard
+            let minutes = Int((times.lead + times.retention) / .seconds(60))
+            use = "is the newest of the role \(self.role); rotate first, and wait \(minutes) minutes"
+        }
+        let force = ring.entries.count > 1 ? "; --force removes it now, as when it was stolen" : ""
+        throw CommandFailure(status: .failed, message: "the key \(self.key) \(use)\(force).")
     }
 }

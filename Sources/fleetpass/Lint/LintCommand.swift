@@ -78,8 +78,9 @@ struct LintCommand: AsyncParsableCommand {
 
     private func give(_ report: DeviationReport, _ refusal: TokenRefusal?) throws {
         switch self.output {
-        case .text: Console.give(report.text)
-        case .json: try Console.give(json: report)
+        // Of a refused token not everything was looked at.
+        case .text: if refusal == nil || !report.deviations.isEmpty { Console.give(report.text) }
+        case .json: try Console.give(json: Report(report, refusal))
         }
         if let refusal {
             throw CommandFailure(
@@ -90,6 +91,25 @@ struct LintCommand: AsyncParsableCommand {
             let count = report.deviations.count
             throw CommandFailure(
                 status: .failed, message: "\(count) \(count == 1 ? "rule is" : "rules are") not kept.")
+        }
+    }
+
+    /// A report with what else there is to say of a token.
+    private struct Report: Encodable {
+        struct Refusal: Encodable {
+            let reason: String
+            let message: String
+        }
+
+        let profile: String?
+        let deviations: [DeviationReport.Entry]
+        /// Absent unless a token is refused.
+        let refusal: Refusal?
+
+        init(_ report: DeviationReport, _ refusal: TokenRefusal?) {
+            self.profile = report.profile
+            self.deviations = report.deviations
+            self.refusal = refusal.map { Refusal(reason: $0.reason.rawValue, message: $0.message) }
         }
     }
 }

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import FleetSigning
 import FleetTokens
 import Foundation
@@ -29,19 +30,21 @@ struct DataFolder {
 
     /// Opens the folder, and makes what is missing.
     ///
-    /// - Throws: ``CommandFailure`` with `configuration` that says what cannot be used.
+    /// - Throws: ``CommandFailure`` with `configuration` that says what cannot be used, or `usage` for an empty path.
     static func open(_ path: String, provider: ProviderID) throws -> DataFolder {
+        guard !path.isEmpty else {
+            throw CommandFailure(status: .usage, message: "--data is empty; name the folder for keys and data.")
+        }
         let url = URL(filePath: path, directoryHint: .isDirectory)
         PrivateProcess.begin()
         let accountsFolder = url.appending(path: "service-accounts", directoryHint: .isDirectory)
         do {
             try FileManager.default.createDirectory(at: accountsFolder, withIntermediateDirectories: true)
         } catch {
+            let problem = PathProblem.making(folder: path) ?? error.localizedDescription
             throw CommandFailure(
                 status: .configuration,
-                message:
-                    "the data folder \(path) cannot be made (\(error.localizedDescription)); pass another with --data."
-            )
+                message: "the data folder \(path) cannot be made: \(problem); pass another with --data.")
         }
         let lock = try FileLock(url.appending(path: "lock"), folder: path)
         var accounts: [Role: ServiceAccountKey] = [:]

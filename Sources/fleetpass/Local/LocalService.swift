@@ -111,6 +111,11 @@ struct LocalService {
             )
         )
         do {
+            try ListeningPort.check(
+                [
+                    ListeningPort(number: options.port, setting: "pass --port (0 picks a free one)"),
+                    ListeningPort(number: options.grpcPort, setting: "pass --grpc-port (0 picks a free one)"),
+                ], of: host, hostSetting: "pass another with --host")
             try await group.run()
             try await self.engine.close()
             try self.tokens.store.close()

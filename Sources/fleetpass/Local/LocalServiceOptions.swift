@@ -28,7 +28,7 @@ struct LocalServiceOptions: ParsableArguments {
     @Option(help: "The port of the engine's gRPC; 0 picks a free one.")
     var grpcPort: Int = 8081
 
-    @Option(help: "The provider id.", transform: checkedID)
+    @Option(help: "The provider id (default: demo-fleet).", transform: checkedID)
     var provider: ProviderID?
 
     @Flag(name: .customLong("open"), help: "Give tokens to anyone on this machine; the default without --callers.")

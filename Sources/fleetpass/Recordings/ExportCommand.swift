@@ -4,7 +4,6 @@
 
 import ArgumentParser
 import FleetEngine
-import Foundation
 
 /// `fleetpass export`: a recording as viewers of Cloud Logging exports load it.
 struct ExportCommand: AsyncParsableCommand {
@@ -31,7 +30,7 @@ struct ExportCommand: AsyncParsableCommand {
                 throw CommandFailure(status: .failed, message: "the recording holds no call about \(about).")
             }
         }
-        FileHandle.standardOutput.write(recording.exported + Data("\n".utf8))
+        Console.give(recording.exported)
         Console.say("fleetpass: exported \(recording.calls.count) calls.")
     }
 }

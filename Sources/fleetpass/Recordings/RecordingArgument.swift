@@ -16,9 +16,7 @@ struct RecordingArgument: ParsableArguments {
 
     func read() throws -> CallRecording {
         let isStdin = self.recording == "-"
-        let bytes =
-            isStdin
-            ? FileHandle.standardInput.readDataToEndOfFile() : try? Data(contentsOf: URL(filePath: self.recording))
+        let bytes = isStdin ? try Console.input() : try? Data(contentsOf: URL(filePath: self.recording))
         guard let bytes else {
             throw CommandFailure(status: .configuration, message: "the recording \(self.recording) cannot be read.")
         }

@@ -34,7 +34,7 @@ struct ReplayCommand: AsyncParsableCommand {
     )
     var data: String = "fleetpass-data"
 
-    @Option(help: "The provider id.", transform: checkedID)
+    @Option(help: "The provider id (default: demo-fleet).", transform: checkedID)
     var provider: ProviderID?
 
     @Flag(help: "Compare the answers field by field.")

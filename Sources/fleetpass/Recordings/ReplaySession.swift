@@ -60,10 +60,12 @@ struct ReplaySession {
 
     private func send(_ call: ReplayedCall) async throws -> HTTPTransportResponse {
         do {
-            let token = try await self.issuer.issue(call.isDelivery ? .deliveryServer : .server).token
+            let type: TokenType =
+                call.isBatch ? .batchTaskCreation(.any) : call.isDelivery ? .deliveryServer : .server
+            let token = try await self.issuer.issue(type).token
             return try await self.transport.send(
                 HTTPTransportRequest(
-                    method: call.verb, url: self.engine.url(call.path, query: call.query),
+                    method: call.verb, url: self.engine.url(call.path, action: call.action, query: call.query),
                     headers: [
                         (name: "Authorization", value: token.authorizationHeader),
                         (name: "Content-Type", value: "application/json"),

@@ -5,7 +5,7 @@
 import Foundation
 
 extension CommandFailure {
-    /// The failure of a service in words; a port in use is the usual one.
+    /// The failure of a service in words; a port that was taken since ``ListeningPort`` looked is the usual one.
     ///
     /// - Parameters:
     ///   - error: Why it ended.

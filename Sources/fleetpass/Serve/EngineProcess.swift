@@ -87,6 +87,10 @@ struct EngineProcess {
                     + "provider=\(providers)")
         }
         try await self.engine.check()
+        // One that is away for now is waited for; `/readyz` tells.
+        do { try await self.stored?.check() } catch let failure as CommandFailure where failure.status != .unreachable {
+            throw failure
+        } catch {}
         await self.stored?.refresh()
         let readiness = EngineReadinessLog(problems: self.problems, logger: self.logger)
         let servers: [any Service] = [http, grpc, ready, readiness]

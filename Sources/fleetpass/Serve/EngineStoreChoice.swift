@@ -8,11 +8,11 @@ import Logging
 /// The engine's store: a file in a data folder, or a database that many nodes share.
 enum EngineStoreChoice {
     case file(SQLiteStore)
-    case database(PostgreSQLStore)
+    case database(PostgreSQLStore, address: String)
 
     init(_ address: String?, file: String, logger: Logger) throws(EngineError) {
         self =
-            if let address { .database(try PostgreSQLStore(address, logger: logger)) } else {
+            if let address { .database(try PostgreSQLStore(address, logger: logger), address: address) } else {
                 .file(try SQLiteStore(path: file, logger: logger))
             }
     }
@@ -27,7 +27,7 @@ enum EngineStoreChoice {
             Engine(
                 store: store, verifier: verifier, router: router, recorder: recorder, watch: watch, faults: faults,
                 metrics: metrics, logger: logger)
-        case .database(let store):
+        case .database(let store, address: _):
             Engine(
                 store: store, verifier: verifier, router: router, recorder: recorder, watch: watch, faults: faults,
                 metrics: metrics, logger: logger)
@@ -36,7 +36,8 @@ enum EngineStoreChoice {
 
     /// Fails with what to mend where the store cannot be used.
     func check() async throws {
-        guard case .database(let store) = self else { return }
+        guard case .database(let store, address: let address) = self else { return }
+        try await DatabaseServer.check(address)
         do throws(EngineError) {
             try await store.check()
         } catch {
@@ -47,7 +48,7 @@ enum EngineStoreChoice {
     func close() async throws {
         switch self {
         case .file(let store): try await store.close()
-        case .database(let store): await store.close()
+        case .database(let store, address: _): await store.close()
         }
     }
 }

@@ -24,7 +24,8 @@ struct JSONLogHandler: LogHandler {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let text = try? encoder.encode(line) else { return }
-        FileHandle.standardError.write(text + Data("\n".utf8))
+        // A log that is full or closed ends no server.
+        try? FileHandle.standardError.write(contentsOf: text + Data("\n".utf8))
     }
 }
 

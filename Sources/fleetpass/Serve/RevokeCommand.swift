@@ -59,6 +59,9 @@ struct RevokeCommand: AsyncParsableCommand {
         let revocations: [Revocation]
         if let target = self.targets.first {
             revocations = try await Administration(store: store).revoke(target, by: .localUser, at: now)
+            if (self.fingerprint ?? self.key) != nil, try await !RevocationStore(store: store).knows(target, at: now) {
+                Console.say("fleetpass: the audit knows no living token of it; it is withdrawn all the same.")
+            }
         } else {
             revocations = try await RevocationStore(store: store).current(at: now)
         }

@@ -4,6 +4,7 @@
 
 import FleetSigning
 import FleetTokenServer
+import FleetTokens
 import Foundation
 import Logging
 import ServiceLifecycle
@@ -13,6 +14,8 @@ struct StoredRevocations: Service {
     private static let part = "withdrawn tokens"
 
     private let store: TokenServerStore
+    /// The database's address until it was seen to hold a token server's store.
+    private let unseen: Locked<String?>
     private let list: RevocationList
     private let log: WatchLog
 
@@ -24,13 +27,19 @@ struct StoredRevocations: Service {
     ///   - logger: Hears when the store cannot be read, and when it can be again.
     /// - Throws: ``CommandFailure`` with `configuration`.
     init(in place: String, for list: RevocationList, logger: Logger) throws {
+        let isAddress = TokenServerStore.isAddress(place)
+        // Opening it would make the tables of a token server in whatever it is.
+        if !isAddress, FileManager.default.fileExists(atPath: place) {
+            try Self.check(TokenServerStore.inspect(file: place))
+        }
         do throws(TokenServerError) {
             self.store =
-                TokenServerStore.isAddress(place)
+                isAddress
                 ? try TokenServerStore(postgreSQL: place, logger: logger) : try TokenServerStore(openingAt: place)
         } catch {
             throw CommandFailure(status: .configuration, message: "revocations.store: \(error.message)")
         }
+        self.unseen = Locked(isAddress ? place : nil)
         self.list = list
         self.log = WatchLog(logger: logger)
     }
@@ -40,9 +49,35 @@ struct StoredRevocations: Service {
         self.log.problem(of: Self.part).map { _ in "the store of withdrawn tokens cannot be read" }
     }
 
+    /// Looks whether a database that answers holds a token server's store.
+    ///
+    /// - Throws: ``CommandFailure`` with `configuration` where it does not, or with `unreachable` where it does not answer.
+    func check() async throws {
+        guard let address = self.unseen.withLock({ $0 }) else { return }
+        try Self.check(await TokenServerStore.inspect(postgreSQL: address))
+        self.unseen.withLock { $0 = nil }
+    }
+
+    private static func check(_ inspection: TokenServerStore.Inspection) throws(CommandFailure) {
+        func fail(_ status: CommandFailure.Status, _ problem: String) -> CommandFailure {
+            CommandFailure(status: status, message: "revocations.store: \(problem)")
+        }
+        switch inspection {
+        case .usable(hasTables: true): return
+        case .usable(hasTables: false):
+            throw fail(
+                .configuration,
+                "no token server of this version has used that store; name the store of `serve tokens`, and start that "
+                    + "server first.")
+        case .unusable(let problem, next: let next): throw fail(.configuration, "\(problem) \(next)")
+        case .unreachable(let problem): throw fail(.unreachable, problem)
+        }
+    }
+
     /// Takes over what is withdrawn now.
     func refresh() async {
         await self.log.perform(Self.part) {
+            try await self.check()
             self.list.replace(try await RevocationStore(store: self.store).current(at: Date()))
         }
     }

@@ -35,10 +35,10 @@ struct TokenServerProcess {
         let transport = UpstreamSession()
         let assignments = StoredAssignments(store: self.tokens.store)
         do throws(TokenServerError) {
+            let policy = try configuration.policy(assignments: assignments, transport: transport)
+            try configuration.checkIssuers(of: policy)
             self.routes = self.tokens.routes(
-                authenticator: try configuration.authenticator(transport: transport),
-                policy: try configuration.policy(
-                    assignments: assignments, transport: transport),
+                authenticator: try configuration.authenticator(transport: transport), policy: policy,
                 limiter: RequestLimiter(configuration.requestLimits))
             if let administrators = try configuration.administrators(transport: transport) {
                 self.admin = self.tokens.adminRoutes(administrators, limits: configuration)
@@ -76,6 +76,9 @@ struct TokenServerProcess {
             Console.give("ready http=\(scheme)://\(name):\(port) provider=\(provider)")
         }
         try await self.tokens.checkStore()
+        try ListeningPort.check(
+            [ListeningPort(number: self.configuration.port, setting: "set listen.port")], of: host,
+            hostSetting: "set listen.host to an address of this machine")
         await self.tokens.refresh()
         await self.tokens.firstCheck()
         var services: [any Service] = [self.tokens]

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import FleetSigning
 import FleetTokenServer
 import FleetTokens
@@ -27,6 +28,8 @@ struct TokenService: Service {
     let trust: AccountTrust?
     /// Verifies what ``keys`` sign, without what was withdrawn.
     let verifier: TokenVerifier
+    /// The address of the database that holds the store, if one does.
+    private let database: String?
     private let logger: Logger
     private let watching: WatchLog
 
@@ -89,7 +92,7 @@ struct TokenService: Service {
             let keyFile =
                 revocationKey ?? URL(filePath: data).appending(path: RevocationKeyFile.name).path(percentEncoded: false)
             self.revocationRoutes = RevocationRoutes(
-                RevocationPublisher(key: try RevocationKeyFile(path: keyFile).key()) { now in
+                RevocationPublisher(key: try Self.revocationKey(keyFile)) { now in
                     try await RevocationStore(store: store).current(at: now)
                 })
             self.store = store
@@ -110,9 +113,13 @@ struct TokenService: Service {
             followed: [
                 .revocations: { following?.follower.problem }, .trust: { trusting?.trust.problem },
             ], logger: logger)
+        self.database = address
         self.logger = logger
         self.watching = WatchLog(logger: logger)
         if let signers = self.signers, !signers.roles.isEmpty { signers.report(to: self.metrics) }
+        if StoreCheck.isOpenToOthers(data) {
+            logger.warning("the data folder can be written by other users", metadata: ["next": "chmod 700 \(data)"])
+        }
     }
 
     private static func store(
@@ -123,8 +130,21 @@ struct TokenService: Service {
             creatingAt: URL(filePath: data).appending(path: TokenStoreOptions.fileName).path(percentEncoded: false))
     }
 
+    /// The key that signs the list of revocations, read or made.
+    private static func revocationKey(_ file: String) throws(TokenServerError) -> RevocationKey {
+        let isThere = FileManager.default.fileExists(atPath: file)
+        if let problem = isThere ? PathProblem.reading(file) : PathProblem.making(file: file) {
+            throw TokenServerError(
+                code: .invalidConfiguration,
+                message: "The revocation key \(file) cannot be \(isThere ? "read" : "made"): \(problem). Mend that, or "
+                    + "name another file with revocations.key_file.")
+        }
+        return try RevocationKeyFile(path: file).key()
+    }
+
     /// Fails with what to mend where the store cannot be used.
     func checkStore() async throws {
+        if let database { try await DatabaseServer.check(database) }
         do throws(TokenServerError) {
             try await self.store.check()
         } catch {

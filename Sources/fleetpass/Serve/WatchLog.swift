@@ -21,7 +21,13 @@ final class WatchLog: Sendable {
     /// Does a part.
     func perform(_ part: String, _ body: () async throws -> Void) async {
         var problem: String?
-        do { try await body() } catch { problem = "\(error)" }
+        do {
+            try await body()
+        } catch {
+            // What was cancelled says nothing of the part.
+            guard !Task.isCancelled else { return }
+            problem = "\(error)"
+        }
         let isNews = self.problems.withLock { problems in
             defer { problems[part] = problem }
             return problems[part] != problem

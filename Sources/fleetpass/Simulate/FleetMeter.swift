@@ -15,6 +15,8 @@ final class FleetMeter: Sendable {
         var refused = 0
         var lost = 0
         var withoutToken = 0
+        /// Why the first update that failed did.
+        var firstFailure: EngineFailure?
         var tokensFetched = 0
         var tokensFailed = 0
         var tripsCreated = 0
@@ -43,6 +45,7 @@ final class FleetMeter: Sendable {
             case .connection: counts.lost += 1
             case .token: counts.withoutToken += 1
             }
+            if counts.firstFailure == nil { counts.firstFailure = update.failure }
         }
     }
 }

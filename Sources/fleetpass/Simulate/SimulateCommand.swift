@@ -113,8 +113,9 @@ struct SimulateCommand: AsyncParsableCommand {
         case .json: try Console.give(json: summary)
         }
         guard counts.taken == 0 else { return }
+        let cause = counts.firstFailure.map { " The first to fail: \($0)" } ?? ""
         throw CommandFailure(
-            status: counts.refused > 0 ? .failed : .unreachable, message: "the engine took no update.")
+            status: counts.refused > 0 ? .failed : .unreachable, message: "the engine took no update.\(cause)")
     }
 
     private func showProgress(_ meter: FleetMeter, since start: ContinuousClock.Instant) async {

@@ -48,21 +48,54 @@ struct ExplainCommand: AsyncParsableCommand {
                     "there is no RPC \(self.method); use \(FleetMethod.allCases.map(\.name).joined(separator: ", "))."
             )
         }
-        var request: AccessRequest
-        do throws(TokenError) {
-            request = AccessRequest(
-                method: method,
-                resource: try ResourceName(checking: self.resource),
-                maskedFields: self.updateMask.split(separator: ",").map(String.init)
-            )
-        } catch {
-            throw CommandFailure(status: .usage, message: error.message)
-        }
+        var request = AccessRequest(
+            method: method,
+            resource: try self.resourceName(for: method),
+            maskedFields: self.updateMask.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+                .filter { !$0.isEmpty }
+        )
         request.vehicleOfTrip = self.tripVehicle
         let token = try self.token.read()
         let keys: (any TokenKeys)?
         if let location = self.keys { keys = try await KeysArgument(location: location).read() } else { keys = nil }
         try ExplanationReport(TokenExaminer().explain(token, request: request, keys: keys, now: Date()))
             .give(as: self.output)
+    }
+
+    /// Reads the name of what a call of the method addresses.
+    private func resourceName(for method: FleetMethod) throws(CommandFailure) -> ResourceName {
+        let resource: ResourceName
+        do throws(TokenError) {
+            resource = try ResourceName(checking: self.resource)
+        } catch {
+            throw CommandFailure(status: .usage, message: error.message)
+        }
+        guard method.addressedForms.contains(resource.form) else {
+            throw CommandFailure(
+                status: .usage, message: "\(method.name) addresses \(method.addressedForms.joined(separator: " or ")).")
+        }
+        return resource
+    }
+}
+
+extension FleetMethod {
+    /// The forms of the names of what a call addresses or creates, and of what a search can be by.
+    fileprivate var addressedForms: [String] {
+        let provider = "providers/PROVIDER"
+        let collection = self.httpForm.path.prefix { $0 != "/" && $0 != ":" }
+        return switch self {
+        case .listVehicles, .listDeliveryVehicles, .listTasks: [provider]
+        case .searchVehicles: [provider, "\(provider)/trips/ID"]
+        case .searchTrips: [provider, "\(provider)/vehicles/ID"]
+        default: ["\(provider)/\(collection)/ID"]
+        }
+    }
+}
+
+extension ResourceName {
+    /// The form of the name, with words in place of the ids.
+    fileprivate var form: String {
+        let parts = self.description.split(separator: "/")
+        return parts.count == 4 ? "providers/PROVIDER/\(parts[2])/ID" : "providers/PROVIDER"
     }
 }

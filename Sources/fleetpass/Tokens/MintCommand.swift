@@ -22,7 +22,7 @@ struct MintCommand: AsyncParsableCommand {
             --task); delivery_untrusted_driver --delivery-vehicle; delivery_trusted_driver --delivery-vehicle \
             [--task]. server, fleet_reader, delivery_fleet_reader and delivery_server reach everything unless ids \
             narrow them; delivery_server with --batch-task makes a token for creating these tasks. ondemand_admin and \
-            delivery_admin tokens carry no claims.
+            delivery_admin need none: without ids their tokens carry no claims.
             """
     )
 

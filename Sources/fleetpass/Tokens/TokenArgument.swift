@@ -16,10 +16,7 @@ struct TokenArgument: ParsableArguments {
     /// The token without surrounding white space.
     func read() throws -> String {
         guard self.token == "-" else { return self.token }
-        var input = Data()
-        while input.count <= Self.maximumInput,
-            let chunk = try FileHandle.standardInput.read(upToCount: 1 << 16), !chunk.isEmpty
-        { input += chunk }
+        let input = try Console.input(atMost: Self.maximumInput)
         let text = String(decoding: input, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         guard !text.isEmpty else {
             throw CommandFailure(status: .usage, message: "standard input holds no token.")

@@ -32,7 +32,7 @@ struct TokenIDs: ParsableArguments {
             && self.tracking == nil && self.batchTasks.isEmpty
     }
 
-    /// The claims for a role's token, or `nil` for an admin's, which has none.
+    /// The claims for a role's token, or `nil` for an admin's without ids, which has none.
     func claims(for role: Role) throws -> AuthorizationClaims? {
         func missing(_ option: String) -> CommandFailure {
             CommandFailure(status: .usage, message: "a token of the role \(role) needs \(option).")

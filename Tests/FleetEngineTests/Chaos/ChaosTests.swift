@@ -8,6 +8,7 @@ import GRPCCore
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import Logging
 import NIOCore
 import SwiftProtobuf
 import Testing
@@ -26,13 +27,16 @@ import Testing
         let faults: FaultInjector
         let engine: Engine
 
-        init(_ steps: String, verifier: any TokenVerifying = TextVerifier()) async throws {
+        init(
+            _ steps: String, verifier: any TokenVerifying = TextVerifier(), recorder: CallRecorder? = nil
+        ) async throws {
             let (clock, waits) = (TestClock(TestClock.start + 1000), self.waits)
             self.clock = clock
             self.faults = FaultInjector(
                 uptime: { .seconds(clock.now.timeIntervalSince(TestClock.start)) }, now: { clock.now },
                 sleep: { wait in waits.withLock { $0.append(wait) } })
-            self.engine = Engine(store: MemoryStore(), verifier: verifier, faults: self.faults, now: { clock.now })
+            self.engine = Engine(
+                store: MemoryStore(), verifier: verifier, recorder: recorder, faults: self.faults, now: { clock.now })
             let request = CreateVehicle.Request.with {
                 $0.parent = "providers/acme"
                 $0.vehicleID = "veh-1"
@@ -42,10 +46,12 @@ import Testing
             self.faults.set(try FaultScript(parsing: Array("{\"steps\":[\(steps)]}".utf8)))
         }
 
-        func get(_ id: String = "veh-1", token: String? = ChaosTests.driverToken) async -> EngineError? {
+        func get(
+            _ id: String = "veh-1", token: String? = ChaosTests.driverToken, remarks: CallRemarks? = nil
+        ) async -> EngineError? {
             let request = GetVehicle.Request.with { $0.name = "providers/acme/vehicles/\(id)" }
             do throws(EngineError) {
-                _ = try await self.engine.perform(GetVehicle.self, request, token: token)
+                _ = try await self.engine.perform(GetVehicle.self, request, token: token, remarks: remarks)
                 return nil
             } catch {
                 return error
@@ -101,6 +107,40 @@ import Testing
         #expect(error?.reason == "KEY_UNKNOWN")
         #expect(error?.message.contains("kid names no trusted key") == true)
         #expect(await world.get(token: RealVerifier.token(role: .server, at: world.clock.now)) == nil)
+    }
+
+    @Test func `a step for keys counts and marks the calls that it refuses, and no others`() async throws {
+        let world = try await World(#"{"keyExpired":"driver","calls":2}"#, verifier: RealVerifier())
+        let driver = RealVerifier.token(role: .driver, at: world.clock.now)
+        let server = RealVerifier.token(role: .server, at: world.clock.now)
+        var answers: [String] = []
+        for token in [server, server, driver, server, driver, driver] {
+            let remarks = CallRemarks()
+            let reason = await world.get(token: token, remarks: remarks)?.reason ?? "OK"
+            answers.append(([reason] + remarks.fields.map { $0.value }).joined(separator: " "))
+        }
+        let struck = "KEY_UNKNOWN steps[0] keyExpired driver"
+        #expect(answers == ["OK", "OK", struck, "OK", struck, "OK"])
+        #expect(world.faults.status.steps.map(\.strikes) == [2])
+    }
+
+    @Test func `a step for keys leaves alone what another step answers`() async throws {
+        let world = try await World(#"{"keyExpired":"all"},{"status":"ABORTED","calls":1}"#, verifier: RealVerifier())
+        let token = RealVerifier.token(role: .driver, at: world.clock.now)
+        let remarks = CallRemarks()
+        #expect(await world.get(token: token, remarks: remarks)?.code == .aborted)
+        #expect(remarks.fields.map { $0.value } == ["steps[1] status ABORTED"])
+        #expect(world.faults.status.steps.map(\.strikes) == [0, 1])
+        #expect(await world.get(token: token)?.reason == "KEY_UNKNOWN")
+        #expect(world.faults.status.steps.map(\.strikes) == [1, 1])
+    }
+
+    @Test func `the keys of a role are those of every account that has it`() async throws {
+        let world = try await World(#"{"keyExpired":"driver"}"#, verifier: RealVerifier())
+        let driver = Role(rawValue: "driver+delivery_untrusted_driver")
+        #expect(await world.get(token: RealVerifier.token(role: driver, at: world.clock.now))?.reason == "KEY_UNKNOWN")
+        let other = Role(rawValue: "server+delivery_server")
+        #expect(await world.get(token: RealVerifier.token(role: other, at: world.clock.now)) == nil)
     }
 
     @Test func `a key that was rotated refuses the tokens from before, and takes those from after`() async throws {
@@ -194,6 +234,20 @@ import Testing
         #expect(!world.faults.isActive)
     }
 
+    @Test func `a recording keeps what a script answered, 401 too, and still no calls of strangers`() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).jsonl").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let recorder = try CallRecorder(appendingTo: path, logger: Logger(label: "test"))
+        let world = try await World(#"{"refuse":"TOKEN_EXPIRED","calls":1}"#, recorder: recorder)
+        #expect(await world.get(remarks: CallRemarks())?.code == .unauthenticated)
+        #expect(await world.get(token: nil, remarks: CallRemarks())?.code == .unauthenticated)
+        #expect(await world.get(remarks: CallRemarks()) == nil)
+        recorder.finish()
+        try await recorder.run()
+        let calls = try CallRecording(parsing: Data(contentsOf: URL(filePath: path))).calls
+        #expect(calls.map(\.status) == ["OK", "UNAUTHENTICATED", "OK"])
+    }
+
     @Test func `requests for tokens are struck by their own steps only`() async throws {
         let world = try await World(#"{"status":"UNAVAILABLE","target":"tokens","vehicle":"veh-1","calls":1}"#)
         #expect(await world.get() == nil)
@@ -203,7 +257,8 @@ import Testing
     }
 }
 
-/// Verifies tokens of the real form under one key, whose signature is always good.
+/// Verifies tokens of the real form under one key, whose signature is always good; its id is the account's role, or
+/// several with `+` between them.
 private struct RealVerifier: TokenVerifying {
     private struct Key: TokenKey, TokenKeys {
         let id: String
@@ -216,12 +271,11 @@ private struct RealVerifier: TokenVerifying {
 
     private struct Keys: TokenKeys {
         func keys(withID id: String) -> [any TokenKey] {
-            let email = "\(id)@acme.iam.gserviceaccount.com"
-            return [
-                Key(
-                    id: id,
-                    account: TrustedAccount(email: email, role: Role(rawValue: id), provider: ProviderID("acme")))
-            ]
+            let roles = Set(id.split(separator: "+").map { Role(rawValue: String($0)) })
+            let account = TrustedAccount(
+                email: "\(id)@acme.iam.gserviceaccount.com", role: Role(rawValue: id), provider: ProviderID("acme"),
+                granted: Set(roles.flatMap(\.permissions)), roles: roles)
+            return [Key(id: id, account: account)]
         }
         func keys(ofAccount email: String) -> [any TokenKey] { [] }
     }

@@ -83,6 +83,28 @@ import Testing
         #expect((250...350).contains(first.count { $0 }))
     }
 
+    @Test func `a share of a role's tokens lose their key, whatever calls come between`() throws {
+        var step = FaultStep(.keyExpired(.driver))
+        step.share = 0.5
+        let script = FaultScript(seed: 5, steps: [step])
+        let call = FaultPlay.Call(target: .engine, method: .getVehicle)
+        let driver = try TextVerifier().verify("driver|vehicleid=veh-1", at: TestClock.start)
+        let server = try TextVerifier().verify(serverToken, at: TestClock.start)
+        func losses(_ tokens: [ExaminedToken]) -> [Bool] {
+            var play = FaultPlay(script, at: .zero, date: TestClock.start)
+            return tokens.map { token in
+                let effect = play.strike(call, at: .zero)
+                #expect(!effect.isEmpty && effect.marks.isEmpty)
+                return play.strikeKey(of: token, in: call, at: .zero) != nil
+            }
+        }
+        let alone = losses(Array(repeating: driver, count: 100))
+        #expect(Set(alone) == [true, false])
+        let mixed = losses((0..<200).map { $0.isMultiple(of: 2) ? server : driver })
+        let expected = alone.flatMap { [false, $0] }
+        #expect(mixed == expected)
+    }
+
     @Test func `slowness adds up, and the first answer ends the rest`() {
         let steps = [Fault.slow(.seconds(1)), .slow(.seconds(2)), .status(.internalError), .slow(.seconds(4))]
         var play = FaultPlay(FaultScript(steps: steps.map(FaultStep.init)), at: .zero, date: TestClock.start)

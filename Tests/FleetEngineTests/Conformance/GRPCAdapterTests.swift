@@ -48,6 +48,43 @@ import Testing
         #expect(failure?.status != nil)
     }
 
+    @Test func `of calls without a good token few are read, and those with one as ever`() async throws {
+        let store = MemoryStore()
+        let engine = Engine(store: store, verifier: TextVerifier())
+        let limit = StrangerLimit(adapter: GRPCAdapter(engine: engine))
+        let method = MethodDescriptor(fullyQualifiedService: "maps.fleetengine.v1.VehicleService", method: "GetVehicle")
+        let arrived = AsyncStream.makeStream(of: Void.self)
+        let gate = AsyncStream.makeStream(of: Void.self)
+        @Sendable func call(_ token: String) async -> RPCError.Code? {
+            let request = StreamingServerRequest<Int>(
+                metadata: ["authorization": .string("Bearer \(token)")],
+                messages: RPCAsyncSequence(wrapping: AsyncThrowingStream { $0.finish() }))
+            do {
+                let _: StreamingServerResponse<Int> = try await withServerContextRPCCancellationHandle { handle in
+                    let context = ServerContext(
+                        descriptor: method, remotePeer: "in-process:1", localPeer: "in-process:2", cancellation: handle)
+                    return try await limit.intercept(request: request, context: context) { _, _ in
+                        arrived.continuation.yield()
+                        if token == "bad" { for await _ in gate.stream {} }
+                        return StreamingServerResponse(error: RPCError(code: .notFound, message: ""))
+                    }
+                }
+                return nil
+            } catch {
+                return (error as? any RPCErrorConvertible)?.rpcErrorCode ?? (error as? RPCError)?.code
+            }
+        }
+        await withTaskGroup { group in
+            for _ in 0..<StrangerLimit.maximumCalls { group.addTask { _ = await call("bad") } }
+            var arrivals = arrived.stream.makeAsyncIterator()
+            for _ in 0..<StrangerLimit.maximumCalls { _ = await arrivals.next() }
+            #expect(await call("bad") == .unauthenticated)
+            #expect(await call(serverToken) == nil)
+            gate.continuation.finish()
+        }
+        #expect(await call("bad") == nil)
+    }
+
     @Test func `a port that is taken is an error at once`() async throws {
         let engine = Engine(store: MemoryStore(), verifier: TextVerifier())
         let first = EngineGRPCServer(engine: engine, host: "127.0.0.1", port: 0)

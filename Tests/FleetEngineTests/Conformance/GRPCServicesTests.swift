@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
 import FleetTokens
 import GRPCCore
 import GRPCNIOTransportHTTP2Posix
@@ -29,7 +30,7 @@ import Testing
     }
 
     @Test func `a store that is gone shows in the health`() async throws {
-        let rpcs = HealthRPCs(services: [], isServing: { false }, clock: ContinuousClock())
+        let rpcs = HealthRPCs(services: [], isServing: { false }, time: TimeSource(clock: ContinuousClock()))
         let answer = try await withServerContextRPCCancellationHandle { handle in
             try await rpcs.check(request: .init(), context: Self.context(handle))
         }

@@ -104,6 +104,34 @@ import Testing
         #expect(!selection.covers("last_location.location"))
     }
 
+    @Test func `what a nested mask does not name may hold anything`() throws {
+        let body = Vehicle.with {
+            $0.lastLocation.heading = 90
+            $0.etaToFirstWaypoint.seconds = 1 << 50
+        }
+        let patched = try VehicleFields.table.select(.of("last_location.heading")).patching(.sample, with: body)
+        #expect(patched.lastLocation.heading.value == 90)
+        #expect(!patched.hasEtaToFirstWaypoint)
+    }
+
+    @Test(arguments: ["current_route_segment_traffic", "currentRouteSegmentTraffic.trafficRendering"])
+    func `the traffic that a driver sends is not kept`(path: String) async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1")
+        let updated = try await fixture.updateVehicle("veh-1", [path], token: "driver|vehicleid=veh-1") {
+            $0.currentRouteSegmentTraffic.trafficRendering.roadStretch = [.with { $0.lengthMeters = 5 }]
+        }
+        #expect(!updated.hasCurrentRouteSegmentTraffic)
+    }
+
+    @Test func `a nested path takes one alternative in place of another`() throws {
+        let stored = DeliveryTask.with { $0.taskTrackingViewConfig.vehicleLocationVisibility.never = true }
+        let body = DeliveryTask.with { $0.taskTrackingViewConfig.vehicleLocationVisibility.always = true }
+        let path = "task_tracking_view_config.vehicle_location_visibility.always"
+        let patched = try TaskFields.table.select(.of(path)).patching(stored, with: body)
+        #expect(patched.taskTrackingViewConfig == body.taskTrackingViewConfig)
+    }
+
     @Test func `a nested path into a bare value is refused`() throws {
         let stored = Vehicle.with(.sample) { $0.lastLocation.heading = 5 }
         let selection = try VehicleFields.table.select(.of("last_location.heading.value"))

@@ -38,6 +38,14 @@ import Testing
         #expect(await outcome(name: name, mask: ["trip_status"], token: serverToken) == .failedPrecondition)
     }
 
+    @Test func `a driver's update of its trip without a mask is a wrong argument`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1")
+        try await fixture.createTrip("t", .with(.sample) { $0.vehicleID = "veh-1" })
+        #expect(
+            await code { try await fixture.updateTrip("t", [], token: "driver|vehicleid=veh-1") } == .invalidArgument)
+    }
+
     @Test func `a creation is refused for its fields before it is refused for its id`() async throws {
         let fixture = EngineFixture()
         try await fixture.createVehicle("veh-1")

@@ -295,7 +295,73 @@ import Testing
         #expect(back.pickupTime == back.etaToFirstWaypoint)
     }
 
+    @Test func `a pickup that is made again is recorded again`() async throws {
+        let fixture = try await self.assigned()
+        try await self.set(.enrouteToDropoff, fixture)
+        try await self.set(.arrivedAtPickup, fixture)
+        fixture.advance(by: 30)
+        try await fixture.updateVehicle("veh-1", ["last_location"]) { $0.lastLocation = .at(37.43, -122.07) }
+        let again = try await self.set(.enrouteToDropoff, fixture)
+        #expect(again.actualPickupPoint.point == .at(37.43, -122.07))
+        try await self.set(.arrivedAtPickup, fixture)
+        let given = try await fixture.updateTrip("trip-1", ["trip_status", "actual_pickup_point"]) {
+            $0.tripStatus = .enrouteToDropoff
+            $0.actualPickupPoint.point = .at(37.5, -122)
+        }
+        #expect(given.actualPickupPoint.point == .at(37.5, -122))
+    }
+
+    @Test func `an estimate stays between two reports, and the time to it falls`() async throws {
+        let fixture = try await self.assigned { $0.pickupPoint = .at(37.5, -122.073885) }
+        let first = try await fixture.trip("trip-1")
+        fixture.advance(by: 20)
+        let second = try await fixture.trip("trip-1")
+        #expect(second.etaToFirstWaypoint == first.etaToFirstWaypoint)
+        #expect(
+            first.remainingTimeToFirstWaypoint.timeInterval - second.remainingTimeToFirstWaypoint.timeInterval == 20)
+    }
+
+    @Test func `a location can be snapped to the segment that comes with it`() async throws {
+        let fixture = try await self.assigned()
+        #expect(!(try await fixture.trip("trip-1").lastLocationSnappable))
+        try await fixture.updateVehicle("veh-1", ["current_route_segment"]) { $0.currentRouteSegment = "AbCd" }
+        #expect(try await fixture.trip("trip-1").lastLocationSnappable)
+        let found = try await fixture.engine.perform(
+            SearchTrips.self,
+            .with {
+                $0.parent = "providers/acme"
+                $0.vehicleID = "veh-1"
+            }, token: serverToken)
+        #expect(found.trips.map(\.currentRouteSegment) == ["AbCd"])
+    }
+
+    @Test(arguments: [
+        TripWaypoint.with { $0.tripID = "trip-1" }, .with { $0.waypointType = .pickupWaypointType },
+        .with {
+            $0.tripID = "trip-1"
+            $0.location = Trip.sample.pickupPoint
+        },
+    ])
+    func `a segment's end may be told in part`(end: TripWaypoint) async throws {
+        let fixture = try await self.assigned()
+        let mask = ["current_route_segment", "current_route_segment_end_point"]
+        let vehicle = try await fixture.updateVehicle("veh-1", mask) {
+            $0.currentRouteSegment = "AbCd"
+            $0.currentRouteSegmentEndPoint = end
+        }
+        #expect(vehicle.currentRouteSegmentEndPoint.tripID == "trip-1")
+        #expect(vehicle.currentRouteSegmentEndPoint.waypointType == .pickupWaypointType)
+    }
+
     // MARK: Destinations on the way
+
+    @Test func `without destinations there is none to count`() async throws {
+        let fixture = try await self.assigned()
+        let trip = try await fixture.updateTrip("trip-1", ["intermediate_destination_index"]) {
+            $0.intermediateDestinationIndex = 7
+        }
+        #expect(trip.intermediateDestinationIndex == 0)
+    }
 
     @Test func `destinations are stops until the vehicle has left them`() async throws {
         let fixture = try await self.assigned {

@@ -78,6 +78,7 @@ import Testing
         [("x", 1), ("a", 2), ("b", 1), ("b", 2)], [("a", 1), ("a", 2), ("b", 0), ("b", 2)],
         // An exclusive trip (b) with stops of another between its own, or between another's.
         [("b", 1), ("a", 1), ("a", 2), ("b", 2)], [("b", 1), ("a", 1), ("b", 2), ("a", 2)],
+        [("a", 1), ("b", 1), ("b", 2), ("a", 2)],
     ])
     func `an order of stops that does not hold is refused and nothing is kept`(order: [(String, Int)]) async throws {
         let fixture = try await self.shared()
@@ -94,6 +95,29 @@ import Testing
         #expect(outcome == .invalidArgument)
         #expect(try await fixture.vehicle("veh-1") == before)
         #expect(await code { try await fixture.trip("b") } == .notFound)
+    }
+
+    @Test func `nobody joins an exclusive trip that is under way`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1", .with(.sample) { $0.supportedTripTypes = [.shared, .exclusive] })
+        try await fixture.createTrip("x", .with(.sample) { $0.vehicleID = "veh-1" })
+        try await fixture.updateTrip("x", ["trip_status"]) { $0.tripStatus = .enrouteToDropoff }
+        typealias Kind = Maps_Fleetengine_V1_WaypointType
+        func join(_ order: [(String, Kind)]) async -> EngineError.Code? {
+            await code {
+                try await fixture.createTrip(
+                    "a",
+                    .with(.sample) {
+                        $0.tripType = .shared
+                        $0.vehicleID = "veh-1"
+                        $0.vehicleWaypoints = order.map { Self.stop($0, $1) }
+                    }
+                )
+            }
+        }
+        let (pickup, dropoff) = (Kind.pickupWaypointType, Kind.dropOffWaypointType)
+        #expect(await join([("a", pickup), ("x", dropoff), ("a", dropoff)]) == .invalidArgument)
+        #expect(await join([("x", dropoff), ("a", pickup), ("a", dropoff)]) == nil)
     }
 
     @Test func `vehicle_waypoints are ignored while no vehicle is assigned`() async throws {

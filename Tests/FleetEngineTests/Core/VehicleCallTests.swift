@@ -150,6 +150,27 @@ import Testing
         #expect(location.hasHeading == (mask != ["last_location"]))
     }
 
+    @Test func `a supplemental position comes with its own time, and without one the device's stays`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1")
+        let taken = Google_Protobuf_Timestamp(seconds: 1_799_999_900)
+        let later = Google_Protobuf_Timestamp(seconds: 1_799_999_950)
+        try await fixture.updateVehicle("veh-1", ["last_location"]) {
+            $0.lastLocation = .at(1, 2)
+            $0.lastLocation.updateTime = taken
+        }
+        let mask = ["last_location.supplemental_location", "last_location.supplemental_location_time"]
+        let cleared = try await fixture.updateVehicle("veh-1", mask).lastLocation
+        #expect(cleared.location == .at(1, 2))
+        #expect(cleared.updateTime == taken)
+        let supplied = try await fixture.updateVehicle("veh-1", mask) {
+            $0.lastLocation.supplementalLocation = .at(3, 4)
+            $0.lastLocation.supplementalLocationTime = later
+        }.lastLocation
+        #expect(supplied.location == .at(3, 4))
+        #expect(supplied.updateTime == later)
+    }
+
     @Test(arguments: [Double.nan, .infinity, -.infinity])
     func `a reading that is no number is refused`(value: Double) async throws {
         let fixture = EngineFixture()

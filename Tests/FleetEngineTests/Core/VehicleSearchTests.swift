@@ -101,6 +101,46 @@ import Testing
         #expect(Set(shown.map(\.vehicleDropoffEta)).count == 1)
     }
 
+    @Test func `who is aboard takes room from a shared ride`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("pool", .with(.sample) { $0.supportedTripTypes = [.shared] })
+        try await fixture.createTrip(
+            "trip-1",
+            .with(.sample) {
+                $0.tripType = .shared
+                $0.numberOfPassengers = 3
+                $0.vehicleID = "pool"
+            }
+        )
+        func found(_ capacity: Int32) async throws -> [String] {
+            try await self.search(fixture) {
+                $0.tripTypes = [.shared]
+                $0.dropoffPoint = .at(37.5, -122)
+                $0.currentTripsPresent = .any
+                $0.minimumCapacity = capacity
+            }
+        }
+        #expect(try await found(1) == ["pool"])
+        #expect(try await found(2).isEmpty)
+    }
+
+    @Test func `the waypoints of a match are the way that its time is of`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("idle")
+        try await fixture.createVehicle("busy", .with(.sample) { $0.backToBackEnabled = true })
+        try await fixture.createTrip("trip-1", .with(.sample) { $0.vehicleID = "busy" })
+        try await fixture.updateTrip("trip-1", ["trip_status"]) { $0.tripStatus = .enrouteToDropoff }
+        let request = Self.request { $0.includeBackToBack = true }
+        let matches = try await fixture.engine.perform(SearchVehicles.self, request, token: serverToken).matches
+        let ways = Dictionary(uniqueKeysWithValues: matches.map { ($0.vehicleMatchType, $0) })
+        let (idle, busy) = (try #require(ways[.exclusive]), try #require(ways[.backToBack]))
+        let (start, dropoff) = (Vehicle.sample.lastLocation.location, Trip.sample.dropoffPoint.point)
+        let pickup = request.pickupPoint.point
+        #expect(idle.vehicleTripsWaypoints.map(\.latLng) == [start, pickup])
+        #expect(busy.vehicleTripsWaypoints.map(\.latLng) == [start, dropoff, pickup])
+        for match in [idle, busy] { #expect(match.vehicleTripsWaypoints.last?.eta == match.vehiclePickupEta) }
+    }
+
     @Test func `only vehicles that fit are found`() async throws {
         let fixture = EngineFixture()
         let misfits: [(String, (inout Vehicle) -> Void)] = [

@@ -53,6 +53,32 @@ import Testing
         }
     }
 
+    @Test func `a trip that changes its vehicle shows a later segment than its readers know`() async throws {
+        let fixture = EngineFixture()
+        for id in ["old", "new"] {
+            try await fixture.createVehicle(id, .with(.sample) { $0.supportedTripTypes = [.shared] })
+        }
+        for (id, vehicle) in [("other", "new"), ("moved", "old")] {
+            try await fixture.createTrip(
+                id,
+                .with(.sample) {
+                    $0.tripType = .shared
+                    $0.vehicleID = vehicle
+                }
+            )
+            fixture.advance(by: 5)
+            try await fixture.updateVehicle(vehicle, ["current_route_segment"]) { $0.currentRouteSegment = vehicle }
+        }
+        let known = try await fixture.trip("moved").currentRouteSegmentVersion
+        try await fixture.updateTrip("moved", ["vehicle_id"]) { $0.vehicleID = "new" }
+        let moved = try await fixture.trip("moved") {
+            $0.routeFormatType = .encodedPolylineType
+            $0.currentRouteSegmentVersion = known
+        }
+        #expect(known < moved.currentRouteSegmentVersion)
+        #expect(moved.currentRouteSegment == "new")
+    }
+
     private static func versions(_ fixture: EngineFixture) async throws -> [String: Google_Protobuf_Timestamp] {
         let vehicle = try await fixture.vehicle("veh-1")
         let (a, b) = (try await fixture.trip("a"), try await fixture.trip("b"))

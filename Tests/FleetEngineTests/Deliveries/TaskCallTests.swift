@@ -110,6 +110,10 @@ import Testing
             $0.header.regionCode = "US"
             $0.requests[0].header.regionCode = "US"
         }
+        _ = try await Self.batch(world, ["d"]) {
+            $0.header.regionCode = "US"
+            $0.requests[0].header = .init()
+        }
         #expect(
             await code { try await Self.batch(world, ["c"]) { $0.requests[0].parent = "providers/other" } }
                 == .invalidArgument)

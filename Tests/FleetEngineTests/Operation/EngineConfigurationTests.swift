@@ -42,7 +42,7 @@ import Testing
         #expect(configuration.recording == nil && configuration.postgreSQL == nil)
         #expect(configuration.limits == ConnectionLimits())
         #expect(configuration.retention == RetentionPolicy())
-        #expect(configuration.page.visibility == .thisMachine)
+        #expect(configuration.page.visibility == .nobody)
         #expect(configuration.log == LogSettings())
     }
 

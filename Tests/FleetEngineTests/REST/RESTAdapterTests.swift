@@ -12,6 +12,7 @@ import SwiftProtobuf
 import Testing
 
 @testable import FleetEngine
+@testable import FleetTokens
 
 @Suite(.timeLimit(.minutes(10))) struct RESTAdapterTests {
     private static let path = "/v1/providers/acme/vehicles"
@@ -74,6 +75,43 @@ import Testing
             #expect(info["reason"] as? String == "RESOURCE_NOT_FOUND")
             #expect(info["domain"] as? String == "fleetengine.googleapis.com")
             #expect(info["metadata"] as? [String: String] == ["resource": "providers/acme/vehicles/none"])
+        }
+    }
+
+    @Test func `a token that is withdrawn while the body arrives changes nothing`() async throws {
+        /// Takes each token once.
+        final class OnceVerifier: TokenVerifying {
+            private let looks = Locked(0)
+
+            func verify(_ token: String, at now: Date) throws(TokenRefusal) -> ExaminedToken {
+                let isFirst = self.looks.withLock { looks in
+                    looks += 1
+                    return looks == 1
+                }
+                guard isFirst else { throw .unauthenticated(.tokenRevoked, "It was withdrawn.", fix: "Fetch another.") }
+                return try TextVerifier().verify(token, at: now)
+            }
+        }
+        for (verb, uri, status) in [
+            (.post, Self.path + "?vehicleId=veh-2", .unauthorized), (.get, Self.path + "/veh-2", .notFound),
+        ] as [(HTTPRequest.Method, String, HTTPResponse.Status)] {
+            let router = Router()
+            EngineRoutes(engine: Engine(store: MemoryStore(), verifier: OnceVerifier())).add(to: router)
+            try await Application(router: router).test(.router) { client in
+                let answer = try await Self.send(client, verb, uri, verb == .post ? Self.body : "")
+                #expect(answer.status == status)
+            }
+        }
+    }
+
+    @Test func `nobody is told what is wrong with an id before who asks is known`() async throws {
+        try await self.withClient { client in
+            for id in ["a%2Fb", "%ff"] {
+                let stranger = try await Self.send(client, .get, "\(Self.path)/\(id)", authorization: nil)
+                #expect(stranger.status == .unauthorized)
+                let known = try await Self.send(client, .get, "\(Self.path)/\(id)")
+                #expect(known.status == .badRequest)
+            }
         }
     }
 

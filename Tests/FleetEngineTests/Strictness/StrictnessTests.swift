@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngineAPI
-import FleetTokens
 import Foundation
 import GRPCCore
 import HTTPTypes
@@ -14,6 +13,7 @@ import SwiftProtobuf
 import Testing
 
 @testable import FleetEngine
+@testable import FleetTokens
 
 @Suite(.timeLimit(.minutes(10))) struct StrictnessTests {
     private static let driverToken = "driver|vehicleid=veh-1"
@@ -23,11 +23,10 @@ import Testing
         let clock = TestClock(TestClock.start + 1000)
         let engine: Engine
 
-        init(_ profile: StrictnessProfile = .real) async throws {
+        init(_ profile: StrictnessProfile = .real, verifier: any TokenVerifying = TextVerifier()) async throws {
             let clock = self.clock
             self.engine = Engine(
-                store: MemoryStore(), verifier: TextVerifier(), watch: DeviationWatch(profile: profile),
-                now: { clock.now })
+                store: MemoryStore(), verifier: verifier, watch: DeviationWatch(profile: profile), now: { clock.now })
             let request = CreateVehicle.Request.with {
                 $0.parent = "providers/acme"
                 $0.vehicleID = "veh-1"
@@ -146,9 +145,28 @@ import Testing
         #expect(world.counts["device-location-from-backend"] == 1)
     }
 
+    @Test func `several roles go with the SDK of any, and are a device's where all of them are`() async throws {
+        let world = try await World(verifier: SeveralRolesVerifier())
+        func report(as roles: String) async throws {
+            world.clock.advance(by: 10)
+            try await world.update(token: "\(roles)|vehicleid=veh-1", mask: "last_location") {
+                $0.header.regionCode = "US"
+                $0.header.sdkType = .driver
+            }
+        }
+        try await report(as: "driver+delivery_untrusted_driver")
+        #expect(world.counts == [:])
+        try await report(as: "server+driver")
+        #expect(world.counts == ["device-location-from-backend": 1])
+        #expect(world.engine.watch.findings.map(\.example.role?.rawValue) == ["server+driver"])
+        try await report(as: "server+delivery_server")
+        #expect(world.counts == ["device-location-from-backend": 2, "backend-token-in-sdk": 1])
+    }
+
     @Test func `findings and vehicles are bounded`() throws {
         let watch = DeviationWatch(maximumFindings: 8, maximumVehicles: 4)
         var request = UpdateVehicle.Request()
+        request.updateMask.paths = ["lastLocation"]
         request.vehicle.lastLocation.speedKmph = 3
         for number in 0..<100 {
             let access = AccessRequest(
@@ -260,5 +278,16 @@ import Testing
         #expect(unread == 0)
         #expect(report.deviations.map(\.id) == ["report-too-often", "deprecated-field"])
         #expect(report.deviations.map(\.count) == [1, 2])
+    }
+}
+
+/// Reads tokens as `TextVerifier` does; their accounts may have several roles, with `+` between them.
+private struct SeveralRolesVerifier: TokenVerifying {
+    func verify(_ token: String, at now: Date) throws(TokenRefusal) -> ExaminedToken {
+        let token = try TextVerifier().verify(token, at: now)
+        var account = token.account
+        account.roles = Set(account.role?.rawValue.split(separator: "+").map { Role(rawValue: String($0)) } ?? [])
+        account.granted = Set(account.roles.flatMap(\.permissions))
+        return ExaminedToken(claims: token.claims, account: account, keyID: token.keyID)
     }
 }

@@ -117,6 +117,27 @@ import Testing
         }
     }
 
+    private struct OneUser: CallerAuthenticator {
+        let claim: String
+        let value: String
+        func caller(of request: CallerRequest) async throws -> Caller? {
+            Caller(name: "ann", issuer: "login", claims: [self.claim: [self.value]])
+        }
+    }
+
+    @Test func `a claim that is only equivalent makes no administrator`() async throws {
+        func name(_ claim: String, _ value: String) async throws -> String {
+            let rule = Administrators.Rule(provider: OneUser(claim: claim, value: value), claim: "Kind", values: ["K"])
+            return try await Administrators(secrets: nil, rule: rule)
+                .administrator(of: CallerRequest(headers: [:])).name
+        }
+        #expect(try await name("Kind", "K") == "ann")
+        for (claim, value) in [("Kind", "\u{212A}"), ("\u{212A}ind", "K")] {
+            let problem = await #expect(throws: Problem.self) { try await name(claim, value) }
+            #expect(problem?.kind == .permissionDenied)
+        }
+    }
+
     @Test func `an assignment holds from its request on, until it is ended`() async throws {
         let temporary = try TemporaryStore()
         let store = StoredAssignments(store: temporary.store)

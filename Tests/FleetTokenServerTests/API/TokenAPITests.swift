@@ -108,6 +108,24 @@ import Testing
         #expect(answer.pointers == pointers)
     }
 
+    @Test func `of many wrong members ten are told, and each once`() async throws {
+        let two = try await self.send(#"{"role":"driver","vehicle":"v","x":1,"y":1}"#)
+        #expect(two.body["detail"] == .string(#"There is no "x". errors tells 1 more."#))
+        let members = (1...1000).map { #""x\#($0)":1"# }.joined(separator: ",")
+        let answer = try await self.send("{\(members)}")
+        #expect(answer.status == 400)
+        #expect(answer.pointers.count == 10)
+        #expect(
+            answer.body["detail"] == .string(#""role" is missing. errors tells 9 more. Another 991 are not told."#))
+    }
+
+    @Test func `of a long name the beginning is told, however few characters it has`() async throws {
+        let name = "e" + String(repeating: "\u{301}", count: 4000)
+        let answer = try await self.send(#"{"role":"driver","vehicle":"v","\#(name)":1}"#)
+        #expect(answer.status == 400)
+        #expect(JSONValue.object(answer.body).serialized.count < 2000)
+    }
+
     @Test(arguments: [
         "", "{", "[]", "null", #"{"role":"driver","role":"driver"}"#, #"{"role":"driver"} x"#, "\u{FEFF}{}",
         String(repeating: "[", count: 5000),

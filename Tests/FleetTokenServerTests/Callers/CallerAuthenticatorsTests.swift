@@ -79,6 +79,32 @@ import X509
         #expect(try await Self.proxy().caller(of: try Self.request([], from: peer)) == nil)
     }
 
+    @Test func `a forgery is refused whatever stands beside it`() async throws {
+        let key = IdentityProvider.SigningKey.p256(.init())
+        let chain = CallerAuthenticators([
+            try IDTokenAuthenticatorTests.authenticator(IdentityProvider([("k1", key)])), try Self.proxy(),
+            try TrustedProxyAuthenticator(
+                label: "door", peers: [AddressRange("192.0.2.7")], subjectHeader: "X-Forwarded-User"),
+        ])
+        let token = try IdentityProvider.token(key: key)
+        let credential = ("Authorization", "Bearer \(token)")
+        let user = ("X-Forwarded-User", "ann")
+        let groups = ("X-Forwarded-Groups", "drivers")
+        // Without the headers, or with those of a proxy that sends them, the credential counts as before.
+        let honest: [(fields: [(String, String)], peer: String)] = [
+            ([], "192.0.2.1"), ([user, groups], "10.1.0.1"), ([user], "192.0.2.7"),
+        ]
+        for (fields, peer) in honest {
+            let request = try Self.request(fields + [credential], from: peer)
+            #expect(try await chain.caller(of: request)?.issuer == "acme")
+        }
+        for (field, peer) in [(user, "192.0.2.1"), (groups, "192.0.2.1"), (groups, "192.0.2.7")] {
+            let request = try Self.request([field, credential], from: peer)
+            let refusal = await #expect(throws: CallerRefusal.self) { try await chain.caller(of: request) }
+            #expect(refusal?.reason == .unknown)
+        }
+    }
+
     @Test(arguments: [[("X-Forwarded-User", "")], [("X-Forwarded-User", "a"), ("X-Forwarded-User", "b")]])
     func `a proxy that names nobody or two is refused`(fields: [(String, String)]) async throws {
         let request = try Self.request(fields, from: "10.1.0.1")
@@ -110,6 +136,7 @@ import X509
             .init(identity: .uri("spiffe://acme/dispatch"), name: "dispatch", roles: [.driver]),
             .init(identity: .dnsName("billing.acme"), name: "billing"),
             .init(identity: .fingerprint("ab"), name: "pinned"),
+            .init(identity: .subject("CN=Kim"), name: "kim"),
         ])
         func caller(_ certificate: ClientCertificate?) async throws -> Caller? {
             try await authenticator.caller(of: CallerRequest(headers: [:], clientCertificate: certificate))
@@ -118,6 +145,8 @@ import X509
         #expect(dispatch == Caller(name: "dispatch", issuer: "certificate", roles: [.driver]))
         #expect(try await caller(ClientCertificate(fingerprint: "ab"))?.name == "pinned")
         #expect(try await caller(ClientCertificate(uris: ["billing.acme"], fingerprint: "cd")) == nil)
+        #expect(try await caller(ClientCertificate(subject: "CN=Kim", fingerprint: "cd"))?.name == "kim")
+        #expect(try await caller(ClientCertificate(subject: "CN=\u{212A}im", fingerprint: "cd")) == nil)
         #expect(try await caller(nil) == nil)
         let both = ClientCertificate(
             uris: ["spiffe://acme/dispatch"], dnsNames: ["billing.acme"], fingerprint: "cd")
@@ -234,6 +263,22 @@ import X509
         }
         let token = try IdentityProvider.token(key: .p256(.init()))
         #expect(try await authenticator.caller(of: IdentityProvider.request(token)) == nil)
+    }
+
+    static let salt = String(repeating: "ab", count: 16)
+
+    @Test(arguments: [
+        (#""secret_sha256": "zz", "roles": ["driver"]"#, "make it with: printf %s SECRET | sha256sum"),
+        (#""salt": "\#(salt)", "secret_sha256": "zz", "roles": ["driver"]"#, "the salt's bytes and the secret"),
+        (#""slat": "\#(salt)", "secret_sha256": "\#(salt + salt)", "roles": ["driver"]"#, #"a member "slat""#),
+        (#""rols": 7, "secret_sha256": "\#(salt + salt)", "roles": ["driver"]"#, #"a member "rols""#),
+    ])
+    func `a mistake in an entry is told with what helps`(members: String, message: String) {
+        let error = #expect(throws: TokenServerError.self) {
+            try StaticBearerAuthenticator(json: Data(#"{"callers":[{"name":"app",\#(members)}]}"#.utf8))
+        }
+        #expect(error?.message.contains(message) == true, "\(error?.message ?? "no error")")
+        #expect(error?.message.contains(#""app""#) == true)
     }
 
     @Test(arguments: ["zz", "ab", String(repeating: "ab", count: 65)])

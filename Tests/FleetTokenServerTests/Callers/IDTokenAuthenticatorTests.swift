@@ -259,6 +259,48 @@ import Testing
         for name in ["mixed", "admin", "long", "many", "a.b"] { #expect(caller.claims[name] == nil, "\(name)") }
     }
 
+    @Test(arguments: [
+        #"{"realm":{"groups":"drivers"},"realm.groups":"controllers"}"#,
+        #"{"realm":{"groups":7},"realm.groups":"controllers"}"#,
+        #"{"realm":{"groups":[null]},"realm.groups":["controllers"]}"#,
+        #"{"realm.groups":"controllers","realm":{"groups":{}}}"#,
+        #"{"realm.groups":{"of":"x"},"realm":{"groups":"controllers"}}"#,
+    ])
+    func `a claim that is spelt in two ways is not there, whatever it holds`(claims: String) throws {
+        let members = try #require(try JSONValue(parsing: Array(claims.utf8)).object)
+        #expect(UserTokenClaims.lists(in: members)["realm.groups"] == nil)
+    }
+
+    @Test func `a claim's own name may have dots, and a path is no deeper than three names`() throws {
+        let claims = #"""
+            {"https://acme.example/roles":["driver"],"a":{"b":{"c":"x","d":{"e":"y","f":"z"}}},"a.b.d.f":"w"}
+            """#
+        let members = try #require(try JSONValue(parsing: Array(claims.utf8)).object)
+        #expect(UserTokenClaims.lists(in: members) == ["https://acme.example/roles": ["driver"], "a.b.c": ["x"]])
+    }
+
+    @Test func `an issuer or an audience that is only equivalent to ours is not ours`() async throws {
+        let key = Key.p256(.init())
+        let authenticator = try IDTokenAuthenticator(
+            .init(
+                label: "acme", issuer: "https://login.example/K", audiences: ["Kiosk"],
+                keysAddress: IdentityProvider.issuer + "/keys"),
+            transport: IdentityProvider([("k1", key)]), now: { IdentityProvider.now }, uptime: { .zero })
+        func caller(_ issuer: String, _ audience: String, _ party: String) async throws -> Caller? {
+            let claims: JSONObject = [
+                "iss": .string("https://login.example/\(issuer)"), "aud": .string(audience), "azp": .string(party),
+            ]
+            return try await authenticator.caller(
+                of: IdentityProvider.request(try IdentityProvider.token(claims, key: key)))
+        }
+        #expect(try await caller("K", "Kiosk", "Kiosk")?.subject == "user-1")
+        #expect(try await caller("\u{212A}", "Kiosk", "Kiosk") == nil)
+        for (audience, party) in [("\u{212A}iosk", "Kiosk"), ("Kiosk", "\u{212A}iosk")] {
+            let refusal = await #expect(throws: CallerRefusal.self) { try await caller("K", audience, party) }
+            #expect(refusal?.reason == .audience)
+        }
+    }
+
     @Test(arguments: ["a\nlevel=critical", "a\u{202E}b", "\u{2028}", "", "a\u{7F}"])
     func `a name that would disturb the log is replaced by the subject`(name: String) async throws {
         let key = Key.p256(.init())

@@ -243,6 +243,72 @@ import Testing
         #expect(!problem.contains("s3cret"))
     }
 
+    @Test(arguments: [
+        "FLEETPASS_SIGNERS_DRIVER_WAYS", "FLEETPASS_CALLERS_OIDC_ACME_ISSUER", "FLEETPASS_CALLERS_PROXY_A_PEERS",
+    ])
+    func `a variable for a section that the file does not have is named, and not its value`(variable: String) throws {
+        let problem = try #require(self.problem(Self.least, environment: [variable: "s3cret"]))
+        #expect(problem.hasPrefix("The variable \(variable) is for "))
+        #expect(problem.contains("no section of that name"))
+        #expect(!problem.contains("s3cret"))
+    }
+
+    @Test func `variables of sections that are there and those of other programs are let be`() throws {
+        let yaml = Self.least + "\n  oidc: {acme-login: {issuer: 'https://a.example', audience: a}}"
+        let variables = [
+            "FLEETPASS_CALLERS_OIDC_ACME_LOGIN_NAME_CLAIM", "FLEETPASS_CALLERS_OIDC_ISSUER", "FLEETPASS_SIGNERS_WAYS",
+            "FLEETPASS_SECRET", "FLEETPASS_SIGNERS_DRIVER_NOTE", "FLEETPASS_CALLERS",
+        ]
+        let environment = Dictionary(uniqueKeysWithValues: variables.map { ($0, "x") })
+        #expect(try self.read(yaml, environment: environment).identityProviders.map(\.nameClaim) == ["x"])
+    }
+
+    @Test func `a missing provider is told with what to add`() {
+        let problem = self.problem("data: d\nkeys: k\ncallers: {file: c}")
+        #expect(problem?.hasPrefix("The setting provider is missing; add it") == true)
+        #expect(problem?.contains("FLEETPASS_PROVIDER") == true)
+    }
+
+    @Test func `callers' issuers are the labels of what is configured`() throws {
+        #expect(try self.read(Self.least).issuerLabels == ["static"])
+        let several = try self.read(
+            Self.secured + """
+                listen: {tls: {certificate: c.pem, key: k.pem, client_ca: ca.pem}}
+                callers:
+                  oidc: {login: {issuer: "https://login.example", audience: a}}
+                  session: {shop: {issuer: shop, audience: a, secret_file: s}}
+                  proxy: {edge: {peers: "::1", subject_header: X-User}}
+                  certificate: {dispatch: {uri: "spiffe://acme/dispatch"}}
+                """)
+        #expect(several.issuerLabels == ["login", "shop", "edge", "certificate"])
+    }
+
+    @Test func `a rule for an issuer that is not configured is an error with its place`() throws {
+        let configuration = try self.read(
+            Self.least + "\n  oidc: {acme-login: {issuer: 'https://a.example', audience: a}}")
+        func problem(_ issuer: String) throws -> String? {
+            let policy = try RulePolicy(
+                yaml: """
+                    version: 1
+                    rules:
+                      - {name: all, when: any_caller, grant: driver, for: assigned}
+                      - {name: a, when: {issuer: \(issuer)}, grant: driver, for: assigned}
+                    """, file: "p", assignments: InMemoryAssignmentStore())
+            do throws(TokenServerError) {
+                try configuration.checkIssuers(of: policy)
+                return nil
+            } catch {
+                return error.message
+            }
+        }
+        #expect(try problem("[acme-login, static]") == nil)
+        #expect(
+            try problem("[static, acme-logn]")
+                == "p:4:30: no caller is of the issuer \"acme-logn\", so the rule grants nothing. There are acme-login, "
+                + "static.")
+        #expect(throws: Never.self) { try configuration.checkIssuers(of: RolePolicy()) }
+    }
+
     @Test func `the reference page tells every setting as it is`() throws {
         let page = URL(filePath: #filePath).appending(path: "../../../../docs/configuration.md").standardized
         #expect(try String(contentsOf: page, encoding: .utf8) == TokenServerConfiguration.reference + "\n")

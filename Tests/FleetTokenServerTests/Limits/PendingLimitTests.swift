@@ -204,13 +204,36 @@ import Testing
         #expect(self.pending.count == 0)
     }
 
-    @Test func `answers stay in order where a client does not wait for them`() throws {
-        try self.send("/token/driver/vehicle-1")
-        try self.send("/token/driver/vehicle-2")
-        #expect(try self.arrived() == ["/token/driver/vehicle-1", "/token/driver/vehicle-2"])
-        #expect(try self.answers().isEmpty)
-        try self.answer()
-        try self.answer()
+    @Test(arguments: [(["/token/driver/vehicle-1"], 0), (["/healthz"], 1), (["/healthz", "/readyz"], 1)])
+    func `who does not wait for answers is turned away in turn, and it ends the connection`(
+        before: [String], others: Int
+    ) throws {
+        try self.channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        for _ in 0..<others { self.pending.begin() }
+        for path in before { try self.send(path) }
+        for path in ["/token/driver/vehicle-2", "/token/driver/vehicle-3", "/healthz"] { try self.send(path) }
+        #expect(try self.arrived() == before)
+        #expect(self.pending.count == 1)
+        for _ in before {
+            #expect(try self.answers().allSatisfy { $0.head.status == .ok })
+            #expect(self.channel.isActive)
+            try self.answer()
+        }
+        let answers = try self.answers()
+        #expect(answers.map(\.head.status) == [.ok, .serviceUnavailable])
+        #expect(answers.last?.head.headerFields[.connection] == "close")
+        #expect(answers.last?.head.headerFields[.retryAfter] == "1")
+        #expect(!self.channel.isActive)
+        #expect(self.pending.count == others)
+        #expect(self.metrics.text.contains(#"fleetpass_token_refusals_total{reason="limit_pending"} 1"#))
+    }
+
+    @Test func `who does not wait for answers gets them in order while there are places`() throws {
+        let paths = ["/healthz", "/token/driver/vehicle-1", "/readyz"]
+        for path in paths { try self.send(path) }
+        #expect(try self.arrived() == paths)
+        for _ in paths { try self.answer() }
+        #expect(try self.answers().map(\.head.status) == [.ok, .ok, .ok])
         #expect(self.pending.count == 0)
     }
 

@@ -26,14 +26,16 @@ import Testing
 
     private func readiness(
         _ world: TemporaryStore, _ clocks: Clocks, signs: Bool = true,
-        metrics: TokenServerMetrics = TokenServerMetrics()
+        metrics: TokenServerMetrics = TokenServerMetrics(),
+        followed: [Readiness.Check: @Sendable () -> String?] = [:], log: LeakTests.Log = LeakTests.Log()
     ) throws -> Readiness {
         let key = try ServiceAccountKey(generatingFor: "driver@acme", projectID: "acme")
         let minter = TokenMinter(signer: try LocalSigner(key))
         return Readiness(
             issuer: TokenIssuer(minters: signs ? [.driver: minter] : [:]), roles: [.driver], store: world.store,
-            metrics: metrics, now: { clocks.wall.withLock { $0 } }, uptime: { clocks.uptime.withLock { $0 } },
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            metrics: metrics, followed: followed, now: { clocks.wall.withLock { $0 } },
+            uptime: { clocks.uptime.withLock { $0 } },
+            logger: Logger(label: "test") { _ in LeakTests.Handler(log: log) })
     }
 
     @Test func `a server that can sign, store and tell the time is ready`() async throws {
@@ -77,6 +79,41 @@ import Testing
         #expect(await !readiness.check())
         clocks.pass(61)
         #expect(await readiness.check())
+    }
+
+    @Test(arguments: [nil, "status 503"])
+    func `what is followed is missed from the start, and told once it was tried`(found: String?) async throws {
+        let (world, clocks, log) = (try TemporaryStore(), Clocks(), LeakTests.Log())
+        let problem = Locked<String?>("nothing was fetched yet")
+        let readiness = try self.readiness(
+            world, clocks, followed: [.revocations: { problem.withLock { $0 } }], log: log)
+        func errors() -> Int { log.contents.split(separator: "\n").count { $0.hasPrefix("error ") } }
+        for _ in 0..<2 {
+            #expect(await !readiness.check())
+            #expect(readiness.problems.keys.map(\.self) == [.revocations])
+        }
+        #expect(errors() == 0)
+        problem.withLock { $0 = found }
+        #expect(await readiness.check() == (found == nil))
+        #expect(errors() == (found == nil ? 0 : 1))
+        problem.withLock { $0 = "status 500" }
+        #expect(await !readiness.check())
+        #expect(errors() == 1)
+        problem.withLock { $0 = nil }
+        #expect(await readiness.check())
+    }
+
+    @Test func `a look that is cancelled finds nothing out`() async throws {
+        let log = LeakTests.Log()
+        let readiness = try self.readiness(try TemporaryStore(), Clocks(), log: log)
+        let look = Task {
+            while !Task.isCancelled { await Task.yield() }
+            return await readiness.check()
+        }
+        look.cancel()
+        #expect(await !look.value)
+        #expect(readiness.problems.keys.map(\.self) == [.canary])
+        #expect(log.contents.isEmpty)
     }
 
     @Test func `a store that is gone makes it unready`() async throws {

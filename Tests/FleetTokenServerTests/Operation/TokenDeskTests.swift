@@ -98,27 +98,38 @@ import Testing
         #expect(records.allSatisfy { $0.token == nil })
     }
 
-    /// Grants once, with a second that passes until it is asked again.
-    struct EndingShift: TokenPolicy {
+    /// Signs while time passes.
+    struct SlowSigner: PayloadSigner {
+        let signer: LocalSigner
         let clock: Locked<Date>
         let passes: TimeInterval
-        let answers = Locked([PolicyDecision.granted(rule: "shift"), .refused(rule: nil, reason: "The shift is over.")])
 
-        func decide(_ type: TokenType, for caller: Caller, at time: Date) async throws -> PolicyDecision {
+        var account: String { self.signer.account }
+
+        func sign(payload: [UInt8]) async throws -> SignedToken {
             self.clock.withLock { $0 += self.passes }
-            return self.answers.withLock { $0.removeFirst() }
+            return try await self.signer.sign(payload: payload)
         }
     }
 
-    @Test(arguments: [(0.05, 200), (1, 403)])
+    /// Grants once.
+    struct EndingShift: TokenPolicy {
+        let answers = Locked([PolicyDecision.granted(rule: "shift"), .refused(rule: nil, reason: "The shift is over.")])
+
+        func decide(_ type: TokenType, for caller: Caller, at time: Date) async throws -> PolicyDecision {
+            self.answers.withLock { $0.removeFirst() }
+        }
+    }
+
+    @Test(arguments: [(0.05, 200), (1, 403), (-1, 403)])
     func `what the policy takes back while a token is signed for long is not handed out`(
         passes: TimeInterval, expected: Int
     ) async throws {
         let (log, clock) = (Log(), Locked(Self.now))
-        let minter = TokenMinter(signer: try LocalSigner(try Self.key.get()))
+        let signer = SlowSigner(signer: try LocalSigner(try Self.key.get()), clock: clock, passes: passes)
         let desk = TokenDesk(
-            issuer: TokenIssuer(minters: [.driver: minter], now: { Self.now }),
-            authenticator: Door(answer: { Self.driver }), policy: EndingShift(clock: clock, passes: passes), audit: log,
+            issuer: TokenIssuer(minters: [.driver: TokenMinter(signer: signer)], now: { Self.now }),
+            authenticator: Door(answer: { Self.driver }), policy: EndingShift(), audit: log,
             now: { clock.withLock { $0 } }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let (issued, status) = try await self.request(desk, try Self.vehicle())
         #expect(status == expected)

@@ -111,6 +111,6 @@ import Testing
         let error = #expect(throws: TokenServerError.self) {
             try RulePolicy(yaml: Self.yaml, assignments: InMemoryAssignmentStore())
         }
-        #expect(error?.message.contains("no secret") == true)
+        #expect(error?.message.contains("policy.secret_file") == true)
     }
 }

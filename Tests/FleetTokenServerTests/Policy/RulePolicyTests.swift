@@ -236,6 +236,41 @@ import Testing
         #expect(Self.table.count { $0.2 } >= 18)
     }
 
+    @Test(arguments: [
+        ("groups", "K", "driver v", true), ("groups", "\u{212A}", "driver v", false),
+        ("groups", "Jos\u{E9}", "driver v", true), ("groups", "Jose\u{301}", "driver v", false),
+        ("Key", "x", "driver v", true), ("\u{212A}ey", "x", "driver v", false),
+        ("Key", "v", "consumer v", true), ("\u{212A}ey", "v", "consumer v", false),
+    ])
+    func `what is only equivalent to the policy's texts grants nothing`(
+        claim: String, value: String, token: String, isGranted: Bool
+    ) async throws {
+        let policy = try RulePolicy(
+            yaml: """
+                version: 1
+                rules:
+                  - {name: a value, when: {issuer: acme, claims: {groups: [K, Jos\u{E9}]}}, grant: driver, for: any}
+                  - {name: a name, when: {issuer: acme, claims: {Key: x}}, grant: driver, for: any}
+                  - {name: an id, when: {issuer: acme}, grant: consumer, for: {claim: Key}}
+                """,
+            assignments: InMemoryAssignmentStore())
+        let caller = Caller(name: "ann", issuer: "acme", claims: [claim: [value]])
+        let decision = try await policy.decide(try Self.type(token), for: caller, at: Self.noon)
+        #expect(decision.isGranted == isGranted)
+    }
+
+    @Test(arguments: [("Kim", "K", true), ("\u{212A}im", "K", false), ("Kim", "\u{212A}", false)])
+    func `a caller of a name that is only equivalent is somebody else`(
+        subject: String, issuer: String, isGranted: Bool
+    ) async throws {
+        let policy = try RulePolicy(
+            yaml: "{version: 1, rules: [{name: kim, when: {issuer: K, subject: Kim}, grant: driver, for: any}]}",
+            assignments: InMemoryAssignmentStore())
+        let caller = Caller(name: "kim", subject: subject, issuer: issuer)
+        let decision = try await policy.decide(try Self.type("driver v"), for: caller, at: Self.noon)
+        #expect(decision.isGranted == isGranted)
+    }
+
     @Test func `an assignment takes effect at once, and so does its end`() async throws {
         let store = InMemoryAssignmentStore()
         let policy = try RulePolicy(yaml: Self.yaml, assignments: store)

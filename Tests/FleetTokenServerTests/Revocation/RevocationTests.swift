@@ -58,7 +58,7 @@ import Testing
         defer { withExtendedLifetime(world) {} }
         let log = StoredAuditLog(store: world.store, logger: Logger(label: "test"))
         let type = TokenType.driver(try VehicleID(checking: "veh-3"))
-        let subjects = [#"a"b\c"#, "50%_|x", "50ab|x", "ümläut\n", "plain"]
+        let subjects = [#"a"b\c"#, "50%_|x", "50ab|x", "ümläut\n", "auth0|\u{301}x", "plain"]
         for (number, subject) in subjects.enumerated() {
             let time = Self.now.timeIntervalSince1970 - 100 + Double(number)
             try await log.append(.granted(type, at: time, to: "app", subject: subject))
@@ -66,6 +66,33 @@ import Testing
         let list = RevocationStore(store: world.store)
         for (number, subject) in subjects.enumerated() {
             #expect(self.offsets(try await list.revoke(.subject(subject), at: Self.now)) == [number - 100])
+        }
+    }
+
+    @Test(arguments: TokenStoreKind.available)
+    func `a token that was handed out again and again is withdrawn once`(kind: TokenStoreKind) async throws {
+        let world = try await TemporaryStore.make(kind)
+        defer { withExtendedLifetime(world) {} }
+        let log = StoredAuditLog(store: world.store, logger: Logger(label: "test"))
+        let type = TokenType.driver(try VehicleID(checking: "veh-3"))
+        let time = Self.now.timeIntervalSince1970 - 100
+        for _ in 1...3 { try await log.append(.granted(type, at: time, to: "app", subject: "dora")) }
+        let list = RevocationStore(store: world.store)
+        #expect(self.offsets(try await list.revoke(.subject("dora"), at: Self.now)) == [-100])
+    }
+
+    @Test(arguments: TokenStoreKind.available)
+    func `a fingerprint or a key is known while a token of it lives`(kind: TokenStoreKind) async throws {
+        let (world, list) = try await Self.world(kind)
+        defer { withExtendedLifetime(world) {} }
+        let revoked = try await list.revoke(.caller("tablet"), at: Self.now)
+        let fingerprint = try #require(revoked.first).value
+        for target in [RevocationTarget.fingerprint(fingerprint), .key("key-1")] {
+            #expect(try await list.knows(target, at: Self.now) == true)
+            #expect(try await list.knows(target, at: Self.now + 3600) == false)
+        }
+        for target in [RevocationTarget.fingerprint("00ff00ff00ff00ff"), .key("key")] {
+            #expect(try await list.knows(target, at: Self.now) == false)
         }
     }
 

@@ -38,6 +38,26 @@ import Testing
         #expect(accounts[2].account.role?.rawValue == "dispatcher")
     }
 
+    @Test func `an account has the roles that it is given, and those that a role of the file includes`() throws {
+        let accounts = try self.read(
+            """
+            version: 1
+            roles:
+              dispatcher: {includes: [fleet_reader, server], permissions: trips.create}
+              clerk: {permissions: trips.get}
+            accounts:
+              - {email: a@acme.iam.gserviceaccount.com, roles: driver}
+              - {email: b@acme.iam.gserviceaccount.com, roles: [driver, delivery_untrusted_driver]}
+              - {email: c@acme.iam.gserviceaccount.com, roles: [driver, dispatcher]}
+              - {email: d@acme.iam.gserviceaccount.com, roles: clerk}
+            """)
+        let roles: [Set<Role>] = [
+            [.driver], [.driver, .deliveryUntrustedDriver], [.driver, .fleetReader, .server], [],
+        ]
+        #expect(accounts.map(\.account.roles) == roles)
+        #expect(accounts.map(\.account.isForDevices) == [true, true, false, false])
+    }
+
     @Test(arguments: [
         ("accounts: []", "trust.yaml:1:1: a trust file begins with version: 1."),
         ("version: 1\naccounts: []", "trust.yaml:2:11: accounts must have 1 to 1000 entries."),

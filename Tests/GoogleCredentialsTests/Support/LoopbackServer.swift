@@ -15,12 +15,15 @@ struct LoopbackServer: Sendable {
 
     var origin: String { "http://127.0.0.1:\(self.port)" }
 
-    static func start(_ standIn: StandIn, pretendingToBe origin: String) async throws -> Self {
+    /// Starts a server whose answers never end where they are shorter than they promise to be, in bytes.
+    static func start(
+        _ standIn: StandIn, pretendingToBe origin: String, promising length: Int? = nil
+    ) async throws -> Self {
         let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline()
-                    try channel.pipeline.syncOperations.addHandler(Handler(standIn: standIn, origin: origin))
+                    try channel.pipeline.syncOperations.addHandler(Handler(standIn, origin, promised: length))
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
@@ -35,11 +38,13 @@ struct LoopbackServer: Sendable {
 
         private let standIn: StandIn
         private let origin: String
+        private let promised: Int?
         private var request = CredentialsRequest(url: "")
 
-        init(standIn: StandIn, origin: String) {
+        init(_ standIn: StandIn, _ origin: String, promised: Int?) {
             self.standIn = standIn
             self.origin = origin
+            self.promised = promised
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -64,11 +69,12 @@ struct LoopbackServer: Sendable {
 
         private func write(_ response: CredentialsResponse, to context: ChannelHandlerContext) {
             var headers = HTTPHeaders(response.headers.map { ($0.name, $0.value) })
-            headers.replaceOrAdd(name: "content-length", value: String(response.body.count))
+            headers.replaceOrAdd(name: "content-length", value: String(self.promised ?? response.body.count))
             let head = HTTPResponseHead(
                 version: .http1_1, status: HTTPResponseStatus(statusCode: response.status), headers: headers)
             context.write(self.wrapOutboundOut(.head(head)), promise: nil)
             context.write(self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: response.body)))), promise: nil)
+            guard self.promised == nil else { return context.flush() }
             context.writeAndFlush(self.wrapOutboundOut(.end(nil)), promise: nil)
         }
     }

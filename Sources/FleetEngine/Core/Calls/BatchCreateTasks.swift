@@ -54,7 +54,7 @@ enum BatchCreateTasks: WritingCall {
             "holds one whose parent is another"
         )
         try require(
-            request.requests.allSatisfy { !$0.hasHeader || $0.header == request.header },
+            request.requests.allSatisfy { [.init(), request.header].contains($0.header) },
             "holds one whose header is another"
         )
         try require(Set(access.tasks).count == access.tasks.count, "holds a task_id twice")

@@ -39,7 +39,7 @@ enum SearchTrips: ReadingCall {
             response.nextPageToken = page.nextToken
             response.trips = try page.resources.map { id, trip in
                 guard access.vehicle == nil else {
-                    return TripView.show(trip, id: id, vehicle: vehicle, to: GetTrip.Request(), context: context)
+                    return TripView.show(trip, id: id, vehicle: vehicle, context: context)
                 }
                 let vehicle = try VehicleID(trip.vehicleID).flatMap { try store.vehicle($0, of: access.provider) }
                 return TripView.summary(trip, id: id, vehicle: vehicle, context: context)

@@ -54,10 +54,7 @@ enum DeliveryVehicleRules {
         if updated.type == .unspecified { updated.type = .auto }
         if selection.touches("attributes") { updated.attributes = try AttributeRules.accept(updated.attributes) }
         if selection.touches("last_location"), updated.hasLastLocation {
-            if !selection.covers("last_location.location"), selection.covers("last_location.supplemental_location") {
-                // The supplemental position is the newer one, so it takes the place of the device's.
-                updated.lastLocation.clearLocation()
-            }
+            selection.preferSupplemental(in: &updated.lastLocation)
             updated.lastLocation = try LocationRules.accept(
                 updated.lastLocation, over: vehicle.hasLastLocation ? vehicle.lastLocation : nil, at: now
             )

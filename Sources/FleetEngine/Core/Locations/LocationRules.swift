@@ -153,6 +153,18 @@ extension ReportedLocation {
     }
 }
 
+extension FieldSelection {
+    /// Lets a supplemental position that the update brings take the place of the device's reading, which is older.
+    func preferSupplemental<Location: ReportedLocation>(in location: inout Location) {
+        guard location.hasSupplementalLocation, !self.covers("last_location.location"),
+            self.covers("last_location.supplemental_location")
+        else { return }
+        location.clearLocation()
+        if !self.covers("last_location.update_time") { location.clearUpdateTime() }
+        if !self.covers("last_location.latlng_accuracy") { location.clearLatlngAccuracy() }
+    }
+}
+
 extension VehicleLocation {
     /// The position and its time as a stop.
     var stop: StopLocation {

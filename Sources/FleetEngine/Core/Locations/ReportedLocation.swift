@@ -24,6 +24,7 @@ protocol ReportedLocation: Message {
 
     var updateTime: Google_Protobuf_Timestamp { get set }
     var hasUpdateTime: Bool { get }
+    mutating func clearUpdateTime()
     var serverTime: Google_Protobuf_Timestamp { get set }
     var rawLocationTime: Google_Protobuf_Timestamp { get set }
     var hasRawLocationTime: Bool { get }
@@ -45,6 +46,7 @@ protocol ReportedLocation: Message {
     mutating func clearFlpHeadingDegrees()
     var latlngAccuracy: Google_Protobuf_DoubleValue { get set }
     var hasLatlngAccuracy: Bool { get }
+    mutating func clearLatlngAccuracy()
     var headingAccuracy: Google_Protobuf_DoubleValue { get set }
     var hasHeadingAccuracy: Bool { get }
     var altitudeAccuracy: Google_Protobuf_DoubleValue { get set }

@@ -7,30 +7,38 @@ import SwiftProtobuf
 
 /// The fields of a resource that one update names.
 struct FieldSelection<Resource: Message & Sendable>: Sendable {
-    private let whole: [FieldTable<Resource>.Field]
-    private let nested: [String]
+    /// A part of a top-level field.
+    struct Part: Sendable {
+        /// The top-level field.
+        let field: FieldTable<Resource>.Field
+        /// The whole path, in snake case.
+        let path: String
+    }
 
-    init(whole: [FieldTable<Resource>.Field], nested: [String]) {
+    private let whole: [FieldTable<Resource>.Field]
+    private let nested: [Part]
+
+    init(whole: [FieldTable<Resource>.Field], nested: [Part]) {
         self.whole = whole
         self.nested = nested
     }
 
     /// Whether the update touches a top-level field, or a part of it.
     func touches(_ field: String) -> Bool {
-        self.whole.contains { $0.name == field } || self.nested.contains { $0.hasPrefix(field + ".") }
+        self.whole.contains { $0.name == field } || self.nested.contains { $0.field.name == field }
     }
 
     /// Whether the update names a nested path, or anything above it.
     func covers(_ path: String) -> Bool {
         self.whole.contains { path.hasPrefix($0.name + ".") }
-            || self.nested.contains { path == $0 || path.hasPrefix($0 + ".") }
+            || self.nested.contains { path == $0.path || path.hasPrefix($0.path + ".") }
     }
 
     /// The selection without one top-level field.
     func without(_ field: String) -> Self {
         Self(
             whole: self.whole.filter { $0.name != field },
-            nested: self.nested.filter { !$0.hasPrefix(field + ".") }
+            nested: self.nested.filter { $0.field.name != field }
         )
     }
 
@@ -48,15 +56,18 @@ struct FieldSelection<Resource: Message & Sendable>: Sendable {
     /// Nested paths are rare; they go through the JSON form, where every message is a dictionary and unset is absent.
     private func patchingNested(_ resource: Resource, with body: Resource) throws(EngineError) -> Resource {
         do {
+            // What the mask does not name may hold anything.
+            var named = Resource()
+            for part in self.nested { part.field.copy(body, &named) }
             var target = try Self.object(resource)
-            let source = try Self.object(body)
-            for path in self.nested {
-                Self.take(path.split(separator: ".").map(Self.camelCased), from: source, into: &target)
+            let source = try Self.object(named)
+            for part in self.nested {
+                Self.take(part.path.split(separator: ".").map(Self.camelCased), from: source, into: &target)
             }
             return try Resource(jsonUTF8Bytes: JSONSerialization.data(withJSONObject: target))
         } catch {
             throw .invalidArgument(
-                "update_mask names \(self.nested.joined(separator: ", ")), and the body has no such part; name the "
+                "update_mask names \(self.nested.map(\.path).joined(separator: ", ")), and the body has no such part; name the "
                     + "whole field.",
                 field: "update_mask"
             )
@@ -70,12 +81,23 @@ struct FieldSelection<Resource: Message & Sendable>: Sendable {
     private static func take(_ path: [String], from source: [String: Any], into target: inout [String: Any]) {
         guard let name = path.first else { return }
         guard path.count > 1 else {
+            if source[name] != nil, self.alternatives.contains(name) {
+                for other in self.alternatives { target[other] = nil }
+            }
             target[name] = source[name]
             return
         }
         var inner = target[name] as? [String: Any] ?? [:]
         Self.take(Array(path.dropFirst()), from: source[name] as? [String: Any] ?? [:], into: &inner)
         target[name] = inner
+    }
+
+    /// The fields of which a message has one: those of `VisibilityOption`.
+    private static var alternatives: Set<String> {
+        [
+            "remainingStopCountThreshold", "durationUntilEstimatedArrivalTimeThreshold",
+            "remainingDrivingDistanceMetersThreshold", "always", "never",
+        ]
     }
 
     private static func camelCased(_ name: Substring) -> String {

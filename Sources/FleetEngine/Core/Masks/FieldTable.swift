@@ -11,6 +11,8 @@ struct FieldTable<Resource: Message & Sendable>: Sendable {
     /// One top-level field.
     struct Field: Sendable {
         let name: String
+        /// Whether an update may name the field, or a part of it, without changing it.
+        var isIgnored = false
         /// Takes the field over from the request's body, unset included.
         let copy: @Sendable (Resource, inout Resource) -> Void
     }
@@ -43,7 +45,7 @@ struct FieldTable<Resource: Message & Sendable>: Sendable {
             throw Self.invalid("update_mask cannot be empty; name the fields to change, separated by commas.")
         }
         var whole: [Field] = []
-        var nested: [String] = []
+        var nested: [FieldSelection<Resource>.Part] = []
         for path in mask.paths {
             guard path != "*" else {
                 throw Self.invalid("update_mask does not take the wildcard *; name the fields to change.")
@@ -59,7 +61,7 @@ struct FieldTable<Resource: Message & Sendable>: Sendable {
             if name.count == path.count {
                 whole.append(field)
             } else if Resource.isPathValid(path) {
-                nested.append(path)
+                if !field.isIgnored { nested.append(.init(field: field, path: path)) }
             } else {
                 throw Self.invalid("update_mask names \"\(path.prefix(100))\", which is not a field of the resource.")
             }
@@ -92,6 +94,6 @@ extension FieldTable.Field {
 
     /// A field that an update may name without changing it.
     static func ignored(_ name: String) -> Self {
-        Self(name: name) { _, _ in }
+        Self(name: name, isIgnored: true) { _, _ in }
     }
 }

@@ -53,7 +53,8 @@ struct VehicleSearch {
         /// What the candidates are ranked by; less is better.
         let score: Double
         fileprivate let type: Match.VehicleMatchType
-        fileprivate let stops: [TripWaypoint]
+        /// The stops that it makes first.
+        fileprivate let before: [TripWaypoint]
         fileprivate let meters: Double
         fileprivate let pickupTime: Google_Protobuf_Timestamp
         /// The way with the passenger, where it is known where to.
@@ -71,9 +72,8 @@ struct VehicleSearch {
         let vehicle = self.context.seesEveryVehicle ? stored : VehicleView.rough(stored)
         guard self.fits(vehicle), let type = try self.matchType(of: vehicle, trips: trips) else { return nil }
         let category = vehicle.vehicleType.category
-        let stops = VehicleView.timed(vehicle, context: self.context)
         // A vehicle that must finish a trip first comes by way of its stops.
-        let before = type == .backToBack ? stops : []
+        let before = type == .backToBack ? VehicleView.timed(vehicle, context: self.context) : []
         let start = before.last?.location.point ?? vehicle.lastLocation.location
         let departure = before.last.map { $0.eta < self.now ? self.now : $0.eta } ?? self.now
         let leg = self.context.routes.estimate(from: start, to: self.pickup, by: category)
@@ -92,7 +92,7 @@ struct VehicleSearch {
                 self.now.duration(to: pickupTime) / .seconds(1)
             }
         return Candidate(
-            vehicle: vehicle, score: score, type: type, stops: stops, meters: meters, pickupTime: pickupTime,
+            vehicle: vehicle, score: score, type: type, before: before, meters: meters, pickupTime: pickupTime,
             ride: ride)
     }
 
@@ -109,12 +109,19 @@ struct VehicleSearch {
             match.vehiclePickupToDropoffDistanceMeters = .init(Self.whole(ride.meters))
         }
         match.tripType = self.tripType
-        match.vehicleTripsWaypoints = candidate.stops.map { stop in
-            .with {
+        // The way that the time and distance beside it are of.
+        let start = Maps_Fleetengine_V1_Waypoint.with { $0.latLng = vehicle.lastLocation.location }
+        let stops = candidate.before.map { stop in
+            Maps_Fleetengine_V1_Waypoint.with {
                 $0.latLng = stop.location.point
                 if stop.hasEta { $0.eta = stop.eta }
             }
         }
+        let pickup = Maps_Fleetengine_V1_Waypoint.with {
+            $0.latLng = self.pickup
+            $0.eta = candidate.pickupTime
+        }
+        match.vehicleTripsWaypoints = [start] + stops + [pickup]
         match.vehicleMatchType = candidate.type
         match.requestedOrderedBy = self.request.orderBy
         match.orderedBy = self.request.orderBy
@@ -157,7 +164,9 @@ extension VehicleSearch {
         guard !vehicle.currentTrips.isEmpty else { return .exclusive }
         switch self.request.currentTripsPresent {
         case .any:
-            return vehicle.currentTrips.count <= 5 && vehicle.waypoints.count <= 10 ? .carpool : nil
+            guard vehicle.currentTrips.count <= 5, vehicle.waypoints.count <= 10 else { return nil }
+            let aboard = try trips().values.reduce(0) { $0 + Int($1.numberOfPassengers) }
+            return Int(vehicle.maximumCapacity) - aboard >= Int(self.request.minimumCapacity) ? .carpool : nil
         case .unspecified:
             guard self.request.includeBackToBack, vehicle.backToBackEnabled, vehicle.currentTrips.count == 1,
                 let trip = try trips().values.first, trip.tripStatus == .enrouteToDropoff

@@ -29,9 +29,24 @@ enum TripEffects {
         }
         if scene.trip.isUnderway {
             try self.join(scene.trip.vehicleID, &scene, ordered: ordered, at: now)
+            if let before, before.vehicleID != scene.trip.vehicleID { self.renewSegment(&scene, from: before, at: now) }
         }
         self.renewVersions(&scene, plans: plans, at: now)
         return scene
+    }
+
+    /// Lets a trip that was another vehicle's show a newer segment than that vehicle's, whose version its readers know.
+    private static func renewSegment(_ scene: inout TripScene, from before: Trip, at now: Google_Protobuf_Timestamp) {
+        guard before.hasRemainingWaypointsVersion, var joined = scene.vehicles[scene.trip.vehicleID],
+            joined.hasCurrentRouteSegmentVersion
+        else { return }
+        joined.currentRouteSegmentVersion = .version(after: joined.currentRouteSegmentVersion, at: now)
+        if let left = scene.vehicles[before.vehicleID]?.currentRouteSegmentVersion,
+            joined.currentRouteSegmentVersion < left
+        {
+            joined.currentRouteSegmentVersion = .version(after: left, at: now)
+        }
+        scene.vehicles[scene.trip.vehicleID] = joined
     }
 
     private static func leave(_ vehicle: String, _ scene: inout TripScene, at now: Google_Protobuf_Timestamp) {
@@ -68,8 +83,11 @@ enum TripEffects {
             scene.trip.pickupTime = now
             if !scene.trip.hasActualPickupPoint, let stop { scene.trip.actualPickupPoint = stop }
         } else if !status.isAfterPickup, !status.isTerminal {
-            // The pickup lies ahead again, so its time is an estimate again.
+            // The pickup lies ahead again, so its time is an estimate again, and its place unknown.
             scene.trip.clearPickupTime()
+            if let before, before.hasActualPickupPoint, scene.trip.actualPickupPoint == before.actualPickupPoint {
+                scene.trip.clearActualPickupPoint()
+            }
         }
         if status == .complete {
             scene.trip.dropoffTime = now

@@ -51,6 +51,8 @@ enum TripRules {
     ) throws(EngineError) -> Trip {
         var updated = try selection.patching(trip, with: body)
         try self.normalise(&updated)
+        // Nothing to count without destinations.
+        if updated.intermediateDestinations.isEmpty { updated.intermediateDestinationIndex = 0 }
         try self.check(updated)
         try self.checkProgress(of: updated)
         try self.checkState(of: trip, body, updated, selection)

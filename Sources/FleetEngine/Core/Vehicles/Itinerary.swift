@@ -68,7 +68,7 @@ enum Itinerary {
     ///   - field: The request's field, for messages.
     /// - Returns: The stops of the plan in the wanted order.
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT` when the order adds or drops a stop, turns a trip's round, or
-    ///   interleaves an exclusive trip with another.
+    ///   gives an exclusive trip's passengers company.
     static func order(
         _ plan: [TripWaypoint], as wanted: [TripWaypoint], tripTypes: [String: TripType], field: String
     ) throws(EngineError) -> [TripWaypoint] {
@@ -88,29 +88,43 @@ enum Itinerary {
             throw .invalidArgument(
                 "\(field) leaves out \(left.count) remaining stops; list every stop once.", field: field)
         }
-        for (trip, positions) in Dictionary(grouping: order.indices, by: { plan[order[$0]].tripID }) {
+        let positions = Dictionary(grouping: order.indices, by: { plan[order[$0]].tripID })
+        for (trip, positions) in positions {
             guard zip(positions, positions.dropFirst()).allSatisfy({ order[$0] < order[$1] }) else {
                 throw .invalidArgument(
                     "\(field) turns the stops of trip \"\(trip)\" round; pickup, destinations, drop-off is the order.",
                     field: field
                 )
             }
-            guard tripTypes[trip] != .exclusive || positions.count == 1 + positions[positions.count - 1] - positions[0]
-            else {
-                throw .invalidArgument(
-                    "\(field) puts other stops between those of the exclusive trip \"\(trip)\".", field: field
-                )
-            }
         }
-        return order.map { plan[$0] }
+        let ordered = order.map { plan[$0] }
+        let rides = positions.mapValues { self.ride(over: $0, of: ordered) }
+        for (trip, ride) in rides where tripTypes[trip] == .exclusive {
+            guard let other = rides.first(where: { $0.key != trip && $0.value.overlaps(ride) })?.key else { continue }
+            throw .invalidArgument(
+                "\(field) has passengers of trip \"\(other)\" aboard during the exclusive trip \"\(trip)\"; end one before "
+                    + "the other begins.",
+                field: field
+            )
+        }
+        return ordered
+    }
+
+    /// From which to which stop a trip's passengers are aboard; from before the first where they are already.
+    private static func ride(over positions: [Int], of plan: [TripWaypoint]) -> ClosedRange<Int> {
+        let isAboard = !positions.contains { plan[$0].waypointType == .pickupWaypointType }
+        return (isAboard ? -1 : positions[0])...positions[positions.count - 1]
     }
 
     /// The stop that a reported segment end means, or the end as it was reported, without times.
+    ///
+    /// What the report leaves out fits every stop.
     static func recognise(_ end: TripWaypoint, among waypoints: [TripWaypoint]) -> TripWaypoint {
         let near = 50.0
         return waypoints.first { waypoint in
-            if !end.tripID.isEmpty || end.waypointType != .unknownWaypointType { return end.names(waypoint) }
-            return end.location.point.meters(to: waypoint.location.point) <= near
+            (end.tripID.isEmpty || end.tripID == waypoint.tripID)
+                && (end.waypointType == .unknownWaypointType || end.waypointType == waypoint.waypointType)
+                && (!end.location.hasPoint || end.location.point.meters(to: waypoint.location.point) <= near)
         } ?? end.untimed
     }
 }

@@ -64,6 +64,7 @@ enum VehicleRules {
         self.applyRoute(&updated, from: vehicle, selection, at: now)
         updated.pastLocations = []
         updated.clearDeviceSettings()
+        updated.clearCurrentRouteSegmentTraffic()
         updated.clearRemainingTimeSeconds()
         return updated
     }
@@ -73,10 +74,7 @@ enum VehicleRules {
         at now: Google_Protobuf_Timestamp
     ) throws(EngineError) {
         guard vehicle.hasLastLocation else { return }
-        if !selection.covers("last_location.location"), selection.covers("last_location.supplemental_location") {
-            // The supplemental position is the newer one, so it takes the place of the device's.
-            vehicle.lastLocation.clearLocation()
-        }
+        selection.preferSupplemental(in: &vehicle.lastLocation)
         vehicle.lastLocation = try LocationRules.accept(
             vehicle.lastLocation, over: stored.hasLastLocation ? stored.lastLocation : nil, at: now
         )

@@ -72,12 +72,13 @@ enum VehicleView {
 
     /// The stops of a vehicle with distance, time and duration of each leg.
     ///
-    /// The first leg is what the driver reported, as far as it did; the rest is estimated. Without a position nothing is
-    /// known.
+    /// The first leg is what the driver reported, as far as it did; the rest is estimated, from when the vehicle was where
+    /// it is shown. Without a position nothing is known.
     static func timed(_ vehicle: Vehicle, context: CallContext) -> [TripWaypoint] {
         guard vehicle.hasLastLocation, vehicle.lastLocation.hasLocation else { return vehicle.waypoints }
         let now = Google_Protobuf_Timestamp(stamping: context.now)
-        var time = now
+        let taken = vehicle.lastLocation.serverTime
+        var time = now < taken ? now : taken
         var place = vehicle.lastLocation.location
         var timed = vehicle.waypoints
         for index in timed.indices {

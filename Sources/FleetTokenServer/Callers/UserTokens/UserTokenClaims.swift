@@ -12,14 +12,16 @@ enum UserTokenClaims {
     /// Claims inside objects are reached by a path with dots, such as `realm_access.roles`, so deep.
     static let maximumDepth = 3
 
-    /// The claims by name; what is too long, or has two names that are spelt the same, is left out.
+    /// The claims by name; what is too long is left out, and what is spelt the same in two places, whatever they hold.
     ///
     /// Leaving out is safe because rules only ever grant for what is there.
     static func lists(in claims: JSONObject) -> [String: [String]] {
         var found: [String: [String]] = [:]
+        var names: Set<String> = []
         var ambiguous: Set<String> = []
         self.collect(claims, path: "", depth: 1) { name, values in
-            if found.updateValue(values, forKey: name) != nil { ambiguous.insert(name) }
+            if !names.insert(name).inserted { ambiguous.insert(name) }
+            found[name] = values
         }
         for name in ambiguous { found[name] = nil }
         guard found.count > self.maximumClaims else { return found }
@@ -27,18 +29,15 @@ enum UserTokenClaims {
         return found.filter { kept.contains($0.key) }
     }
 
+    /// Tells each name that a claim has, with its values where rules can look at them.
     private static func collect(
-        _ members: JSONObject, path: String, depth: Int, into body: (String, [String]) -> Void
+        _ members: JSONObject, path: String, depth: Int, into body: (String, [String]?) -> Void
     ) {
         for (key, value) in members {
             let name = path + key
             guard !key.isEmpty, name.utf8.count <= self.maximumBytes else { continue }
-            if let object = value.object {
-                guard depth < self.maximumDepth else { continue }
-                self.collect(object, path: name + ".", depth: depth + 1, into: body)
-            } else if let values = self.strings(value) {
-                body(name, values)
-            }
+            body(name, depth <= self.maximumDepth ? self.strings(value) : nil)
+            if let object = value.object { self.collect(object, path: name + ".", depth: depth + 1, into: body) }
         }
     }
 

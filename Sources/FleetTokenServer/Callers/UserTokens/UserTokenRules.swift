@@ -10,9 +10,9 @@ struct UserTokenRules: Sendable {
     /// The authenticator's name in logs, rules and assignments.
     let label: String
     /// The value that `iss` must have.
-    let issuer: String
+    let issuer: ExactText
     /// The values of which `aud` must have one.
-    let audiences: Set<String>
+    let audiences: Set<ExactText>
     /// The clock difference that is forgiven.
     let leeway: Duration
     /// The claim that names the user in logs.
@@ -39,8 +39,8 @@ struct UserTokenRules: Sendable {
             throw invalid("The leeway of the issuer \"\(label)\" must be between 0 and 300 seconds.")
         }
         self.label = label
-        self.issuer = issuer
-        self.audiences = audiences
+        self.issuer = ExactText(issuer)
+        self.audiences = Set(audiences.map(ExactText.init))
         self.leeway = leeway
         self.nameClaim = nameClaim
         self.algorithms = algorithms
@@ -56,7 +56,7 @@ struct UserTokenRules: Sendable {
         guard !token.isFleetEngineToken else {
             throw CallerRefusal(.wrongKind, "A Fleet Engine token was sent where a user's token belongs.")
         }
-        guard token.issuer == self.issuer else { return nil }
+        guard token.issuer.map(ExactText.init) == self.issuer else { return nil }
         guard let algorithm = token.algorithm.flatMap(UserTokenAlgorithm.init), self.algorithms.contains(algorithm)
         else {
             throw CallerRefusal(.algorithm, "The user's token is not signed with an algorithm that is accepted.")
@@ -91,7 +91,7 @@ struct UserTokenRules: Sendable {
 
     private func checkAudience(of token: UserToken) throws(CallerRefusal) {
         let audiences = token.claims["aud"].map { $0.array ?? [$0] } ?? []
-        guard audiences.contains(where: { $0.string.map(self.audiences.contains) ?? false }) else {
+        guard audiences.contains(where: self.isOurs) else {
             throw CallerRefusal(.audience, "The user's token is meant for another audience.")
         }
         // With several audiences, the one that the token was given to must be ours (OpenID Connect Core 3.1.3.7).
@@ -101,9 +101,14 @@ struct UserTokenRules: Sendable {
             }
             return
         }
-        guard party.string.map(self.audiences.contains) ?? false else {
+        guard self.isOurs(party) else {
             throw CallerRefusal(.audience, "The user's token was given to another party (azp).")
         }
+    }
+
+    /// Whether a value is the text of one of our audiences.
+    private func isOurs(_ audience: JSONValue) -> Bool {
+        audience.string.map { self.audiences.contains(ExactText($0)) } ?? false
     }
 
     private func checkTimes(of token: UserToken, now: TimeInterval) throws(CallerRefusal) {

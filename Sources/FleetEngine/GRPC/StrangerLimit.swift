@@ -1,0 +1,42 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+import GRPCCore
+
+/// Bounds the memory that callers without a good token can take: the bodies of few of their calls are waited for at once.
+///
+/// These are read to the end, so that what they were for can be told; any more are refused by their metadata alone.
+struct StrangerLimit: ServerInterceptor {
+    /// How many calls without a good token are read at once.
+    static let maximumCalls = 32
+
+    private let adapter: GRPCAdapter
+    private let calls = Locked(0)
+
+    init(adapter: GRPCAdapter) {
+        self.adapter = adapter
+    }
+
+    @concurrent
+    func intercept<Input: Sendable, Output: Sendable>(
+        request: StreamingServerRequest<Input>, context: ServerContext,
+        next:
+            @concurrent @Sendable (
+                StreamingServerRequest<Input>, ServerContext
+            ) async throws -> StreamingServerResponse<Output>
+    ) async throws -> StreamingServerResponse<Output> {
+        guard let method = FleetMethod(rawValue: context.descriptor.fullyQualifiedMethod),
+            await !self.adapter.knows(request.metadata)
+        else { return try await next(request, context) }
+        let isRead = self.calls.withLock { calls in
+            guard calls < Self.maximumCalls else { return false }
+            calls += 1
+            return true
+        }
+        guard isRead else { throw await self.adapter.refusal(of: method, request.metadata) }
+        defer { self.calls.withLock { $0 -= 1 } }
+        return try await next(request, context)
+    }
+}

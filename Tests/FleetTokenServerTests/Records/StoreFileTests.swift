@@ -1,0 +1,67 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import GRDB
+import Testing
+
+@testable import FleetTokenServer
+
+@Suite struct StoreFileTests {
+    /// A folder that is gone with the value.
+    private final class Folder {
+        let url = URL.temporaryDirectory.appending(path: "fleetpass-\(UUID().uuidString)")
+
+        init() throws {
+            try FileManager.default.createDirectory(at: self.url, withIntermediateDirectories: true)
+        }
+
+        deinit { try? FileManager.default.removeItem(at: self.url) }
+
+        func path(_ name: String) -> String { self.url.appending(path: name).path(percentEncoded: false) }
+    }
+
+    @Test func `a file that holds no store is not read, and stays as it is`() throws {
+        let folder = try Folder()
+        let other = try DatabaseQueue(path: folder.path("other"))
+        try other.write { try $0.execute(sql: "CREATE TABLE grdb_migrations (identifier TEXT)") }
+        try other.close()
+        let text = String(repeating: "This is no database, and it is long enough to be taken for one. ", count: 40)
+        try Data().write(to: folder.url.appending(path: "empty"))
+        try Data(text.utf8).write(to: folder.url.appending(path: "text"))
+        for name in ["empty", "text", "other"] {
+            let before = try Data(contentsOf: folder.url.appending(path: name))
+            let error = #expect(throws: TokenServerError.self) { try TokenServerStore(readingAt: folder.path(name)) }
+            #expect(error?.message.hasPrefix("\(folder.path(name)) is no store of a token server") == true)
+            #expect(try Data(contentsOf: folder.url.appending(path: name)) == before)
+        }
+        #expect(throws: Never.self) { try TokenServerStore(creatingAt: folder.path("empty")).close() }
+        #expect(throws: Never.self) { try TokenServerStore(readingAt: folder.path("empty")).close() }
+    }
+
+    @Test func `a store of an older version is read`() throws {
+        let folder = try Folder()
+        let older = try DatabaseQueue(path: folder.path("older"))
+        try TokenServerSchema.migrator.migrate(older, upTo: "1 audit")
+        try older.close()
+        #expect(throws: Never.self) { try TokenServerStore(readingAt: folder.path("older")).close() }
+    }
+
+    @Test func `what is in the way of a store is told in words`() throws {
+        let folder = try Folder()
+        try Data().write(to: folder.url.appending(path: "file"))
+        func problem(_ open: () throws -> TokenServerStore) -> String? {
+            let error = #expect(throws: TokenServerError.self, performing: open)
+            return error?.message
+        }
+        let gone = problem { try TokenServerStore(readingAt: folder.path("gone")) }
+        #expect(gone?.contains("\(folder.path("gone")) is missing") == true)
+        let itself = problem { try TokenServerStore(readingAt: folder.url.path(percentEncoded: false)) }
+        #expect(itself?.contains("is a folder, not a file") == true)
+        let below = problem { try TokenServerStore(readingAt: folder.path("file/store")) }
+        #expect(below?.contains("\(folder.path("file")) is a file, not a folder") == true)
+        let unmade = problem { try TokenServerStore(creatingAt: folder.path("gone/store")) }
+        #expect(unmade?.contains("cannot be made: \(folder.path("gone")) is missing") == true)
+    }
+}
