@@ -133,6 +133,12 @@ import Testing
         #expect(unknown.body["error"]?.object?["status"] == .string("NOT_FOUND"))
     }
 
+    @Test func `a key that several roles share is published once`() throws {
+        let key = try #require(Self.keys.get()[.driver])
+        let roles = try [Role.driver, .consumer].map { try key.publicKey(role: $0) }
+        #expect(try JWKS.read(JWKS.write(roles)).map(\.id) == [key.keyID])
+    }
+
     // MARK: - Callers
 
     private static func callers() throws -> StaticBearerAuthenticator {

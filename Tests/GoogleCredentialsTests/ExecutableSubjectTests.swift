@@ -114,7 +114,10 @@ import Testing
         #expect(error?.code == .invalidConfiguration)
     }
 
-    @Test func `a program may take as long as its file says, however short requests must be`() async throws {
+    @Test(arguments: [false, true])
+    func `a program may take as long as its file says, however short requests must be`(
+        impersonates: Bool
+    ) async throws {
         struct Slow: ExecutableRunner {
             let clock: ManualClock
 
@@ -128,13 +131,15 @@ import Testing
         var world = World()
         world.variables = Self.allowed
         world.executables = Slow(clock: world.clock)
-        let credential = try await world.load(self.file(["timeout_millis": .integer(120_000)]))
+        var file = self.file(["timeout_millis": .integer(120_000)])
+        if impersonates { file["service_account_impersonation_url"] = .string(Files.impersonationURL) }
+        let credential = try await world.load(file)
         async let token = credential.accessToken(scopes: ["a"])
-        // The program, and the limit of the whole exchange.
-        await world.clock.waitForSleepers(2)
+        // The program, and the limit of each exchange that waits for it.
+        await world.clock.waitForSleepers(impersonates ? 3 : 2)
         world.clock.advance(by: .seconds(119))
         _ = try await token
-        #expect(world.network.requests.count == 1)
+        #expect(world.network.requests.count == (impersonates ? 2 : 1))
     }
 
     @Test func `real programs run, fail, and are killed when they take too long`() async throws {

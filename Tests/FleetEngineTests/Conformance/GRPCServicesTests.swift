@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetSigning
+import FleetTestSupport
 import FleetTokens
 import GRPCCore
 import GRPCNIOTransportHTTP2Posix
@@ -35,6 +36,43 @@ import Testing
             try await rpcs.check(request: .init(), context: Self.context(handle))
         }
         #expect(answer.status == .notServing)
+    }
+
+    @Test func `however many watch, the store is looked at once`() async {
+        let (looks, clock) = (Locked(0), ManualClock())
+        let rpcs = HealthRPCs(
+            services: [],
+            isServing: {
+                looks.withLock { $0 += 1 }
+                return true
+            }, time: TimeSource(clock: clock))
+        let heard = AsyncStream.makeStream(of: Grpc_Health_V1_HealthCheckResponse.ServingStatus.self)
+        await withThrowingTaskGroup { group in
+            var statuses = heard.stream.makeAsyncIterator()
+            for number in 1...5 {
+                group.addTask {
+                    try await withServerContextRPCCancellationHandle { handle in
+                        try await rpcs.watch(
+                            request: .init(), response: RPCWriter(wrapping: Hearer(heard: heard.continuation)),
+                            context: Self.context(handle))
+                    }
+                }
+                #expect(await statuses.next() == .serving)
+                await clock.waitForSleepers(number)
+            }
+            #expect(looks.withLock { $0 } == 1)
+            group.cancelAll()
+        }
+    }
+
+    private struct Hearer: RPCWriterProtocol {
+        let heard: AsyncStream<Grpc_Health_V1_HealthCheckResponse.ServingStatus>.Continuation
+
+        func write(_ element: Grpc_Health_V1_HealthCheckResponse) async throws { self.heard.yield(element.status) }
+
+        func write(contentsOf elements: some Sequence<Grpc_Health_V1_HealthCheckResponse>) async throws {
+            for element in elements { self.heard.yield(element.status) }
+        }
     }
 
     @Test func `a watcher hears of health at once`() async throws {

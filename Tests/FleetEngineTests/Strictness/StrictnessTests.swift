@@ -109,6 +109,23 @@ import Testing
         #expect(world.counts == [:])
     }
 
+    @Test func `what the mask does not name is nobody's deviation`() async throws {
+        let world = try await World()
+        try await world.update(mask: "vehicle_state") {
+            $0.vehicle.lastLocation.speedKmph = 3
+            $0.vehicle.lastLocation.serverTime.seconds = 1
+            $0.vehicle.attributes = [.with { $0.value = "old" }]
+        }
+        #expect(world.counts == [:])
+    }
+
+    @Test func `the location of a delivery vehicle's creation is looked at`() {
+        var request = Maps_Fleetengine_Delivery_V1_CreateDeliveryVehicleRequest()
+        request.deliveryVehicle.lastLocation.horizontalAccuracy = 3.0
+        request.deliveryVehicle.lastLocation.serverTime.seconds = 1
+        #expect(Set(request.deviations) == [.deprecatedField, .outputOnlyField])
+    }
+
     @Test func `what a request says against the contract is found`() async throws {
         let world = try await World()
         try await world.update(mask: "last_location") { $0.vehicle.lastLocation.speedKmph = 30 }
