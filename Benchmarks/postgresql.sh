@@ -33,9 +33,9 @@ ON CONFLICT (provider, id) DO UPDATE SET active = excluded.active, place = exclu
 SQL
 
 server=$(head -n 1 "$folder/data/postmaster.pid")
-# The hundredths of a second that the database has used, with connections that ended.
+# The hundredths of a second that the database has used, with connections that ended. A process that ends meanwhile is no error.
 used() {
-  cat /proc/[0-9]*/stat 2>/dev/null | awk -v server="$server" \
+  { cat /proc/[0-9]*/stat 2>/dev/null || true; } | awk -v server="$server" \
     '{ id = $1; sub(/.*\) /, ""); if (id == server) sum += $12 + $13 + $14 + $15; else if ($2 == server) sum += $12 + $13 }
      END { print sum }'
 }

@@ -71,7 +71,7 @@ struct Cities: Sendable {
     }
 
     private func vehicle(_ number: Int, at place: (latitude: Double, longitude: Double), _ now: Date) -> Vehicle {
-        var vehicle = BenchServers.constant
+        var vehicle = Vehicle.sample
         vehicle.name = self.name(number)
         vehicle.lastLocation.location.latitude = place.latitude
         vehicle.lastLocation.location.longitude = place.longitude

@@ -11,31 +11,28 @@ import NIOCore
 import SwiftProtobuf
 import Synchronization
 
-/// As many vehicles as clients, each reporting as fast as it is answered.
+/// As many vehicles as clients, each reporting to one server as fast as it is answered.
 struct Fleet: Sendable {
     private typealias Client = Maps_Fleetengine_V1_VehicleService.Client<HTTP2ClientTransport.Posix>
     private typealias Trips = Maps_Fleetengine_V1_TripService.Client<HTTP2ClientTransport.Posix>
 
-    private let servers: BenchServers
+    /// What the calls that are repeated are answered with.
+    typealias Answers = (vehicle: Vehicle, trip: Trip, vehicleJSON: ByteBuffer, tripJSON: ByteBuffer)
+
+    private let restURL: String
     private let token: String
     private let clients: Int
-    private let engine: GRPCClient<HTTP2ClientTransport.Posix>
-    private let constant: GRPCClient<HTTP2ClientTransport.Posix>
-    private let constantBytes: GRPCClient<HTTP2ClientTransport.Posix>
-    private let plainFrames: GRPCClient<HTTP2ClientTransport.Posix>
+    private let grpc: GRPCClient<HTTP2ClientTransport.Posix>
     private let http: HTTPClient
     /// The server of the database, where its processor time is to be told too.
     private let database: DatabaseProcess?
 
-    init(servers: BenchServers, token: String, clients: Int, database: DatabaseProcess? = nil) {
+    init(restURL: String, grpcPort: Int, token: String, clients: Int, database: DatabaseProcess? = nil) {
         self.database = database
-        self.servers = servers
+        self.restURL = restURL
         self.token = token
         self.clients = clients
-        self.engine = Self.client(port: servers.grpcPort)
-        self.constant = Self.client(port: servers.constantGRPCPort)
-        self.constantBytes = Self.client(port: servers.constantBytesPort)
-        self.plainFrames = Self.client(port: servers.plainFramesPort)
+        self.grpc = Self.client(port: grpcPort)
         // A connection for each client; the default of eight would make them wait for each other, not for the server.
         var configuration = HTTPClient.Configuration()
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = clients
@@ -53,23 +50,21 @@ struct Fleet: Sendable {
     }
 
     func stop() async throws {
-        for client in [self.engine, self.constant, self.constantBytes, self.plainFrames] {
-            client.beginGracefulShutdown()
-        }
+        self.grpc.beginGracefulShutdown()
         try await self.http.shutdown()
     }
 
     /// Makes a vehicle and a trip on its way for each client.
     func createVehiclesAndTrips() async throws {
-        let vehicles = Client(wrapping: self.engine)
-        let trips = Trips(wrapping: self.engine)
+        let vehicles = Client(wrapping: self.grpc)
+        let trips = Trips(wrapping: self.grpc)
         for number in 0..<self.clients {
             try await Self.unlessThere {
                 _ = try await vehicles.createVehicle(
                     .with {
                         $0.parent = "providers/bench"
                         $0.vehicleID = "vehicle-\(number)"
-                        $0.vehicle = BenchServers.constant
+                        $0.vehicle = .sample
                     },
                     metadata: self.metadata
                 )
@@ -79,13 +74,31 @@ struct Fleet: Sendable {
                     .with {
                         $0.parent = "providers/bench"
                         $0.tripID = "trip-\(number)"
-                        $0.trip = BenchServers.newTrip
+                        $0.trip = .sample
                         $0.trip.vehicleID = "vehicle-\(number)"
                     },
                     metadata: self.metadata
                 )
             }
+            _ = try await vehicles.updateVehicle(
+                .with {
+                    $0.name = "providers/bench/vehicles/vehicle-\(number)"
+                    $0.vehicle.currentRouteSegment = Self.routeSegment
+                    $0.updateMask.paths = ["current_route_segment"]
+                },
+                metadata: self.metadata
+            )
         }
+    }
+
+    /// What the first client's calls are answered with.
+    func answers() async throws -> Answers {
+        (
+            try await Client(wrapping: self.grpc).updateVehicle(self.update(of: 0), metadata: self.metadata),
+            try await Trips(wrapping: self.grpc).getTrip(Self.poll(of: 0), metadata: self.metadata),
+            try await self.send(self.updateRequest(of: 0)),
+            try await self.send(self.pollRequest(of: 0))
+        )
     }
 
     /// A database may have what an earlier run made.
@@ -161,11 +174,15 @@ struct Fleet: Sendable {
             processorSeconds: ProcessUse.processorSeconds - used)
     }
 
-    func restUpdate(_ client: Int, isConstant: Bool) async throws {
-        let path =
-            isConstant
-            ? "/constant" : "/v1/providers/bench/vehicles/vehicle-\(client)?updateMask=lastLocation,vehicleState"
-        var request = HTTPClientRequest(url: self.servers.restURL + path)
+    /// Reports where a vehicle is.
+    func restUpdate(_ client: Int) async throws { _ = try await self.send(self.updateRequest(of: client)) }
+
+    /// Asks for a trip of which the client has everything.
+    func restPoll(_ client: Int) async throws { _ = try await self.send(self.pollRequest(of: client)) }
+
+    private func updateRequest(of client: Int) -> HTTPClientRequest {
+        let path = "/v1/providers/bench/vehicles/vehicle-\(client)?updateMask=lastLocation,vehicleState"
+        var request = HTTPClientRequest(url: self.restURL + path)
         request.method = .PUT
         request.headers.add(name: "content-type", value: "application/json")
         let place = self.nextPlace()
@@ -173,66 +190,56 @@ struct Fleet: Sendable {
             ByteBuffer(
                 string: #"{"vehicleState":"ONLINE","lastLocation":{"location":{"latitude":\#(place.latitude),"#
                     + #""longitude":\#(place.longitude)},"heading":90}}"#))
-        try await self.send(request)
+        return request
     }
 
-    /// Asks for a trip of which the client has everything.
-    func restPoll(_ client: Int, isConstant: Bool) async throws {
-        let path =
-            isConstant
-            ? "/constant" : "/v1/providers/bench/trips/trip-\(client)?\(Self.versions)"
-        try await self.send(HTTPClientRequest(url: self.servers.restURL + path))
+    private func pollRequest(of client: Int) -> HTTPClientRequest {
+        HTTPClientRequest(url: "\(self.restURL)/v1/providers/bench/trips/trip-\(client)?\(Self.versions)")
     }
 
-    private func send(_ request: HTTPClientRequest) async throws {
+    private func send(_ request: HTTPClientRequest) async throws -> ByteBuffer {
         var request = request
         request.headers.add(name: "authorization", value: "Bearer \(self.token)")
         let response = try await self.http.execute(request, timeout: .seconds(30))
-        _ = try await response.body.collect(upTo: 1 << 20)
+        let body = try await response.body.collect(upTo: 1 << 20)
         guard response.status == .ok else { fatalError("The answer was \(response.status).") }
+        return body
     }
 
-    func grpcUpdate(_ client: Int, isConstant: Bool) async throws {
-        let vehicles = Client(wrapping: isConstant ? self.constant : self.engine)
-        let place = self.nextPlace()
-        _ = try await vehicles.updateVehicle(
-            .with {
-                $0.name = "providers/bench/vehicles/vehicle-\(client)"
-                $0.vehicle.vehicleState = .online
-                $0.vehicle.lastLocation.location.latitude = place.latitude
-                $0.vehicle.lastLocation.location.longitude = place.longitude
-                $0.vehicle.lastLocation.heading = 90
-                $0.updateMask = .with { $0.paths = ["last_location", "vehicle_state"] }
-            },
-            metadata: self.metadata
-        )
+    /// Reports where a vehicle is.
+    func grpcUpdate(_ client: Int) async throws {
+        _ = try await Client(wrapping: self.grpc).updateVehicle(self.update(of: client), metadata: self.metadata)
     }
-
-    /// Who answers a look at a trip over gRPC.
-    enum PollAnswer { case engine, constant, constantBytes, plainFrames }
 
     /// Asks for a trip of which the client has everything.
-    func grpcPoll(_ client: Int, answeredBy answer: PollAnswer) async throws {
-        let server =
-            switch answer {
-            case .engine: self.engine
-            case .constant: self.constant
-            case .constantBytes: self.constantBytes
-            case .plainFrames: self.plainFrames
-            }
-        _ = try await Trips(wrapping: server).getTrip(
-            .with {
-                $0.name = "providers/bench/trips/trip-\(client)"
-                $0.currentRouteSegmentVersion = Self.version
-                $0.remainingWaypointsVersion = Self.version
-            },
-            metadata: self.metadata
-        )
+    func grpcPoll(_ client: Int) async throws {
+        _ = try await Trips(wrapping: self.grpc).getTrip(Self.poll(of: client), metadata: self.metadata)
+    }
+
+    private func update(of client: Int) -> Maps_Fleetengine_V1_UpdateVehicleRequest {
+        let place = self.nextPlace()
+        return .with {
+            $0.name = "providers/bench/vehicles/vehicle-\(client)"
+            $0.vehicle.vehicleState = .online
+            $0.vehicle.lastLocation.location.latitude = place.latitude
+            $0.vehicle.lastLocation.location.longitude = place.longitude
+            $0.vehicle.lastLocation.heading = 90
+            $0.updateMask.paths = ["last_location", "vehicle_state"]
+        }
+    }
+
+    private static func poll(of client: Int) -> Maps_Fleetengine_V1_GetTripRequest {
+        .with {
+            $0.name = "providers/bench/trips/trip-\(client)"
+            $0.currentRouteSegmentVersion = Self.version
+            $0.currentRouteSegmentTrafficVersion = Self.version
+            $0.remainingWaypointsRouteVersion = Self.version
+        }
     }
 
     /// Reports a vehicle near where it may be.
     func report(_ name: String) async throws {
-        _ = try await Client(wrapping: self.engine).updateVehicle(
+        _ = try await Client(wrapping: self.grpc).updateVehicle(
             .with {
                 $0.name = name
                 $0.vehicle.lastLocation.location.latitude = Double.random(in: 0...45)
@@ -245,7 +252,7 @@ struct Fleet: Sendable {
 
     /// Searches for the nearest vehicles.
     func search(about place: (latitude: Double, longitude: Double), radius: Int32) async throws {
-        let found = try await Client(wrapping: self.engine).searchVehicles(
+        let found = try await Client(wrapping: self.grpc).searchVehicles(
             .with {
                 $0.parent = "providers/bench"
                 $0.pickupPoint.point.latitude = place.latitude
@@ -266,8 +273,12 @@ struct Fleet: Sendable {
 
     /// Later than any version of the run.
     private static let version = Google_Protobuf_Timestamp(seconds: 4_000_000_000)
-    private static let versions =
-        "currentRouteSegmentVersion=2096-10-02T07:06:40Z&remainingWaypointsVersion=2096-10-02T07:06:40Z"
+    /// The same, in the form in which apps send the versions that they have.
+    private static let versions = [
+        "currentRouteSegmentVersion", "currentRouteSegmentTrafficVersion", "remainingWaypointsRouteVersion",
+    ].map { "\($0)=2096-10-02T07:06:40Z" }.joined(separator: "&")
+    /// A way of three points, encoded as the Driver SDK does.
+    private static let routeSegment = "yokcFvpahViDzLbBjW"
 
     /// How many places were reported.
     private static let reports = Atomic<Int>(0)

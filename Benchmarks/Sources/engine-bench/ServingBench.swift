@@ -38,29 +38,39 @@ struct ServingBench {
                 engine = Engine(store: store, verifier: account.verifier, logger: logger)
             }
             let servers = try await BenchServers.start(engine: engine, logger: logger)
-            let fleet = Fleet(
-                servers: servers, token: account.token, clients: Self.clients, database: self.databaseProcess)
+            let fleet = self.fleet(servers.restURL, servers.grpcPort, account)
             try await fleet.createVehiclesAndTrips()
-            try await self.compare(fleet)
-            try await fleet.stop()
-            await servers.stop()
+            let constants = try await ConstantServers.start(answering: fleet.answers(), logger: logger)
+            let constant = self.fleet(constants.restURL, constants.grpcPort, account)
+            let bytes = self.fleet(constants.restURL, constants.bytesPort, account)
+            let frames = self.fleet(constants.restURL, constants.framesPort, account)
+            let rows: [Row] = [
+                ("updates over REST", fleet.restUpdate),
+                ("update answered by a constant over REST", constant.restUpdate),
+                ("updates over gRPC", fleet.grpcUpdate),
+                ("update answered by a constant over gRPC", constant.grpcUpdate),
+                ("polls over REST", fleet.restPoll),
+                ("poll answered by a constant over REST", constant.restPoll),
+                ("polls over gRPC", fleet.grpcPoll),
+                ("poll answered by a constant over gRPC", constant.grpcPoll),
+                (Self.belowGeneratedCode, bytes.grpcPoll),
+                (Self.belowLibrary, frames.grpcPoll),
+            ]
+            try await self.compare(rows, fleet)
+            for fleet in [fleet, constant, bytes, frames] { try await fleet.stop() }
+            await constants.stop()
+            servers.stop()
         }
     }
 
-    private func compare(_ fleet: Fleet) async throws {
+    private func fleet(_ restURL: String, _ grpcPort: Int, _ account: BenchAccount) -> Fleet {
+        Fleet(
+            restURL: restURL, grpcPort: grpcPort, token: account.token, clients: Self.clients,
+            database: self.databaseProcess)
+    }
+
+    private func compare(_ rows: [Row], _ fleet: Fleet) async throws {
         var samples: [String: [Sample]] = [:]
-        let rows: [Row] = [
-            ("updates over REST", { try await fleet.restUpdate($0, isConstant: false) }),
-            ("update answered by a constant over REST", { try await fleet.restUpdate($0, isConstant: true) }),
-            ("updates over gRPC", { try await fleet.grpcUpdate($0, isConstant: false) }),
-            ("update answered by a constant over gRPC", { try await fleet.grpcUpdate($0, isConstant: true) }),
-            ("polls over REST", { try await fleet.restPoll($0, isConstant: false) }),
-            ("poll answered by a constant over REST", { try await fleet.restPoll($0, isConstant: true) }),
-            ("polls over gRPC", { try await fleet.grpcPoll($0, answeredBy: .engine) }),
-            ("poll answered by a constant over gRPC", { try await fleet.grpcPoll($0, answeredBy: .constant) }),
-            (Self.belowGeneratedCode, { try await fleet.grpcPoll($0, answeredBy: .constantBytes) }),
-            (Self.belowLibrary, { try await fleet.grpcPoll($0, answeredBy: .plainFrames) }),
-        ]
         for _ in 0..<Self.rounds {
             for row in rows {
                 samples[row.name, default: []].append(try await fleet.load(for: self.seconds, row.call))

@@ -35,13 +35,16 @@ struct VehiclesBench {
             self.row("start", "%.0f ms", (clock.now - start).seconds * 1000)
             let servers = try await BenchServers.start(engine: engine, logger: logger)
 
-            try await self.search(cities, Fleet(servers: servers, token: account.token, clients: 1))
-            try await self.update(cities, Fleet(servers: servers, token: account.token, clients: ServingBench.clients))
+            func fleet(clients: Int) -> Fleet {
+                Fleet(restURL: servers.restURL, grpcPort: servers.grpcPort, token: account.token, clients: clients)
+            }
+            try await self.search(cities, fleet(clients: 1))
+            try await self.update(cities, fleet(clients: ServingBench.clients))
             let growth = ProcessUse.anonymousBytes - before
             self.row(
                 "memory beyond the store, clients included", "%.0f bytes a vehicle",
                 Double(growth) / Double(self.count))
-            await servers.stop()
+            servers.stop()
             try await store.close()
         }
     }
