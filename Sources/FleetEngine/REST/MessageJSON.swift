@@ -6,7 +6,7 @@ import FleetTokens
 import Foundation
 import SwiftProtobuf
 
-/// Reads request messages from the JSON of the public API, and says what is wrong with it.
+/// Messages in the JSON of the public API: reads those of requests, saying what is wrong with them, and writes answers.
 enum MessageJSON {
     /// Reads a message.
     ///
@@ -23,6 +23,24 @@ enum MessageJSON {
             return try Read(jsonUTF8Bytes: json)
         } catch {
             throw .invalidArgument("\(place) \(self.problem(error)).")
+        }
+    }
+
+    /// Writes a message.
+    ///
+    /// - Parameters:
+    ///   - message: The message.
+    ///   - hasEnumNumbers: Whether enumerations are written by their numbers rather than their names.
+    /// - Returns: The UTF-8 JSON.
+    /// - Throws: ``EngineError`` with `INTERNAL`, for a time or duration beyond what JSON can spell.
+    static func write(_ message: some Message, withEnumNumbers hasEnumNumbers: Bool) throws(EngineError) -> [UInt8] {
+        var options = JSONEncodingOptions()
+        options.alwaysPrintEnumsAsInts = hasEnumNumbers
+        do {
+            return try message.jsonUTF8Bytes(options: options)
+        } catch {
+            throw EngineError(
+                code: .internalError, reason: "INTERNAL", message: "The answer cannot be written as JSON; use gRPC.")
         }
     }
 

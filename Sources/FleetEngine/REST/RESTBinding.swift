@@ -35,39 +35,45 @@ struct RESTBinding: Sendable {
     /// Makes out how a method is called.
     static func binding(for method: FleetMethod) -> RESTBinding {
         switch method {
-        case .createVehicle: RESTBinding(CreateVehicle.self, name: \.parent, body: .field(\.vehicle))
-        case .getVehicle: RESTBinding(GetVehicle.self, name: \.name)
-        case .updateVehicle: RESTBinding(UpdateVehicle.self, name: \.name, body: .field(\.vehicle))
-        case .updateVehicleAttributes: RESTBinding(UpdateVehicleAttributes.self, name: \.name, body: .everything)
-        case .deleteVehicle: RESTBinding(DeleteVehicle.self, name: \.name)
-        case .listVehicles: RESTBinding(ListVehicles.self, name: \.parent)
-        case .searchVehicles: RESTBinding(SearchVehicles.self, name: \.parent, body: .everything)
-        case .createTrip: RESTBinding(CreateTrip.self, name: \.parent, body: .field(\.trip))
-        case .getTrip: RESTBinding(GetTrip.self, name: \.name)
-        case .updateTrip: RESTBinding(UpdateTrip.self, name: \.name, body: .field(\.trip))
-        case .deleteTrip: RESTBinding(DeleteTrip.self, name: \.name)
-        case .searchTrips: RESTBinding(SearchTrips.self, name: \.parent, body: .everything)
-        case .reportBillableTrip: RESTBinding(ReportBillableTrip.self, name: \.name, body: .everything)
+        case .createVehicle: RESTBinding(CreateVehicle.self, name: { $0.parent = $1 }, body: .field { $0.vehicle = $1 })
+        case .getVehicle: RESTBinding(GetVehicle.self, name: { $0.name = $1 })
+        case .updateVehicle: RESTBinding(UpdateVehicle.self, name: { $0.name = $1 }, body: .field { $0.vehicle = $1 })
+        case .updateVehicleAttributes:
+            RESTBinding(UpdateVehicleAttributes.self, name: { $0.name = $1 }, body: .everything)
+        case .deleteVehicle: RESTBinding(DeleteVehicle.self, name: { $0.name = $1 })
+        case .listVehicles: RESTBinding(ListVehicles.self, name: { $0.parent = $1 })
+        case .searchVehicles: RESTBinding(SearchVehicles.self, name: { $0.parent = $1 }, body: .everything)
+        case .createTrip: RESTBinding(CreateTrip.self, name: { $0.parent = $1 }, body: .field { $0.trip = $1 })
+        case .getTrip:
+            RESTBinding(GetTrip.self, name: { $0.name = $1 }, write: WrittenTrips().json)
+        case .updateTrip: RESTBinding(UpdateTrip.self, name: { $0.name = $1 }, body: .field { $0.trip = $1 })
+        case .deleteTrip: RESTBinding(DeleteTrip.self, name: { $0.name = $1 })
+        case .searchTrips: RESTBinding(SearchTrips.self, name: { $0.parent = $1 }, body: .everything)
+        case .reportBillableTrip: RESTBinding(ReportBillableTrip.self, name: { $0.name = $1 }, body: .everything)
         case .createDeliveryVehicle:
-            RESTBinding(CreateDeliveryVehicle.self, name: \.parent, body: .field(\.deliveryVehicle))
-        case .getDeliveryVehicle: RESTBinding(GetDeliveryVehicle.self, name: \.name)
+            RESTBinding(CreateDeliveryVehicle.self, name: { $0.parent = $1 }, body: .field { $0.deliveryVehicle = $1 })
+        case .getDeliveryVehicle: RESTBinding(GetDeliveryVehicle.self, name: { $0.name = $1 })
         case .updateDeliveryVehicle:
-            RESTBinding(UpdateDeliveryVehicle.self, name: \.deliveryVehicle.name, body: .field(\.deliveryVehicle))
-        case .deleteDeliveryVehicle: RESTBinding(DeleteDeliveryVehicle.self, name: \.name)
-        case .listDeliveryVehicles: RESTBinding(ListDeliveryVehicles.self, name: \.parent)
-        case .createTask: RESTBinding(CreateTask.self, name: \.parent, body: .field(\.task))
-        case .batchCreateTasks: RESTBinding(BatchCreateTasks.self, name: \.parent, body: .everything)
-        case .getTask: RESTBinding(GetTask.self, name: \.name)
-        case .updateTask: RESTBinding(UpdateTask.self, name: \.task.name, body: .field(\.task))
-        case .deleteTask: RESTBinding(DeleteTask.self, name: \.name)
-        case .listTasks: RESTBinding(ListTasks.self, name: \.parent)
-        case .getTaskTrackingInfo: RESTBinding(GetTaskTrackingInfo.self, name: \.name)
+            RESTBinding(
+                UpdateDeliveryVehicle.self, name: { $0.deliveryVehicle.name = $1 },
+                body: .field { $0.deliveryVehicle = $1 })
+        case .deleteDeliveryVehicle: RESTBinding(DeleteDeliveryVehicle.self, name: { $0.name = $1 })
+        case .listDeliveryVehicles: RESTBinding(ListDeliveryVehicles.self, name: { $0.parent = $1 })
+        case .createTask: RESTBinding(CreateTask.self, name: { $0.parent = $1 }, body: .field { $0.task = $1 })
+        case .batchCreateTasks: RESTBinding(BatchCreateTasks.self, name: { $0.parent = $1 }, body: .everything)
+        case .getTask: RESTBinding(GetTask.self, name: { $0.name = $1 })
+        case .updateTask: RESTBinding(UpdateTask.self, name: { $0.task.name = $1 }, body: .field { $0.task = $1 })
+        case .deleteTask: RESTBinding(DeleteTask.self, name: { $0.name = $1 })
+        case .listTasks: RESTBinding(ListTasks.self, name: { $0.parent = $1 })
+        case .getTaskTrackingInfo: RESTBinding(GetTaskTrackingInfo.self, name: { $0.name = $1 })
         }
     }
 
     private init<Call: EngineCall>(
-        _ call: Call.Type, name: any WritableKeyPath<Call.Request, String> & Sendable,
-        body: RESTBody<Call.Request> = .none
+        _ call: Call.Type, name setName: @escaping @Sendable (inout Call.Request, String) -> Void,
+        body: RESTBody<Call.Request> = .none,
+        write: @escaping @Sendable (Call.Response, _ hasEnumNumbers: Bool) throws(EngineError) -> [UInt8] =
+            MessageJSON.write
     ) {
         self.read = { Self.read($0, as: call) }
         let queries = BoundQueries<Call.Request>()
@@ -75,10 +81,10 @@ struct RESTBinding: Sendable {
             let query = try queries.bind(input.query, allowed: input.fields)
             var request = query.request
             try body.read(input.body, &request)
-            request[keyPath: name] = input.name
+            setName(&request, input.name)
             let response = try await engine.perform(
                 call, request, token: input.token, examined: input.examined, remarks: input.remarks)
-            return try Self.json(response, withEnumNumbers: query.wantsEnumNumbers)
+            return try write(response, query.wantsEnumNumbers)
         }
     }
 
@@ -90,19 +96,5 @@ struct RESTBinding: Sendable {
             let access = try? Call.access(request)
         else { return nil }
         return (request, access)
-    }
-
-    private static func json(
-        _ message: some Message, withEnumNumbers: Bool
-    ) throws(EngineError) -> [UInt8] {
-        var options = JSONEncodingOptions()
-        options.alwaysPrintEnumsAsInts = withEnumNumbers
-        do {
-            return try message.jsonUTF8Bytes(options: options)
-        } catch {
-            // Only a time or duration beyond what JSON can spell comes here.
-            throw EngineError(
-                code: .internalError, reason: "INTERNAL", message: "The answer cannot be written as JSON; use gRPC.")
-        }
     }
 }

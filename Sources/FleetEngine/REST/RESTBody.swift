@@ -15,10 +15,10 @@ struct RESTBody<Request: Message & Sendable>: Sendable {
     }
 
     /// The body is one field of the request; without a body, the field stays unset.
-    static func field<Field: Message>(_ field: any WritableKeyPath<Request, Field> & Sendable) -> Self {
+    static func field<Field: Message>(_ set: @escaping @Sendable (inout Request, Field) -> Void) -> Self {
         Self { (json, request) throws(EngineError) in
             guard !json.isEmpty else { return }
-            request[keyPath: field] = try MessageJSON.read(json, at: "The body")
+            set(&request, try MessageJSON.read(json, at: "The body"))
         }
     }
 

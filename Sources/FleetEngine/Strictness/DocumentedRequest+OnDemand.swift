@@ -21,13 +21,14 @@ extension Maps_Fleetengine_V1_CreateVehicleRequest: HeaderedRequest {
 extension Maps_Fleetengine_V1_UpdateVehicleRequest: HeaderedRequest {
     var deviations: DeviationSet {
         // Callers send whole vehicles that they read before; what the mask does not name means nothing.
-        var named = Vehicle()
-        let isLocated = self.updateMask.names("last_location", "lastLocation")
-        if isLocated, self.vehicle.hasLastLocation { named.lastLocation = self.vehicle.lastLocation }
-        if self.updateMask.names("attributes", "attributes") { named.attributes = self.vehicle.attributes }
-        if self.updateMask.names("route", "route") { named.route = self.vehicle.route }
-        var found = named.deprecations
-        if isLocated, self.vehicle.lastLocation.hasServerTime { found.insert(.outputOnlyField) }
+        let (mask, vehicle) = (self.updateMask, self.vehicle)
+        let isLocated = vehicle.hasLastLocation && mask.names("last_location", "lastLocation")
+        let isDeprecated =
+            (isLocated && vehicle.lastLocation.isDeprecated)
+            || (!vehicle.route.isEmpty && mask.names("route", "route"))
+            || (vehicle.attributes.contains(where: \.isLegacy) && mask.names("attributes", "attributes"))
+        var found: DeviationSet = isDeprecated ? [.deprecatedField] : []
+        if isLocated, vehicle.lastLocation.hasServerTime { found.insert(.outputOnlyField) }
         return found
     }
 

@@ -1,0 +1,62 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+import SwiftProtobuf
+import Testing
+
+@testable import FleetEngine
+
+@Suite struct WrittenTripsTests {
+    private static let trip = Trip.with {
+        $0.name = "providers/p/trips/t"
+        $0.tripStatus = .enrouteToPickup
+        $0.vehicleID = "v"
+        $0.etaToFirstWaypoint.seconds = 1_800_000_000
+    }
+
+    private static func arriving(in seconds: Int64, _ trip: Trip = trip) -> Trip {
+        var trip = trip
+        trip.remainingTimeToFirstWaypoint.seconds = seconds
+        return trip
+    }
+
+    @Test func `a trip is written as the library writes it, at each time and after each change`() throws {
+        let written = WrittenTrips()
+        var underway = Self.trip
+        underway.tripStatus = .arrivedAtPickup
+        let trips = [
+            Self.trip, Self.arriving(in: 90), Self.arriving(in: 85), Self.arriving(in: 0), Self.trip,
+            Self.arriving(in: 85, underway), underway, Self.trip,
+        ]
+        for hasEnumNumbers in [false, true, true, false] {
+            for trip in trips {
+                let json = try written.json(trip, withEnumNumbers: hasEnumNumbers)
+                let plain = try MessageJSON.write(trip, withEnumNumbers: hasEnumNumbers)
+                #expect(try JSONValue(parsing: json) == JSONValue(parsing: plain))
+            }
+        }
+        #expect(written.count == 1)
+    }
+
+    @Test func `texts that are equal but for their bytes are written as they are`() throws {
+        let written = WrittenTrips()
+        // The sign of the unit kelvin equals the letter, the composed letter the one with an accent behind it.
+        for id in ["K", "\u{212A}", "\u{E9}", "e\u{301}"] {
+            var trip = Self.trip
+            trip.vehicleID = id
+            let json = try written.json(trip, withEnumNumbers: false)
+            #expect(Array(try Trip(jsonUTF8Bytes: json).vehicleID.utf8) == Array(id.utf8))
+        }
+    }
+
+    @Test func `no more trips are remembered than have their place`() throws {
+        let written = WrittenTrips()
+        for number in 0..<WrittenTrips.capacity + 10 {
+            _ = try written.json(.with { $0.name = "providers/p/trips/\(number)" }, withEnumNumbers: false)
+        }
+        #expect(written.count == 10)
+    }
+}
