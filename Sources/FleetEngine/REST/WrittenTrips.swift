@@ -20,8 +20,10 @@ final class WrittenTrips: Sendable {
 
     private let recent = Locked<[String: Written]>([:])
 
-    /// How many trips are remembered, of about 2 KiB each.
+    /// How many trips are remembered, of about 2 KiB each, and how long their JSON may be, in bytes; ways along roads can
+    /// be much longer.
     static let capacity = 16_384
+    static let maximumBytes = 4096
 
     /// How many trips are remembered now.
     var count: Int { self.recent.withLock { $0.count } }
@@ -56,6 +58,7 @@ final class WrittenTrips: Sendable {
             return known.json
         }
         let json = try MessageJSON.write(trip, withEnumNumbers: hasEnumNumbers)
+        guard json.count <= Self.maximumBytes else { return json }
         self.recent.withLock { recent in
             if recent.count >= Self.capacity { recent.removeAll(keepingCapacity: true) }
             recent[trip.name] = Written(message: message, hasEnumNumbers: hasEnumNumbers, json: json)

@@ -58,5 +58,11 @@ import Testing
             _ = try written.json(.with { $0.name = "providers/p/trips/\(number)" }, withEnumNumbers: false)
         }
         #expect(written.count == 10)
+        var long = Self.trip
+        long.route = Array(repeating: .with { $0.latitude = 48.137154 }, count: 1000)
+        for _ in 0..<2 {
+            #expect(try Trip(jsonUTF8Bytes: written.json(long, withEnumNumbers: false)) == long)
+        }
+        #expect(written.count == 10)
     }
 }
