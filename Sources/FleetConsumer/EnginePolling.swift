@@ -58,6 +58,9 @@ struct EnginePolling: Sendable {
 }
 
 extension EngineFailure {
-    /// Whether asking less often helps.
-    fileprivate var isOverload: Bool { self.code == .unavailable || self.code == .resourceExhausted }
+    /// Whether asking less often helps. A token that is late is the provider's to ask for less often.
+    fileprivate var isOverload: Bool {
+        self.code == .unavailable || self.code == .resourceExhausted
+            || self.code == .deadlineExceeded && self.stage != .token
+    }
 }

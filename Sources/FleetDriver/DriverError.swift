@@ -8,7 +8,7 @@ public struct DriverError: Error, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Wrapped: String {
             case invalidLocation, trackingDisabled, invalidSpeed, unreadableFile, fileTooLarge, invalidRoute
-            case unknownVehicle, noRemainingStops, stopNotBegun, invalidStops
+            case unknownVehicle, noRemainingStops, stopNotBegun, stopGone, invalidStops
         }
         private let wrapped: Wrapped
         private init(_ wrapped: Wrapped) { self.wrapped = wrapped }
@@ -33,6 +33,8 @@ public struct DriverError: Error, Sendable, CustomStringConvertible {
         public static let noRemainingStops = Self(.noRemainingStops)
         /// A stop cannot be completed before the way there or the arrival was reported.
         public static let stopNotBegun = Self(.stopNotBegun)
+        /// A stop was taken off the list before the report about it was sent; read the remaining stops.
+        public static let stopGone = Self(.stopGone)
         /// Of a delivery vehicle's stops only the first may be begun; make the others new.
         public static let invalidStops = Self(.invalidStops)
     }

@@ -123,9 +123,9 @@ import Testing
         #expect(try await Self.pauses(after: .json("{}"), .json("{}")) == [.seconds(5), .seconds(5)])
     }
 
-    @Test func `pauses double while the engine is unavailable, and end with the first answer`() async throws {
+    @Test func `pauses double while the engine is unavailable or late, and end with the first answer`() async throws {
         let pauses = try await Self.pauses(
-            after: .status(503), .status(503), .status(503), .status(503), .json("{}"), longestPause: .seconds(30))
+            after: .status(503), .status(504), .status(429), .status(503), .json("{}"), longestPause: .seconds(30))
         #expect(pauses == [10, 20, 30, 30, 5].map { .seconds($0) })
     }
 
@@ -158,7 +158,7 @@ import Testing
         let change = await world.model.changes.first { _ in true }
         #expect(change?.summary == "failure DEADLINE_EXCEEDED -")
         await world.clock.waitForSleepers(1)
-        world.clock.advance(by: .seconds(5))
+        world.clock.advance(by: .seconds(10))
         try await run.value
         #expect(world.engine.requests.count == 2)
     }

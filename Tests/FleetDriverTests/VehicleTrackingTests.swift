@@ -49,6 +49,26 @@ import Testing
         #expect(event.failure == nil && event.state == .online)
     }
 
+    @Test func `a vehicle that may be online is set offline, also before its first location`() async throws {
+        let world = try ReporterWorld(engine: StubTransport([.offline, .ok]))
+        await world.reporter.startTracking()
+        try await world.reporter.setState(.online)
+        #expect(try await world.event().failure != nil)
+        try await world.reporter.setState(.offline)
+        #expect(try await world.event().state == .offline)
+        #expect(try world.engine.requests.map { try $0.json["vehicleState"] as? String } == ["ONLINE", "OFFLINE"])
+    }
+
+    @Test func `a vehicle that cannot be online is left alone`() async throws {
+        let world = try ReporterWorld(
+            tokens: StubTokenProvider { _, _ in throw TokenClientError(code: .refused, message: "Not yours.") })
+        await world.reporter.startTracking()
+        try await world.reporter.setState(.online)
+        #expect(try await world.event().failure?.stage == .token)
+        try await world.reporter.setState(.offline)
+        #expect(world.tokens.subjects.count == 1)
+    }
+
     @Test func `the end of tracking sends one update that sets the vehicle offline`() async throws {
         let world = try ReporterWorld()
         _ = try await world.report(1)

@@ -30,9 +30,10 @@
             }
         }
 
-        /// Follows nothing any more; the SDK keeps the provider until somebody signs in again.
+        /// Follows nothing any more, and ends the provider, which the SDK keeps until somebody signs in again.
         func signOut() {
             self.unfollow()
+            if let provider = self.tokens?.provider { Task { await provider.close() } }
             self.tokens = nil
             self.tokenEvents = []
             self.isSignedIn = false

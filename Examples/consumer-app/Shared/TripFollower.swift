@@ -56,10 +56,14 @@ import Foundation
     }
 
     func tripModel(_ tripModel: GMTCTripModel, didUpdate tripStatus: GMTSTripStatus) {
-        var state = self.state
-        state.status = Self.text(tripStatus)
-        state.problem = nil
-        self.state = state
+        self.state.status = Self.text(tripStatus)
+    }
+
+    // Comes after each answer that brings news, whatever the news is.
+    func tripModel(
+        _ tripModel: GMTCTripModel, didUpdate trip: GMTSTrip?, updatedPropertyFields: GMTSTripPropertyFields
+    ) {
+        self.state.problem = nil
     }
 
     func tripModel(_ tripModel: GMTCTripModel, didUpdateETAToNextWaypoint nextWaypointETA: TimeInterval) {

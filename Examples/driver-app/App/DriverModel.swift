@@ -12,7 +12,7 @@
         @Published private(set) var problem: String?
         @Published private(set) var isSignedIn = false
 
-        // One shift, and with it one provider, for as long as somebody is signed in.
+        // One shift and one provider, for as long as somebody is signed in.
         private var shift: Shift?
 
         func signIn(_ session: DriverSession) {

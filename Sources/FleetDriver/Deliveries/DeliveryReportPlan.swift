@@ -102,6 +102,25 @@ struct DeliveryReportPlan: Sendable {
         return .replaceAll(stops)
     }
 
+    /// The list after the changes up to a number, and the task that the newest one is about; `nil` where none is left.
+    ///
+    /// A change that is of no use any more is taken off, and its caller told.
+    mutating func applyStopChanges(upTo number: Int) -> (stops: [VehicleStop], task: TaskID?)? {
+        var stops = self.knownStops ?? []
+        var last: StopChange?
+        for (number, change) in self.stopChanges.changes(upTo: number) {
+            if change.isVoid(in: stops) {
+                let error = DriverError(
+                    code: .stopGone, message: "The stop is not on the list any more; read the remaining stops.")
+                self.stopChanges.remove({ $0 == number }, refusal: error)
+            } else {
+                stops = change.applied(to: stops)
+                last = change
+            }
+        }
+        return last.map { (stops, $0.task) }
+    }
+
     private func nextStop() throws(DriverError) -> VehicleStop {
         guard let stop = self.remainingStops?.first else {
             throw DriverError(code: .noRemainingStops, message: "The vehicle has no stop left; set its stops first.")

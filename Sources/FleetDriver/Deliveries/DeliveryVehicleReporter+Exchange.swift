@@ -52,16 +52,16 @@ extension DeliveryVehicleReporter: LocationReporting {
     private func sendStops(upTo number: Int) async throws -> EngineFailure? {
         let deadline = self.pace.time.now.advanced(by: self.limit)
         let changes = self.plan.stopChanges.changes(upTo: number)
-        guard let last = changes.last else { return nil }
+        guard !changes.isEmpty else { return nil }
         var waited = Duration.zero
-        if !changes.contains(where: \.replacesAll) {
+        if !changes.contains(where: \.change.replacesAll) {
             let read = try await self.readStops()
             waited = read.tokenWait
             if let failure = read.failure { return self.finishStops([], upTo: number, failure, waited) }
         }
-        let stops = changes.reduce(self.plan.knownStops ?? []) { $1.applied(to: $0) }
+        guard let (stops, task) = self.plan.applyStopChanges(upTo: number) else { return nil }
         let answer = try await self.calls.sendStops(
-            stops, for: last.task, lastToken: self.lastTaskToken, limit: self.pace.time.now.duration(to: deadline))
+            stops, for: task, lastToken: self.lastTaskToken, limit: self.pace.time.now.duration(to: deadline))
         self.lastTaskToken = answer.token ?? self.lastTaskToken
         return self.finishStops(stops, upTo: number, self.learnStops(from: answer), waited + answer.tokenWait)
     }

@@ -44,6 +44,8 @@ public actor DeliveryVehicleReporter {
     var lastTaskToken: FleetToken?
     private var isReporting = false
     private var repeating: Task<Void, Never>?
+    /// Before this nothing is repeated, as the engine or the token server asked for.
+    private var repeatsFrom: MonotonicInstant?
 
     /// Makes a reporter.
     ///
@@ -169,9 +171,13 @@ public actor DeliveryVehicleReporter {
 
     /// Says that the vehicle is on its way to the first stop that is left.
     ///
+    /// The first one is that of ``remainingStops``, even when the engine has others before it by now; while none is
+    /// known, the engine is asked.
+    ///
     /// - Returns: The stops that the engine has now.
-    /// - Throws: ``DriverError`` with ``DriverError/Code/noRemainingStops``, `EngineFailure`, or `CancellationError`.
-    ///   After a failure that may pass, the change is kept and repeated.
+    /// - Throws: ``DriverError`` with ``DriverError/Code/noRemainingStops``, or with ``DriverError/Code/stopGone`` for a
+    ///   stop that a dispatcher took off the list; `EngineFailure`, or `CancellationError`. After a failure that may
+    ///   pass, the change is kept and repeated.
     @discardableResult public func reportEnrouteToNextStop() async throws -> [VehicleStop] {
         try await self.learnStops()
         return try await self.deliver(self.plan.settingNextStop(to: .enroute))
@@ -179,15 +185,21 @@ public actor DeliveryVehicleReporter {
 
     /// Says that the vehicle is at the first stop that is left.
     ///
+    /// The first one is that of ``remainingStops``, even when the engine has others before it by now; while none is
+    /// known, the engine is asked.
+    ///
     /// - Returns: The stops that the engine has now.
-    /// - Throws: ``DriverError`` with ``DriverError/Code/noRemainingStops``, `EngineFailure`, or `CancellationError`.
-    ///   After a failure that may pass, the change is kept and repeated.
+    /// - Throws: ``DriverError`` with ``DriverError/Code/noRemainingStops``, or with ``DriverError/Code/stopGone`` for a
+    ///   stop that a dispatcher took off the list; `EngineFailure`, or `CancellationError`. After a failure that may
+    ///   pass, the change is kept and repeated.
     @discardableResult public func reportArrivedAtStop() async throws -> [VehicleStop] {
         try await self.learnStops()
         return try await self.deliver(self.plan.settingNextStop(to: .arrived))
     }
 
     /// Says that the first stop is done: takes it off the list, which closes its tasks.
+    ///
+    /// Tasks that a dispatcher added to the stop, and which are not in ``remainingStops`` yet, stay on the list.
     ///
     /// - Returns: The stops that are left.
     /// - Throws: ``DriverError`` with ``DriverError/Code/noRemainingStops``, or with
@@ -198,8 +210,9 @@ public actor DeliveryVehicleReporter {
         return try await self.deliver(self.plan.completingStop())
     }
 
+    /// Reads the list while no stop of it is known: a dispatcher may have set some since.
     private func learnStops() async throws {
-        if self.plan.remainingStops == nil { _ = try await self.readRemainingStops() }
+        if self.plan.remainingStops?.isEmpty != false { _ = try await self.readRemainingStops() }
     }
 
     private func deliver(_ change: StopChange) async throws -> [VehicleStop] {
@@ -247,15 +260,19 @@ public actor DeliveryVehicleReporter {
     }
 
     private func sendAbandoned() async {
-        if let last = self.plan.stopChanges.abandoned.last {
+        if let repeatsFrom, self.pace.time.now < repeatsFrom { return }
+        self.repeatsFrom = nil
+        let stops = self.plan.stopChanges.abandoned.last.map { DeliveryReport.stops(upTo: $0) }
+        for report in [stops].compactMap(\.self) + self.plan.outcomes.abandoned.map(DeliveryReport.outcome) {
             await self.comeToRest()
-            let failure = await self.exchange(.stops(upTo: last))
-            if (failure as? EngineFailure)?.stage == .connection { return }
-        }
-        for number in self.plan.outcomes.abandoned {
-            await self.comeToRest()
-            let failure = await self.exchange(.outcome(number))
-            if (failure as? EngineFailure)?.stage == .connection { return }
+            guard let failure = await self.exchange(report) as? EngineFailure else { continue }
+            if let pause = failure.retryAfter { self.repeatsFrom = self.pace.time.now.advanced(by: pause) }
+            // The others would fail alike, and an engine or a token server in trouble is not helped by more requests.
+            if failure.stage == .connection || failure.code.isPassing { return }
         }
     }
+}
+
+extension RPCCode {
+    fileprivate var isPassing: Bool { [.unavailable, .deadlineExceeded, .resourceExhausted].contains(self) }
 }

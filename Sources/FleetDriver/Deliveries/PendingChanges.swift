@@ -2,8 +2,6 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetTokenClient
-
 /// Changes that the engine has not taken yet, in the order in which they were made.
 struct PendingChanges<Change: Sendable>: Sendable {
     private struct Entry: Sendable {
@@ -14,7 +12,7 @@ struct PendingChanges<Change: Sendable>: Sendable {
     }
 
     private var entries: [Entry] = []
-    private var refusals: [Int: EngineFailure] = [:]
+    private var refusals: [Int: any Error] = [:]
     private var made = 0
 
     var count: Int { self.entries.count }
@@ -29,8 +27,10 @@ struct PendingChanges<Change: Sendable>: Sendable {
 
     func isPending(_ number: Int) -> Bool { self.entries.contains { $0.number == number } }
 
-    /// The changes up to a number, oldest first.
-    func changes(upTo number: Int) -> [Change] { self.entries.prefix { $0.number <= number }.map(\.change) }
+    /// The changes up to a number, oldest first, with their numbers.
+    func changes(upTo number: Int) -> [(number: Int, change: Change)] {
+        self.entries.prefix { $0.number <= number }.map { ($0.number, $0.change) }
+    }
 
     func change(_ number: Int) -> Change? { self.entries.first { $0.number == number }?.change }
 
@@ -38,7 +38,7 @@ struct PendingChanges<Change: Sendable>: Sendable {
     var abandoned: [Int] { self.entries.filter { !$0.isAwaited }.map(\.number) }
 
     /// Takes changes off the list: the engine took them, or refused them for good.
-    mutating func remove(_ isDone: (Int) -> Bool, refusal: EngineFailure? = nil) {
+    mutating func remove(_ isDone: (Int) -> Bool, refusal: (any Error)? = nil) {
         for entry in self.entries where isDone(entry.number) && entry.isAwaited {
             self.refusals[entry.number] = refusal
         }
@@ -46,7 +46,7 @@ struct PendingChanges<Change: Sendable>: Sendable {
     }
 
     /// Ends a caller's wait, and tells the refusal that came meanwhile.
-    mutating func endWait(_ number: Int) -> EngineFailure? {
+    mutating func endWait(_ number: Int) -> (any Error)? {
         if let index = self.entries.firstIndex(where: { $0.number == number }) {
             self.entries[index].isAwaited = false
         }

@@ -13,7 +13,7 @@ enum StopChange: Sendable {
     case set(VehicleStop, VehicleStop.State)
     case complete(VehicleStop)
 
-    /// The list after the change; a stop that is gone stays gone.
+    /// The list after the change; a stop that is gone stays gone, and tasks that were added to one are not closed with it.
     func applied(to stops: [VehicleStop]) -> [VehicleStop] {
         var stops = stops
         switch self {
@@ -23,9 +23,15 @@ enum StopChange: Sendable {
             stops[index].state = state
         case .complete(let stop):
             guard let index = stops.firstIndex(where: stop.isSame) else { return stops }
-            stops.remove(at: index)
+            let added = stops[index].tasks.filter { !stop.tasks.contains($0) }
+            if added.isEmpty { stops.remove(at: index) } else { stops[index].tasks = added }
         }
         return stops
+    }
+
+    /// Whether the change is of no use with this list: it says how far the vehicle is with a stop that is gone.
+    func isVoid(in stops: [VehicleStop]) -> Bool {
+        if case .set(let stop, _) = self { !stops.contains(where: stop.isSame) } else { false }
     }
 
     /// Whether the list before plays no part.
@@ -43,7 +49,9 @@ enum StopChange: Sendable {
 }
 
 extension VehicleStop {
+    /// Whether both are one stop, whose tasks a dispatcher may have changed meanwhile.
     fileprivate func isSame(_ other: VehicleStop) -> Bool {
-        self.tasks == other.tasks && self.latitude == other.latitude && self.longitude == other.longitude
+        self.latitude == other.latitude && self.longitude == other.longitude
+            && (self.tasks == other.tasks || !Set(self.tasks).isDisjoint(with: other.tasks))
     }
 }

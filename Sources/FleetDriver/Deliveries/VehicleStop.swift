@@ -26,7 +26,7 @@ public struct VehicleStop: Hashable, Sendable {
     /// Degrees east.
     public let longitude: Double
     /// What is to be done there, in order.
-    public let tasks: [TaskID]
+    public internal(set) var tasks: [TaskID]
     /// How far the vehicle is with it.
     public internal(set) var state: State
 

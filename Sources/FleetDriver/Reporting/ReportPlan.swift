@@ -9,8 +9,8 @@ struct ReportPlan: Sendable {
     private(set) var isTracking = false
     /// The state that the vehicle shall have.
     private(set) var state = VehicleState.offline
-    /// The state that the engine is known to have.
-    private var confirmed = VehicleState.offline
+    /// The state that the engine is known to have; `nil` while it may have taken one without a word.
+    private var confirmed: VehicleState? = .offline
     private var fixes: FixBuffer
 
     init(capacity: Int) {
@@ -65,9 +65,18 @@ struct ReportPlan: Sendable {
 
     /// Takes note of what became of a report.
     mutating func finish(_ report: VehicleReport, _ failure: EngineFailure?) {
-        if failure == nil { self.confirmed = report.state }
+        if let failure {
+            if failure.stage != .token { self.loseSight(of: report) }
+        } else {
+            self.confirmed = report.state
+        }
         self.fixes.finish(report.fixes, failure)
         if report.endsTracking, !self.isTracking { self.fixes.forget() }
+    }
+
+    /// Takes note that nobody knows what became of a report.
+    mutating func loseSight(of report: VehicleReport) {
+        if report.state != self.confirmed { self.confirmed = nil }
     }
 
     /// How many fixes were lost since this was last asked.

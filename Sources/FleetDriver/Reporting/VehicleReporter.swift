@@ -8,8 +8,8 @@ public import Foundation
 
 /// Reports the location and the state of one on-demand vehicle to the engine.
 ///
-/// Tracking is off and the vehicle offline at first. With tracking on, each interval sends one report: the state, the
-/// newest location, and the locations that could not be sent before. There is never more than one report on its way,
+/// Tracking is off and the vehicle offline at first. With tracking on, ``run(reporting:)`` sends one report at each
+/// interval: the state, the newest location, and the locations that could not be sent before. There is never more than one report on its way,
 /// and one report ends, by success or by its time limit, before the next is due. What became of each is in
 /// ``updates``.
 ///
@@ -100,7 +100,7 @@ public actor VehicleReporter {
 
     /// Sets the vehicle's state, and reports it at once unless a report is on its way already.
     ///
-    /// A report that fails is repeated at each interval while tracking is on.
+    /// A report that fails is repeated at each interval of ``run(reporting:)``, or by ``reportNow()``, while tracking is on.
     ///
     /// - Parameter state: The wanted state.
     /// - Throws: ``DriverError`` with ``DriverError/Code/trackingDisabled`` for online while tracking is off.
@@ -155,7 +155,10 @@ extension VehicleReporter: LocationReporting {
                 lastToken: self.lastToken,
                 limit: self.configuration.effectiveTimeLimit
             )
-        else { return CancellationError() }
+        else {
+            self.plan.loseSight(of: report)
+            return CancellationError()
+        }
 
         self.lastToken = answer.token ?? self.lastToken
         var outcome = VehicleUpdateEvent.Outcome.succeeded

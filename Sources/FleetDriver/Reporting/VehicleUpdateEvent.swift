@@ -10,7 +10,8 @@ public struct VehicleUpdateEvent: Sendable {
     public enum Outcome: Sendable {
         /// The engine took it.
         case succeeded
-        /// It did not arrive, or was refused; what it held goes out with the next one while tracking is on.
+        /// It did not arrive, or was refused; what it held goes out with the next one while tracking is on, but for
+        /// fixes that the engine called invalid, which are dropped.
         case failed(EngineFailure)
     }
 

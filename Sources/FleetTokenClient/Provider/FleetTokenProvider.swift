@@ -22,7 +22,8 @@ public import FleetTokens
 /// sleep. At the first call afterwards
 /// - a token that ended meanwhile is not handed out, and one whose last five minutes have begun is replaced
 ///   first if the server answers in time;
-/// - a fetch that was under way beyond its time limit is given up, and begun again for those who still wait;
+/// - a fetch that was under way beyond its time limit is given up: where somebody asks before its timer wakes, those who
+///   wait get the new one too, and otherwise `timedOut`;
 /// - an answer that comes late is used for what is left of its token, counted from the start of its request.
 ///
 /// An app that wants the token ready before the first report calls ``ensure(valid:for:)`` when it goes to the background

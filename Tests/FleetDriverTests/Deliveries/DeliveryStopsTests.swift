@@ -91,6 +91,32 @@ import Testing
                 == ["0 z NEW", "1 a ARRIVED", "2 b+c NEW", "3 d NEW"])
     }
 
+    @Test func `stops that come after the list was empty are learned of`() async throws {
+        let world = try DeliveryReporterWorld(stops: ["1 a ARRIVED"])
+        #expect(try await world.reporter.reportCompletedStop().isEmpty)
+        world.engine.stops = ["2 b NEW"]
+        #expect(try await world.reporter.reportEnrouteToNextStop().short == ["2 b ENROUTE"])
+    }
+
+    @Test func `a task that a dispatcher added to a stop does not end with it`() async throws {
+        let world = try DeliveryReporterWorld(stops: ["1 a NEW", "2 b NEW"])
+        _ = try await world.reporter.readRemainingStops()
+        world.engine.stops = ["1 a+z NEW", "2 b NEW"]
+        #expect(try await world.reporter.reportArrivedAtStop().short == ["1 a+z ARRIVED", "2 b NEW"])
+        world.engine.stops = ["1 a+y+z ARRIVED", "2 b NEW"]
+        #expect(try await world.reporter.reportCompletedStop().short == ["1 y ARRIVED", "2 b NEW"])
+    }
+
+    @Test func `a report about a stop that is gone is an error, and blocks nothing`() async throws {
+        let world = try DeliveryReporterWorld()
+        _ = try await world.reporter.readRemainingStops()
+        world.engine.stops = ["2 b+c NEW"]
+        let error = await #expect(throws: DriverError.self) { try await world.reporter.reportArrivedAtStop() }
+        #expect(error?.code == .stopGone)
+        #expect(world.requests.map(\.method) == ["GET", "GET"])
+        #expect(try await world.reporter.reportArrivedAtStop().short == ["2 b+c ARRIVED"])
+    }
+
     @Test func `a list that cannot be read whole is never sent back`() async throws {
         let world = try DeliveryReporterWorld(stops: ["1 a NEW", "2 b NEW"])
         _ = try await world.reporter.readRemainingStops()
@@ -150,6 +176,45 @@ import Testing
         }
         #expect(sent.short == ["2 b+c ENROUTE", "3 d NEW"] && event.pendingCount == 0)
         #expect(world.engine.stops == ["2 b+c ENROUTE", "3 d NEW"])
+    }
+
+    @Test(arguments: [429, 503, 504]) func `an engine in trouble is not sent all that is pending`(
+        status: Int
+    ) async throws {
+        let world = try DeliveryReporterWorld()
+        world.engine.answer(.offline, .offline)
+        for task in ["a", "b"] {
+            await #expect(throws: EngineFailure.self) {
+                try await world.reporter.reportOutcome(.succeeded, of: TaskID(checking: task))
+            }
+            _ = try await world.event()
+        }
+        world.engine.answer(nil, .status(status), .status(status))
+        _ = try await world.report(1)
+        await world.reporter.stopTracking()
+        let repeated = world.requests.dropFirst(3).map(\.url.lastPathComponent)
+        #expect(!repeated.isEmpty && repeated.allSatisfy { $0 == "a" })
+    }
+
+    @Test func `nothing is repeated before the engine wants it`() async throws {
+        let world = try DeliveryReporterWorld()
+        let busy = HTTPTransportResponse(status: 503, headers: [("retry-after", "60")], body: Data("{}".utf8))
+        world.engine.answer(.response(busy))
+        await #expect(throws: EngineFailure.self) {
+            try await world.reporter.reportOutcome(.succeeded, of: TaskID(checking: "a"))
+        }
+        _ = try await world.event()
+        world.engine.answer(nil, .response(busy))
+        _ = try await world.report(1)
+        _ = try await world.event()
+        await world.reporter.stopTracking()
+        world.clock.advance(by: .seconds(59))
+        _ = try await world.report(2)
+        await world.reporter.stopTracking()
+        #expect(world.requests.map(\.url.lastPathComponent) == ["a", "van-1", "a", "van-1"])
+        world.clock.advance(by: .seconds(1))
+        _ = try await world.report(3)
+        #expect(try await world.event().pendingCount == 0)
     }
 
     @Test(arguments: [400, 403, 404, 501]) func `a change that the engine refuses is dropped and blocks nothing`(
