@@ -34,16 +34,29 @@ class Clock {
   }
 }
 
+const claimNames = {
+  driver: "vehicleid", consumer: "tripid", delivery_driver: "deliveryvehicleid", delivery_consumer: "trackingid",
+};
+
 /** A token server: what it answers is decided by `plan`, and by `open` when. */
 class Server {
   requests = [];
+  asked = "https://tokens.example/token/consumer/trip-7";
   minted = 0;
   plan = () => this.grant();
   gate = undefined;
 
   jwt(claims) {
     const part = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
-    return `${part({ alg: "RS256" })}.${part({ jti: ++this.minted, ...claims })}.c2ln`;
+    return `${part({ alg: "RS256" })}.${part({ jti: ++this.minted, authorization: this.authorization, ...claims })}.c2ln`;
+  }
+
+  /** The claims of what was asked for last. */
+  get authorization() {
+    const { pathname, searchParams } = new URL(this.asked);
+    const [kind, id] = pathname.split("/").slice(2).map(decodeURIComponent);
+    if (kind === "fleet_reader") return { taskid: "*", trackingid: "*", deliveryvehicleid: "*" };
+    return { [claimNames[kind]]: id, taskid: searchParams.get("task") ?? undefined };
   }
 
   grant({ life = 3300, refreshAfter, claims = { iat: 1, exp: 3601 }, token = this.jwt(claims), headers } = {}) {
@@ -54,6 +67,7 @@ class Server {
     this.requests.push({ url: String(url), init });
     if (this.gate) await this.gate;
     init.signal.throwIfAborted();
+    this.asked = String(url);
     return this.plan();
   };
 }
@@ -221,6 +235,18 @@ test("a wall clock that jumps ahead while the server is away hides nothing", asy
   assert.equal((await tokens.token(trip)).token, first.token);
 });
 
+for (const [slept, seconds] of [[3000, 300], [3299, 1], [3300, 0], [7200, 0]]) {
+  test(`a token that comes out of ${slept} s of sleep while the server is away promises ${seconds} s`, async () => {
+    const { clock, server, tokens } = world();
+    const first = await tokens.token(trip);
+    server.plan = () => new Response("", { status: 500 });
+    clock.wallOffset += slept;
+    for (const _ of ["while it is fetched", "while the server is left in peace"]) {
+      assert.deepEqual(await tokens.token(trip), { token: first.token, expiresInSeconds: seconds });
+    }
+  });
+}
+
 test("a refused token is replaced once, however many calls were refused", async () => {
   const { server, tokens } = world();
   const { token } = await tokens.token(trip);
@@ -275,6 +301,24 @@ test("a token lives no longer than its own claims say", async () => {
   assert.equal((await tokens.token(trip)).expiresInSeconds, 3600);
 });
 
+for (const [backdating, seconds] of [[0, 3599], [300, 3299], [-60, 3600], [3598, 1]]) {
+  test(`without a life of its own an answer ${backdating} s after iat promises what its Date leaves`, async () => {
+    const { server, tokens } = world();
+    const headers = { Date: new Date((1 + backdating) * 1000).toUTCString() };
+    server.plan = () => new Response(JSON.stringify({ token: server.jwt({ iat: 1, exp: 3601 }) }), { headers });
+    assert.equal((await tokens.token(trip)).expiresInSeconds, seconds);
+  });
+}
+
+test("a token no longer than what its iat may be backdated by is an error unless its life is told", async () => {
+  const { clock, server, tokens } = world();
+  server.plan = () => new Response(JSON.stringify({ token: server.jwt({ iat: 1, exp: 301 }) }));
+  await assert.rejects(tokens.token(trip), { code: "invalidAnswer", message: /no life.*expires_in/ });
+  await clock.advance(1);
+  server.plan = () => new Response(JSON.stringify({ token: server.jwt({ iat: 1, exp: 301 }), expires_in: 290 }));
+  assert.equal((await tokens.token(trip)).expiresInSeconds, 290);
+});
+
 for (const [kept, seconds] of [[0, 3300], [1, 3298], [1000, 2299]]) {
   test(`an answer that the server kept for ${kept} s promises no more than its own Date leaves`, async () => {
     const { server, tokens } = world();
@@ -287,7 +331,7 @@ for (const [kept, seconds] of [[0, 3300], [1, 3298], [1000, 2299]]) {
 for (const [name, body, seconds] of [
   ["on-demand sample servers", { creationTimestamp: 1_000, expirationTimestamp: 3_001_000 }, 3000],
   ["scheduled-tasks sample servers", { creation_timestamp_ms: 1_000, expiration_timestamp_ms: 2_001_000 }, 2000],
-  ["servers that say nothing but the token", {}, 3600],
+  ["servers that say nothing but the token, whose iat may be backdated", {}, 3300],
 ]) {
   test(`the answers of ${name} are read`, async () => {
     const { server, tokens } = world();
@@ -307,6 +351,55 @@ for (const [name, text] of [
     await assert.rejects(tokens.token(trip), (error) => error.code === "invalidAnswer" && !error.message.includes("opaque"));
   });
 }
+
+const reader = { vehicleid: "*", tripid: "*", deliveryvehicleid: "*", taskid: "*", trackingid: "*" };
+const van = { kind: "delivery_driver", id: "dv-1" };
+for (const [subject, authorization] of [
+  [trip, undefined], [trip, null], [trip, {}], [trip, "trip-7"], [trip, { tripid: "trip-8" }], [trip, { tripid: "*" }],
+  [trip, { vehicleid: "trip-7" }], [trip, { tripid: "trip-7", vehicleid: "veh-1" }], [trip, { tripid: "trip-7", vehicleid: "*" }],
+  [trip, { tripid: "trip-7", taskids: ["*"] }], [trip, { tripid: ["trip-7"] }], [trip, reader],
+  [{ kind: "driver", id: "veh-1" }, { vehicleid: "veh-2" }], [{ kind: "delivery_consumer", id: "shp-1" }, { trackingid: "shp-2" }],
+  [van, { deliveryvehicleid: "dv-1", taskid: "*" }], [{ ...van, task: "t-1" }, { deliveryvehicleid: "dv-1" }],
+  [{ ...van, task: "t-1" }, { deliveryvehicleid: "dv-1", taskid: "t-2" }],
+]) {
+  test(`a token for ${JSON.stringify(authorization)} is not kept for ${JSON.stringify(subject)}`, async () => {
+    const { server, tokens } = world();
+    const token = server.jwt({ iat: 1, exp: 3601, authorization });
+    server.plan = () => server.grant({ token });
+    await assert.rejects(tokens.token(subject), (error) => error.code === "invalidAnswer"
+      && error.message.includes(subject.kind) && !token.split(".").some((part) => error.message.includes(part)));
+    await assert.rejects(tokens.token(subject), { code: "invalidAnswer" });
+    assert.equal(server.requests.length, 1);
+  });
+}
+
+for (const [subject, authorization] of [
+  [trip, { tripid: "trip-7", custom: "x" }], [van, { deliveryvehicleid: "dv-1" }],
+  [{ ...van, task: "t-1" }, { deliveryvehicleid: "dv-1", taskid: "t-1" }],
+  [{ kind: "fleet_reader" }, reader], [{ kind: "fleet_reader" }, undefined],
+  [{ kind: "consumer", id: "Zoë" }, { tripid: "Zoë" }], [{ kind: "consumer", id: "Zoe\u0308" }, { tripid: "Zoë" }],
+]) {
+  test(`a token for ${JSON.stringify(authorization)} is kept for ${JSON.stringify(subject)}`, async () => {
+    const { server, tokens } = world();
+    const token = server.jwt({ iat: 1, exp: 3601, authorization });
+    server.plan = () => server.grant({ token });
+    assert.equal((await tokens.token(subject)).token, token);
+  });
+}
+
+test("a token of another subject does not replace the one in hand", async () => {
+  const { clock, server, tokens } = world();
+  const first = await tokens.token(trip);
+  server.plan = () => server.grant({ claims: { iat: 1, exp: 3601, authorization: { tripid: "trip-8" } } });
+  await clock.advance(3001);
+  assert.deepEqual(await tokens.token(trip), { token: first.token, expiresInSeconds: 299 });
+});
+
+test("an opaque token is taken as it is", async () => {
+  const { server, tokens } = world();
+  server.plan = () => new Response('{"token":"opaque","expires_in":3300}');
+  assert.deepEqual(await tokens.token(trip), { token: "opaque", expiresInSeconds: 3300 });
+});
 
 test("a refusal tells the server's words", async () => {
   const { server, tokens } = world();
@@ -331,11 +424,24 @@ test("the Maps library's context decides about the token", async () => {
   await authTokenFetcher({ context: { trackingId: "shp 1" } });
   await authTokenFetcher({ context: { deliveryVehicleId: "dv-1", taskId: "t-1" } });
   await authTokenFetcher({ context: { vehicleId: "veh-1" } });
-  await authTokenFetcher({ context: {} });
+  await authTokenFetcher({ serviceType: "TASK_SERVICE", context: {} });
   assert.deepEqual(server.requests.map((request) => new URL(request.url).pathname + new URL(request.url).search), [
     "/token/consumer/trip-7", "/token/delivery_consumer/shp%201", "/token/delivery_driver/dv-1?task=t-1",
     "/token/driver/veh-1", "/token/fleet_reader",
   ]);
+});
+
+test("a context that names only a task gets no token", async () => {
+  const { server, tokens } = world();
+  const call = tokens.authTokenFetcher({ serviceType: "TASK_SERVICE", context: { taskId: "t-1" } });
+  await assert.rejects(call, { code: "invalidArgument", message: /deliveryVehicleId.*trackingId/ });
+  assert.equal(server.requests.length, 0);
+});
+
+test("a context that names every task gets a fleet reader's token", async () => {
+  const { server, tokens } = world();
+  await tokens.authTokenFetcher({ serviceType: "TASK_SERVICE", context: { taskId: "*" } });
+  assert.deepEqual(server.requests.map((request) => request.url), ["https://tokens.example/token/fleet_reader"]);
 });
 
 for (const id of ["", "*", "..", undefined, 7]) {

@@ -17,3 +17,41 @@ test("a shipment's way is the engine's route", () => {
   const routePolylinePoints = [{ latitude: 37.1, longitude: -122 }, { latitude: 37.2, longitude: -122.1 }];
   assert.deepEqual(shipmentView({ routePolylinePoints }).way, [[37.1, -122], [37.2, -122.1]]);
 });
+
+test("a shipment's outcome is its end, also while its task is still open", () => {
+  for (const state of ["OPEN", "CLOSED"]) {
+    for (const [taskOutcome, headline, last] of [
+      ["SUCCEEDED", "Delivered", "Delivered"], ["FAILED", "The delivery did not work out", "Not delivered"],
+    ]) {
+      const view = shipmentView({ state, taskOutcome });
+      assert.deepEqual([view.isOver, view.headline, view.sub], [true, headline, ""]);
+      assert.deepEqual(view.steps.map((step) => step.state), ["done", "done", "done", "done"]);
+      assert.equal(view.steps.at(-1).name, last);
+    }
+  }
+});
+
+test("an outcome of a later engine is an end that promises nothing", () => {
+  const view = shipmentView({ state: "CLOSED", taskOutcome: "SWALLOWED_BY_A_WHALE" });
+  assert.deepEqual([view.isOver, view.headline, view.steps], [true, "No longer on its way", []]);
+});
+
+for (const taskOutcome of [undefined, "TASK_OUTCOME_UNSPECIFIED"]) {
+  test(`a shipment that was closed with the outcome ${taskOutcome} is asked for again`, () => {
+    const location = { latitude: 37.1, longitude: -122 };
+    const view = shipmentView({ state: "CLOSED", taskOutcome, remainingStopCount: 1, vehicleLocation: { location } });
+    assert.deepEqual([view.isOver, view.headline, view.steps], [false, "No longer on its way", []]);
+    assert.equal(view.sub, "What became of it is not known yet");
+    assert.equal(view.vehicle, undefined);
+  });
+}
+
+test("a shipment on its way tells how far it is", () => {
+  for (const [info, headline, now] of [
+    [{}, "On the list", 0], [{ remainingStopCount: 3 }, "Out for delivery", 1], [{ remainingStopCount: 1 }, "You are next", 2],
+  ]) {
+    const view = shipmentView({ state: "OPEN", taskOutcome: "TASK_OUTCOME_UNSPECIFIED", ...info });
+    assert.deepEqual([view.isOver, view.headline], [false, headline]);
+    assert.equal(view.steps.findIndex((step) => step.state === "now"), now);
+  }
+});

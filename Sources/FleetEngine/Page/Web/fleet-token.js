@@ -28,7 +28,15 @@ export class FleetTokenError extends Error {
   }
 }
 
-const kinds = new Set(["driver", "consumer", "delivery_driver", "delivery_consumer", "fleet_reader"]);
+/** The claim that holds the id of each kind. */
+const idClaims = new Map([
+  ["driver", "vehicleid"], ["consumer", "tripid"], ["delivery_driver", "deliveryvehicleid"],
+  ["delivery_consumer", "trackingid"], ["fleet_reader", undefined],
+]);
+/** The claims that reach a resource; custom claims reach none. */
+const claimNames = ["vehicleid", "tripid", "deliveryvehicleid", "taskid", "taskids", "trackingid"];
+/** How far `iat` is assumed to lie before the minting when nothing tells. In seconds. */
+const assumedBackdating = 300;
 /** A token that comes with less than this beyond the minimum is not replaced at once again. In seconds. */
 const shortWindow = 60;
 const longestAnswer = 64 * 1024;
@@ -82,7 +90,7 @@ export class FleetTokens {
       base: serverURL(options?.url),
     };
     /** What the Maps JavaScript library takes as `authTokenFetcher`. */
-    this.authTokenFetcher = ({ context } = {}) => this.token(subjectOf(context ?? {}));
+    this.authTokenFetcher = async ({ context } = {}) => this.token(subjectOf(context ?? {}));
   }
 
   /**
@@ -164,10 +172,7 @@ export class FleetTokens {
   }
 
   #hand(held, now) {
-    return {
-      token: held.token,
-      expiresInSeconds: Math.max(0, Math.floor(held.life - (now.monotonic - held.start.monotonic))),
-    };
+    return { token: held.token, expiresInSeconds: Math.max(0, Math.floor(held.life - ageOf(held, now))) };
   }
 
   #isBackingOff(entry, now) {
@@ -251,7 +256,8 @@ export class FleetTokens {
         headers: { Accept: "application/json", ...(await headers()) },
         credentials, signal: stop.signal, cache: "no-store", redirect: "error", referrerPolicy: "no-referrer",
       });
-      return response.ok ? readAnswer(await response.text(), response.headers.get("Date")) : Promise.reject(await readRefusal(response, clock));
+      if (!response.ok) throw await readRefusal(response, clock);
+      return readAnswer(await response.text(), response.headers.get("Date"), subject);
     };
     try {
       return await Promise.race([load(), timeout]);
@@ -261,7 +267,7 @@ export class FleetTokens {
   }
 }
 
-/** How old a token is for a refresh, by the clock that went further: after a sleep that is the wall clock. */
+/** How old a token is, by the clock that went further: after a sleep that is the wall clock. */
 function ageOf({ start }, now) {
   return Math.max(now.monotonic - start.monotonic, now.wall - start.wall);
 }
@@ -287,7 +293,7 @@ function keyOf(subject) {
 }
 
 function pathOf({ kind, id, task } = {}) {
-  if (!kinds.has(kind)) throw new FleetTokenError("invalidArgument", `There is no token of the kind ${kind}.`);
+  if (!idClaims.has(kind)) throw new FleetTokenError("invalidArgument", `There is no token of the kind ${kind}.`);
   if (kind === "fleet_reader") return "token/fleet_reader";
   if (typeof id !== "string" || id === "" || id === "*" || id === "." || id === "..") {
     throw new FleetTokenError("invalidArgument", `A ${kind} token takes one id.`);
@@ -302,11 +308,16 @@ function subjectOf({ deliveryVehicleId, taskId, trackingId, tripId, vehicleId })
   if (tripId) return { kind: "consumer", id: tripId };
   if (deliveryVehicleId) return { kind: "delivery_driver", id: deliveryVehicleId, task: taskId };
   if (vehicleId) return { kind: "driver", id: vehicleId };
+  // "*" stands for every task, as in a fleet reader's claims.
+  if (taskId && taskId !== "*") {
+    throw new FleetTokenError(
+      "invalidArgument", "No token is for a task alone; name its deliveryVehicleId too, or the trackingId of its shipment.");
+  }
   return { kind: "fleet_reader" };
 }
 
 /** Reads what the vendor's sample servers answer, and this project's relative times. */
-function readAnswer(text, date) {
+function readAnswer(text, date, subject) {
   const invalid = (why) => new FleetTokenError("invalidAnswer", `The token server's answer ${why}.`);
   if (text.length > longestAnswer) throw invalid("is too long");
   let answer;
@@ -318,28 +329,44 @@ function readAnswer(text, date) {
   const token = answer?.jwt ?? answer?.token;
   if (typeof token !== "string" || token === "") throw invalid("holds no token");
   const claims = claimsOf(token);
+  if (claims && !isExactlyClaimed(subject, claims.authorization)) {
+    throw invalid(`holds a token that does not claim exactly the ${subject.kind} that was asked for`);
+  }
   // Only differences count: no clock of this machine is compared with one of the server.
   const lives = [
     answer.expires_in,
     (answer.expirationTimestamp - answer.creationTimestamp) / 1000,
     (answer.expiration_timestamp_ms - answer.creation_timestamp_ms) / 1000,
   ].filter((life) => Number.isFinite(life) && life > 0);
-  const span = claims.exp - claims.iat;
-  let life = Math.min(lives[0] ?? span, Number.isFinite(span) && span > 0 ? span : Infinity);
+  const span = claims?.exp - claims?.iat;
   // Both times are the server's own: one that kept its answer promises more than is left.
-  const left = claims.exp - Date.parse(date ?? "") / 1000;
+  const left = claims?.exp - Date.parse(date ?? "") / 1000;
+  const stated = lives[0] ?? (Number.isFinite(left) ? left - 1 : span - assumedBackdating);
+  let life = Math.min(stated, Number.isFinite(span) && span > 0 ? span : Infinity);
   if (left < life) life = left - 1;
-  if (!Number.isFinite(life) || life <= 0) throw invalid("does not say how long the token lives");
+  if (!Number.isFinite(life)) throw invalid("does not say how long the token lives");
+  if (life <= 0) throw invalid("leaves the token no life; check the server's clock and cache, and send expires_in");
   const refreshAfter = Number.isFinite(answer.refresh_after) && answer.refresh_after >= 0 ? answer.refresh_after : undefined;
   return { token, life, refreshAfter };
 }
 
+/** Whether the claims reach the subject's own resource and no other; a reader may have any. */
+function isExactlyClaimed({ kind, id, task }, authorization) {
+  if (kind === "fleet_reader") return true;
+  const asked = { [idClaims.get(kind)]: id, ...(task && { taskid: task }) };
+  // The service's ids are in normalisation form C, however they were typed.
+  const normal = (value) => (typeof value === "string" ? value.normalize() : value);
+  return claimNames.every((name) => normal(authorization?.[name]) === normal(asked[name]));
+}
+
+/** The claims of a token, unless it is opaque. */
 function claimsOf(token) {
   try {
     const part = token.split(".")[1].replaceAll("-", "+").replaceAll("_", "/");
-    return JSON.parse(atob(part)) ?? {};
+    const bytes = Uint8Array.from(atob(part), (character) => character.charCodeAt(0));
+    return JSON.parse(new TextDecoder().decode(bytes)) ?? undefined;
   } catch {
-    return {};
+    return undefined;
   }
 }
 

@@ -33,24 +33,33 @@ export function tripView(trip) {
   };
 }
 
-/** A shipment as `GetTaskTrackingInfo` answers it. */
+const deliverySteps = ["On the list", "Out for delivery", "You are next", "Delivered"];
+const deliveryOutcomes = { SUCCEEDED: "Delivered", FAILED: "The delivery did not work out" };
+
+/**
+ * A shipment as `GetTaskTrackingInfo` answers it.
+ *
+ * A task that was closed without an outcome does not end it: the outcome may follow, or another task with the same
+ * tracking id.
+ */
 export function shipmentView(info) {
-  const isOver = info.state === "CLOSED";
+  const outcome = info.taskOutcome === "TASK_OUTCOME_UNSPECIFIED" ? undefined : info.taskOutcome;
+  const isOver = Boolean(outcome);
+  const isOpen = !isOver && info.state !== "CLOSED";
   const stops = info.remainingStopCount;
   const vehicle = point(info.vehicleLocation?.location ?? info.vehicleLocation?.rawLocation);
-  const outcome = info.taskOutcome === "FAILED" ? "The delivery did not work out" : "Delivered";
   const isNear = stops !== undefined && stops <= 1;
   const at = isOver ? 3 : isNear ? 2 : vehicle || stops !== undefined ? 1 : 0;
   return {
     isOver,
-    headline: isOver ? outcome : isNear ? "You are next" : at === 1 ? "Out for delivery" : "On the list",
-    sub: isOver ? "" : [
+    headline: isOpen ? deliverySteps[at] : deliveryOutcomes[outcome] ?? "No longer on its way",
+    sub: isOver ? "" : !isOpen ? "What became of it is not known yet" : [
       stops > 1 && `${stops - 1} stops before you`, seconds(info.remainingDrivingDuration, "driving"), metres(info.remainingDrivingDistanceMeters),
     ].filter(Boolean).join(" · ") || arrival(info),
-    steps: ["On the list", "Out for delivery", "You are next", "Delivered"].map((name, index) => ({
-      name: index === 3 && info.taskOutcome === "FAILED" ? "Not delivered" : name, state: index < at || isOver ? "done" : index === at ? "now" : "next",
+    steps: !isOpen && !deliveryOutcomes[outcome] ? [] : deliverySteps.map((name, index) => ({
+      name: index === 3 && outcome === "FAILED" ? "Not delivered" : name, state: index < at || isOver ? "done" : index === at ? "now" : "next",
     })),
-    vehicle: isOver ? undefined : vehicle,
+    vehicle: isOpen ? vehicle : undefined,
     heading: info.vehicleLocation?.heading,
     way: (info.routePolylinePoints ?? []).map(point).filter(Boolean),
     signs: [{ letter: "D", name: "dropoff", place: point(info.plannedLocation?.point) }].filter(({ place }) => place),
