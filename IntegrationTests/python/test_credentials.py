@@ -16,7 +16,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
-from google.auth import _helpers, aws, identity_pool
+from google.auth import _helpers, aws, identity_pool, pluggable
 from google.auth.compute_engine import credentials as compute_engine
 
 PACKAGE = pathlib.Path(os.environ.get("FLEETPASS_PACKAGE", pathlib.Path(__file__).parents[2]))
@@ -74,7 +74,20 @@ AWS_SOURCE = {
     "imdsv2_session_token_url": f"{AWS}/api/token",
     "regional_cred_verification_url": "https://sts.{region}.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
 }
+# Gives as its token what it was called with, of another type than the file names.
+PROGRAM = (
+    "/bin/sh -c 'V=GOOGLE_EXTERNAL_ACCOUNT; "
+    + r'''printf "{\"version\":1,\"success\":true,\"id_token\":\"%s\",'''
+    + r'''\"token_type\":\"urn:ietf:params:oauth:token-type:id_token\"}" '''
+    + r'''"$1 $0|$(env | grep ^$V | LC_ALL=C sort | tr "\n" "|")"' "a b" c\ d'''
+)
+REGIONAL = "https://sts.us-central1.rep.googleapis.com/v1/token"
+PRIVATE_IMPERSONATION = IMPERSONATION.replace("iamcredentials.", "iamcredentials-corp.p.")
 ANSWERS = {
+    f"POST {REGIONAL}": json.dumps({"access_token": "MARKED-sts", "expires_in": 3600, "token_type": "Bearer"}),
+    f"POST {PRIVATE_IMPERSONATION}": json.dumps(
+        {"accessToken": "MARKED-impersonated", "expireTime": "2026-01-01T01:00:00Z"}
+    ),
     "GET http://localhost:5000/token": json.dumps({"token": "subject token"}),
     f"PUT {AWS}/api/token": "session",
     f"GET {AWS}/meta-data/placement/availability-zone": "us-east-2b",
@@ -83,6 +96,7 @@ ANSWERS = {
         {"AccessKeyId": "AKIDEXAMPLE", "SecretAccessKey": "aws secret", "Token": "aws+session/="}
     ),
 }
+ALLOWED = {"GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES": "1"}
 AWS_TYPE = {"subject_token_type": "urn:ietf:params:aws:token-type:aws4_request"}
 CASES = {
     "service-account": service_account(),
@@ -109,6 +123,17 @@ CASES = {
         URL_SOURCE, audience=WORKFORCE, workforce_pool_user_project="billed", client_id="c", client_secret="s"
     ),
     "external-aws": external(AWS_SOURCE, **AWS_TYPE),
+    "external-aws-fips": external(
+        {
+            **AWS_SOURCE,
+            "regional_cred_verification_url": AWS_SOURCE["regional_cred_verification_url"].replace("sts.", "sts-fips."),
+        },
+        **AWS_TYPE,
+    ),
+    "external-regional": external(URL_SOURCE, token_url=REGIONAL),
+    "external-private": external(URL_SOURCE, service_account_impersonation_url=PRIVATE_IMPERSONATION),
+    "external-nulls": external({**URL_SOURCE, "file": None}, service_account_impersonation_url=None),
+    "external-program": external({"executable": {"command": PROGRAM}}),
     "external-user": {
         "type": "external_account_authorized_user",
         "audience": WORKFORCE,
@@ -158,12 +183,15 @@ class Recorder:
 
 def theirs(file, monkeypatch):
     monkeypatch.setattr(_helpers, "utcnow", lambda: datetime.datetime(2026, 1, 1))
+    for name, value in ALLOWED.items():
+        monkeypatch.setenv(name, value)
     recorder = Recorder()
     if file is None:
         credentials = compute_engine.Credentials(scopes=SCOPES)
     elif file["type"] == "external_account":
         # The general way would also ask for the project's number.
-        kind = aws if "environment_id" in file["credential_source"] else identity_pool
+        kinds = {"environment_id": aws, "executable": pluggable}
+        kind = next((kinds[name] for name in kinds if name in file["credential_source"]), identity_pool)
         credentials = kind.Credentials.from_info(file, scopes=SCOPES)
     else:
         credentials, _ = google.auth.load_credentials_from_dict(file, scopes=SCOPES)
@@ -224,7 +252,7 @@ def ours(tmp_path_factory):
         pytest.skip(f"needs the tests of {PACKAGE} built with swift build --build-tests")
     folder = tmp_path_factory.mktemp("cases")
     for name, file in CASES.items():
-        case = {"scopes": SCOPES, "answers": ANSWERS, "variables": {}}
+        case = {"scopes": SCOPES, "answers": ANSWERS, "variables": {**ALLOWED, "PATH": os.environ["PATH"]}}
         if file is None:
             case["variables"]["GCE_METADATA_HOST"] = "metadata.google.internal"
         else:

@@ -30,7 +30,8 @@ public final class FleetEngineHTTPClient: Sendable {
     /// - Parameters:
     ///   - engine: Scheme, host and, where needed, a port and a path: `https`, or `http` on this machine.
     ///   - tokens: Where tokens come from.
-    ///   - configuration: How connections are made; redirects are off whatever it says.
+    ///   - configuration: How connections are made; redirects are off whatever it says. Where it has no
+    ///     `timeout.read`, an engine that sends nothing for 30 s is given up.
     /// - Throws: ``FleetEngineCallError`` with ``FleetEngineCallError/Code/insecureEngine``.
     public init(
         engine: String = "https://fleetengine.googleapis.com", tokens: some FleetTokenSource,
@@ -42,13 +43,23 @@ public final class FleetEngineHTTPClient: Sendable {
                 "Tokens are sent to https addresses, and to http ones of this machine; the engine's address is neither, "
                     + "or has a user, a query or a fragment.")
         }
+        self.root = engine.hasSuffix("/") ? String(engine.dropLast()) : engine
+        self.tokens = tokens
+        self.client = HTTPClient(
+            eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: Self.adjusted(configuration, for: engine))
+    }
+
+    /// The configuration that calls really go with.
+    package static func adjusted(
+        _ configuration: HTTPClient.Configuration, for engine: String
+    ) -> HTTPClient.Configuration {
         var configuration = configuration
         configuration.redirectConfiguration = .disallow
         // What is meant for this machine does not go through another.
         if !engine.lowercased().hasPrefix("https:") { configuration.proxy = nil }
-        self.root = engine.hasSuffix("/") ? String(engine.dropLast()) : engine
-        self.tokens = tokens
-        self.client = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
+        // A call's own limit ends with the answer's head; without this one, a body may stop and never end.
+        if configuration.timeout.read == nil { configuration.timeout.read = .seconds(30) }
+        return configuration
     }
 
     deinit {
@@ -64,10 +75,11 @@ public final class FleetEngineHTTPClient: Sendable {
     ///     searches and batches.
     ///   - query: Further query parameters, such as `updateMask`, not encoded.
     ///   - body: The message as JSON.
-    ///   - timeout: How long the exchange with the engine may take, a second attempt included.
+    ///   - timeout: How long it may take until the head of the engine's answer is there, a second attempt included.
+    ///     Neither before nor after that may the engine be silent for longer than the configuration's `timeout.read`.
     /// - Returns: The engine's answer, whatever its status; a 401 where no other token was to be had.
-    /// - Throws: ``FleetEngineCallError`` when nothing was sent; `HTTPClientError` and other errors of the connection;
-    ///   `CancellationError`.
+    /// - Throws: ``FleetEngineCallError`` when nothing was sent; `HTTPClientError` and other errors of the connection,
+    ///   which reading the body throws too; `CancellationError`.
     public func execute(
         _ method: FleetMethod, on resource: ResourceName, query: [(name: String, value: String)] = [],
         body: [UInt8]? = nil, timeout: Duration = .seconds(30)

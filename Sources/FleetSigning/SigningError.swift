@@ -32,6 +32,8 @@ public struct SigningError: Error, Sendable, CustomStringConvertible {
     public var message: String
     /// The error underneath, if any.
     public var cause: (any Error)?
+    /// Whether this process held the call back by itself, so that the error says nothing of the signer.
+    package var isHeldBack = false
     /// Code and message on one line.
     public var description: String { "\(self.code): \(self.message)" }
 

@@ -17,7 +17,7 @@ public struct CredentialError: Error, Sendable, CustomStringConvertible {
 
         /// No step of the search found credentials; see ``CredentialError/search``.
         public static let notFound = Self(.notFound)
-        /// A credential file or a variable cannot be used; mend it, a retry cannot help.
+        /// A credential file, a variable or a program that a file names cannot be used; mend it, a retry cannot help.
         public static let invalidConfiguration = Self(.invalidConfiguration)
         /// A credential file names a host that must not be sent a credential; check where the file came from.
         public static let untrustedHost = Self(.untrustedHost)

@@ -143,6 +143,14 @@ import Testing
         #expect(server.requests.count == 1)
     }
 
+    @Test func `an answer that stops is given up, after 30 s where nothing else is said`() {
+        var configuration = HTTPClient.Configuration()
+        let engine = "https://fleetengine.googleapis.com"
+        #expect(FleetEngineHTTPClient.adjusted(configuration, for: engine).timeout.read == .seconds(30))
+        configuration.timeout.read = .seconds(90)
+        #expect(FleetEngineHTTPClient.adjusted(configuration, for: engine).timeout.read == .seconds(90))
+    }
+
     @Test func `other refusals are answers`() async throws {
         let server = try Self.server(403)
         let client = try FleetEngineHTTPClient(

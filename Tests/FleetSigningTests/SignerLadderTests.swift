@@ -90,6 +90,55 @@ import Testing
         #expect(ladder.passedOver == [false, false])
     }
 
+    @Test func `calls that fail together pass a rung over for a second, however many they are`() async throws {
+        let gate = ManualClock()
+        let signer = try CountingSigner(TestKeys.driver.get()) { number in
+            guard number <= 8 else { return }
+            try await gate.sleep(for: .seconds(1))
+            throw Broken()
+        }
+        let ladder = try SignerLadder([signer], clock: self.clock)
+        let calls = (0..<8).map { _ in Task { try await self.mint(ladder) } }
+        await gate.waitForSleepers(8)
+        gate.advance(by: .seconds(1))
+        for call in calls { await #expect(throws: SigningError.self) { try await call.value } }
+        #expect(ladder.passedOver == [true])
+        self.clock.advance(by: .seconds(1))
+        await #expect(throws: Never.self) { try await self.mint(ladder) }
+        #expect(ladder.passedOver == [false])
+    }
+
+    @Test func `calls from before a rung was passed over send no second caller to look`() async throws {
+        let gate = ManualClock()
+        let signer = try CountingSigner(TestKeys.driver.get()) { number in
+            switch number {
+            case 1, 2:
+                try await gate.sleep(for: .seconds(10))
+                throw Broken()
+            case 3, 4, 5: throw Broken()
+            case 6: try await gate.sleep(for: .seconds(20))
+            default: break
+            }
+        }
+        let ladder = try SignerLadder([signer], clock: self.clock)
+        let early = (0..<2).map { _ in Task { try await self.mint(ladder) } }
+        await gate.waitForSleepers(2)
+        for _ in 0..<3 { await #expect(throws: SigningError.self) { try await self.mint(ladder) } }
+        self.clock.advance(by: .seconds(1))
+        let looking = Task { try await self.mint(ladder) }
+        await gate.waitForSleepers(3)
+        early[0].cancel()
+        await #expect(throws: CancellationError.self) { try await early[0].value }
+        await #expect(throws: SigningError.self) { try await self.mint(ladder) }
+        gate.advance(by: .seconds(10))
+        await #expect(throws: SigningError.self) { try await early[1].value }
+        await #expect(throws: SigningError.self) { try await self.mint(ladder) }
+        #expect(signer.calls == 6)
+        gate.advance(by: .seconds(10))
+        _ = try await looking.value
+        #expect(ladder.passedOver == [false])
+    }
+
     @Test func `rungs of several accounts, or none, make no ladder`() throws {
         let driver = try LocalSigner(TestKeys.driver.get())
         let server = try LocalSigner(TestKeys.server.get())

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTokens
+import Foundation
 import Testing
 
 @testable import GoogleCredentials
@@ -55,6 +56,38 @@ import Testing
         world.variables = ["CLOUDSDK_CONFIG": "/moved", "HOME": "/home/me"]
         world.files = ["/moved/application_default_credentials.json": self.user]
         #expect(try await world.metadata().kind == .authorizedUser)
+    }
+
+    private func loadFromDisk(_ variables: [String: String]) async throws -> GoogleCredential {
+        var context = World().context
+        context.readFile = CredentialContext.readFromDisk
+        context.variables = variables
+        return try await ApplicationDefaultCredentials(context: context).load()
+    }
+
+    @Test func `gcloud's file counts as absent where the way to it is barred, and nothing else does`() async throws {
+        // Something is there, and it is no folder: many services have such a home.
+        let credential = try await self.loadFromDisk(["HOME": "/dev/null"])
+        #expect(credential.kind == .metadataServer)
+        #expect(
+            credential.search.map(\.description).contains(
+                "gcloud's file: not reachable: /dev/null/.config/gcloud/application_default_credentials.json"
+                    + " (a part of the path is no folder)"))
+        let named = await #expect(throws: CredentialError.self) {
+            try await self.loadFromDisk([Self.variable: "/dev/null/key.json"])
+        }
+        #expect(named?.code == .invalidConfiguration)
+
+        // It can be reached and not be read.
+        let folder = FileManager.default.temporaryDirectory.appending(path: "fleetpass-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(
+            at: folder.appending(path: "application_default_credentials.json"), withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let unreadable = await #expect(throws: CredentialError.self) {
+            try await self.loadFromDisk(["CLOUDSDK_CONFIG": folder.path(percentEncoded: false)])
+        }
+        #expect(unreadable?.message.contains("cannot be read") == true)
+        #expect(unreadable?.search.last?.place == .gcloudFile)
     }
 
     @Test(arguments: [

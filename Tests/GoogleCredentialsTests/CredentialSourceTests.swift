@@ -88,6 +88,37 @@ import Testing
             ])
     }
 
+    @Test func `an account is impersonated at the endpoint that the file names, unless that is overridden`()
+        async throws
+    {
+        var world = self.world
+        world.files = ["/text": Array("MARKED-subject".utf8)]
+        world.network.answer { request, index in
+            var request = request
+            request.url = request.url.replacing("iamcredentials-corp.p.", with: "iamcredentials.")
+            return try await Google.answer(request, index)
+        }
+        let url = Files.impersonationURL.replacing("iamcredentials.", with: "iamcredentials-corp.p.")
+        let member: JSONObject = ["service_account_impersonation_url": .string(url)]
+        var impersonated = Files.impersonated
+        impersonated["service_account_impersonation_url"] = .string(url)
+        for file in [Files.external(["file": "/text"], member), impersonated] {
+            let credential = try await world.load(file)
+            #expect(try await credential.accessToken(scopes: ["a"]).value == "MARKED-impersonated")
+            #expect(world.network.requests.last?.url == url)
+            _ = try await credential.signer().sign(payload: Array("{}".utf8))
+            #expect(world.network.requests(to: ":signJwt").last?.url.contains("iamcredentials-corp.p.") == true)
+        }
+
+        var context = world.context
+        context.hostOverrides = ["iamcredentials.googleapis.com": "https://iamcredentials.googleapis.com"]
+        let overridden = try await ApplicationDefaultCredentials(
+            context: context, explicit: .json(JSONValue.object(impersonated).serialized)
+        ).load()
+        _ = try await overridden.accessToken(scopes: ["a"])
+        #expect(world.network.requests.last?.url == Files.impersonationURL)
+    }
+
     @Test func `a subject token comes from a file, as text or from a field`() async throws {
         var world = self.world
         world.files = ["/text": Array("MARKED-subject".utf8), "/json": Array(#"{"id":"MARKED-subject"}"#.utf8)]
@@ -197,6 +228,21 @@ import Testing
                 + " Signature=146e13913c6fe245f0f634a99c9d8bd9b8c522c222165792dda1ba2843bd037e")
     }
 
+    @Test func `endpoints with FIPS modules are signed for as their service`() throws {
+        let signer = AWSRequestSigner(
+            region: "us-east-2", keys: AWSKeys(id: "AKIDEXAMPLE", secret: "MARKED-aws-secret", sessionToken: nil))
+        let signed = try signer.sign(
+            method: "POST",
+            url: "https://sts-fips.us-east-2.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
+            headers: ["x-goog-cloud-target-resource": Files.audience], at: Google.now)
+        // Computed with google-auth 2.62.2.
+        #expect(
+            signed.headers["Authorization"]
+                == "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20260101/us-east-2/sts/aws4_request,"
+                + " SignedHeaders=host;x-amz-date;x-goog-cloud-target-resource,"
+                + " Signature=053a651bca14159c67579a2152b1f1f8c08ef813eb1a8bb2b664ca947b0b4add")
+    }
+
     @Test func `AWS's variables come before its metadata service`() async throws {
         var world = self.world
         world.variables = [
@@ -240,6 +286,11 @@ import Testing
         ("token_url", "https://evil.example/sts.googleapis.com"),
         ("token_url", "https://sts.googleapis.com@evil.example/"),
         ("token_url", "https://sts.googleapis.com:444/"), ("token_url", "https://evilsts.googleapis.com/"),
+        ("token_url", "https://sts.us-central1.rep.evil.example/v1/token"),
+        ("token_url", "https://sts.us-central1.other.googleapis.com/"),
+        ("token_url", "https://us-central1.sts.rep.googleapis.com/"),
+        ("token_url", "https://sts.1.rep.googleapis.com/"), ("token_url", "https://sts..rep.googleapis.com/"),
+        ("token_url", "https://sts.a.us.rep.googleapis.com/"),
         ("service_account_impersonation_url", "https://evil.example/v1/a@b:generateAccessToken"),
     ])
     func `hosts that are not Google's get no credential`(field: String, url: String) async {
@@ -253,10 +304,24 @@ import Testing
         "https://sts.googleapis.com/v1/token", "https://us-east1-sts.googleapis.com/",
         "https://us-east1.sts.googleapis.com/",
         "https://sts.us-east1.googleapis.com", "https://sts-private.p.googleapis.com/v1/token",
-        "https://sts.mtls.googleapis.com/v1/token",
+        "https://sts.mtls.googleapis.com/v1/token", "https://sts.us-central1.rep.googleapis.com/v1/token",
+        "https://sts.eu.rep.googleapis.com/v1/token",
     ])
     func `every form of Google's own endpoints is taken`(url: String) {
         #expect(HostRules.isGoogle(url, service: "sts", universe: "googleapis.com"))
+        let elsewhere = url.replacing("googleapis.com", with: "other.example")
+        #expect(HostRules.isGoogle(elsewhere, service: "sts", universe: "other.example"))
+        #expect(!HostRules.isGoogle(url, service: "sts", universe: "other.example"))
+    }
+
+    @Test func `null stands for a member that is not there`() async throws {
+        var world = self.world
+        world.files = ["/text": Array("MARKED-subject".utf8)]
+        let source: JSONObject = ["file": "/text", "url": .null, "environment_id": .null, "format": .null]
+        let more: JSONObject = ["service_account_impersonation_url": .null, "workforce_pool_user_project": .null]
+        let credential = try await world.load(Files.external(source, more))
+        #expect(try await credential.accessToken(scopes: ["a"]).value == "MARKED-sts")
+        #expect(try await credential.account() == nil)
     }
 
     @Test func `AWS addresses other than the metadata service's are refused`() async {

@@ -39,6 +39,7 @@ import Testing
                 }
                 return .metadata(text)
             })
+        world.executables = ProcessRunner()
         for variable in input["variables"]?.object ?? [:] { world.variables[variable.key] = variable.value.string }
         let credential =
             if let file = input["file"]?.object { try await world.load(file) } else { try await world.metadata() }

@@ -19,13 +19,19 @@ import Testing
         }
 
         let runs = Locked<[Run]>([])
-        let output: JSONObject
+        let result: ExecutableResult
 
-        init(_ output: JSONObject) { self.output = output }
+        init(_ output: JSONObject, status: Int32 = 0) {
+            self.result = ExecutableResult(status: status, output: JSONValue.object(output).serialized)
+        }
 
-        func run(_ command: [String], variables: [String: String], limit: Duration) async throws -> [UInt8] {
+        init(_ result: ExecutableResult) { self.result = result }
+
+        func run(
+            _ command: [String], variables: [String: String], limit: Duration
+        ) async throws -> ExecutableResult {
             self.runs.withLock { $0.append(Run(command: command, variables: variables, limit: limit)) }
-            return JSONValue.object(self.output).serialized
+            return self.result
         }
     }
 
@@ -59,9 +65,110 @@ import Testing
         #expect(run.limit == .seconds(5))
         #expect(run.variables["GOOGLE_EXTERNAL_ACCOUNT_AUDIENCE"] == Files.audience)
         #expect(run.variables["GOOGLE_EXTERNAL_ACCOUNT_TOKEN_TYPE"] == "urn:ietf:params:oauth:token-type:jwt")
+        #expect(run.variables["GOOGLE_EXTERNAL_ACCOUNT_ID"] == "")
         #expect(run.variables["GOOGLE_EXTERNAL_ACCOUNT_INTERACTIVE"] == "0")
+        #expect(run.variables["GOOGLE_EXTERNAL_ACCOUNT_REVOKE"] == "0")
         #expect(run.variables["GOOGLE_EXTERNAL_ACCOUNT_OUTPUT_FILE"] == "/out.json")
         #expect(run.variables["PATH"] == "/bin")
+    }
+
+    @Test func `the program hears which account is impersonated`() async throws {
+        let program = Program(Self.answer)
+        var file = self.file()
+        file["service_account_impersonation_url"] = .string(Files.impersonationURL)
+        _ = try await self.world(program).load(file).accessToken(scopes: ["a"])
+        let run = try #require(program.runs.withLock { $0 }.first)
+        #expect(run.variables["GOOGLE_EXTERNAL_ACCOUNT_ID"] == Google.account)
+        #expect(run.variables["GOOGLE_EXTERNAL_ACCOUNT_IMPERSONATED_EMAIL"] == Google.account)
+    }
+
+    // What Python's shlex.split makes of them, which google-auth calls.
+    @Test(
+        arguments: [
+            (" /opt/token\t'a b' \"c d\"\r\n", ["/opt/token", "a b", "c d"]),
+            (#"/opt/a\ b "say \"x\" \n \\" 'as\is' "#, ["/opt/a b", #"say "x" \n \"#, #"as\is"#]),
+            (#"/opt/token '' x"y"'z' a#b"#, ["/opt/token", "", "xyz", "a#b"]),
+        ] as [(String, [String])])
+    func `a command is split as a shell splits it`(command: String, words: [String]) async throws {
+        let program = Program(Self.answer)
+        let credential = try await self.world(program).load(self.file(["command": .string(command)]))
+        _ = try await credential.accessToken(scopes: ["a"])
+        #expect(program.runs.withLock { $0.map(\.command) } == [words])
+    }
+
+    @Test(arguments: [("id_token", "id_token"), ("saml2", "saml_response")])
+    func `a program's token may be of another type than the file's, which is the one that is sent`(
+        type: String, field: String
+    ) async throws {
+        var answer = Self.answer
+        answer["token_type"] = .string("urn:ietf:params:oauth:token-type:\(type)")
+        answer["id_token"] = nil
+        answer[field] = "MARKED-subject"
+        let world = self.world(Program(answer))
+        _ = try await world.load(self.file()).accessToken(scopes: ["a"])
+        let form = try #require(world.network.requests.last).form
+        #expect(form["subject_token"] == "MARKED-subject")
+        #expect(form["subject_token_type"] == "urn:ietf:params:oauth:token-type:jwt")
+    }
+
+    @Test(arguments: [0, 1] as [Int32])
+    func `a program that says no is asked once, and its code is told and nothing else`(status: Int32) async throws {
+        let program = Program(
+            [
+                "version": .integer(1), "success": .bool(false), "code": "401", "message": "MARKED-subject is bad",
+            ], status: status)
+        var world = self.world(program)
+        world.retries = RetryPolicy(attempts: 3)
+        let credential = try await world.load(self.file())
+        let error = await #expect(throws: CredentialError.self) { try await credential.accessToken(scopes: ["a"]) }
+        #expect(error?.code == .refused)
+        #expect(error?.reason == "401")
+        #expect(error?.message.contains("(401)") == true)
+        #expect(error?.description.contains("MARKED") == false)
+        #expect(program.runs.withLock { $0.count } == 1)
+    }
+
+    @Test(
+        arguments: [
+            (0, "MARKED-subject"), (0, ""), (3, "MARKED-subject"), (3, ""), (0, #"{"version":1}"#),
+            (3, String(decoding: JSONValue.object(Self.answer).serialized, as: UTF8.self)),
+        ] as [(Int32, String)])
+    func `a program that breaks the rules is run once, and what it printed is not told`(
+        status: Int32, output: String
+    ) async throws {
+        let program = Program(ExecutableResult(status: status, output: Array(output.utf8)))
+        var world = self.world(program)
+        world.retries = RetryPolicy(attempts: 3)
+        let credential = try await world.load(self.file())
+        let error = await #expect(throws: CredentialError.self) { try await credential.accessToken(scopes: ["a"]) }
+        #expect(error?.isTransient == false)
+        #expect(error?.description.contains("MARKED") == false)
+        #expect(error?.message.contains("status 3") == (status == 3))
+        #expect(program.runs.withLock { $0.count } == 1)
+        #expect(world.network.requests.isEmpty)
+    }
+
+    @Test func `a program that prints nothing has written its answer into the output file`() async throws {
+        struct Writer: ExecutableRunner {
+            let file: Locked<[UInt8]?>
+
+            func run(
+                _ command: [String], variables: [String: String], limit: Duration
+            ) async throws -> ExecutableResult {
+                self.file.withLock { $0 = JSONValue.object(ExecutableSubjectTests.answer).serialized }
+                return ExecutableResult(output: [])
+            }
+        }
+        let written = Locked<[UInt8]?>(nil)
+        let world = World()
+        var context = world.context
+        context.variables = Self.allowed
+        context.executables = Writer(file: written)
+        context.readFile = { $0 == "/out.json" ? written.withLock { $0 } : nil }
+        let file = JSONValue.object(self.file(["output_file": "/out.json"])).serialized
+        let credential = try await ApplicationDefaultCredentials(context: context, explicit: .json(file)).load()
+        _ = try await credential.accessToken(scopes: ["a"])
+        #expect(world.network.requests.last?.form["subject_token"] == "MARKED-subject")
     }
 
     @Test(arguments: [nil, "", "0", "true"])
@@ -104,7 +211,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("command", JSONValue.string("token")), ("command", ""), ("timeout_millis", .integer(4999)),
+        ("command", JSONValue.string("token")), ("command", ""), ("command", "/opt/token 'a"),
+        ("command", #"/opt/token "a\""#), ("command", #"/opt/token a\"#), ("timeout_millis", .integer(4999)),
         ("timeout_millis", .integer(120_001)),
     ])
     func `a file that breaks a rule is refused`(field: String, value: JSONValue) async {
@@ -121,11 +229,13 @@ import Testing
         struct Slow: ExecutableRunner {
             let clock: ManualClock
 
-            func run(_ command: [String], variables: [String: String], limit: Duration) async throws -> [UInt8] {
+            func run(
+                _ command: [String], variables: [String: String], limit: Duration
+            ) async throws -> ExecutableResult {
                 try await self.clock.sleep(for: limit - .seconds(1))
                 var answer = ExecutableSubjectTests.answer
                 answer["expiration_time"] = .integer(1_767_229_200)
-                return JSONValue.object(answer).serialized
+                return ExecutableResult(output: JSONValue.object(answer).serialized)
             }
         }
         var world = World()
@@ -144,12 +254,11 @@ import Testing
 
     @Test func `real programs run, fail, and are killed when they take too long`() async throws {
         let runner = ProcessRunner()
-        let output = try await runner.run(["/bin/echo", "a", "b"], variables: [:], limit: .seconds(20))
-        #expect(String(decoding: output, as: UTF8.self) == "a b\n")
-        let failed = await #expect(throws: CredentialError.self) {
-            try await runner.run(["/bin/false"], variables: [:], limit: .seconds(20))
+        for (script, status) in [("echo a b", 0), ("echo a b; exit 3", 3)] as [(String, Int32)] {
+            let result = try await runner.run(["/bin/sh", "-c", script], variables: [:], limit: .seconds(20))
+            #expect(String(decoding: result.output, as: UTF8.self) == "a b\n")
+            #expect(result.status == status)
         }
-        #expect(failed?.code == .unavailable)
         let absent = await #expect(throws: CredentialError.self) {
             try await runner.run(["/no/such/program"], variables: [:], limit: .seconds(20))
         }

@@ -129,6 +129,50 @@ import Testing
         #expect(world.network.requests(to: "/jwk/").count == 1, "an absent key is not asked for again at once")
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `published keys that do not come are waited for once, for a second, and fetched behind everybody's back`()
+        async throws
+    {
+        let world = World()
+        let signer = try await world.metadata().signer(impersonating: Google.account)
+        world.network.answer { request, index in
+            if request.url.contains("/jwk/") { try await world.clock.sleep(for: .seconds(3600)) }
+            return try await Google.answer(request, index)
+        }
+        async let first = self.mint(signer)
+        // The second that the first caller waits, the limit of the fetch, and the fetch itself.
+        await world.clock.waitForSleepers(3)
+        world.clock.advance(by: .seconds(1))
+        _ = try self.verify(try await first)
+        // Nobody moves the clock, so who waited would wait for good.
+        for _ in 0..<3 { _ = try self.verify(try await self.mint(signer)) }
+        // The fetch fails, and a pause follows.
+        world.clock.advance(by: .seconds(5))
+        while world.clock.sleeperCount > 0 { await Task.yield() }
+        for _ in 0..<3 { _ = try self.verify(try await self.mint(signer)) }
+        #expect(world.network.requests(to: "/jwk/").count == 1)
+        world.network.answer(Google.answer)
+        while try await signer.sign(payload: Array("{}".utf8)).publicKey == nil {
+            // Not past the limit of a fetch.
+            if world.clock.sleeperCount == 0 { world.clock.advance(by: .seconds(15)) }
+            await Task.yield()
+        }
+    }
+
+    @Test func `accounts of other universes are not looked up among Google's`() async throws {
+        let world = World()
+        let credential = try await world.metadata()
+        world.network.answer { request, index in
+            var request = request
+            request.url = request.url.replacing("other.example", with: "googleapis.com")
+            return try await Google.answer(request, index)
+        }
+        let signer = try IAMSignJwtSigner(account: Google.account, credential: credential, universe: "other.example")
+        _ = try await self.mint(signer)
+        #expect(world.network.requests(to: "iamcredentials.other.example").count == 1)
+        #expect(world.network.requests(to: "/jwk/").isEmpty)
+    }
+
     @Test func `calls are tried again on transient errors only, within the budget`() async throws {
         var world = World()
         world.retries = RetryPolicy(attempts: 3)
@@ -276,6 +320,74 @@ import Testing
         for _ in 0..<200 { await Task.yield() }
         clock.advance(by: .seconds(100))
         #expect(try await unaffordable == 1)
+    }
+
+    @Test func `a call is not made twice at once after an attempt has failed`() async throws {
+        let world = World()
+        let credential = try await world.metadata()
+        let settings = IAMSigning(
+            retries: RetryPolicy(attempts: 3, limit: .seconds(15)), verifiesWithPublishedKeys: false)
+        let signer = try await credential.signer(impersonating: Google.account, settings: settings)
+        world.network.answer { request, index in
+            if request.url.hasSuffix(":signJwt") { world.clock.advance(by: .milliseconds(100)) }
+            return try await Google.answer(request, index)
+        }
+        for _ in 0..<20 { _ = try await self.mint(signer) }
+        let failures = Counter()
+        world.network.answer { request, index in
+            guard request.url.hasSuffix(":signJwt") else { return try await Google.answer(request, index) }
+            // The limit of the call, and the time after which its first attempt would be hedged.
+            if failures.next() == 1 { await world.clock.waitForSleepers(2) }
+            world.clock.advance(by: .milliseconds(60))
+            return CredentialsResponse(status: 429, headers: [("Retry-After", "0")])
+        }
+        await #expect(throws: SigningError.self) { try await self.mint(signer) }
+        #expect(failures.value == 3)
+    }
+
+    @Test func `waiting for an access token is no part of what a call usually takes, and a hedge is paid for`()
+        async throws
+    {
+        let world = World()
+        let credential = try await world.metadata()
+        let budget = SigningBudget(clock: world.clock)
+        let signer = try await credential.signer(
+            impersonating: Google.account, settings: IAMSigning(budget: budget, verifiesWithPublishedKeys: false))
+        world.network.answer { request, index in
+            if request.url.contains("/token") { world.clock.advance(by: .seconds(8)) }
+            if request.url.hasSuffix(":signJwt") { world.clock.advance(by: .milliseconds(100)) }
+            return try await Google.answer(request, index)
+        }
+        for _ in 0..<20 { _ = try await self.mint(signer) }
+        let calls = Counter()
+        world.network.answer { request, index in
+            if request.url.hasSuffix(":signJwt"), calls.next() == 1 { try await world.clock.sleep(for: .seconds(5)) }
+            return try await Google.answer(request, index)
+        }
+        let before = budget.remaining
+        async let minted = self.mint(signer)
+        // The limit of the call, the time after which it is hedged, and the call itself.
+        await world.clock.waitForSleepers(3)
+        world.clock.advance(by: .milliseconds(100))
+        for _ in 0..<10_000 where calls.value < 2 { await Task.yield() }
+        #expect(calls.value == 2)
+        #expect(budget.remaining == before - 2)
+        world.clock.advance(by: .seconds(5))
+        _ = try await minted
+    }
+
+    @Test func `a budget that is used up is no failure of the way that it holds back`() async throws {
+        let world = World()
+        let settings = IAMSigning(budget: SigningBudget(callsPerMinute: 1, clock: world.clock))
+        let signer = try await world.metadata().signer(impersonating: Google.account, settings: settings)
+        let ladder = try SignerLadder([signer, LocalSigner(Google.key.get())], clock: world.clock)
+        for _ in 0..<6 { _ = try await self.mint(ladder) }
+        #expect(ladder.passedOver == [false, false])
+        #expect(ladder.statistics.map(\.failures) == [0, 0])
+        #expect(world.network.requests(to: ":signJwt").count == 1)
+        world.clock.advance(by: .seconds(60))
+        _ = try await self.mint(ladder)
+        #expect(world.network.requests(to: ":signJwt").count == 2)
     }
 
     @Test func `a failing call is not made a second time, and a failing second call does not hide the first`()

@@ -97,6 +97,27 @@ import Testing
         #expect(refused.network.requests.count == 1)
     }
 
+    @Test(arguments: [
+        ("error", "server_error"), ("error", "temporarily_unavailable"), ("error_description", "internal_failure"),
+    ])
+    func `a failure that OAuth says will pass is tried again, whatever the status`(
+        member: String, word: String
+    ) async throws {
+        var world = World(
+            StandIn { request, index in
+                guard index < 2 else { return try await Google.answer(request, index) }
+                var body: JSONObject = ["error": "invalid_request"]
+                body[member] = .string(word)
+                return .json(body, status: 400)
+            })
+        let credential = try await world.load(Files.user)
+        let error = await #expect(throws: CredentialError.self) { try await credential.accessToken(scopes: []) }
+        #expect(error?.code == .unavailable)
+        #expect(error?.description.contains(word) == (member == "error"), "a description may hold anything")
+        world.retries = RetryPolicy(attempts: 2)
+        #expect(try await world.load(Files.user).accessToken(scopes: []).value == "MARKED-access")
+    }
+
     @Test func `Retry-After is kept to, or the call given up when it goes past the limit`() async throws {
         let patient = RetryPolicy(attempts: 3, limit: .seconds(60))
         #expect(patient.pause(afterFailures: 1, retryAfter: .seconds(30), random: 0.5) >= .seconds(30))

@@ -15,6 +15,8 @@ import Testing
         dump(value, to: &text)
         for secret in Google.secrets + ["PRIVATE KEY"] {
             #expect(!text.contains(secret), sourceLocation: location)
+            let bytes = secret.utf8.map { "\($0)" }.joined(separator: ", ")
+            #expect(!text.contains(bytes), sourceLocation: location)
         }
     }
 
@@ -37,6 +39,11 @@ import Testing
             try self.expectNoSecret(request)
             try self.expectNoSecret(try await Google.answer(request, 0))
         }
+        try self.expectNoSecret(world.context)
+        let given = ApplicationDefaultCredentials.Explicit.json(JSONValue.object(Files.user).serialized)
+        try self.expectNoSecret(given)
+        try self.expectNoSecret(ApplicationDefaultCredentials(context: world.context, explicit: given))
+        try self.expectNoSecret(ExecutableResult(output: Array("MARKED-subject".utf8)))
         try self.expectNoSecret(AWSKeys(id: "id", secret: "MARKED-aws-secret", sessionToken: "MARKED-aws-session"))
     }
 

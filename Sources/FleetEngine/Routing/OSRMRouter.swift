@@ -114,16 +114,18 @@ extension OSRMRouter: RoadRouter {
         return self.state.withLock { state in
             Set(legs.map(GridLeg.init)).compactMap { leg in
                 if let request = state.requests[leg] { return request }
-                guard state.requests.count < Self.maximumRequests, state.breaker.admit(at: now) else { return nil }
+                guard state.requests.count < Self.maximumRequests, let pass = state.breaker.admit(at: now) else {
+                    return nil
+                }
                 // Unstructured on purpose: the answer serves every caller, and writes do not wait for it.
-                let request = Task { await self.ask(leg) }
+                let request = Task { await self.ask(leg, pass) }
                 state.requests[leg] = request
                 return request
             }
         }
     }
 
-    private func ask(_ leg: GridLeg) async -> Bool {
+    private func ask(_ leg: GridLeg, _ pass: CircuitBreaker.Pass) async -> Bool {
         let answer = await self.answer(for: leg)
         let now = self.uptime()
         let (before, after) = self.state.withLock { state in
@@ -134,7 +136,7 @@ extension OSRMRouter: RoadRouter {
             case .none: state.cache.put(nil, at: leg)
             case .failure: break
             }
-            if case .failure = answer { state.breaker.fail(at: now) } else { state.breaker.succeed() }
+            if case .failure = answer { state.breaker.fail(pass, at: now) } else { state.breaker.succeed() }
             return (wasOpen, state.breaker.isOpen)
         }
         let address: Logger.Metadata = ["url": "\(self.settings.url)"]

@@ -4,6 +4,11 @@
 
 /// Keeps callers away from a part that fails, and lets one of them look from time to time whether it has recovered.
 package struct CircuitBreaker: Sendable {
+    /// One caller's leave to go, with which it tells what became of its call.
+    package struct Pass: Sendable {
+        fileprivate let era: Int
+    }
+
     /// How many failures in a row open it.
     static let failuresToOpen = 3
     static let firstPause: Duration = .seconds(1)
@@ -12,6 +17,8 @@ package struct CircuitBreaker: Sendable {
     private var failures = 0
     private var pausedUntil: Duration?
     private var isProbing = false
+    /// Changes when the breaker opens or closes and when somebody is sent to look; passes of before count no more.
+    private var era = 0
 
     /// Lets callers through until something fails.
     package init() {}
@@ -19,30 +26,36 @@ package struct CircuitBreaker: Sendable {
     /// Whether callers are kept away, but for one who looks.
     package var isOpen: Bool { self.pausedUntil != nil }
 
-    /// Whether a caller may go; when the breaker is open and the pause is over, one caller at a time may.
-    package mutating func admit(at now: Duration) -> Bool {
-        guard let pausedUntil else { return true }
-        guard now >= pausedUntil, !self.isProbing else { return false }
+    /// Lets a caller go, or not; when the breaker is open and the pause is over, one caller at a time may.
+    package mutating func admit(at now: Duration) -> Pass? {
+        guard let pausedUntil else { return Pass(era: self.era) }
+        guard now >= pausedUntil, !self.isProbing else { return nil }
         self.isProbing = true
-        return true
+        self.era += 1
+        return Pass(era: self.era)
     }
 
-    /// What was asked answered.
+    /// What was asked answered, whoever asked.
     package mutating func succeed() {
-        self = Self()
+        if self.isOpen { self.era += 1 }
+        self.failures = 0
+        self.pausedUntil = nil
+        self.isProbing = false
     }
 
     /// What was asked did not answer; three times in a row open the breaker.
-    package mutating func fail(at now: Duration) {
+    package mutating func fail(_ pass: Pass, at now: Duration) {
+        guard pass.era == self.era else { return }
         self.isProbing = false
         self.failures += 1
         let opened = self.failures - Self.failuresToOpen
         guard opened >= 0 else { return }
         self.pausedUntil = now + min(Self.firstPause * (1 << min(opened, 16)), Self.longestPause)
+        self.era += 1
     }
 
-    /// The caller went away before there was a result.
-    package mutating func abandon() {
-        self.isProbing = false
+    /// The caller has learned nothing.
+    package mutating func abandon(_ pass: Pass) {
+        if pass.era == self.era { self.isProbing = false }
     }
 }

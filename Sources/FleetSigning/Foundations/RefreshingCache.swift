@@ -88,6 +88,20 @@ package final class RefreshingCache<Key: Hashable & Sendable, Value: Sendable>: 
         return self.state.withLock { $0.slots[key]?.machine.value(at: now) }
     }
 
+    /// Starts to fetch the value of a key where it is due and may be fetched; nobody waits for it.
+    package func prepare(_ key: Key) {
+        let now = self.time.uptime
+        let starts = self.state.withLock { state -> Bool in
+            if state.slots[key] == nil { self.makeRoom(in: &state, at: now) }
+            switch state.slots[key, default: self.emptySlot].machine.ask(at: now) {
+            case .serve(_, let startsRefresh), .wait(let startsRefresh): return startsRefresh
+            case .fail: return false
+            }
+        }
+        // Unstructured on purpose: whoever asks for the value later waits for this fetch.
+        if starts { Task { await self.refresh(key) } }
+    }
+
     /// What happened so far.
     package var statistics: Statistics { self.state.withLock { $0.statistics } }
 

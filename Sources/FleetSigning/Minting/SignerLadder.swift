@@ -8,7 +8,7 @@ import FleetTokens
 ///
 /// Each rung has a breaker: after three failures in a row it is passed over, for a second at first and for 30 at most,
 /// and then one caller at a time looks whether it has recovered. A rung whose tokens do not say what was to be signed,
-/// or do not verify, has failed.
+/// or do not verify, has failed; one that was not asked because this process's own quota is used up has not.
 public final class SignerLadder: PayloadSigner {
     /// The account of every rung.
     public let account: String
@@ -79,7 +79,7 @@ public final class SignerLadder: PayloadSigner {
         var lastError: (any Error)?
         for (index, rung) in self.rungs.enumerated() {
             let now = self.time.uptime
-            guard self.state.withLock({ $0.breakers[index].admit(at: now) }) else { continue }
+            guard let pass = self.state.withLock({ $0.breakers[index].admit(at: now) }) else { continue }
             do {
                 let signed = try await rung.sign(payload: payload)
                 try signed.check(against: payload)
@@ -90,12 +90,17 @@ public final class SignerLadder: PayloadSigner {
                 return signed
             } catch {
                 if Task.isCancelled || error is CancellationError {
-                    self.state.withLock { $0.breakers[index].abandon() }
+                    self.state.withLock { $0.breakers[index].abandon(pass) }
                     throw CancellationError()
+                }
+                if (error as? SigningError)?.isHeldBack == true {
+                    self.state.withLock { $0.breakers[index].abandon(pass) }
+                    lastError = error
+                    continue
                 }
                 let now = self.time.uptime
                 self.state.withLock { state in
-                    state.breakers[index].fail(at: now)
+                    state.breakers[index].fail(pass, at: now)
                     state.statistics[index].attempts += 1
                     state.statistics[index].failures += 1
                     state.lastError = error

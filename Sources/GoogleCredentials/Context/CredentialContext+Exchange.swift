@@ -13,6 +13,7 @@ extension CredentialContext {
     ///   - service: What errors call the other side.
     ///   - policy: How often; the context's unless told otherwise.
     ///   - statuses: Further statuses that are answers and not errors.
+    ///   - hedging: Sends a slow first attempt a second time; nothing is hedged once an attempt has failed.
     ///   - renew: Called when the credential is answered with 401, the first time only; says whether the next attempt
     ///     has another one.
     ///   - make: Makes each attempt's request, with a fresh credential where it has one.
@@ -21,7 +22,7 @@ extension CredentialContext {
     /// - Throws: ``CredentialError``; `CancellationError`.
     func exchange<Answer: Sendable>(
         with service: String, policy: RetryPolicy? = nil, accepting statuses: Set<Int> = [],
-        renewing renew: @escaping @Sendable () -> Bool = { false },
+        hedging: Hedging? = nil, renewing renew: @escaping @Sendable () -> Bool = { false },
         _ make: @escaping @Sendable () async throws -> CredentialsRequest,
         read: @escaping @Sendable (CredentialsResponse) throws -> Answer
     ) async throws -> Answer {
@@ -33,7 +34,12 @@ extension CredentialContext {
             var mayRenew = true
             while true {
                 do {
-                    return try read(try await self.attempt(service, make(), accepting: statuses))
+                    let request = try await make()
+                    let attempt: @Sendable () async throws -> Answer = {
+                        try read(try await self.attempt(service, request, accepting: statuses))
+                    }
+                    guard failures == 0, let hedging else { return try await attempt() }
+                    return try await hedging.calls.run(mayHedge: hedging.mayHedge, attempt)
                 } catch let error as CredentialError where error.status == 401 && mayRenew && renew() {
                     mayRenew = false
                 } catch let error as CredentialError where error.isTransient && error.code != .quotaExhausted {
@@ -60,7 +66,9 @@ extension CredentialContext {
             throw CredentialError(code: code, message: "\(service) could not be reached.", cause: error)
         }
         guard !(200...299).contains(response.status), !statuses.contains(response.status) else { return response }
-        let isTransient = [408, 429].contains(response.status) || response.status >= 500
+        let isTransient =
+            [408, 429].contains(response.status) || response.status >= 500
+            || Self.asksForAnotherTry(response.body)
         let reasons = Self.reasons(in: response.body)
         throw CredentialError(
             code: isTransient ? .unavailable : .refused,
@@ -95,6 +103,16 @@ extension CredentialContext {
         request.url = origin + path
         return request
     }
+
+    /// Whether an OAuth answer names a failure that passes, which some servers send with a status that says otherwise.
+    private static func asksForAnotherTry(_ body: [UInt8]) -> Bool {
+        let members = (try? JSONValue(parsing: body))?.object
+        return ["error", "error_description"].contains { member in
+            members?[member]?.string.map { Self.passingFailures.contains($0) } ?? false
+        }
+    }
+
+    private static let passingFailures: Set = ["internal_failure", "server_error", "temporarily_unavailable"]
 
     /// The bounded words with which OAuth and Google's services name an error, the more exact one last; other text may
     /// hold anything.

@@ -5,9 +5,18 @@
 import FleetSigning
 public import Foundation
 
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
 /// Everything that credentials touch outside of themselves: variables, files, programs, network, clocks and chance.
 ///
-/// Nothing below reads any of these in another way, so a test that fills a context owns the world.
+/// Nothing below reads any of these in another way, so a test that fills a context owns the world. Variables may hold
+/// secrets: printing a context shows how many there are only.
 public struct CredentialContext: Sendable {
     /// The environment variables.
     public var variables: [String: String]
@@ -63,12 +72,19 @@ public struct CredentialContext: Sendable {
     ///
     /// - Parameter path: The file's path.
     /// - Returns: Its bytes, or `nil` where there is no file.
-    /// - Throws: When there is a file and it cannot be read.
+    /// - Throws: When there is a file and it cannot be read, or the way to it is barred.
     @Sendable public static func readFromDisk(_ path: String) throws -> [UInt8]? {
         do {
             return Array(try Data(contentsOf: URL(fileURLWithPath: path)))
         } catch let error as CocoaError where [.fileReadNoSuchFile, .fileNoSuchFile].contains(error.code) {
             return nil
+        } catch {
+            guard access(path, F_OK) != 0 else { throw error }
+            switch errno {
+            case ENOTDIR: throw UnreachableFile(reason: "a part of the path is no folder")
+            case EACCES: throw UnreachableFile(reason: "a folder of the path may not be entered")
+            default: throw error
+            }
         }
     }
 
@@ -76,4 +92,18 @@ public struct CredentialContext: Sendable {
     func variable(_ name: String) -> String? {
         self.variables[name].flatMap { $0.isEmpty ? nil : $0 }
     }
+}
+
+/// The way to a file is barred, so that nobody can tell whether there is one.
+struct UnreachableFile: Error {
+    let reason: String
+}
+
+extension CredentialContext: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// How many variables there are, never their values.
+    public var description: String { "CredentialContext(\(self.variables.count) variables)" }
+    /// The same as ``description``.
+    public var debugDescription: String { self.description }
+    /// A mirror that shows the description only.
+    public var customMirror: Mirror { Mirror(self, children: ["context": self.description]) }
 }

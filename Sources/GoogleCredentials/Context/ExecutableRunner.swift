@@ -6,6 +6,31 @@ import Dispatch
 import FleetTokens
 import Foundation
 
+/// How a program ended, and what it printed.
+///
+/// It may carry a token: printing it shows status and size only.
+public struct ExecutableResult: Sendable {
+    /// The status that it ended with; 0 says that all went well.
+    public var status: Int32
+    /// What it wrote on its standard output.
+    public var output: [UInt8]
+
+    /// Makes a result.
+    public init(status: Int32 = 0, output: [UInt8]) {
+        self.status = status
+        self.output = output
+    }
+}
+
+extension ExecutableResult: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Status and size.
+    public var description: String { "\(self.status), \(self.output.count) bytes" }
+    /// The same as ``description``.
+    public var debugDescription: String { self.description }
+    /// A mirror that shows the description only.
+    public var customMirror: Mirror { Mirror(self, children: ["result": self.description]) }
+}
+
 /// Runs programs that print a subject token, for external accounts that need one.
 public protocol ExecutableRunner: Sendable {
     /// Runs a program to its end.
@@ -14,9 +39,9 @@ public protocol ExecutableRunner: Sendable {
     ///   - command: The program's absolute path and its arguments.
     ///   - variables: The whole environment of the program.
     ///   - limit: How long it may run; it is ended after that.
-    /// - Returns: What it wrote on its standard output.
+    /// - Returns: How it ended, with whatever status, and what it wrote on its standard output.
     /// - Throws: ``CredentialError`` with ``CredentialError/Code/unavailable`` or ``CredentialError/Code/timedOut``.
-    func run(_ command: [String], variables: [String: String], limit: Duration) async throws -> [UInt8]
+    func run(_ command: [String], variables: [String: String], limit: Duration) async throws -> ExecutableResult
 }
 
 /// Runs programs as child processes.
@@ -32,9 +57,11 @@ public struct ProcessRunner: ExecutableRunner {
     ///   - command: The program's absolute path and its arguments.
     ///   - variables: The whole environment of the program.
     ///   - limit: How long it may run; it is killed after that.
-    /// - Returns: What it wrote on its standard output.
+    /// - Returns: How it ended, with whatever status, and what it wrote on its standard output.
     /// - Throws: ``CredentialError`` with ``CredentialError/Code/unavailable`` or ``CredentialError/Code/timedOut``.
-    public func run(_ command: [String], variables: [String: String], limit: Duration) async throws -> [UInt8] {
+    public func run(
+        _ command: [String], variables: [String: String], limit: Duration
+    ) async throws -> ExecutableResult {
         guard let program = command.first else {
             throw CredentialError(code: .invalidConfiguration, message: "The executable's command is empty.")
         }
@@ -63,12 +90,7 @@ public struct ProcessRunner: ExecutableRunner {
             DispatchQueue.global().async {
                 let output = (try? pipe.fileHandleForReading.read(upToCount: Self.maximumOutputBytes)) ?? Data()
                 process.waitUntilExit()
-                let status = process.terminationStatus
-                once.finish(
-                    status == 0
-                        ? .success(Array(output))
-                        : .failure(
-                            CredentialError(code: .unavailable, message: "\(program) ended with status \(status).")))
+                once.finish(.success(ExecutableResult(status: process.terminationStatus, output: Array(output))))
             }
         }
     }
@@ -76,15 +98,15 @@ public struct ProcessRunner: ExecutableRunner {
 
 /// Resumes a continuation the first time only.
 private final class Once: Sendable {
-    private let continuation: Locked<CheckedContinuation<[UInt8], any Error>?>
+    private let continuation: Locked<CheckedContinuation<ExecutableResult, any Error>?>
 
-    init(_ continuation: CheckedContinuation<[UInt8], any Error>) {
+    init(_ continuation: CheckedContinuation<ExecutableResult, any Error>) {
         self.continuation = Locked(continuation)
     }
 
     /// Gives the result, and says whether it was the first one.
     @discardableResult
-    func finish(_ result: Result<[UInt8], any Error>) -> Bool {
+    func finish(_ result: Result<ExecutableResult, any Error>) -> Bool {
         let continuation = self.continuation.withLock { waiting in
             defer { waiting = nil }
             return waiting

@@ -41,8 +41,14 @@ enum HostRules {
         case 2:
             return labels[0] == service || labels[1] == service
                 || (labels[0].hasPrefix(service + "-") && labels[1] == "p")
+        case 3: return labels[0] == service && Self.isRegion(labels[1]) && labels[2] == "rep"
         default: return false
         }
+    }
+
+    /// Whether a label that is a name can be a region's, such as `us-central1`, or that of several, such as `eu`.
+    private static func isRegion(_ label: Substring) -> Bool {
+        label.first?.isLetter == true && label.last != "-" && label != "rep"
     }
 
     /// Whether a URL is AWS's metadata service.

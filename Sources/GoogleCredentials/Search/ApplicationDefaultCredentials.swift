@@ -8,7 +8,8 @@ import FleetTokens
 ///
 /// The order is: what the caller gives, the file that `GOOGLE_APPLICATION_CREDENTIALS` names, the file that `gcloud`
 /// wrote, the metadata server. A place that holds something unusable ends the search with an error; it never falls
-/// through to an identity that nobody meant. Errors list the steps and what each found.
+/// through to an identity that nobody meant. Only `gcloud`'s file counts as absent where the way to it is barred, as it
+/// is to processes without a home. Errors list the steps and what each found.
 public struct ApplicationDefaultCredentials: Sendable {
     /// Credentials that a caller gives.
     public enum Explicit: Sendable {
@@ -115,7 +116,17 @@ public struct ApplicationDefaultCredentials: Sendable {
             return nil
         }
         let path = "\(folder)/application_default_credentials.json"
-        let bytes = try self.recording(.gcloudFile, in: &steps, finding: nil) { try self.read(path) }
+        let bytes: [UInt8]?
+        do throws(CredentialError) {
+            bytes = try self.read(path)
+        } catch {
+            guard let barrier = error.cause as? UnreachableFile else {
+                steps.append(SearchStep(place: .gcloudFile, finding: error.message))
+                throw error
+            }
+            steps.append(SearchStep(place: .gcloudFile, finding: "not reachable: \(path) (\(barrier.reason))"))
+            return nil
+        }
         guard let bytes else {
             steps.append(SearchStep(place: .gcloudFile, finding: "no file \(path)"))
             return nil
@@ -126,11 +137,11 @@ public struct ApplicationDefaultCredentials: Sendable {
     /// Runs a step and writes down what it found, also when it fails.
     private func recording<Result>(
         _ place: SearchStep.Place, in steps: inout [SearchStep],
-        finding: (@Sendable (Result) -> String)? = { "found \($0)" }, _ body: () throws -> Result
+        _ body: () throws -> Result
     ) throws -> Result {
         do {
             let result = try body()
-            if let finding { steps.append(SearchStep(place: place, finding: finding(result))) }
+            steps.append(SearchStep(place: place, finding: "found \(result)"))
             return result
         } catch let error as CredentialError {
             steps.append(SearchStep(place: place, finding: error.message))
@@ -172,4 +183,21 @@ public struct ApplicationDefaultCredentials: Sendable {
             )
         }
     }
+}
+
+extension ApplicationDefaultCredentials.Explicit: CustomStringConvertible, CustomDebugStringConvertible {
+    /// The path, or how long the content is, never the content.
+    public var description: String {
+        switch self {
+        case .file(let path): "file(\(path))"
+        case .json(let bytes): "json(\(bytes.count) bytes)"
+        }
+    }
+    /// The same as ``description``.
+    public var debugDescription: String { self.description }
+}
+
+extension ApplicationDefaultCredentials.Explicit: CustomReflectable {
+    /// A mirror that shows the description only.
+    public var customMirror: Mirror { Mirror(self, children: ["explicit": self.description]) }
 }

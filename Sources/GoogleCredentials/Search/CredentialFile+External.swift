@@ -9,7 +9,8 @@ extension CredentialFile {
     func externalAccount(_ quotaProject: String?) throws(CredentialError) -> GoogleCredential {
         let audience = try self.text("audience")
         let subjectTokenType = try self.text("subject_token_type")
-        let account = try self.impersonatedAccount(universe: self.universe, isRequired: false)
+        let impersonates = self.members[Self.impersonationURL] != nil
+        let target = try impersonates ? self.impersonationTarget(universe: self.universe) : nil
         let client = self.optionalText("client_id").map {
             ClientAuthentication(id: $0, secret: self.optionalText("client_secret") ?? "")
         }
@@ -19,9 +20,9 @@ extension CredentialFile {
         }
         let direct = ExternalAccountSource(
             audience: audience, subjectTokenType: subjectTokenType, tokenURL: try self.tokenURL(),
-            subject: try self.subject(audience: audience, type: subjectTokenType, account: account),
+            subject: try self.subject(audience: audience, type: subjectTokenType, account: target?.account),
             client: client, workforceProject: workforceProject, context: self.context)
-        guard let account else {
+        guard let target else {
             return GoogleCredential(
                 kind: .externalAccount, source: direct, context: self.context, quotaProject: quotaProject,
                 universe: self.universe)
@@ -32,9 +33,9 @@ extension CredentialFile {
         return GoogleCredential(
             kind: .externalAccount,
             source: ImpersonatedSource(
-                source: source, account: account, delegates: [], lifetime: try self.impersonationLifetime(),
-                universe: self.universe, context: self.context),
-            context: self.context, quotaProject: quotaProject, universe: self.universe, account: account)
+                source: source, account: target.account, delegates: [], lifetime: try self.impersonationLifetime(),
+                universe: self.universe, host: target.host, context: self.context),
+            context: self.context, quotaProject: quotaProject, universe: self.universe, account: target.account)
     }
 
     private static func isWorkforcePool(_ audience: String) -> Bool {
@@ -117,7 +118,9 @@ extension CredentialFile {
     private func executable(
         _ source: JSONObject, audience: String, type: String, account: String?
     ) throws(CredentialError) -> any SubjectTokenSource {
-        let command = (source["command"]?.string ?? "").split(separator: " ").map(String.init)
+        guard let command = CommandWords.split(source["command"]?.string ?? "") else {
+            throw self.invalid("have an executable whose command has a quote or a backslash without its other half")
+        }
         guard let program = command.first, program.hasPrefix("/") else {
             throw self.invalid("have an executable whose command does not begin with an absolute path")
         }

@@ -16,7 +16,7 @@ struct CredentialFile {
             throw CredentialError(
                 code: .invalidConfiguration, message: "The credentials in \(origin) are not a JSON object.")
         }
-        self.init(members: members, origin: origin, context: context)
+        self.init(members: members.withoutNulls, origin: origin, context: context)
     }
 
     private init(members: JSONObject, origin: String, context: CredentialContext) {
@@ -84,7 +84,7 @@ struct CredentialFile {
             members: nested, origin: "source_credentials of \(self.origin)", context: self.context
         ).credential(quotaProject: nil)
         let universe = nested["universe_domain"]?.string ?? self.universe
-        let account = try self.impersonatedAccount(universe: universe, isRequired: true) ?? ""
+        let target = try self.impersonationTarget(universe: universe)
         var delegates: [String] = []
         for delegate in self.members["delegates"]?.array ?? [] {
             guard let name = delegate.string.map(IAMCredentialsClient.accountName), IAMCredentialsClient.isAccount(name)
@@ -94,9 +94,9 @@ struct CredentialFile {
         return GoogleCredential(
             kind: .impersonatedServiceAccount,
             source: ImpersonatedSource(
-                source: source, account: account, delegates: delegates, lifetime: .seconds(3600), universe: universe,
-                context: self.context),
-            context: self.context, quotaProject: quotaProject, universe: universe, account: account)
+                source: source, account: target.account, delegates: delegates, lifetime: .seconds(3600),
+                universe: universe, host: target.host, context: self.context),
+            context: self.context, quotaProject: quotaProject, universe: universe, account: target.account)
     }
 
     private func externalAuthorizedUser(_ quotaProject: String?) throws(CredentialError) -> GoogleCredential {
@@ -113,6 +113,8 @@ struct CredentialFile {
 // MARK: - Fields
 
 extension CredentialFile {
+    static let impersonationURL = "service_account_impersonation_url"
+
     var universe: String { self.optionalText("universe_domain") ?? OAuth.defaultUniverse }
 
     func text(_ field: String) throws(CredentialError) -> String {
@@ -133,14 +135,12 @@ extension CredentialFile {
         return url
     }
 
-    /// The account in an impersonation URL, whose host only Google's own may be (AIP-4117).
-    func impersonatedAccount(universe: String, isRequired: Bool) throws(CredentialError) -> String? {
-        let field = "service_account_impersonation_url"
-        guard isRequired || self.members[field] != nil else { return nil }
+    /// The account in an impersonation URL, and the host to ask, which only Google's own may be (AIP-4117).
+    func impersonationTarget(universe: String) throws(CredentialError) -> (account: String, host: String) {
+        let field = Self.impersonationURL
         let url = try self.text(field)
-        guard HostRules.isGoogle(url, service: "iamcredentials", universe: universe) else {
-            throw self.untrusted(field)
-        }
+        guard HostRules.isGoogle(url, service: "iamcredentials", universe: universe), let host = HostRules.host(of: url)
+        else { throw self.untrusted(field) }
         guard url.hasSuffix(":generateAccessToken"), let slash = url.lastIndex(of: "/") else {
             throw self.invalid("have an \"\(field)\" that does not end in /ACCOUNT:generateAccessToken")
         }
@@ -148,7 +148,7 @@ extension CredentialFile {
         guard IAMCredentialsClient.isAccount(account) else {
             throw self.invalid("have an \"\(field)\" without a service account")
         }
-        return account
+        return (account, host)
     }
 
     func invalid(_ problem: String) -> CredentialError {
@@ -161,5 +161,16 @@ extension CredentialFile {
             message: "The \"\(field)\" of the credentials in \(self.origin) is not an endpoint that may be sent a"
                 + " credential; check where the file came from."
         )
+    }
+}
+
+extension JSONObject {
+    /// The members that hold something, at every depth; some tools write `null` for those that they leave out.
+    fileprivate var withoutNulls: JSONObject {
+        var members = JSONObject()
+        for (key, value) in self where value != .null {
+            members[key] = value.object.map { JSONValue.object($0.withoutNulls) } ?? value
+        }
+        return members
     }
 }

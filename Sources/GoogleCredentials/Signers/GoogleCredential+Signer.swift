@@ -32,7 +32,7 @@ extension GoogleCredential {
             return try Self.signer(
                 IAMSigningCalls(
                     account: impersonated.account, delegates: impersonated.delegates, credential: impersonated.source,
-                    universe: impersonated.universe, settings: settings), method)
+                    universe: impersonated.universe, host: impersonated.host, settings: settings), method)
         }
         guard let account = try await self.account() else {
             throw CredentialError(

@@ -5,6 +5,12 @@
 import FleetSigning
 import FleetTokens
 
+/// Which calls hedge, and whether a second one is affordable; saying so counts it.
+struct Hedging: Sendable {
+    let calls: HedgedCalls
+    let mayHedge: @Sendable () -> Bool
+}
+
 /// Makes calls, and makes a call a second time when it takes longer than nearly all before it did.
 ///
 /// The first success counts and the other call is cancelled. At most one call in twenty is made twice in normal

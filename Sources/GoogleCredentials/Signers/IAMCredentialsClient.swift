@@ -13,8 +13,27 @@ struct IAMCredentialsClient: Sendable {
     let credential: GoogleCredential
     let universe: String
     let context: CredentialContext
+    /// The service's host, where a credential file names another than the universe's usual one.
+    var host: String?
     var retries: RetryPolicy?
     var budget: SigningBudget?
+    var hedged: HedgedCalls?
+
+    /// Where the service is; an override of the usual host goes before the credential file's.
+    private var origin: String {
+        let usual = "iamcredentials.\(self.universe)"
+        let named = self.context.hostOverrides[usual] == nil ? self.host : nil
+        return "https://\(named ?? usual)"
+    }
+
+    /// How a slow call is sent a second time, which the budget has to afford.
+    private var hedging: Hedging? {
+        guard let hedged else { return nil }
+        return Hedging(calls: hedged) { [budget] in
+            guard let budget else { return true }
+            return !budget.isLow && (try? budget.spend()) != nil
+        }
+    }
 
     /// The name that the service gives an account: the e-mail, without a resource name's prefix.
     static func accountName(_ text: String) -> String {
@@ -93,11 +112,11 @@ struct IAMCredentialsClient: Sendable {
         var body = body
         body["delegates"] = .array(delegates.map { .string("projects/-/serviceAccounts/\($0)") })
         let bytes = JSONValue.object(body).serialized
-        let url = "https://iamcredentials.\(self.universe)/v1/projects/-/serviceAccounts/\(account):\(method)"
+        let url = "\(self.origin)/v1/projects/-/serviceAccounts/\(account):\(method)"
         let used = Locked<AccessToken?>(nil)
         var policy = self.retries ?? self.context.retries
         policy.limit += self.credential.source.programLimit
-        return try await self.context.exchange(with: Self.service, policy: policy) {
+        return try await self.context.exchange(with: Self.service, policy: policy, hedging: self.hedging) {
             used.withLock { $0 }.map { self.credential.discard($0, scopes: self.credential.iamScopes) } ?? false
         } _: {
             let token = try await self.credential.accessToken(scopes: self.credential.iamScopes)

@@ -64,9 +64,8 @@ public final class IAMSignBlobSigner: PayloadSigner {
 
     private func sign(_ payload: [UInt8], naming keyID: String?) async throws -> (FleetToken, String?) {
         let input = Self.signingInput(keyID: keyID, payload: payload)
-        let signed = try await self.calls.run { [calls] in
-            try await $0.signBlob(input, as: calls.account, delegates: calls.delegates)
-        }
+        let signed = try await self.calls.client.signBlob(
+            input, as: self.calls.account, delegates: self.calls.delegates)
         return (Self.token(input, signed.signature), signed.keyID)
     }
 }

@@ -44,9 +44,8 @@ public struct IAMSignJwtSigner: PayloadSigner {
     /// - Throws: `SigningError` with `signingFailed`; `CancellationError`.
     public func sign(payload: [UInt8]) async throws -> SignedToken {
         do {
-            let signed = try await self.calls.run { [calls] in
-                try await $0.signJwt(payload, as: calls.account, delegates: calls.delegates)
-            }
+            let signed = try await self.calls.client.signJwt(
+                payload, as: self.calls.account, delegates: self.calls.delegates)
             return SignedToken(
                 token: FleetToken(signed.token), publicKey: await self.calls.publicKey(signed.keyID))
         } catch {

@@ -10,9 +10,10 @@ public struct IAMSigning: Sendable {
     public var budget: SigningBudget
     /// How calls are tried again; the limit covers everything that one token needs.
     public var retries: RetryPolicy
-    /// Whether a call that takes longer than 95 of 100 before it is made a second time.
+    /// Whether a call that takes longer than 95 of 100 before it is made a second time; one that failed is not.
     public var hedges: Bool
-    /// Whether each token's signature is verified with the key that Google publishes for the account.
+    /// Whether each token's signature is verified with the key that Google publishes for the account, where it can be
+    /// had; only in the universe `googleapis.com`.
     public var verifiesWithPublishedKeys: Bool
 
     /// Sets how signers call.
@@ -39,13 +40,12 @@ struct IAMSigningCalls: Sendable {
     let account: String
     let delegates: [String]
     private let credential: GoogleCredential
-    private let client: IAMCredentialsClient
-    private let settings: IAMSigning
-    private let hedged: HedgedCalls
+    let client: IAMCredentialsClient
     private let keys: AccountKeys?
 
     init(
-        account: String, delegates: [String], credential: GoogleCredential, universe: String, settings: IAMSigning
+        account: String, delegates: [String], credential: GoogleCredential, universe: String, host: String? = nil,
+        settings: IAMSigning
     ) throws(CredentialError) {
         let delegates = delegates.map(IAMCredentialsClient.accountName)
         guard ([account] + delegates).allSatisfy(IAMCredentialsClient.isAccount) else {
@@ -59,22 +59,12 @@ struct IAMSigningCalls: Sendable {
         self.account = account
         self.delegates = delegates
         self.credential = credential
-        self.settings = settings
         self.client = IAMCredentialsClient(
-            credential: credential, universe: universe, context: context, retries: settings.retries,
-            budget: settings.budget)
-        self.hedged = HedgedCalls(time: context.time)
-        self.keys = settings.verifiesWithPublishedKeys ? AccountKeys(account: account, context: context) : nil
-    }
-
-    /// Makes one call, hedged where that is wanted and affordable.
-    func run<Answer: Sendable>(
-        _ call: @escaping @Sendable (IAMCredentialsClient) async throws -> Answer
-    ) async throws -> Answer {
-        let settings = self.settings
-        return try await self.hedged.run(mayHedge: { settings.hedges && !settings.budget.isLow }) { [client] in
-            try await call(client)
-        }
+            credential: credential, universe: universe, context: context, host: host, retries: settings.retries,
+            budget: settings.budget, hedged: settings.hedges ? HedgedCalls(time: context.time) : nil)
+        // Where other universes publish accounts' keys is not documented, so nothing is verified there.
+        let verifies = settings.verifiesWithPublishedKeys && universe == OAuth.defaultUniverse
+        self.keys = verifies ? AccountKeys(account: account, context: context) : nil
     }
 
     func publicKey(_ id: String?) async -> RSAPublicKey? {
@@ -90,10 +80,12 @@ struct IAMSigningCalls: Sendable {
             refusal.nextStep = advice
             cause = refusal
         }
-        return SigningError(
+        var failed = SigningError(
             code: .signingFailed,
             message: "The account \(self.account) could not sign: \(error)\(advice.map { " \($0)" } ?? "")",
             cause: cause)
+        failed.isHeldBack = (error as? CredentialError)?.code == .quotaExhausted
+        return failed
     }
 
     /// What to do about a refusal, where the service's words tell.

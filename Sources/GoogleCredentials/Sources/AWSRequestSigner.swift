@@ -56,7 +56,9 @@ struct AWSRequestSigner: Sendable {
             names.map { "\($0):\(signed[$0] ?? "")\n" }.joined(), signedNames, Self.hex(SHA256.hash(data: [UInt8]())),
         ].joined(separator: "\n")
 
-        let service = host.prefix { $0 != "." }
+        let label = host.prefix { $0 != "." }
+        // Endpoints with FIPS modules are of the same service.
+        let service = label.hasSuffix("-fips") ? label.dropLast("-fips".count) : label
         let scope = "\(day)/\(self.region)/\(service)/aws4_request"
         let toSign = ["AWS4-HMAC-SHA256", stamp, scope, Self.hex(SHA256.hash(data: Array(canonical.utf8)))]
             .joined(separator: "\n")

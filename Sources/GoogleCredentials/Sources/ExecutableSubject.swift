@@ -31,14 +31,19 @@ struct ExecutableSubject: SubjectTokenSource {
         var variables = self.context.variables
         variables["GOOGLE_EXTERNAL_ACCOUNT_AUDIENCE"] = self.audience
         variables["GOOGLE_EXTERNAL_ACCOUNT_TOKEN_TYPE"] = self.subjectTokenType
+        variables["GOOGLE_EXTERNAL_ACCOUNT_ID"] = self.impersonatedAccount ?? ""
         variables["GOOGLE_EXTERNAL_ACCOUNT_INTERACTIVE"] = "0"
+        variables["GOOGLE_EXTERNAL_ACCOUNT_REVOKE"] = "0"
         variables["GOOGLE_EXTERNAL_ACCOUNT_IMPERSONATED_EMAIL"] = self.impersonatedAccount
         variables["GOOGLE_EXTERNAL_ACCOUNT_OUTPUT_FILE"] = self.outputFile
-        let output = try await self.context.executables.run(self.command, variables: variables, limit: self.limit)
-        let answer = try Answer(output, expectedType: self.subjectTokenType)
+        var result = try await self.context.executables.run(self.command, variables: variables, limit: self.limit)
+        if result.status == 0, result.output.isEmpty, let outputFile {
+            result.output = (try? self.context.readFile(outputFile)) ?? []
+        }
+        let answer = try Answer(result)
         guard self.outputFile == nil || answer.expiresAt != nil else {
             throw CredentialError(
-                code: .invalidAnswer,
+                code: .invalidConfiguration,
                 message: "The executable's answer has no expiration_time, which an output file needs.")
         }
         guard !answer.hasEnded(at: self.context.time.date) else {
@@ -53,34 +58,65 @@ struct ExecutableSubject: SubjectTokenSource {
         // An earlier failure or an answer that has ended is no reason not to run the program again; an answer that
         // breaks the format is an error that somebody must mend.
         guard (try? JSONValue(parsing: bytes))?.object?["success"] == .bool(true) else { return nil }
-        let answer = try Answer(bytes, expectedType: self.subjectTokenType)
+        let answer = try Answer(ExecutableResult(output: bytes))
         guard answer.expiresAt != nil, !answer.hasEnded(at: self.context.time.date) else { return nil }
         return answer.token
     }
 
     private struct Answer {
+        private static let saml = "urn:ietf:params:oauth:token-type:saml2"
+        private static let types: Set = [
+            saml, "urn:ietf:params:oauth:token-type:jwt", "urn:ietf:params:oauth:token-type:id_token",
+        ]
+
         let token: String
         let expiresAt: Int64?
 
-        init(_ bytes: [UInt8], expectedType: String) throws(CredentialError) {
+        /// Reads what a program said; what it says wrongly is for somebody to mend, not to ask for again.
+        init(_ result: ExecutableResult) throws(CredentialError) {
+            let origin =
+                result.status == 0
+                ? "The executable's answer" : "The executable ended with status \(result.status), and its answer"
             func invalid(_ problem: String) -> CredentialError {
-                CredentialError(code: .invalidAnswer, message: "The executable's answer \(problem).")
+                CredentialError(code: .invalidConfiguration, message: "\(origin) \(problem).")
             }
-            guard let members = (try? JSONValue(parsing: bytes))?.object else { throw invalid("is not a JSON object") }
+            guard let members = (try? JSONValue(parsing: result.output))?.object else {
+                throw invalid("is not a JSON object")
+            }
             guard members["version"] == .integer(1) else { throw invalid("is not of version 1") }
             guard case .bool(let success) = members["success"] else {
                 throw invalid("does not say whether it succeeded")
             }
             guard success else {
-                throw CredentialError(code: .refused, message: "The executable says that it could not get a token.")
+                let code = Self.word(members["code"])
+                throw CredentialError(
+                    code: .refused,
+                    message: "The executable says that it could not get a token\(code.map { " (\($0))" } ?? "").",
+                    reason: code)
             }
-            guard let type = members["token_type"]?.string, type == expectedType else {
-                throw invalid("holds another type of token than the credential file names")
+            guard result.status == 0 else { throw invalid("says that it succeeded") }
+            guard let type = members["token_type"]?.string, Self.types.contains(type) else {
+                throw invalid("has a token_type that is none of jwt, id_token and saml2")
             }
-            let field = type == "urn:ietf:params:oauth:token-type:saml2" ? "saml_response" : "id_token"
+            let field = type == Self.saml ? "saml_response" : "id_token"
             guard let token = members[field]?.string, !token.isEmpty else { throw invalid("has no \(field)") }
             self.token = token
             self.expiresAt = members["expiration_time"]?.integer
+        }
+
+        /// A short word, such as an error's code; longer text may hold anything.
+        private static func word(_ value: JSONValue?) -> String? {
+            guard let word = value?.string ?? value?.integer.map({ String($0) }), (1...32).contains(word.utf8.count)
+            else { return nil }
+            let isPlain = word.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+                    true
+                default: false
+                }
+            }
+            return isPlain ? word : nil
         }
 
         func hasEnded(at date: Date) -> Bool {

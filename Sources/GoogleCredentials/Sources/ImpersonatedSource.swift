@@ -9,6 +9,8 @@ struct ImpersonatedSource: TokenSource {
     let delegates: [String]
     let lifetime: Duration
     let universe: String
+    /// The host of the IAM credentials service that the credential file names.
+    let host: String
     let context: CredentialContext
 
     var programLimit: Duration { self.source.source.programLimit }
@@ -20,7 +22,8 @@ struct ImpersonatedSource: TokenSource {
                 message: "An impersonated account's access token needs a scope; ask for one."
             )
         }
-        let client = IAMCredentialsClient(credential: self.source, universe: self.universe, context: self.context)
+        let client = IAMCredentialsClient(
+            credential: self.source, universe: self.universe, context: self.context, host: self.host)
         return try await client.generateAccessToken(
             for: self.account, delegates: self.delegates, scopes: scopes, lifetime: self.lifetime)
     }

@@ -42,7 +42,9 @@ struct World {
 }
 
 struct NoExecutables: ExecutableRunner {
-    func run(_ command: [String], variables: [String: String], limit: Duration) async throws -> [UInt8] {
+    func run(
+        _ command: [String], variables: [String: String], limit: Duration
+    ) async throws -> ExecutableResult {
         throw CredentialError(code: .unavailable, message: "No program may run here.")
     }
 }
