@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The checks that need no build, in seconds: format and lint, licence headers, the examples of README and guides,
-# links, and that the app-side targets parse for iOS. Every check runs, whatever came of the others.
+# links, symbols in the documentation, and that the app-side targets parse for iOS. Every check runs, whatever came of the others.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -39,5 +39,7 @@ check "format and lint" lint
 check "licence headers" Scripts/check-headers.sh
 check "the headers' check can fail" Scripts/check-headers.sh --self-test
 check "examples of README and guides, and links" python3 Scripts/check-readme.py
+check "links to symbols in the documentation" python3 Scripts/check-symbols.py
+check "the symbols' check can fail" python3 Scripts/check-symbols.py --self-test
 check "app side parses for iOS 16" parse_for_ios
 exit "$failed"

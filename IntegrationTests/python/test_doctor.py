@@ -248,6 +248,18 @@ def test_a_setting_that_is_wrong_is_the_only_finding(folder, settings, google):
     assert "--reference" in checks["configuration"]["next"]
 
 
+def test_an_engines_configuration_is_told_from_a_token_servers(folder, google):
+    settings = {"providers": "demo-fleet", "trust": {"files": "trust.yaml"}, "data": "data"}
+    code, checks, faults = doctor(folder, settings, google.host)
+    assert (code, faults, list(checks)) == (78, ["configuration"], ["configuration"])
+    assert "tokens.yaml is the configuration of an engine" in checks["configuration"]["detail"]
+    for word in ["serve engine --config", "/readyz", "serve engine --reference"]:
+        assert word in checks["configuration"]["next"]
+    # A misspelt setting of a token server makes no engine of it.
+    _, checks, _ = doctor(folder, {"provider": "demo-fleet", "providers": "demo-fleet"}, google.host)
+    assert "serve tokens --reference" in checks["configuration"]["next"]
+
+
 def test_local_keys_need_no_google(folder, settings, service, google):
     shutil.copytree(service.data / "service-accounts", folder / "keys")
     del settings["signers"]

@@ -19,6 +19,7 @@ struct Fleetpass: AsyncParsableCommand {
             Exit codes: 0 done, 1 the thing asked for failed (a refused token, a failed check), 2 usage, \
             69 a needed service is unreachable, 78 configuration error.
             """,
+        version: FleetpassVersion.current,
         subcommands: [
             UpCommand.self, DemoCommand.self, DriveCommand.self, WatchCommand.self, SimulateCommand.self,
             MintCommand.self, InspectCommand.self, VerifyCommand.self, ExplainCommand.self,

@@ -498,7 +498,10 @@ void fp_fetch_cancel(fp_fetch *FP_NULLABLE fetch);
 /// Frees the handle. The call goes on.
 void fp_fetch_release(fp_fetch *FP_NULLABLE fetch);
 
-/// Says that Fleet Engine refused a token (HTTP 401 or 403, gRPC 7 or 16), so that it is not handed out again.
+/// Says that Fleet Engine refused a token, so that it is not handed out again.
+///
+/// It did so with HTTP 401 (gRPC 16), or with 403 (gRPC 7) for a token that was not sent before; a 403 for one that was is
+/// about the request.
 ///
 /// \param provider The provider.
 /// \param subject Whose token it was.

@@ -4,11 +4,19 @@
 
 import FleetEngineAPI
 import FleetTokens
+public import Foundation
+public import Logging
 import SwiftProtobuf
 
 /// Keeps resources in memory, for tests and for engines that may forget.
-final class MemoryStore: EngineStore {
+///
+/// It answers as the other stores do, and is empty again with the next one. It has no index, so a list, and a search for
+/// vehicles nearby, looks at everything that the provider has.
+public final class MemoryStore: EngineStore {
     private let contents = Locked(Contents())
+
+    /// Makes an empty store.
+    public init() {}
 
     func read<Result: Sendable>(
         _ body: @escaping @Sendable (any EngineReader) throws -> Result
@@ -142,5 +150,32 @@ extension MemoryStore {
                 self.contents.collections[collection]?[key] = entry
             }
         }
+    }
+}
+
+extension Engine {
+    /// Makes an engine over a store in memory.
+    ///
+    /// - Parameters:
+    ///   - store: The store.
+    ///   - verifier: What decides whether a token is good.
+    ///   - activity: What remembers the callers.
+    ///   - router: What knows the roads; `nil` estimates ways by the straight line.
+    ///   - recorder: What keeps every call; `nil` for none.
+    ///   - watch: What notes departures from the documentation, and how strict the engine is.
+    ///   - faults: What lets things go wrong by script; `nil` for nothing.
+    ///   - metrics: What counts the calls; `nil` for none.
+    ///   - logger: Where failures of the engine's own are told; nowhere unless told otherwise.
+    ///   - now: The clock that tokens are judged and changes are dated by.
+    public init(
+        store: MemoryStore, verifier: any TokenVerifying, activity: EngineActivity = EngineActivity(),
+        router: OSRMRouter? = nil, recorder: CallRecorder? = nil, watch: DeviationWatch = DeviationWatch(),
+        faults: FaultInjector? = nil, metrics: EngineMetrics? = nil,
+        logger: Logger = Logger(label: "fleetpass.engine") { _ in SwiftLogNoOpLogHandler() },
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.init(
+            store: store as any EngineStore, verifier: verifier, activity: activity, router: router,
+            recorder: recorder, watch: watch, faults: faults, metrics: metrics, logger: logger, now: now)
     }
 }

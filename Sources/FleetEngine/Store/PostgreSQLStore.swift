@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetPostgreSQL
+public import Foundation
 public import Logging
 
 /// Keeps resources in PostgreSQL, for any number of engine nodes over one database.
@@ -134,13 +135,15 @@ extension Engine {
     ///   - faults: What lets things go wrong by script; `nil` for nothing.
     ///   - metrics: What counts the calls; `nil` for none.
     ///   - logger: Where failures of the engine's own are told.
+    ///   - now: The clock that tokens are judged and changes are dated by.
     public init(
         store: PostgreSQLStore, verifier: any TokenVerifying, activity: EngineActivity = EngineActivity(),
         router: OSRMRouter? = nil, recorder: CallRecorder? = nil, watch: DeviationWatch = DeviationWatch(),
-        faults: FaultInjector? = nil, metrics: EngineMetrics? = nil, logger: Logger
+        faults: FaultInjector? = nil, metrics: EngineMetrics? = nil, logger: Logger,
+        now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.init(
             store: store as any EngineStore, verifier: verifier, activity: activity, router: router,
-            recorder: recorder, watch: watch, faults: faults, metrics: metrics, logger: logger)
+            recorder: recorder, watch: watch, faults: faults, metrics: metrics, logger: logger, now: now)
     }
 }

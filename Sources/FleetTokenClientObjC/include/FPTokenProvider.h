@@ -96,7 +96,10 @@ typedef void (^FPTokenLifeCompletion)(NSTimeInterval life, NSError *_Nullable er
 /// What was done so far.
 - (FPTokenMetrics *)metrics;
 
-/// Says that Fleet Engine refused a token (HTTP 401 or 403, gRPC 7 or 16), so that it is not handed out again.
+/// Says that Fleet Engine refused a token, so that it is not handed out again.
+///
+/// It did so with HTTP 401 (gRPC 16), or with 403 (gRPC 7) for a token that was not sent before; a 403 for one that was is
+/// about the request.
 ///
 /// \param token The refused token; a newer one is kept.
 /// \param subject Whose token it was.

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import HTTPTypes
 public import Hummingbird
 import NIOCore
@@ -15,7 +16,7 @@ public struct OperationRoutes: Sendable {
     ///
     /// - Parameters:
     ///   - problems: What keeps the service from its work now, by check; `/readyz` answers from it.
-    ///   - metrics: What `/metrics` shows, in the Prometheus text format.
+    ///   - metrics: What `/metrics` shows beside the version, in the Prometheus text format.
     public init(
         problems: @escaping @Sendable () async -> [String: String], metrics: @escaping @Sendable () -> String
     ) {
@@ -55,7 +56,8 @@ public struct OperationRoutes: Sendable {
             "/metrics",
             [
                 .get: { _, _ in
-                    Self.text(self.metrics(), type: "text/plain; version=0.0.4; charset=utf-8")
+                    Self.text(
+                        FleetpassVersion.metric + self.metrics(), type: "text/plain; version=0.0.4; charset=utf-8")
                 }
             ])
     }

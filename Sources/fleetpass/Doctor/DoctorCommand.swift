@@ -5,6 +5,7 @@
 import ArgumentParser
 import FleetTokenServer
 import Foundation
+import Yams
 
 /// `fleetpass doctor`: looks at everything that a token server needs, and says what to do about each fault.
 struct DoctorCommand: AsyncParsableCommand {
@@ -64,9 +65,31 @@ struct DoctorCommand: AsyncParsableCommand {
         do {
             configuration = try ServeTokensCommand.read(config)
         } catch {
+            if Self.isForAnEngine(config) { return [.engineConfiguration(config)] }
             let next = "Mend the file; fleetpass serve tokens --reference tells what each setting is."
             return [.fault("configuration", error, next: next)]
         }
         return await TokenServerExamination(configuration, file: config, variables: variables).findings()
+    }
+
+    /// Whether a file sets up an engine, as the sections say that only the one or the other has.
+    private static func isForAnEngine(_ path: String) -> Bool {
+        guard let text = try? ConfigurationFile(path: path, command: "doctor").text(),
+            let root = try? Yams.compose(yaml: text), let settings = root.mapping
+        else { return false }
+        let sections = Set(settings.compactMap { $0.key.string })
+        return !sections.isDisjoint(with: ["providers", "trust", "retention"])
+            && sections.isDisjoint(with: ["provider", "callers", "signers", "policy"])
+    }
+}
+
+extension DoctorFinding {
+    /// The configuration is an engine's, which has no doctor.
+    fileprivate static func engineConfiguration(_ file: String) -> Self {
+        .fault(
+            "configuration", "\(file) is the configuration of an engine, and doctor looks at those of token servers.",
+            next: "Run fleetpass serve engine --config \(file), which names what keeps it from starting; once it runs, "
+                + "its /readyz tells what keeps it from its work. fleetpass serve engine --reference tells what each "
+                + "setting is.")
     }
 }

@@ -1,0 +1,24 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetOperation
+import FleetTokenServer
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import Testing
+
+/// What a supervisor and Prometheus are told, of the token server and of the engine alike.
+struct OperationRoutesTests {
+    @Test func `metrics tell the version`() async throws {
+        let router = Router()
+        OperationRoutes(problems: { [:] }, metrics: { "others 2\n" }).add(to: router)
+        try await Application(router: router).test(.router) { client in
+            let answer = try await client.execute(uri: "/metrics", method: .get)
+            let lines = String(buffer: answer.body).split(separator: "\n")
+            #expect(lines.contains("fleetpass_build_info{version=\"\(FleetpassVersion.current)\"} 1"))
+            #expect(lines.contains("others 2"))
+        }
+    }
+}
