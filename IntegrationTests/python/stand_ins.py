@@ -99,6 +99,38 @@ class GoogleServer(http.server.ThreadingHTTPServer):
         self.server_close()
 
 
+class Questions(http.server.BaseHTTPRequestHandler):
+    """Grants what it is asked for once as many ask as its server waits for, and refuses none."""
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        try:
+            self.server.together.wait()
+            status, body = 200, b'{"decision": "grant"}'
+        except threading.BrokenBarrierError:
+            status, body = 503, b""
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class Webhook(http.server.ThreadingHTTPServer):
+    """A policy's webhook on this machine that answers nobody before `count` ask at once, for some seconds."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, count):
+        super().__init__(("127.0.0.1", 0), Questions)
+        self.together = threading.Barrier(count, timeout=8)
+        self.url = f"http://127.0.0.1:{self.server_port}/may"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
 class Documents(http.server.BaseHTTPRequestHandler):
     """Asks its server what to answer."""
 

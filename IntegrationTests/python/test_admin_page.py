@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The admin page in a real browser, used with the keyboard."""
 
+import base64
 import hashlib
+import json
 
 import pytest
 
@@ -100,8 +102,17 @@ def test_the_inspector_sends_and_keeps_nothing(server, tmp_path):
         page.value("document.getElementById('token').value = ''")
         page.type(token[: -len(signature)] + ("B" if signature[0] == "A" else "A") + signature[1:])
         page.wait("document.getElementById('findings').innerText.includes('does not hold')")
+        assert not page.console
+        # The token says of itself that another account signed it, and that it is not good yet.
+        header, claims, signature = token.split(".")
+        claims = json.loads(base64.urlsafe_b64decode(claims + "=="))
+        claims |= {"iss": "server@demo.example", "sub": "server@demo.example", "nbf": claims["exp"]}
+        claims = base64.urlsafe_b64encode(json.dumps(claims).encode()).rstrip(b"=").decode()
+        page.value("document.getElementById('token').value = ''")
+        page.type(f"{header}.{claims}.{signature}")
+        page.wait("document.getElementById('findings').innerText.includes('No published key of server@demo.example')")
+        assert "Not good before" in page.value("document.getElementById('findings').innerText")
         for part in token.split("."):
             assert not [address for _, address, body in page.requests if part in address + body]
         assert {method for method, *_ in page.requests} == {"GET"}
         assert page.value("localStorage.length + sessionStorage.length + document.cookie.length") == 0
-        assert not page.console

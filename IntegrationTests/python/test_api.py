@@ -31,7 +31,8 @@ def explore(server, secret, *options):
 def test_every_answer_is_as_documented(folder):  # noqa: F811
     (folder / "callers.json").write_text(callers(SECRET, roles=ROLES), encoding="utf-8")
     (folder / "admins.json").write_text(callers(ADMIN), encoding="utf-8")
-    server = TokenServer(folder, "log: {level: error}\nadmin: {callers_file: admins.json}\n")
+    server = TokenServer(
+        folder, "log: {level: error}\nlimits: {refused_per_caller: off}\nadmin: {callers_file: admins.json}\n")
     explore(server, SECRET, "--exclude-path-regex", "^/admin/api")
     # That an end comes after its start, and a kind with its id, no schema says.
     explore(server, ADMIN, "--include-path-regex", "^/admin/api", "--exclude-checks", "positive_data_acceptance")
@@ -42,8 +43,10 @@ def test_every_answer_is_as_documented(folder):  # noqa: F811
 
 def test_the_admin_api_is_off_where_no_administrator_is_named(folder):  # noqa: F811
     server = TokenServer(folder)
-    for path in ["/admin", "/admin/admin.js", "/admin/api/keys"]:
-        assert server.get(path).status_code == 404
+    for path in ["/admin", "/admin/admin.js", "/admin/api/keys", "/v1/token"]:
+        answer = server.get(path)
+        assert answer.status_code == 404 and answer.json()["code"] == "not_found"
+    assert requests.post(f"{server.http}/.well-known/revocations", timeout=10).status_code == 405
     server.stop()
 
 

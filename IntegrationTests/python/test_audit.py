@@ -6,6 +6,7 @@
 import getpass
 import hashlib
 import json
+import secrets
 import shutil
 import sqlite3
 import threading
@@ -291,3 +292,24 @@ def test_a_token_is_withdrawn_once_and_one_that_nobody_knows_is_told(service, ne
         assert result.returncode == 0 and unknown in result.stderr and b"withdrew 1." in result.stderr
     result = run("revoke", "--data", service.data, "--fingerprint", fingerprint(tokens[0]))
     assert result.returncode == 0 and unknown not in result.stderr
+
+
+def test_assignments_and_withdrawals_are_told_in_json(service, new_id):
+    parcel = new_id("parcel")
+    held = ("--data", service.data, "--holder", "login/dora", "--tracking-id", parcel)
+    assert run("assignments", "add", *held, "--until", "2100-01-01T00:00:00Z").returncode == 0
+    listing = ("assignments", "list", "--data", service.data, "--output", "json")
+    (assignment,) = json.loads(run(*listing, "--tracking", parcel).stdout)
+    assert datetime.fromisoformat(assignment.pop("start")) <= datetime.now(timezone.utc)
+    assert assignment == {
+        "holder": "login/dora", "kind": "tracking", "id": parcel, "end": "2100-01-01T00:00:00Z"}
+    assert json.loads(run(*listing, "--tracking", new_id("parcel")).stdout) == []
+
+    token = secrets.token_hex(8)
+    result = run("revoke", "--data", service.data, "--fingerprint", token, "--output", "json")
+    assert result.returncode == 0, result.stderr
+    (withdrawn,) = json.loads(result.stdout)
+    assert datetime.fromisoformat(withdrawn["endsAt"]) > datetime.now(timezone.utc)
+    assert (withdrawn["kind"], withdrawn["value"]) == ("fingerprint", token)
+    now = json.loads(run("revoke", "--data", service.data, "--output", "json").stdout)
+    assert token in [revocation["value"] for revocation in now]

@@ -5,6 +5,7 @@
 
 import json
 import os
+import re
 import socket
 import stat
 import subprocess
@@ -45,6 +46,15 @@ def test_help_says_how_to_begin():
     assert result.returncode == 0
     assert b"fleetpass demo" in result.stdout
     assert result.stderr == b""
+
+
+def test_the_version_is_told_by_the_command_and_by_the_server(service):
+    result = run("--version")
+    assert (result.returncode, result.stderr) == (0, b"")
+    version = result.stdout.decode().strip()
+    assert re.fullmatch(r"\d+\.\d+\.\d+(-[a-z0-9.]+)?", version)
+    metrics = requests.get(f"{service.http}/metrics", timeout=10).text.splitlines()
+    assert f'fleetpass_build_info{{version="{version}"}} 1' in metrics
 
 
 @pytest.mark.parametrize("command", ["up", "demo", "drive", "watch", "mint", "inspect", "verify", "explain", "chaos"])
@@ -105,6 +115,25 @@ def test_mint_in_json_says_what_the_token_says(service, key):
     assert report["authorization"] == {"vehicleid": "veh-3"}
     assert report["expiresAt"] - report["issuedAt"] == 3600
     assert report["keyID"] == service.account("driver")["private_key_id"]
+
+
+def test_verify_in_json_says_what_the_token_says_or_why_it_is_refused(service, key):
+    token = service.mint("driver", vehicle="veh-3").encode()
+    result = run("verify", "-", "--keys", key, "--output", "json", stdin=token)
+    assert result.returncode == 0, result.stderr
+    report = json.loads(result.stdout)
+    assert report["valid"] is True and "refusal" not in report
+    assert report["account"] == service.account("driver")["client_email"]
+    assert report["keyID"] == service.account("driver")["private_key_id"]
+    assert report["expiresAt"] - report["issuedAt"] == 3600
+    assert report["authorization"] == {"vehicleid": "veh-3"}
+
+    refused = run("verify", "-", "--keys", service.key_file("server"), "--output", "json", stdin=token)
+    check_failure(refused, REFUSED)
+    report = json.loads(refused.stdout)
+    assert sorted(report) == ["refusal", "valid"] and report["valid"] is False
+    assert report["refusal"]["reason"] == "KEY_UNKNOWN"
+    assert report["refusal"]["message"] and report["refusal"]["fix"]
 
 
 # MARK: usage

@@ -16,6 +16,7 @@ import requests
 import browser
 from browser import Browser
 from clients import vehicle_body
+from forgery import LEAVE_OUT, Forger
 from service import AUDIENCE, Service, run
 
 pytestmark = pytest.mark.skipif(
@@ -186,7 +187,7 @@ def test_a_refused_call_is_explained_check_by_check(service, driven, page, pictu
     page.wait("!!document.querySelector('#refusal-detail .checks')")
     picture(page)
     assert "ROLE_LACKS_PERMISSION" in text_of(page, "#refusal-detail h2")
-    assert page.value("document.querySelectorAll('#refusal-detail .checks li').length") == 20
+    assert page.value("document.querySelectorAll('#refusal-detail .checks li').length") == 21
     answer = text_of(page, "#refusal-detail .checks .first")
     assert "permission" in answer and "fleetengine.vehicles.delete" in answer
     page.value("[...document.querySelectorAll('#refusal-detail button')].at(-1).click()")
@@ -270,7 +271,7 @@ def test_the_inspector_reads_a_token_without_any_request(service, vehicle, page,
     kept = page.value("JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, location.href])")
     assert token[:20] not in kept and token[-20:] not in kept
     # Coming back asks for the keys once more, before there is a token.
-    later = [request for request in page.requests[asked:] if not request[1].endswith("/.well-known/jwks.json")]
+    later = [request for request in page.requests[asked:] if "/.well-known/jwks" not in request[1]]
     assert not later
     assert not any(part in json.dumps(page.requests) for part in token.split("."))
 
@@ -301,6 +302,9 @@ def test_the_inspector_judges_as_the_program_does(service, page):
             {"sub": "other@x"}, {"iss": ""}, {"aud": AUDIENCE[:-1]}, {"aud": [AUDIENCE]}, {"aud": []},
             {"iat": now + 500}, {"iat": now + 700}, {"iat": now - 4000}, {"iat": now - 5000}, {"iat": "1"}, {"iat": 1.5}, {"iat": -1},
             {"exp": now - 5}, {"exp": now + 3700}, {"exp": now + 3300, "iat": now - 2000}, {"exp": True}, {"exp": 1e300},
+            {"exp": now + 3000, "iat": now - 4000},
+            {"nbf": now + 500}, {"nbf": now + 700}, {"nbf": now - 9000}, {"nbf": str(now)}, {"nbf": 1.5}, {"nbf": None},
+            {"exp": float(now + 3300)}, {"iat": float(now - 300)}, {"nbf": float(now)},
             {"authorization": {}}, {"authorization": []}, {"authorization": None}, {"authorization": {"vehicleid": 1}},
             {"authorization": {"vehicleid": "*", "tripid": "*"}}, {"authorization": {"vehicleid": "a/b"}},
             {"authorization": {"vehicleid": ""}}, {"authorization": {"vehicleid": "v" * 65}}, {"authorization": {"tripid": "e\u0301"}},
@@ -309,6 +313,7 @@ def test_the_inspector_judges_as_the_program_does(service, page):
             {"authorization": {"trackingid": "t", "taskid": "a"}}, {"authorization": {"trackingid": "*", "taskid": "*"}},
             {"authorization": {"trackingid": "*", "taskid": "a"}}, {"authorization": {"trackingid": "t"}}, {"authorization": {"own": "x"}}]],
         forged(header, "[]"), forged("{", payload), forged('{"alg":"RS256","alg":"RS256"}', payload), forged(header, "{}"),
+        forged(header, json.dumps(payload)[:-1] + ',"a":{"exp":1.0},"nbf":-0}'), forged(header, json.dumps(payload)[:-1] + ',"nbf":17e8}'),
         forged(header, json.dumps(payload)[:-1] + ',"exp":1}'), forged(header, '{"a":{"b":1,"b":2}}'), forged(header, "null"),
     ]
     page.open(f"{service.http}/#inspect")
@@ -326,6 +331,23 @@ def test_the_inspector_judges_as_the_program_does(service, page):
             if check["rule"] not in ("key", "signature") and there[check["rule"]] != word:
                 differences.append((token[:60], check, there[check["rule"]]))
     assert not differences
+
+
+def test_the_inspector_knows_whose_keys_are_whose(service, page):
+    driver, server = service.account("driver"), service.account("server")
+    forger = Forger(driver, {"vehicleid": "veh-1"})
+    anothers = {"iss": server["client_email"], "sub": server["client_email"]}
+    page.open(f"{service.http}/#inspect")
+    page.wait("document.getElementById('token-keys').innerText.includes('verified with')")
+    for changes, header in [({}, {}), (anothers, {}), ({}, {"kid": LEAVE_OUT}), (anothers, {"kid": LEAVE_OUT})]:
+        token = forger.token(header=header, **changes)
+        result = run(
+            "explain", "-", "--method", "GetVehicle", "--resource", f"providers/{service.provider}/vehicles/veh-1", "--keys",
+            service.data, "--output", "json", stdin=token.encode())
+        there = json.loads(result.stdout)
+        verdict = "A good token" if there["allowed"] else "The engine would refuse it"
+        inspect(page, token).wait(f"document.querySelector('#token-result h2')?.innerText === {json.dumps(verdict)}")
+        assert there["allowed"] == (not changes)
 
 
 @needs_leaflet

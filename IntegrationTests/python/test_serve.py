@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`serve tokens` from its configuration file: who is let in, what it says of itself, how it ends, how keys change."""
 
+import concurrent.futures
 import hashlib
 import json
 import os
@@ -23,7 +24,7 @@ from cryptography.hazmat.primitives import serialization
 
 from forgery import new_rsa_key
 from service import AUDIENCE, PROGRAM, Program, Service, run
-from stand_ins import DocumentServer
+from stand_ins import DocumentServer, Webhook
 
 SECRET = "a-long-secret-that-must-never-show-7f3a"
 BASE = "provider: demo-fleet\ndata: .\nkeys: service-accounts\ncallers:\n  file: callers.json\n"
@@ -96,6 +97,21 @@ def test_more_requests_than_places_are_turned_away_and_the_server_goes_on(folder
     assert all((status == 503) == (retry_after == "1") for status, retry_after in answers)
     assert server.get("/token/driver/veh-1").status_code == 200
     assert server.get("/readyz", secret=None).status_code == 200
+
+
+def test_requests_do_not_wait_for_one_another_at_the_policys_webhook(folder):
+    count = 30
+    webhook = Webhook(count)
+    (folder / "hook.secret").write_text("a-secret-of-the-webhook-that-is-long-enough", encoding="utf-8")
+    (folder / "policy.yaml").write_text(
+        f"version: 1\nwebhook: {{url: '{webhook.url}', timeout: 20s}}\nrules:\n"
+        "  - {name: ask, when: {issuer: static}, grant: driver, for: webhook}\n", encoding="utf-8")
+    server = TokenServer(folder, "policy: {file: policy.yaml, secret_file: hook.secret}\n")
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        answers = pool.map(lambda number: server.get(f"/token/driver/veh-{number}").status_code, range(count))
+        assert list(answers) == [200] * count
+    assert server.stop()[0] == 0
+    webhook.shutdown()
 
 
 def test_supervisors_and_prometheus_are_told(folder):

@@ -149,7 +149,9 @@ def test_supervisors_and_prometheus_are_told(folder):
     assert 'fleetpass_engine_calls_total{method="ListVehicles",code="OK"} 1' in lines
     assert 'fleetpass_engine_calls_total{method="ListVehicles",code="UNAUTHENTICATED"} 1' in lines
     assert 'fleetpass_ready{check="trust"} 1' in lines
+    assert sum(line.startswith('fleetpass_build_info{version="') for line in lines) == 1
     assert any(line.startswith('fleetpass_connections{port="http"} ') for line in lines)
+    assert any(line.startswith("fleetpass_trusted_keys_age_seconds ") for line in lines)
     for line in lines:
         assert re.match(r'^(# (HELP|TYPE) \w+ .+|\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [0-9.e+-]+)$', line), line
     assert token not in server.stop()[2]
@@ -164,8 +166,14 @@ def test_an_account_without_keys_is_told_and_the_others_served(folder):
     assert server.rest("GET", "vehicles", mint(folder, "server")).status_code == 200
     answer = server.get("/readyz")
     assert answer.status_code == 503 and "trust: no keys of gone@demo-fleet" in answer.text
-    told = next(line for line in server.process.stderr if "readiness changed" in line)
-    assert "trust" in told and "gone@demo-fleet" in told
+    lines = []
+    for line in server.process.stderr:
+        lines.append(line)
+        if "readiness changed" in line:
+            break
+    assert "trust" in lines[-1] and "gone@demo-fleet" in lines[-1]
+    # A fetch that fails again and again is told once.
+    assert sum("the keys of gone@demo-fleet" in line for line in lines) == 1
     assert server.stop()[0] == 0
 
 

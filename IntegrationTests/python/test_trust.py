@@ -177,6 +177,19 @@ def test_verify_and_explain_read_published_keys(accounts):
         assert f"valid: {BACKEND} key {BACKEND}-1".encode() in result.stdout
 
 
+def test_a_key_without_an_id_is_withdrawn_by_its_accounts_name(accounts, engine):
+    key = accounts.keys[ADMIN][f"{ADMIN}-1"]
+    tokens = [accounts.token(ADMIN, kid=kid, key=key, claims={}) for kid in ("one", "another")]
+    assert [engine.rest("GET", "vehicles/none", token).status_code for token in tokens] == [404, 404]
+    assert run("revoke", "--data", engine.data, "--key", ADMIN).returncode == 0
+    deadline = time.monotonic() + 5
+    while engine.rest("GET", "vehicles/none", tokens[0]).status_code != 401:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    for token in tokens:
+        assert refusal(engine.rest("GET", "vehicles/none", token)) == ("UNAUTHENTICATED", "TOKEN_REVOKED")
+
+
 def test_a_trust_file_that_is_wrong_is_told_with_its_place(tmp_path):
     file = tmp_path / "trust.yaml"
     file.write_text("version: 1\naccounts:\n  - {email: a@b.iam.gserviceaccount.com, roles: king}\n", encoding="utf-8")

@@ -58,7 +58,7 @@ struct EnginePolling: Sendable {
 }
 
 extension EngineFailure {
-    /// Whether asking less often helps. A token that is late is the provider's to ask for less often.
+    /// Whether asking less often helps; a token that is late is the provider's to ask for less often.
     fileprivate var isOverload: Bool {
         self.code == .unavailable || self.code == .resourceExhausted
             || self.code == .deadlineExceeded && self.stage != .token

@@ -87,7 +87,8 @@ public struct Engine: Sendable {
         } catch {
             let resource = try? ResourceName(checking: name)
             let request = resource.map { AccessRequest(method: method, resource: $0) }
-            self.note(error, .init(method: method, text: token, request: request), nil, at: now)
+            self.note(
+                error, .init(method: method, text: token, request: request, isReadWhole: false), nil, at: now)
             let answer = EngineError(error)
             self.metrics?.answered(method, answer, took: .now - start)
             throw answer
@@ -252,7 +253,12 @@ extension Engine {
         _ refusal: TokenRefusal, _ call: EngineActivity.RefusedCall, _ effect: FaultEffect?, at now: Date
     ) {
         self.activity.refuse(refusal, call, at: now) { text in
-            self.verifier.explain(text, request: call.request, at: now + (effect?.clockOffset ?? 0))
+            let explanation = self.verifier.explain(
+                text, request: call.request, at: now + (effect?.clockOffset ?? 0))
+            return call.isReadWhole
+                ? explanation
+                : explanation.leavingOut(
+                    [.permission, .coverage], why: "the call was refused before all of it was read")
         }
     }
 

@@ -2,11 +2,13 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-/// An error from setting up a token server or issuing a token.
+/// An error from setting up a token server, issuing a token, or changing what its store holds.
 public struct TokenServerError: Error, Sendable, CustomStringConvertible {
     /// What went wrong, in terms a caller can act on.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Wrapped: String { case invalidConfiguration, roleNotServed, storeUnavailable }
+        private enum Wrapped: String {
+            case invalidConfiguration, invalidTarget, roleNotServed, storeUnavailable, wrongClock
+        }
         private let wrapped: Wrapped
         private init(_ wrapped: Wrapped) { self.wrapped = wrapped }
         /// The bounded name, fit for a metric label.
@@ -14,10 +16,14 @@ public struct TokenServerError: Error, Sendable, CustomStringConvertible {
 
         /// A file or setting cannot be used; mend it, a retry cannot help.
         public static let invalidConfiguration = Self(.invalidConfiguration)
+        /// No token has what was to be withdrawn; mend the value.
+        public static let invalidTarget = Self(.invalidTarget)
         /// No signer is set up for the role; add one.
         public static let roleNotServed = Self(.roleNotServed)
         /// The store cannot be opened or written; see the message, may be retried.
         public static let storeUnavailable = Self(.storeUnavailable)
+        /// This machine's clock is not the database's; set the one that is wrong.
+        public static let wrongClock = Self(.wrongClock)
     }
 
     /// The kind of failure.

@@ -13,6 +13,9 @@ import Testing
 private final class Publisher: UpstreamTransport {
     struct State {
         var keys: [RSAPublicKey]
+        /// What is published in place of the keys, if anything.
+        var document: [UInt8]?
+        var maximumAge = 3600
         var isUp = true
         var now = Date(timeIntervalSince1970: 1_767_225_600)
         var fetches = 0
@@ -35,7 +38,9 @@ private final class Publisher: UpstreamTransport {
         self.state.withLock { state in
             state.fetches += 1
             guard state.isUp else { return UpstreamResponse(status: 500) }
-            return UpstreamResponse(status: 200, cacheControl: "max-age=3600", body: JWKS.write(state.keys))
+            return UpstreamResponse(
+                status: 200, cacheControl: "max-age=\(state.maximumAge)",
+                body: state.document ?? JWKS.write(state.keys))
         }
     }
 }
@@ -54,12 +59,34 @@ private final class Publisher: UpstreamTransport {
         self.second = try ServiceAccountKey(generatingFor: Self.email, projectID: "acme")
         let publisher = Publisher([try self.first.publicKey()])
         self.publisher = publisher
+        self.trust = try Self.trust(publisher, own: [try self.own.publicKey()])
+    }
+
+    private static func trust(_ publisher: Publisher, own: [RSAPublicKey] = []) throws -> AccountTrust {
         let account = TrustedAccount(email: Self.email, role: .server, provider: ProviderID("acme"))
         let start = publisher.now
-        self.trust = try AccountTrust(
+        return try AccountTrust(
             [TrustedAccountSource(account: account, keys: .address("https://keys.example/backend"))],
-            transport: publisher, verifier: TokenVerifier(keys: TrustedKeySet([try self.own.publicKey()])),
+            transport: publisher, verifier: TokenVerifier(keys: TrustedKeySet(own)),
             now: { publisher.now }, uptime: { .seconds(publisher.now.timeIntervalSince(start)) })
+    }
+
+    /// A place where the first key is published in a certificate that ends in a day.
+    private func certificatePublisher() throws -> Publisher {
+        let file = FileManager.default.temporaryDirectory.appending(path: "fleetpass-\(UUID().uuidString).pem")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data(self.pem(of: self.first).utf8).write(to: file)
+        let certificate = try KeyReadingTests().openSSL(
+            ["req", "-x509", "-key", file.path(), "-subj", "/CN=backend", "-days", "1"])
+        let publisher = Publisher([])
+        let document = JSONValue.object([
+            self.first.keyID: .string(String(decoding: certificate, as: UTF8.self))
+        ]).serialized
+        publisher.state.withLock { state in
+            state.document = document
+            state.now = Date() + 5
+        }
+        return publisher
     }
 
     @Test func `a key without an id of its own checks its account's tokens, whatever id they name`() async throws {
@@ -159,6 +186,65 @@ private final class Publisher: UpstreamTransport {
         self.publisher.wait(61)
         await self.trust.refresh()
         #expect(self.refusal(of: try await self.mint(with: self.first)) == nil)
+    }
+
+    @Test func `keys that cannot be renewed are a problem once their set is well past its end`() async throws {
+        await self.trust.refresh()
+        #expect(self.trust.failures.isEmpty && self.trust.age == .zero)
+        self.publisher.state.withLock { $0.isUp = false }
+        self.publisher.wait(3600)
+        await self.trust.refresh()
+        #expect(self.trust.problem == nil)
+        #expect(self.trust.failures[Self.email]?.contains("was answered with 500") == true)
+        #expect(self.trust.age == .seconds(3600))
+        self.publisher.wait(599)
+        #expect(self.trust.problem == nil)
+        self.publisher.wait(1)
+        #expect(self.trust.problem?.hasPrefix("only old keys of \(Self.email) (") == true)
+        #expect(self.trust.problem?.contains("was answered with 500") == true)
+        #expect(self.refusal(of: try await self.mint(with: self.first)) == nil)
+        self.publisher.state.withLock { $0.isUp = true }
+        self.publisher.wait(86_400)
+        await self.trust.refresh()
+        #expect(self.trust.problem == nil && self.trust.failures.isEmpty && self.trust.age == .zero)
+    }
+
+    @Test func `a certificate's key is good until the certificate ends, whether or not it can be renewed`()
+        async throws
+    {
+        let publisher = try self.certificatePublisher()
+        let trust = try Self.trust(publisher)
+        await trust.refresh()
+        let minter = TokenMinter(signer: try LocalSigner(self.first))
+        func reason() async throws -> TokenRefusal.Reason? {
+            let token = try await minter.mint(TokenType.server.claims, at: publisher.now).token
+            do throws(TokenRefusal) {
+                _ = try trust.verifier.verify(token.compactSerialization, at: publisher.now)
+                return nil
+            } catch {
+                return error.reason
+            }
+        }
+        #expect(try await reason() == nil)
+        publisher.state.withLock { $0.isUp = false }
+        publisher.wait(86_000)
+        await trust.refresh()
+        #expect(try await reason() == nil)
+        publisher.wait(500)
+        await trust.refresh()
+        #expect(try await reason() == .keyUnknown)
+        #expect(trust.problem?.hasPrefix("no keys of") == true)
+    }
+
+    @Test func `a set is renewed by the end of the first of its certificates`() async throws {
+        let publisher = try self.certificatePublisher()
+        publisher.state.withLock { $0.maximumAge = 86_400 }
+        publisher.wait(80_000)
+        let trust = try Self.trust(publisher)
+        await trust.refresh()
+        publisher.wait(6400)
+        await trust.refresh()
+        #expect(publisher.fetches == 2)
     }
 
     private func pem(of key: ServiceAccountKey) throws -> String {

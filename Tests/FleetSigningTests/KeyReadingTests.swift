@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct KeyReadingTests {
     /// Runs OpenSSL and gives its output; the keys of these tests are made by it, not by us.
-    private func openSSL(_ arguments: [String], input: Data? = nil) throws -> Data {
+    func openSSL(_ arguments: [String], input: Data? = nil) throws -> Data {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = ["openssl"] + arguments
@@ -58,6 +58,10 @@ import Testing
             let read = try TrustedKeySet.read(text, named: "k1")
             #expect(read.first?.isValidSignature(jws.signature, for: jws.signingInput) == true)
         }
+        let later = Date() + 2 * 86_400
+        #expect(try TrustedKeySet.read(certificate, named: "k1", validAt: Date()).count == 1)
+        #expect(try TrustedKeySet.read(certificate, named: "k1", validAt: later).isEmpty)
+        #expect(try TrustedKeySet.read(publicPEM, named: "k1", validAt: later).count == 1)
         let google = JSONValue.object(["k1": .string(String(decoding: certificate, as: UTF8.self))]).serialized
         #expect(try TrustedKeySet.read(Data(google), named: "x509").map(\.id) == ["k1"])
         let pkcs1 = try self.openSSL(["rsa", "-in", keyFile.path(), "-traditional"])

@@ -98,6 +98,20 @@ import Testing
         #expect(driver.look("a", at: 86801, afterFetch: true) == "keys")
     }
 
+    @Test func `a set tells its age, and for how long it is used past its end`() {
+        var driver = Driver()
+        _ = driver.look("a", at: 0)
+        #expect(driver.cache.age(at: .seconds(5)) == nil && driver.cache.overrun(at: .seconds(5)) == nil)
+        driver.fetched(["a"], maximumAge: 300, at: 10)
+        #expect(driver.cache.age(at: .seconds(30)) == .seconds(20))
+        #expect(driver.cache.overrun(at: .seconds(400)) == nil, "nobody has tried to renew it")
+        driver.failed(at: 250)
+        #expect(driver.cache.overrun(at: .seconds(309)) == nil)
+        #expect(driver.cache.overrun(at: .seconds(400)) == .seconds(90))
+        driver.fetched(["a"], maximumAge: 300, at: 410)
+        #expect(driver.cache.overrun(at: .seconds(410)) == nil)
+    }
+
     @Test func `past its end a set is not used before a fetch was tried`() {
         var driver = Driver()
         _ = driver.look("a", at: 0)

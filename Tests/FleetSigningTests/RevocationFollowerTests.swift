@@ -211,6 +211,26 @@ private final class Publisher: UpstreamTransport {
         #expect(self.isRevoked(token))
     }
 
+    @Test func `what no token has is not listed, and keeps nothing else from being withdrawn`() async throws {
+        let token = try await self.mint()
+        let unusable = ["", String(repeating: "k", count: 257)].map {
+            Revocation(kind: .key, value: $0, endsAt: self.publisher.now + 100)
+        }
+        let listed = SignedRevocations(unusable + [self.revocation(of: token)], at: self.publisher.now).revocations
+        #expect(listed.map(\.value) == [token.fingerprint])
+        // As earlier versions listed it.
+        let entries = (unusable.map { ("key", $0.value) } + [("fingerprint", token.fingerprint)]).map {
+            #"{"kind":"\#($0)","value":"\#($1)","end":1767226000}"#
+        }
+        self.publisher.publish(
+            try self.signed(
+                header: #"{"alg":"EdDSA","kid":"\#(self.key.id)","typ":"fleetpass-revocations+jwt"}"#,
+                payload:
+                    #"{"iat":1767225600,"exp":1767225660,"revocations":[\#(entries.joined(separator: ","))]}"#))
+        #expect(await self.follower.poll() == .applied(1))
+        #expect(self.isRevoked(token))
+    }
+
     @Test func `a list is no token`() async throws {
         let text = try self.signed([])
         #expect(throws: TokenRefusal.self) { try self.verifier.verify(text, at: self.publisher.now) }

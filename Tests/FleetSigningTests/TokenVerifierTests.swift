@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+import CryptoExtras
 import FleetTokens
 import Foundation
 import Testing
@@ -54,6 +55,51 @@ import Testing
         #expect(self.reason(verifier, token) == nil)
         verifier.replaceKeys(TrustedKeySet([try TestKeys.server.get().publicKey()]))
         #expect(self.reason(verifier, token) == .keyUnknown)
+    }
+
+    @Test(arguments: [0, 100])
+    func `withdrawing a key without an id of its own withdraws its tokens, whatever id they name`(
+        capacity: Int
+    ) async throws {
+        let key = try TestKeys.driver.get()
+        let pem = Data(key.privateKey.publicKey.pemRepresentation.utf8)
+        let keys = try TrustedKeySet.read(pem, named: key.account).map {
+            try $0.bound(to: TrustedAccount(email: key.account, role: .driver))
+        }
+        let list = RevocationList()
+        let verifier = TokenVerifier(keys: TrustedKeySet(keys), revocations: list, cacheCapacity: capacity)
+        let token = try await self.token()
+        let examined = try verifier.verify(token, at: Self.now)
+        #expect(examined.keyID == key.keyID && examined.trustedKeyID == key.account)
+        list.replace(fingerprints: [], keyIDs: [key.account])
+        #expect(self.reason(verifier, token) == .tokenRevoked)
+        list.replace(fingerprints: [], keyIDs: [key.keyID])
+        #expect(self.reason(verifier, token) == .tokenRevoked)
+        list.replace(fingerprints: [], keyIDs: ["another"])
+        #expect(self.reason(verifier, token) == nil)
+    }
+
+    @Test func `an explanation refuses what is withdrawn as the verifier does`() async throws {
+        let list = RevocationList()
+        let verifier = TokenVerifier(keys: try TestKeys.trusted(), revocations: list)
+        let request = AccessRequest(
+            method: .getVehicle, resource: try ResourceName(checking: "providers/acme/vehicles/veh-3"))
+        let token = try await self.token()
+        #expect(verifier.explain(token, request: request, at: Self.now).isAllowed)
+        let withdrawals: [(fingerprints: [String], keyIDs: [String])] = [
+            ([FleetToken(token).fingerprint], []), ([], [try TestKeys.driver.get().keyID]),
+        ]
+        for withdrawn in withdrawals {
+            list.replace(fingerprints: withdrawn.fingerprints, keyIDs: withdrawn.keyIDs)
+            #expect(self.reason(verifier, token) == .tokenRevoked)
+            let explanation = verifier.explain(token, request: request, at: Self.now)
+            #expect(explanation.refusal?.reason == .tokenRevoked && !explanation.isAllowed)
+        }
+        let unasked = TokenVerifier(keys: try TestKeys.trusted())
+            .explain(token, request: request, at: Self.now)
+        #expect(unasked.isAllowed)
+        #expect(
+            unasked.checks.first { $0.rule == .revocation }?.outcome == .notReached("withdrawals are not looked at"))
     }
 
     @Test func `the memory of verified tokens is bounded and keeps what is used`() throws {

@@ -107,6 +107,18 @@ import Testing
         #expect(closed?.code == .unreachable)
     }
 
+    @Test func `as many requests to one host are under way as connections are allowed`() async throws {
+        let url = try #require(URL(string: self.server.url.absoluteString + "/silence"))
+        let transport = URLSessionTransport(connectionsPerHost: 20)
+        let tasks = (0..<20).map { _ in
+            Task { try await transport.send(HTTPTransportRequest(url: url, timeout: .seconds(50))) }
+        }
+        await self.server.waitForRequests(20)
+        for task in tasks { task.cancel() }
+        // One that had waited for another's end would have run out of time, and not have been cancelled.
+        for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
+    }
+
     @Test func `a cancelled caller leaves at once`() async throws {
         let url = try #require(URL(string: self.server.url.absoluteString + "/silence"))
         let transport = self.transport

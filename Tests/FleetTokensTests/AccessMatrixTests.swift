@@ -36,6 +36,7 @@ import Testing
         Row(.updateVehicle, ["vehicle_state"], "nyyn"),
         Row(.updateVehicle, ["current_route_segment", "eta_to_first_waypoint"], "nyyn"),
         Row(.updateVehicle, ["last_location.supplemental_location"], "nyyn"),
+        Row(.updateVehicle, ["last_location", "route"], "nyyn"),
         Row(.updateVehicle, ["maximum_capacity"], "nnyn"),
         Row(.updateVehicle, ["last_location", "attributes"], "nnyn"),
         Row(.updateVehicle, ["no_such_field"], "nnyn"),
@@ -186,6 +187,33 @@ import Testing
         }
     }
 
+    @Test func `an account with permissions of its own needs no role`() throws {
+        let provider = try ProviderID(checking: "acme")
+        let account = TrustedAccount(email: "signer@acme", provider: provider, granted: [.vehiclesGet])
+        var claims = TokenClaims(account: account.email, issuedAt: 0, expiresAt: 3600, authorization: nil)
+        claims.authorization = try TokenType.server.claims
+        var request = AccessRequest(method: .getVehicle, provider: provider, vehicle: VehicleID("veh-3"))
+        #expect(try Self.isAllowed(request, claims, account))
+        let keys = FakeKeys(list: [FakeKey(id: "k", account: account, byte: 1)])
+        let token = ExaminedTokens.text(of: claims)
+        func explain() -> TokenExplanation {
+            TokenExaminer().explain(token, request: request, keys: keys, now: .init(timeIntervalSince1970: 300))
+        }
+        #expect(explain().isAllowed)
+        request.method = .deleteVehicle
+        #expect(try !Self.isAllowed(request, claims, account))
+        #expect(explain().refusal?.message == "The account lacks fleetengine.vehicles.delete for DeleteVehicle.")
+        let nobody = TrustedAccount(email: "signer@acme", provider: provider)
+        #expect(try !Self.isAllowed(request, claims, nobody))
+    }
+
+    @Test func `the words of every condition name the wildcard, which meets it`() {
+        for row in AccessRule.matrix where row.claim != .none {
+            #expect(row.claim.requirement.contains("wildcard"), "\(row.method.name)")
+        }
+        #expect(AccessRule.Claim.tripSearchedFor.requirement.hasPrefix("tripid, where the token has one, must be"))
+    }
+
     @Test func `an account of another provider is denied everything`() throws {
         let account = TrustedAccount(email: "signer@rival", role: .server, provider: ProviderID("rival"))
         let claims = TokenClaims(
@@ -210,11 +238,15 @@ import Testing
 /// Makes verified tokens the only way there is: by examining one.
 enum ExaminedTokens {
     static func token(claims: TokenClaims, account: TrustedAccount) throws(TokenRefusal) -> ExaminedToken {
+        let keys = FakeKeys(list: [FakeKey(id: "k", account: account, byte: 1)])
+        return try TokenExaminer().examine(self.text(of: claims), keys: keys, now: .init(timeIntervalSince1970: 300))
+    }
+
+    /// A token that the key `k` signed.
+    static func text(of claims: TokenClaims) -> String {
         func part(_ bytes: some Collection<UInt8>) -> String {
             String(decoding: Base64URL.encode(bytes), as: UTF8.self)
         }
-        let compact = "\(part(#"{"alg":"RS256","kid":"k"}"#.utf8)).\(part(claims.payload)).\(part([1]))"
-        let keys = FakeKeys(list: [FakeKey(id: "k", account: account, byte: 1)])
-        return try TokenExaminer().examine(compact, keys: keys, now: .init(timeIntervalSince1970: 300))
+        return "\(part(#"{"alg":"RS256","kid":"k"}"#.utf8)).\(part(claims.payload)).\(part([1]))"
     }
 }

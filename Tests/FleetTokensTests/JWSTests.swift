@@ -176,6 +176,7 @@ import Testing
         (token(header: #"{"alg":"RS256","crit":["exp"]}"#), .criticalHeader),
         (token(header: #"{"alg":"RS256","kid":7}"#), .tokenMalformed),
         (token(header: #"{"alg":"RS256","kid":""}"#), .tokenMalformed),
+        (token(header: #"{"alg":"HS256","kid":5}"#), .tokenMalformed),
     ]
 
     @Test func `malformed and foreign tokens are refused with their reason`() {

@@ -58,7 +58,7 @@ struct FakeKeys: TokenKeys {
     @Test func `a good token tells claims, account and key`() throws {
         let examined = try TokenExaminer().examine(Self.token(), keys: Self.keys, now: Self.now)
         #expect(examined.account == Self.driver)
-        #expect(examined.keyID == "k1")
+        #expect(examined.keyID == "k1" && examined.trustedKeyID == "k1")
         #expect(examined.claims.authorization?.vehicle == VehicleID("veh-3").map { .only($0) })
     }
 
@@ -102,6 +102,18 @@ struct FakeKeys: TokenKeys {
         }
     }
 
+    @Test func `a token that lives too long is told by what makes it so`() {
+        let ahead = Self.refusal(of: Self.token { $0["exp"] = .integer(1_767_229_300) })
+        #expect(ahead?.message == "The token's exp lies 3700 s ahead; at most 3600 s are allowed.")
+        let long = Self.refusal(
+            of: Self.token {
+                $0["iat"] = .integer(1_767_225_600 - 4000)
+                $0["exp"] = .integer(1_767_225_600 + 3000)
+            })
+        #expect(long?.reason == .tokenExpiresTooLate)
+        #expect(long?.message == "The token's exp lies 7000 s after its iat; at most 4200 s are allowed.")
+    }
+
     @Test func `times at the edges are accepted`() {
         #expect(Self.refusal(of: Self.token { $0["iat"] = .integer(1_767_226_200) }) == nil)
         #expect(Self.refusal(of: Self.token { $0["nbf"] = .integer(1_767_226_200) }) == nil)
@@ -122,7 +134,7 @@ struct FakeKeys: TokenKeys {
         #expect(Self.refusal(of: Self.token(header: header))?.reason == .keyUnknown)
     }
 
-    @Test func `without kid only the issuer's keys are tried, at most three`() {
+    @Test func `without kid only the issuer's keys are tried, as many as an account can have`() {
         let header = #"{"alg":"RS256"}"#
         #expect(Self.refusal(of: Self.token(header: header)) == nil)
         let stranger = FakeKeys(list: [
@@ -130,10 +142,10 @@ struct FakeKeys: TokenKeys {
         ])
         #expect(Self.refusal(of: Self.token(header: header), keys: stranger)?.reason == .keyUnknown)
         func rotated(at position: Int) -> FakeKeys {
-            FakeKeys(list: (0..<5).map { FakeKey(id: "r\($0)", account: Self.driver, byte: $0 == position ? 1 : 9) })
+            FakeKeys(list: (0..<20).map { FakeKey(id: "r\($0)", account: Self.driver, byte: $0 == position ? 1 : 9) })
         }
-        #expect(Self.refusal(of: Self.token(header: header), keys: rotated(at: 2)) == nil)
-        #expect(Self.refusal(of: Self.token(header: header), keys: rotated(at: 3))?.reason == .signatureInvalid)
+        #expect(Self.refusal(of: Self.token(header: header), keys: rotated(at: 15)) == nil)
+        #expect(Self.refusal(of: Self.token(header: header), keys: rotated(at: 16))?.reason == .signatureInvalid)
     }
 
     @Test func `two accounts with one kid do not displace each other`() {
@@ -171,8 +183,9 @@ struct FakeKeys: TokenKeys {
         let explanation = try self.explain(
             TokenExaminerTests.token(), method: .getVehicle, resource: "providers/acme/vehicles/veh-3")
         #expect(explanation.refusal == nil)
+        #expect(explanation.isAllowed)
         #expect(explanation.checks.map(\.rule) == TokenRule.allCases)
-        for check in explanation.checks {
+        for check in explanation.checks where check.rule != .revocation {
             guard case .passed = check.outcome else {
                 Issue.record("\(check)")
                 continue
@@ -219,6 +232,61 @@ struct FakeKeys: TokenKeys {
             let check = explanation.checks.first { $0.outcome == explanation.refusal.map { .refused($0) } }
             #expect(check?.rule == rule)
         }
+    }
+
+    @Test func `what was withdrawn is refused after everything else that is wrong with the token itself`() throws {
+        func explain(_ token: String, isWithdrawn: @escaping (String?, String?) -> Bool) -> TokenExplanation {
+            TokenExaminer().explain(
+                token, request: nil, keys: TokenExaminerTests.keys, now: TokenExaminerTests.now,
+                isWithdrawn: isWithdrawn)
+        }
+        let token = TokenExaminerTests.token()
+        #expect(explain(token) { _, _ in true }.refusal?.reason == .tokenRevoked)
+        #expect(explain(token) { named, trusted in named == "k1" && trusted == "k1" }.refusal == .revoked)
+        let outcome = explain(token) { _, _ in false }.checks.first { $0.rule == .revocation }?.outcome
+        #expect(outcome == .passed("not withdrawn"))
+        let expired = TokenExaminerTests.token { $0["exp"] = .integer(1_767_225_000) }
+        #expect(explain(expired) { _, _ in true }.refusal?.reason == .tokenExpired)
+    }
+
+    @Test func `nothing is allowed by checks that were not reached`() throws {
+        let request = AccessRequest(
+            method: .getVehicle, resource: try ResourceName(checking: "providers/acme/vehicles/veh-3"))
+        let forged = TokenExaminerTests.token(signedBy: 9)
+        func explain(_ keys: FakeKeys?, _ request: AccessRequest?) -> TokenExplanation {
+            TokenExaminer().explain(forged, request: request, keys: keys, now: TokenExaminerTests.now)
+        }
+        #expect(explain(nil, request).refusal == nil && !explain(nil, request).isAllowed)
+        #expect(!explain(TokenExaminerTests.keys, request).isAllowed)
+        let account = FakeKeys(list: [FakeKey(id: "k1", account: nil, byte: 9)])
+        #expect(explain(account, request).refusal == nil && !explain(account, request).isAllowed)
+    }
+
+    @Test func `whether claims are missing is not told where the role is unknown`() throws {
+        let request = AccessRequest(
+            method: .getVehicle, resource: try ResourceName(checking: "providers/acme/vehicles/veh-3"))
+        func explain(_ claims: JSONValue?, _ keys: FakeKeys?) -> TokenExplanation {
+            let token = TokenExaminerTests.token { $0["authorization"] = claims }
+            return TokenExaminer().explain(token, request: request, keys: keys, now: TokenExaminerTests.now)
+        }
+        for claims in [nil, JSONValue.object([:])] {
+            let explanation = explain(claims, nil)
+            #expect(explanation.refusal == nil)
+            #expect(
+                explanation.checks.last?.outcome
+                    == .notReached("there are no claims, and the keys do not say whether the account needs any"))
+        }
+        #expect(explain(nil, TokenExaminerTests.keys).refusal?.reason == .claimsMissing)
+        #expect(explain(.object(["vehicleid": .string("other")]), nil).refusal?.reason == .claimMismatch)
+    }
+
+    @Test func `rules can be left out of an explanation afterwards`() throws {
+        let explanation = try self.explain(
+            TokenExaminerTests.token(), method: .getVehicle, resource: "providers/acme/vehicles/other")
+        let part = explanation.leavingOut([.permission, .coverage], why: "not read")
+        #expect(part.refusal == nil && !part.isAllowed)
+        #expect(part.checks.filter { $0.outcome == .notReached("not read") }.map(\.rule) == [.permission, .coverage])
+        #expect(part.checks.map(\.rule) == TokenRule.allCases)
     }
 
     @Test func `without keys the rest is still explained`() {

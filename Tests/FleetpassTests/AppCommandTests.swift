@@ -38,6 +38,14 @@ import Testing
             try WatchCommand.parse(["--tracking-id", "parcel-3"]).trackingId == TrackingID(checking: "parcel-3"))
     }
 
+    @Test(arguments: ["--tracking", "--tracking-id"])
+    func `a tracking id goes by either name in every command`(option: String) throws {
+        let tracking = try TrackingID(checking: "parcel-3")
+        #expect(try WatchCommand.parse([option, "parcel-3"]).trackingId == tracking)
+        #expect(try TokenIDs.parse([option, "parcel-3"]).tracking == tracking)
+        #expect(try ResourceOptions.parse([option, "parcel-3"]).tracking == tracking)
+    }
+
     @Test func `metres are right to a per mille within a town`() {
         // A hundredth of a degree of latitude is 1,112 m, and of longitude at 60 degrees north half of it.
         #expect(abs(GeoDistance.meters(from: (60, 10), to: (60.01, 10)) - 1_112) < 1)

@@ -49,6 +49,33 @@ import Testing
     }
 }
 
+@Suite struct TimeArgumentTests {
+    @Test func `a time may have a fraction and an offset`() throws {
+        let search = try AuditSearchCommand.parse(["--data", "d", "--at", "2027-01-01T02:00:00.5+02:00"])
+        #expect(search.at == Date(timeIntervalSince1970: 1_798_761_600.5))
+    }
+
+    @Test(arguments: [
+        "2027-02-30T00:00:00Z", "2027-01-01T25:00:00Z", "2027-01-01T00:00:00ZEVIL", "2027-1-1T1:1:1Z", "2027-01-01",
+    ])
+    func `what only resembles a time is a usage error`(text: String) {
+        #expect(throws: (any Error).self) { try AuditSearchCommand.parse(["--data", "d", "--at", text]) }
+    }
+}
+
+@Suite struct RevokeCommandTests {
+    @Test(arguments: ["--key", "--caller", "--subject", "--fingerprint"])
+    func `what no token has withdraws nothing`(option: String) {
+        for value in ["", String(repeating: "a", count: 257)] {
+            #expect(throws: (any Error).self) { try RevokeCommand.parse(["--data", "data", option, value]) }
+        }
+        let length = option == "--fingerprint" ? 16 : 256
+        #expect(throws: Never.self) {
+            try RevokeCommand.parse(["--data", "data", option, String(repeating: "a", count: length)])
+        }
+    }
+}
+
 @Suite struct ExplanationReportTests {
     @Test func `the first refusal is marked, and every fault has its fix`() {
         let explanation = TokenExaminer().explain("a.b", request: nil, keys: nil, now: Date())

@@ -25,6 +25,9 @@ public final class EngineMetrics: Sendable {
         var readiness = MetricFamily(
             "fleetpass_ready", .gauge, labels: ["check"], help: "Whether each part of readiness holds.")
         var revocations = RevocationMetrics()
+        var keys = MetricFamily(
+            "fleetpass_trusted_keys_age_seconds", .gauge,
+            help: "How long ago the keys of trusted accounts were fetched that were fetched longest ago.")
     }
 
     private let state = Locked(State())
@@ -49,7 +52,12 @@ public final class EngineMetrics: Sendable {
             help: "Calls that were refused for their token, by reason.")
         for (reason, count) in state.refusals { refusals.set(Double(count), reason) }
         let own = calls.text + refusals.text + state.duration.text
-        return alone ? own + state.readiness.text + state.revocations.text : own
+        return alone ? own + state.readiness.text + state.revocations.text + state.keys.text : own
+    }
+
+    /// Shows how long ago the keys of trusted accounts were fetched that were fetched longest ago.
+    package func trustedKeys(age: Duration) {
+        self.state.withLock { $0.keys.set((age / .seconds(1)).rounded()) }
     }
 
     /// Shows whether each part of readiness holds.

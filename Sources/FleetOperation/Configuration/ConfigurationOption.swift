@@ -22,6 +22,8 @@ package struct ConfigurationOption: Sendable {
         case choice([String])
         /// So many in a time, such as `60/1m`.
         case rate
+        /// So many in a time, such as `60/1m`, or `off`.
+        case optionalRate
     }
 
     /// The keys that lead to it, with dots between; `*` is a name that the operator chooses.
@@ -73,6 +75,8 @@ package struct ConfigurationOption: Sendable {
         case .duration: Self.duration(value) == nil ? "must be a time like 75s or 5m" : nil
         case .age: value == "never" || Self.age(value) != nil ? nil : "must be a time like 12h or 7d, or never"
         case .rate: Self.rate(value) == nil ? "must be a number and a time like 60/1m" : nil
+        case .optionalRate:
+            value == "off" || Self.rate(value) != nil ? nil : "must be a number and a time like 60/1m, or off"
         case .choice(let words): words.contains(value) ? nil : "must be \(words.joined(separator: " or "))"
         }
     }

@@ -37,6 +37,7 @@ extension ConfigurationOption.Kind {
         case .duration: "time, `75s` or `5m`"
         case .age: "time, `12h` or `7d`, or `never`"
         case .rate: "number and time, `60/1m`"
+        case .optionalRate: "number and time, `60/1m`, or `off`"
         case .choice(let words): words.map { "`\($0)`" }.joined(separator: ", ")
         }
     }

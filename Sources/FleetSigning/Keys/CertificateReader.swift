@@ -17,10 +17,11 @@ enum CertificateReader {
         return certificate.notValidBefore <= time && time <= certificate.notValidAfter
     }
 
-    static func rsaKey(ofPEM pem: String, id: String) throws(SigningError) -> _RSA.Signing.PublicKey {
+    /// The key, and when the certificate ends.
+    static func rsaKey(ofPEM pem: String, id: String) throws(SigningError) -> (key: _RSA.Signing.PublicKey, end: Date) {
         do {
             let certificate = try Certificate(pemEncoded: pem)
-            if let key = _RSA.Signing.PublicKey(certificate.publicKey) { return key }
+            if let key = _RSA.Signing.PublicKey(certificate.publicKey) { return (key, certificate.notValidAfter) }
         } catch {
             throw SigningError(
                 code: .invalidKey,

@@ -19,10 +19,13 @@ public struct RSAPublicKey: TokenKey {
     /// Whether the id is only what its reader calls it, and tokens may name it otherwise.
     let isUnnamed: Bool
 
+    /// When the certificate that the key came in ends; `nil` where it came in none.
+    let end: Date?
+
     private let key: _RSA.Signing.PublicKey
 
     init(
-        _ key: _RSA.Signing.PublicKey, id: String, account: TrustedAccount?, isUnnamed: Bool = false
+        _ key: _RSA.Signing.PublicKey, id: String, account: TrustedAccount?, isUnnamed: Bool = false, end: Date? = nil
     ) throws(SigningError) {
         func invalid(_ problem: String) -> SigningError {
             SigningError(code: .invalidKey, message: "The key \"\(id.prefix(64))\" \(problem).")
@@ -35,6 +38,7 @@ public struct RSAPublicKey: TokenKey {
         self.id = id
         self.account = account
         self.isUnnamed = isUnnamed
+        self.end = end
     }
 
     /// Reads a PEM text: a public key, or an X.509 certificate.
@@ -46,8 +50,11 @@ public struct RSAPublicKey: TokenKey {
 
     init(pem: String, id: String, account: TrustedAccount? = nil, isUnnamed: Bool) throws(SigningError) {
         let key: _RSA.Signing.PublicKey
+        var end: Date?
         if pem.contains("BEGIN CERTIFICATE") {
-            key = try CertificateReader.rsaKey(ofPEM: pem, id: id)
+            let certificate = try CertificateReader.rsaKey(ofPEM: pem, id: id)
+            key = certificate.key
+            end = certificate.end
         } else {
             do {
                 key = try _RSA.Signing.PublicKey(pemRepresentation: pem)
@@ -59,7 +66,7 @@ public struct RSAPublicKey: TokenKey {
                 )
             }
         }
-        try self.init(key, id: id, account: account, isUnnamed: isUnnamed)
+        try self.init(key, id: id, account: account, isUnnamed: isUnnamed, end: end)
     }
 
     /// Whether the RS256 signature fits the message.
@@ -73,12 +80,15 @@ public struct RSAPublicKey: TokenKey {
 
     /// The key under another account's name.
     func bound(to account: TrustedAccount) throws(SigningError) -> Self {
-        try Self(self.key, id: self.id, account: account, isUnnamed: self.isUnnamed)
+        try Self(self.key, id: self.id, account: account, isUnnamed: self.isUnnamed, end: self.end)
     }
 
-    /// Whether two are one key with one id, of one account.
+    /// Whether the certificate that the key came in has ended.
+    func hasEnded(at time: Date) -> Bool { self.end.map { $0 < time } ?? false }
+
+    /// Whether two are one key with one id, of one account, for the same time.
     func isSame(as other: Self) -> Bool {
-        self.id == other.id && self.account == other.account
+        self.id == other.id && self.account == other.account && self.end == other.end
             && self.key.derRepresentation == other.key.derRepresentation
     }
 

@@ -25,6 +25,7 @@ extension TrustedKeySet {
     ) throws(SigningError) -> [RSAPublicKey] {
         let text = String(decoding: bytes, as: UTF8.self)
         if text.hasPrefix("-----BEGIN") {
+            if let time, !CertificateReader.isValid(text, at: time) { return [] }
             return [try RSAPublicKey(pem: text, id: name, isUnnamed: true)]
         }
         let object: JSONObject

@@ -14,10 +14,24 @@ public struct TrustedKeySet: TokenKeys {
     private let byID: [String: [any TokenKey]]
     private let byAccount: [String: [any TokenKey]]
     private let unnamed: [RSAPublicKey]
+    /// What is tried for every account beside its own keys.
+    private let common: [any TokenKey]
 
     /// Collects keys; of one account's, the first is tried first.
     public init(_ keys: [RSAPublicKey]) {
+        self.init(keys, triesKeysOfNoAccount: false)
+    }
+
+    /// Collects keys.
+    ///
+    /// - Parameters:
+    ///   - keys: The keys; of one account's, the first is tried first.
+    ///   - triesKeysOfNoAccount: Whether a token that names no key is also tried with those whose account is not known:
+    ///     for somebody who looks at one token, not for a server.
+    package init(_ keys: [RSAPublicKey], triesKeysOfNoAccount: Bool) {
         self.keys = keys
+        let ofNoAccount = keys.filter { $0.account == nil }
+        self.common = triesKeysOfNoAccount ? ofNoAccount : []
         self.byID = Dictionary(grouping: keys as [any TokenKey], by: \.id)
         self.unnamed = keys.filter(\.isUnnamed)
         self.byAccount = Dictionary(grouping: keys.filter { $0.account != nil }) { $0.account?.email ?? "" }
@@ -32,5 +46,5 @@ public struct TrustedKeySet: TokenKeys {
     }
 
     /// The keys of this account.
-    public func keys(ofAccount email: String) -> [any TokenKey] { self.byAccount[email] ?? [] }
+    public func keys(ofAccount email: String) -> [any TokenKey] { (self.byAccount[email] ?? []) + self.common }
 }

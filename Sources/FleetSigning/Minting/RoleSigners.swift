@@ -102,7 +102,17 @@ public struct RoleSigners: Sendable {
     ///   - type: What it was minted for.
     public func discard(_ token: FleetToken, of type: TokenType) {
         guard let claims = try? type.claims else { return }
-        _ = self.shared.discard(Key(role: type.role, claims: claims)) { $0.token == token }
+        self.discard(token, of: claims, as: type.role)
+    }
+
+    /// Forgets a shared token with any claims, as ``discard(_:of:)`` does.
+    ///
+    /// - Parameters:
+    ///   - token: The token.
+    ///   - claims: What it reaches; `nil` for the plain token of an admin account.
+    ///   - role: Whose signer signed it.
+    package func discard(_ token: FleetToken, of claims: AuthorizationClaims?, as role: Role) {
+        _ = self.shared.discard(Key(role: role, claims: claims)) { $0.token == token }
     }
 
     /// A token that shows that a role's signer works; it reaches one resource that does not exist.

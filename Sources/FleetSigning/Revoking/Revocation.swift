@@ -17,6 +17,9 @@ public struct Revocation: Hashable, Sendable {
     /// The longest that any token lives, in seconds, and so the longest that anything stays withdrawn.
     public static let longest: TimeInterval = 3600
 
+    /// Whether a value can withdraw anything: no token's fingerprint or key id is empty or longer than 256 bytes.
+    package static func isUsable(value: String) -> Bool { (1...256).contains(value.utf8.count) }
+
     /// What ``value`` is.
     public var kind: Kind
     /// The fingerprint or key id.

@@ -61,9 +61,14 @@ public final class RevocationList: Sendable {
         }
     }
 
-    /// Whether a token with this digest, signed by this key, is withdrawn.
-    func holds(_ digest: SHA256Digest, keyID: String) -> Bool {
+    /// Whether a token with this digest is withdrawn, by itself or with its key.
+    ///
+    /// A key that has no id of its own goes by any in its tokens; it is withdrawn by the id under which it is trusted.
+    func holds(_ digest: SHA256Digest, keyID: String?, trustedKeyID: String?) -> Bool {
         let start = digest.withUnsafeBytes { UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) }
-        return self.state.withLock { $0.fingerprints.contains(start) || $0.keyIDs.contains(keyID) }
+        return self.state.withLock { state in
+            state.fingerprints.contains(start) || keyID.map(state.keyIDs.contains) == true
+                || trustedKeyID.map(state.keyIDs.contains) == true
+        }
     }
 }

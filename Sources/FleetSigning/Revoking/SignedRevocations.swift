@@ -31,14 +31,15 @@ public struct SignedRevocations: Hashable, Sendable {
     /// Makes a list.
     ///
     /// - Parameters:
-    ///   - revocations: What is withdrawn; what has ended, or would last longer than a token, is left out or cut.
+    ///   - revocations: What is withdrawn; what has ended, or would last longer than a token, is left out or cut, as is
+    ///     what no token has.
     ///   - now: The time.
     public init(_ revocations: [Revocation], at now: Date) {
         let start = Date(timeIntervalSince1970: now.timeIntervalSince1970.rounded(.down))
         let latest = start.addingTimeInterval(Revocation.longest)
         self.issuedAt = start
         self.expiresAt = start.addingTimeInterval(Self.lifetime)
-        self.revocations = revocations.filter { $0.endsAt > start }.map {
+        self.revocations = revocations.filter { $0.endsAt > start && Revocation.isUsable(value: $0.value) }.map {
             Revocation(kind: $0.kind, value: $0.value, endsAt: min($0.endsAt, latest))
         }
     }
@@ -131,9 +132,10 @@ extension SignedRevocations {
         revocations.reserveCapacity(entries.count)
         for entry in entries {
             guard let members = entry.object, let kind = members["kind"]?.string.flatMap(Revocation.Kind.init),
-                let value = members["value"]?.string, (1...256).contains(value.utf8.count),
-                let end = Self.date(members["end"]), end <= latest
+                let value = members["value"]?.string, let end = Self.date(members["end"]), end <= latest
             else { throw Refusal("The list has an entry that is none, or that outlives every token.") }
+            // What no token has withdraws nothing: refusing the list for it would let later withdrawals through.
+            guard Revocation.isUsable(value: value) else { continue }
             revocations.append(Revocation(kind: kind, value: value, endsAt: end))
         }
         self.issuedAt = issuedAt

@@ -8,12 +8,15 @@ public import Foundation
 /// Keeps a verifier's keys as the trusted accounts publish them.
 ///
 /// Whoever owns it calls ``refresh()`` every few seconds, which fetches nothing but what is due: a set is used for its
-/// `max-age`, between 5 minutes and a day, renewed early, and kept for a day more while fetches fail. For a token with a
-/// key that is not known, ``learnKey(of:)`` asks again, at most once in 30 seconds for each account.
+/// `max-age`, between 5 minutes and a day, renewed early, and kept for a day more while fetches fail; a certificate's
+/// key is let go of when the certificate ends. For a token with a key that is not known, ``learnKey(of:)`` asks again,
+/// at most once in 30 seconds for each account.
 public final class AccountTrust: Sendable {
     /// The most keys of one account.
     private static let maximumKeys = 64
     private static let source = "accounts"
+    /// For so long past its end a set that cannot be renewed is no problem yet.
+    private static let patience: Duration = .seconds(600)
 
     /// The verifier whose keys are kept.
     public let verifier: TokenVerifier
@@ -21,6 +24,7 @@ public final class AccountTrust: Sendable {
     private let sources: [TrustedAccountSource]
     private let remotes: [RemoteKeySet<[RSAPublicKey]>]
     private let kept: KeptKeys
+    private let now: @Sendable () -> Date
 
     /// The keys of each account, in the order of the sources.
     private final class KeptKeys: Sendable {
@@ -39,8 +43,21 @@ public final class AccountTrust: Sendable {
             self.keys.withLock { all in
                 guard !all[index].elementsEqual(keys, by: { $0.isSame(as: $1) }) else { return }
                 all[index] = keys
-                self.verifier.replaceKeys(TrustedKeySet(all.flatMap(\.self)), from: AccountTrust.source)
+                self.publish(all)
             }
+        }
+
+        /// Lets go of the keys whose certificates have ended.
+        func dropEnded(at time: Date) {
+            self.keys.withLock { all in
+                guard all.contains(where: { $0.contains { $0.hasEnded(at: time) } }) else { return }
+                all = all.map { $0.filter { !$0.hasEnded(at: time) } }
+                self.publish(all)
+            }
+        }
+
+        private func publish(_ all: [[RSAPublicKey]]) {
+            self.verifier.replaceKeys(TrustedKeySet(all.flatMap(\.self)), from: AccountTrust.source)
         }
     }
 
@@ -82,26 +99,53 @@ public final class AccountTrust: Sendable {
         self.verifier = verifier
         self.sources = sources
         self.kept = kept
+        self.now = now
         self.remotes = sources.enumerated().map { index, source in
             RemoteKeySet(now: uptime) {
                 let (bytes, age) = try await Self.fetch(source.keys, over: transport)
-                let keys = try Self.keys(in: bytes, of: source, at: now())
+                let time = now()
+                let keys = try Self.keys(in: bytes, of: source, at: time)
                 kept.put(keys, at: index)
-                return (keys, age)
+                return (keys, Self.age(age, of: keys, at: time))
             }
         }
     }
 
-    /// What is missing, in words: accounts of which no key can be had.
+    /// What is missing, in words: accounts of which no key can be had, or none that is of now.
+    ///
+    /// Keys that cannot be renewed are a problem from 10 minutes after their set's end; ``failures`` tells at once.
     public var problem: String? {
-        let lacking = self.sources.indices.filter { self.kept.isEmpty(at: $0) }.map { index in
-            "\(self.sources[index].account.email) (\(self.remotes[index].failure ?? "not fetched yet"))"
+        var (lacking, old): ([String], [String]) = ([], [])
+        for index in self.sources.indices {
+            let remote = self.remotes[index]
+            func words(_ otherwise: String) -> String {
+                "\(self.sources[index].account.email) (\(remote.failure ?? otherwise))"
+            }
+            if self.kept.isEmpty(at: index) {
+                lacking.append(words(remote.age == nil ? "not fetched yet" : "its certificates have ended"))
+            } else if let overrun = remote.overrun, overrun >= Self.patience {
+                old.append(words("fetches fail"))
+            }
         }
-        return lacking.isEmpty ? nil : "no keys of \(lacking.joined(separator: ", "))"
+        let problems = [("no keys of", lacking), ("only old keys of", old)].filter { !$0.1.isEmpty }
+        guard !problems.isEmpty else { return nil }
+        return problems.map { "\($0) \($1.joined(separator: ", "))" }.joined(separator: "; ")
     }
 
-    /// Fetches the keys that are due, all accounts at once, and forgets those that were not to be had for too long.
+    /// Why the last fetch of an account's keys failed, by account; an account whose keys could be fetched has no entry.
+    public var failures: [String: String] {
+        var failures: [String: String] = [:]
+        for (source, remote) in zip(self.sources, self.remotes) { failures[source.account.email] = remote.failure }
+        return failures
+    }
+
+    /// How long ago the keys were fetched that were fetched longest ago; `nil` before the first fetch.
+    public var age: Duration? { self.remotes.compactMap(\.age).max() }
+
+    /// Fetches the keys that are due, all accounts at once, and forgets those that have ended or were not to be had for
+    /// too long.
     public func refresh() async {
+        defer { self.kept.dropEnded(at: self.now()) }
         await withTaskGroup { group in
             for (index, remote) in self.remotes.enumerated() {
                 group.addTask {
@@ -139,6 +183,12 @@ public final class AccountTrust: Sendable {
         // A file is read again as often as the rules allow.
         case .file(let path): return (try Data(contentsOf: URL(filePath: path)), .zero)
         }
+    }
+
+    /// How long a set may be used: no longer than the first of its certificates.
+    private static func age(_ age: Duration?, of keys: [RSAPublicKey], at now: Date) -> Duration? {
+        guard let end = keys.compactMap(\.end).min() else { return age }
+        return min(age ?? KeySetCache<[RSAPublicKey]>.Rules().defaultAge, .seconds(end.timeIntervalSince(now)))
     }
 
     private static func keys(

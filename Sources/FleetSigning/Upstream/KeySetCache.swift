@@ -43,6 +43,7 @@ package struct KeySetCache<Keys: Sendable>: Sendable {
 
     private struct Kept {
         var keys: Keys
+        var fetchedAt: Duration
         var renewsAt: Duration
         var endsAt: Duration
     }
@@ -91,7 +92,7 @@ package struct KeySetCache<Keys: Sendable>: Sendable {
     ///   - share: When to renew, as a share of the age out of ``Rules/renewal``.
     package mutating func fetched(_ keys: Keys, maximumAge: Duration?, at time: Duration, renewingAfter share: Double) {
         let age = min(max(maximumAge ?? self.rules.defaultAge, self.rules.minimumAge), self.rules.maximumAge)
-        self.kept = Kept(keys: keys, renewsAt: time + age * share, endsAt: time + age)
+        self.kept = Kept(keys: keys, fetchedAt: time, renewsAt: time + age * share, endsAt: time + age)
         self.isFetching = false
         self.failures = 0
         self.retriesAt = time
@@ -103,6 +104,15 @@ package struct KeySetCache<Keys: Sendable>: Sendable {
         self.retriesAt =
             time + min(self.rules.shortestBackoff * (1 << min(self.failures, 16)), self.rules.longestBackoff)
         self.failures += 1
+    }
+
+    /// How long ago the set at hand was fetched; `nil` where there is none.
+    package func age(at time: Duration) -> Duration? { self.kept.map { time - $0.fetchedAt } }
+
+    /// How long a set has been used past its end because fetches fail; `nil` where none is.
+    package func overrun(at time: Duration) -> Duration? {
+        guard let kept, self.failures > 0, time >= kept.endsAt else { return nil }
+        return time - kept.endsAt
     }
 
     private mutating func unknownKey(at time: Duration, afterFetch: Bool) -> (answer: Answer, startsFetch: Bool) {

@@ -50,6 +50,12 @@ package final class RemoteKeySet<Keys: Sendable>: Sendable {
     /// Why the last fetch failed; `nil` when it did not.
     package var failure: String? { self.state.withLock { $0.failure } }
 
+    /// How long ago the set at hand was fetched; `nil` before the first.
+    package var age: Duration? { self.state.withLock { $0.cache.age(at: self.now()) } }
+
+    /// How long the set at hand has been used past its end because fetches fail; `nil` where it is not.
+    package var overrun: Duration? { self.state.withLock { $0.cache.overrun(at: self.now()) } }
+
     /// Looks a key up, and waits for one fetch where that may help.
     ///
     /// - Parameter contains: Whether a set has the key.

@@ -43,6 +43,9 @@ public final class TokenVerifier: Sendable {
         self.state = Locked(State(keys: keys, sources: [(Self.own, keys)], verified: cache))
     }
 
+    /// Whether anybody is asked for what is withdrawn.
+    package var looksAtWithdrawals: Bool { self.revocations != nil }
+
     /// The keys in force.
     public var keys: TrustedKeySet { self.state.withLock { $0.keys } }
 
@@ -86,9 +89,10 @@ public final class TokenVerifier: Sendable {
         }
         let digest = Self.digest(of: token)
         let examined = try self.examined(token, digest, at: now)
-        guard let revocations, revocations.holds(digest, keyID: examined.keyID) else { return examined }
-        throw .unauthenticated(
-            .tokenRevoked, "The token was withdrawn before its end.", fix: "Fetch a new token, if you still may.")
+        guard let revocations,
+            revocations.holds(digest, keyID: examined.keyID, trustedKeyID: examined.trustedKeyID)
+        else { return examined }
+        throw .revoked
     }
 
     private func examined(_ token: String, _ digest: SHA256Digest, at now: Date) throws(TokenRefusal) -> ExaminedToken {
@@ -125,8 +129,13 @@ public final class TokenVerifier: Sendable {
         return token.withUTF8 { Crypto.SHA256.hash(bytes: UnsafeRawBufferPointer($0)) }
     }
 
-    /// Explains what becomes of a token under the keys in force; see `TokenExaminer.explain`.
+    /// Explains what becomes of a token under the keys and withdrawals in force; see `TokenExaminer.explain`.
     public func explain(_ token: String, request: AccessRequest?, at now: Date) -> TokenExplanation {
-        self.examiner.explain(token, request: request, keys: self.keys, now: now)
+        guard let revocations else {
+            return self.examiner.explain(token, request: request, keys: self.keys, now: now)
+        }
+        return self.examiner.explain(token, request: request, keys: self.keys, now: now) { keyID, trustedKeyID in
+            revocations.holds(Self.digest(of: token), keyID: keyID, trustedKeyID: trustedKeyID)
+        }
     }
 }

@@ -18,9 +18,13 @@ public final class URLSessionTransport: HTTPTransport {
 
     /// Makes a session of its own.
     ///
-    /// - Parameter maximumBodyBytes: The longest body that is read; a longer one ends the exchange.
-    public init(maximumBodyBytes: Int = 4 * 1024 * 1024) {
+    /// - Parameters:
+    ///   - maximumBodyBytes: The longest body that is read; a longer one ends the exchange.
+    ///   - connectionsPerHost: The most connections to one host at once; further requests wait. `nil` leaves it to the
+    ///     system, which allows 6.
+    public init(maximumBodyBytes: Int = 4 * 1024 * 1024, connectionsPerHost: Int? = nil) {
         let configuration = URLSessionConfiguration.ephemeral
+        if let connectionsPerHost { configuration.httpMaximumConnectionsPerHost = connectionsPerHost }
         configuration.urlCache = nil
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
         configuration.httpCookieStorage = nil

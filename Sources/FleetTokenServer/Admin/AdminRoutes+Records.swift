@@ -19,7 +19,7 @@ extension AdminRoutes {
             members.refuse("decision", "The decision must be granted or refused.")
         }
         query.subject = members.optionalString("subject")
-        query.fingerprint = members.optionalString("fingerprint")
+        query.fingerprint = members.optionalFingerprint("fingerprint")
         let limit = members.optionalNumber("limit", 1...1000) ?? 100
         try members.finish(())
         let matches = try await self.records.audit.latest(query, limit: limit)
@@ -69,17 +69,29 @@ extension AdminRoutes {
 }
 
 extension RequestMembers {
+    /// A token's fingerprint that may be missing.
+    fileprivate mutating func optionalFingerprint(_ name: String) -> String? {
+        guard let text = self.optionalString(name) else { return nil }
+        return self.fingerprint(text, as: name)
+    }
+
+    /// A text, or `nil` and a note where it is no fingerprint.
+    private mutating func fingerprint(_ text: String, as name: String) -> String? {
+        guard text.utf8.count == 16, text.utf8.allSatisfy({ "0123456789abcdef".utf8.contains($0) }) else {
+            self.refuse(name, "A fingerprint is 16 hexadecimal digits in lower case.")
+            return nil
+        }
+        return text
+    }
+
     /// Whose tokens are to be withdrawn, by `kind` and `value`.
     fileprivate mutating func revocationTarget() -> RevocationTarget? {
         let (first, second) = (self.string("kind"), self.string("value"))
         guard let kind = first, let value = second else { return nil }
         switch kind {
         case "fingerprint":
-            guard value.utf8.count == 16, value.allSatisfy({ $0.isHexDigit && !$0.isUppercase }) else {
-                self.refuse("value", "A fingerprint is 16 hexadecimal digits in lower case.")
-                return nil
-            }
-            return .fingerprint(value)
+            guard let fingerprint = self.fingerprint(value, as: "value") else { return nil }
+            return .fingerprint(fingerprint)
         case "key", "caller", "subject":
             guard CallerID.isUsable(subject: value) else {
                 self.refuse("value", "The value must be 1 to 255 printable ASCII characters.")

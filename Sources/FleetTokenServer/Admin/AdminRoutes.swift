@@ -95,9 +95,18 @@ public struct AdminRoutes: Sendable {
         let sender = CallerRequest(request, context)
         let actor = AuditChange.Actor(try await self.administrator(sending: sender), address: sender.peerAddress)
         do {
-            return try await handler(Call(request: request, actor: actor, time: self.now()))
+            // A change counts for all machines that share the store, so it is made by a time that they share.
+            let time =
+                try await request.method == .post
+                ? self.records.administration.time(by: self.now) : self.now()
+            return try await handler(Call(request: request, actor: actor, time: time))
         } catch let error as Problem {
             throw error
+        } catch let error as TokenServerError where error.code == .wrongClock {
+            self.logger.error("admin request refused", metadata: ["error": "\(error.message)"])
+            var problem = Problem(.unavailable, error.message)
+            problem.retryAfter = RouteError.unavailable.retryAfter
+            throw problem
         } catch let error as CancellationError {
             throw error
         } catch {

@@ -17,6 +17,11 @@ public struct Administration: Sendable {
         self.store = store
     }
 
+    /// The time that changes are made by, see ``TokenServerStore/time(by:)``.
+    func time(by clock: @escaping @Sendable () -> Date) async throws(TokenServerError) -> Date {
+        try await self.store.time(by: clock)
+    }
+
     /// Adds an assignment; one that is there already changes nothing.
     ///
     /// - Parameters:
@@ -68,14 +73,16 @@ public struct Administration: Sendable {
     ///   - actor: Who withdraws them.
     ///   - now: The time.
     /// - Returns: What verifiers will refuse by it.
-    /// - Throws: An error of the store when nothing was kept.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidTarget``, or an error of the store; nothing was
+    ///   kept then.
     @discardableResult
     public func revoke(
         _ target: RevocationTarget, by actor: AuditChange.Actor, at now: Date
     ) async throws -> [Revocation] {
         let known = try await RevocationStore(store: self.store).livingTokens(of: target, at: now)
-        return try await self.change { database in
-            let revocations = try RevocationStore.revoke(target, knowing: known, at: now, in: database)
+        // All but a few are written before the head is locked, as every decision waits for that.
+        return try await self.change(first: { try RevocationStore.withdraw(known, at: now, in: $0) }) { database in
+            let revocations = try RevocationStore.withdraw(target, knowing: known, at: now, in: database)
             let details = ["kind": target.kind, "id": target.value, "count": "\(revocations.count)"]
             return (revocations, AuditChange(.tokensWithdrawn, details, by: actor, at: now))
         }
@@ -117,10 +124,12 @@ public struct Administration: Sendable {
     }
 
     private func change<Result: Sendable>(
+        first prepare: @escaping @Sendable (any TokenServerTransaction) throws -> Void = { _ in },
         _ body: @escaping @Sendable (any TokenServerTransaction) throws -> (Result, AuditChange?)
     ) async throws -> Result {
         try await self.store.database.write { database in
-            // First, as the writer of decisions does: who holds the head waits for nobody else.
+            try prepare(database)
+            // Before anything that another may wait for: who holds the head waits for nobody else.
             let head = try database.lockHead()
             let (result, change) = try body(database)
             if let change {

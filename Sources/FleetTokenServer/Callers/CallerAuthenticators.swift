@@ -22,7 +22,14 @@ public struct CallerAuthenticators: CallerAuthenticator {
     public func caller(of request: CallerRequest) async throws -> Caller? {
         try TrustedProxyAuthenticator.refuseForgery(request, of: self.proxies)
         for member in self.members {
-            if let caller = try await member.caller(of: request) { return caller }
+            let caller: Caller?
+            if let proxy = member as? TrustedProxyAuthenticator {
+                // What is no forgery may still be another proxy's.
+                caller = try proxy.user(of: request)
+            } else {
+                caller = try await member.caller(of: request)
+            }
+            if let caller { return caller }
         }
         return nil
     }

@@ -55,8 +55,16 @@ public struct ClientCertificateAuthenticator: CallerAuthenticator {
     /// - Parameters:
     ///   - label: Its name in logs, rules and assignments.
     ///   - entries: The callers.
-    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` when one identity is two callers.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` when one identity is two callers,
+    ///   or a name is not 1 to 255 printable ASCII characters.
     public init(label: String = "certificate", entries: [Entry]) throws(TokenServerError) {
+        if let entry = entries.first(where: { !CallerID.isUsable(subject: $0.name) }) {
+            throw TokenServerError(
+                code: .invalidConfiguration,
+                message:
+                    "The name \"\(entry.name.prefix(64))\" of a caller with a certificate must be 1 to 255 printable ASCII "
+                    + "characters; assignments and withdrawals know the caller by it.")
+        }
         var known: [ExactText: Entry] = [:]
         for entry in entries where known.updateValue(entry, forKey: entry.identity.key) != nil {
             throw TokenServerError(

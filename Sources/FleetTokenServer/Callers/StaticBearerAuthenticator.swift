@@ -11,7 +11,8 @@ public import Foundation
 /// The file holds salted SHA-256 digests, never the secrets. A secret is 32 random bytes as ``makeSecret()`` gives them,
 /// which no slow hash could make any safer; one shorter than ``shortestSecret`` is refused. The form is
 /// `{"callers": [{"name": "driver-app", "salt": "HEX", "secret_sha256": "HEX", "roles": ["driver"]}]}`, where
-/// `secret_sha256` is the digest of the salt's bytes followed by the secret. Files without salts are read as well.
+/// `secret_sha256` is the digest of the salt's bytes followed by the secret. Files without salts are read as well. A caller's
+/// name has 1 to 255 printable ASCII characters.
 public struct StaticBearerAuthenticator: CallerAuthenticator {
     private struct File: Decodable {
         struct Entry: Decodable {
@@ -132,6 +133,11 @@ public struct StaticBearerAuthenticator: CallerAuthenticator {
         }
         guard let salt = self.bytes(ofHexadecimal: entry.salt ?? ""), salt.isEmpty || (16...64).contains(salt.count)
         else { throw self.invalid("The salt of \"\(entry.name)\" is not 32 to 128 hexadecimal digits.") }
+        guard !givesRoles || CallerID.isUsable(subject: entry.name) else {
+            throw self.invalid(
+                "The name \"\(entry.name.prefix(64))\" must be 1 to 255 printable ASCII characters; assignments and "
+                    + "withdrawals know the caller by it.")
+        }
         let roles = Set((entry.roles ?? []).map(Role.init(rawValue:)))
         guard givesRoles || entry.roles == nil else {
             throw self.invalid("The administrator \"\(entry.name)\" has roles; those are for callers, take them away.")

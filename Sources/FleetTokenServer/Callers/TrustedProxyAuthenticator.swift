@@ -48,11 +48,18 @@ public struct TrustedProxyAuthenticator: CallerAuthenticator {
         self.claims = claims
     }
 
-    /// The user whom the proxy names.
+    /// The user whom the proxy names; its headers from another address are refused.
+    ///
+    /// Several proxies that send the same headers go into one ``CallerAuthenticators``, which knows them all.
     public func caller(of request: CallerRequest) async throws -> Caller? {
+        try Self.refuseForgery(request, of: [self])
+        return try self.user(of: request)
+    }
+
+    /// The user whom the proxy names, where it opened the connection; `nil` for anybody else's request.
+    func user(of request: CallerRequest) throws(CallerRefusal) -> Caller? {
         let subjects = request.headers[values: self.subject]
-        guard !subjects.isEmpty else { return nil }
-        guard self.isPeer(of: request) else { throw self.forgery }
+        guard !subjects.isEmpty, self.isPeer(of: request) else { return nil }
         guard subjects.count == 1, CallerID.isUsable(subject: subjects[0]) else {
             throw CallerRefusal(.malformed, "The proxy \(self.label) named no user, or several.")
         }

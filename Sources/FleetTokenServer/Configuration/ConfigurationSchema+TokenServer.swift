@@ -78,6 +78,11 @@ extension ConfigurationSchema {
                     path: "limits.per_caller", kind: .rate, standard: nil,
                     help: "Requests of each caller, and of each administrator, such as `60/1m`."),
                 .init(
+                    path: "limits.refused_per_caller", kind: .optionalRate, standard: "60/1m",
+                    help:
+                        "Requests of each caller that the policy refuses and the audit keeps. Who has sent as many is answered "
+                        + "429, whatever is asked for, until the time in `Retry-After`. `off`: no limit."),
+                .init(
                     path: "limits.per_subject", kind: .rate, standard: nil,
                     help: "Tokens for one vehicle, trip or other subject, whoever asks."),
                 .init(path: "limits.global", kind: .rate, standard: nil, help: "Requests of all callers together."),
@@ -85,14 +90,15 @@ extension ConfigurationSchema {
                     path: "limits.pending", kind: .number(1...100_000), standard: "64",
                     help:
                         "Requests for tokens that are worked on at once; more are answered 503 with `Retry-After`. "
-                        + "Raise it where signing waits for another service, to the rate times the time that one takes."
+                        + "Raise it where signing or the policy waits for another service, to the rate times the time that "
+                        + "one takes."
                 ),
                 .init(
                     path: "limits.steady", kind: .number(1...100_000), standard: nil,
                     help:
                         "While requests are turned away, only so many are worked on at once, so that nobody waits long; 100 ms "
                         + "after the last one was, `limits.pending` holds again. Unset: 4 for each processor, or, with "
-                        + "`signers`, as many as `limits.pending`."
+                        + "`signers` or `policy.secret_file`, as many as `limits.pending`."
                 ),
                 .init(
                     path: "limits.failed_logins", kind: .rate, standard: "10/1m",

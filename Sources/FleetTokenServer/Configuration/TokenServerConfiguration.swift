@@ -146,10 +146,12 @@ public struct TokenServerConfiguration: Sendable {
         self.requestLimits = RequestLimits(
             perCaller: Self.rate("limits.per_caller", in: values),
             perSubject: Self.rate("limits.per_subject", in: values),
-            global: Self.rate("limits.global", in: values))
+            global: Self.rate("limits.global", in: values),
+            refusedPerCaller: Self.rate("limits.refused_per_caller", in: values))
         let burst = try values.number("limits.pending")
-        // Whoever waits for Google's signatures takes no processor's time.
-        let steady = self.signers.isEmpty ? 4 * Processors.count : burst
+        // Whoever waits for Google's signatures or the policy's webhook takes no processor's time.
+        let signsAtOnce = self.signers.isEmpty && values["policy.secret_file"] == nil
+        let steady = signsAtOnce ? 4 * Processors.count : burst
         self.pendingLimits = PendingRequests.Limits(
             burst: burst, steady: values["limits.steady"] == nil ? steady : try values.number("limits.steady"))
         guard let failedLogins = Self.rate("limits.failed_logins", in: values) else {

@@ -50,14 +50,17 @@ public struct KeyFolder: Sendable {
         return rings
     }
 
-    /// What the folder's files are called and when they were written, to tell whether anything changed.
-    func fingerprint() throws(TokenServerError) -> [String: Date] {
-        var result: [String: Date] = [:]
-        for file in try self.files().values.joined() {
-            let values = try? self.url(file.name).resourceValues(forKeys: [.contentModificationDateKey])
-            result[file.name] = values?.contentModificationDate ?? .distantPast
-        }
-        return result
+    /// What the folder's files are called and which versions of them it has, to tell whether anything changed.
+    struct Fingerprint: Hashable, Sendable {
+        fileprivate let names: [String]
+        fileprivate let versions: FileVersions
+    }
+
+    /// The fingerprint now; taken before the keys are read, so that what changes meanwhile is read again.
+    func fingerprint() throws(TokenServerError) -> Fingerprint {
+        let names = try self.files().values.joined().map { $0.name }.sorted()
+        return Fingerprint(
+            names: names, versions: FileVersions(of: names.map { self.url($0).path(percentEncoded: false) }))
     }
 
     /// Makes a new key for a role known.

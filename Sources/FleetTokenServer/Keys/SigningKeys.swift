@@ -10,7 +10,11 @@ public import Foundation
 public final class SigningKeys: Sendable {
     private struct State {
         var rings: [Role: KeyRing]
-        var fingerprint: [String: Date]
+        var fingerprint: KeyFolder.Fingerprint
+        /// The ids of the keys that were in the folder and are no more.
+        var givenUp: Set<String> = []
+
+        var keyIDs: Set<String> { Set(self.rings.values.flatMap { $0.entries.map(\.key.keyID) }) }
     }
 
     private let folder: KeyFolder
@@ -23,10 +27,18 @@ public final class SigningKeys: Sendable {
     ///   - folder: The folder.
     ///   - provider: The provider that the accounts belong to.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
-    public init(folder: KeyFolder, provider: ProviderID) throws(TokenServerError) {
+    public convenience init(folder: KeyFolder, provider: ProviderID) throws(TokenServerError) {
+        try self.init(folder: folder, provider: provider) { (folder) throws(TokenServerError) in try folder.read() }
+    }
+
+    init(
+        folder: KeyFolder, provider: ProviderID,
+        reading read: (KeyFolder) throws(TokenServerError) -> [Role: KeyRing]
+    ) throws(TokenServerError) {
         self.folder = folder
         self.provider = provider
-        self.state = Locked(State(rings: try folder.read(), fingerprint: try folder.fingerprint()))
+        let fingerprint = try folder.fingerprint()
+        self.state = Locked(State(rings: try read(folder), fingerprint: fingerprint))
     }
 
     /// The roles that have a key.
@@ -41,6 +53,9 @@ public final class SigningKeys: Sendable {
     func signer(for role: Role, at time: Date) -> (any PayloadSigner)? {
         self.state.withLock { $0.rings[role]?.signing(at: time)?.signer }
     }
+
+    /// Whether a key was in the folder and is no more.
+    func hasGivenUp(_ keyID: String) -> Bool { self.state.withLock { $0.givenUp.contains(keyID) } }
 
     /// The keys that verifiers are to trust at a time.
     public func published(at time: Date) -> [RSAPublicKey] {
@@ -63,6 +78,10 @@ public final class SigningKeys: Sendable {
         let fingerprint = try self.folder.fingerprint()
         guard fingerprint != self.state.withLock({ $0.fingerprint }) else { return }
         let rings = try self.folder.read()
-        self.state.withLock { $0 = State(rings: rings, fingerprint: fingerprint) }
+        self.state.withLock { state in
+            var next = State(rings: rings, fingerprint: fingerprint)
+            next.givenUp = state.givenUp.union(state.keyIDs).subtracting(next.keyIDs)
+            state = next
+        }
     }
 }

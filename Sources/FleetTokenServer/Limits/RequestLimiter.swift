@@ -12,12 +12,18 @@ public struct RequestLimits: Sendable {
     public var perSubject: RateLimit?
     /// Of all together.
     public var global: RateLimit?
+    /// Of each caller's requests that the policy refuses.
+    public var refusedPerCaller: RateLimit?
 
     /// Describes limits.
-    public init(perCaller: RateLimit? = nil, perSubject: RateLimit? = nil, global: RateLimit? = nil) {
+    public init(
+        perCaller: RateLimit? = nil, perSubject: RateLimit? = nil, global: RateLimit? = nil,
+        refusedPerCaller: RateLimit? = nil
+    ) {
         self.perCaller = perCaller
         self.perSubject = perSubject
         self.global = global
+        self.refusedPerCaller = refusedPerCaller
     }
 }
 
@@ -27,6 +33,8 @@ public struct RateLimitExceeded: Error, Hashable, Sendable {
     public enum Scope: String, Hashable, Sendable {
         /// The caller's own.
         case caller
+        /// The caller's own, on what the policy refuses.
+        case refusals
         /// The subject's.
         case subject
         /// Everybody's.
@@ -48,6 +56,7 @@ public final class RequestLimiter: Sendable {
 
     private struct State {
         var callers = RecentEntries<CallerID, TokenBucket>(capacity: RequestLimiter.capacity)
+        var refusals = RecentEntries<CallerID, TokenBucket>(capacity: RequestLimiter.capacity)
         var subjects = RecentEntries<String, TokenBucket>(capacity: RequestLimiter.capacity)
         var all = TokenBucket()
     }
@@ -71,13 +80,17 @@ public final class RequestLimiter: Sendable {
 
     /// Admits a request of a known caller, before it is decided on.
     ///
-    /// A caller beyond its own limit takes nothing from the others' share.
+    /// A caller beyond its own limits takes nothing from the others' share.
     ///
     /// - Parameter caller: Who asks.
     /// - Throws: ``RateLimitExceeded``.
     public func admit(_ caller: CallerID) throws(RateLimitExceeded) {
         let refusal = self.state.withLock { state -> RateLimitExceeded? in
             let time = self.uptime()
+            if let limit = self.limits.refusedPerCaller, let refusals = state.refusals[caller] {
+                let wait = refusals.wait(at: time, limit: limit)
+                guard wait == .zero else { return RateLimitExceeded(scope: .refusals, retryAfter: wait) }
+            }
             var own = state.callers[caller] ?? TokenBucket()
             if let limit = self.limits.perCaller {
                 let wait = own.wait(at: time, limit: limit)
@@ -93,6 +106,16 @@ public final class RequestLimiter: Sendable {
             return nil
         }
         if let refusal { throw refusal }
+    }
+
+    /// Takes note that the policy refused a caller.
+    func noteRefusal(of caller: CallerID) {
+        guard let limit = self.limits.refusedPerCaller else { return }
+        self.state.withLock { state in
+            var refusals = state.refusals[caller] ?? TokenBucket()
+            refusals.take(at: self.uptime(), limit: limit)
+            state.refusals[caller] = refusals
+        }
     }
 
     /// Admits a token that is about to be issued.

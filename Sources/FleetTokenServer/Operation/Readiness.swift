@@ -7,17 +7,17 @@ public import FleetTokens
 public import Foundation
 public import Logging
 
-/// Whether a token server can do its work: its signers sign, its store answers, its clock is right.
+/// Whether a token server can do its work: its signers sign, its store takes records, its clock is right.
 public final class Readiness: Sendable {
     /// One thing that must hold.
     public enum Check: String, CaseIterable, Sendable {
         /// Every role's trial token was made and verified.
         case canary
-        /// The clock goes evenly, and is not before the last record.
+        /// The clock goes evenly, and is the database's, or not before the last record in a file.
         case clock
         /// The list of revocations that is followed is of now.
         case revocations
-        /// The store can be read.
+        /// The store can be read, and takes records.
         case store
         /// Keys of every trusted account are at hand.
         case trust
@@ -77,6 +77,7 @@ public final class Readiness: Sendable {
         var problems = self.failing.withLock { $0 }
         // Told as it is now: it costs nothing to ask.
         for (check, problem) in self.followed { problems[check] = problem() }
+        if problems[.store] == nil, self.store.refusesRecords { problems[.store] = "the last record was not kept" }
         return problems
     }
 
@@ -89,9 +90,23 @@ public final class Readiness: Sendable {
         failing[.canary] = await self.canaryProblem()
         failing[.clock] = await self.clockProblem()
         for (check, problem) in self.followed { failing[check] = problem() }
-        failing[.store] = await self.store.isReadable() ? nil : "the store cannot be read"
+        failing[.store] = await self.store.problem()
         // What was cancelled found nothing out.
         guard !Task.isCancelled else { return false }
+        self.note(failing)
+        return failing.isEmpty
+    }
+
+    /// Looks at the store alone, which costs next to nothing.
+    public func checkStore() async {
+        let problem = await self.store.problem()
+        guard !Task.isCancelled else { return }
+        var failing = self.failing.withLock { $0 }
+        failing[.store] = problem
+        self.note(failing)
+    }
+
+    private func note(_ failing: [Check: String]) {
         let before = self.failing.withLock { held in
             defer { held = failing }
             return held
@@ -105,7 +120,6 @@ public final class Readiness: Sendable {
                 level: !isNews ? .debug : failing[check] == nil ? .notice : .error, "readiness changed",
                 metadata: ["check": "\(check.rawValue)", "problem": "\(failing[check] ?? "none")"])
         }
-        return failing.isEmpty
     }
 
     private func canaryProblem() async -> String? {
@@ -147,6 +161,12 @@ public final class Readiness: Sendable {
         let step = now.timeIntervalSince(self.started.now) - (self.uptime() - self.started.uptime)
         guard abs(step) <= Self.clockTolerance else {
             return "the clock was set by \(Int(step)) s since the start; restart when it is right"
+        }
+        guard let clocks = try? await self.store.clocks(by: self.now) else { return nil }
+        guard clocks.database == nil else {
+            guard clocks.differ else { return nil }
+            let seconds = Int(abs(clocks.ahead).rounded())
+            return "the clock is \(seconds) s \(clocks.ahead > 0 ? "ahead of" : "behind") the database's"
         }
         guard let last = try? await AuditReader(store: self.store).lastTime() else { return nil }
         let ahead = last.timeIntervalSince(now)

@@ -149,6 +149,7 @@ public struct TokenDesk: Sendable {
     }
 
     private func refuse(_ type: TokenType, _ record: AuditRecord) async throws {
+        self.limiter?.noteRefusal(of: record.callerID)
         try await self.keep(record)
         throw Refusal(
             outcome: .refused, label: "policy",

@@ -6,6 +6,9 @@ import Foundation
 
 /// Reads and checks the audit in a token server's store, also while a server writes to it.
 public struct AuditReader: Sendable {
+    /// How many records a search reads at once.
+    private static let portion = 400
+
     private let store: TokenServerStore
 
     /// Reads the audit of a store.
@@ -62,16 +65,62 @@ public struct AuditReader: Sendable {
         }
     }
 
-    /// Hands out what a query finds, in the order in which it was decided.
+    /// Hands out what a query finds, in the order in which it was decided, up to what is recorded when it begins.
     ///
     /// - Parameters:
     ///   - query: What to look for.
-    ///   - body: Called for each match.
+    ///   - body: Called for each match; it may take its time, as the store is not kept waiting.
     /// - Throws: What the body throws, or an error of the store.
     public func search(_ query: AuditQuery, _ body: @escaping @Sendable (AuditMatch) throws -> Void) async throws {
-        try await self.store.database.read { database in
-            try Self.search(query, in: database, body)
+        guard var span = try await self.store.database.read({ try Self.span(of: query, in: $0) }) else { return }
+        while true {
+            let entries = try await self.store.database.read { [span] database in
+                try Self.entries(query, within: span, in: database)
+            }
+            for entry in entries {
+                if let match = query.match(entry) { try body(match) }
+            }
+            guard entries.count == Self.portion, let last = entries.last?.sequence, last < span.upperBound else {
+                return
+            }
+            span = last + 1...span.upperBound
         }
+    }
+
+    /// The sequences from the first record to the last that the database finds for a query; `nil` where it finds none.
+    private static func span(
+        of query: AuditQuery, in database: any TokenServerTransaction
+    ) throws -> ClosedRange<Int64>? {
+        let (condition, values) = query.sql
+        // With a condition, the sequence is computed so that the condition's index is used and not the sequence's.
+        let sql =
+            values.isEmpty
+            ? "SELECT (SELECT min(sequence) FROM audit_record), (SELECT max(sequence) FROM audit_record)"
+            : "SELECT min(sequence + 0), max(sequence + 0) FROM audit_record WHERE \(condition)"
+        var span: ClosedRange<Int64>?
+        try database.rows(sql, values) { row in
+            if !row.isNull(0) { span = try row.integer(0)...row.integer(1) }
+            return false
+        }
+        return span
+    }
+
+    /// A portion of what the database finds for a query, from the beginning of a span on.
+    private static func entries(
+        _ query: AuditQuery, within span: ClosedRange<Int64>, in database: any TokenServerTransaction
+    ) throws -> [AuditEntry] {
+        let (condition, values) = query.sql
+        var entries: [AuditEntry] = []
+        try database.rows(
+            """
+            SELECT sequence, content, hash FROM audit_record WHERE \(condition) AND sequence >= ? AND sequence <= ?
+            ORDER BY sequence LIMIT \(Self.portion)
+            """, values + [.integer(span.lowerBound), .integer(span.upperBound)]
+        ) { row in
+            entries.append(try AuditEntry(row: row))
+            return true
+        }
+        return entries
     }
 
     /// The latest of what a query finds, newest first, among the last 10,000 records.
@@ -99,6 +148,7 @@ public struct AuditReader: Sendable {
         }
     }
 
+    /// Hands out what a query finds within a transaction.
     static func search(
         _ query: AuditQuery, in database: any TokenServerTransaction, _ body: (AuditMatch) throws -> Void
     ) throws {

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetPostgreSQL
+import FleetSigning
 import Foundation
 import Logging
 
@@ -25,6 +26,18 @@ struct PostgreSQLTokenDatabase: TokenServerDatabase {
         _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
     ) async throws -> Result {
         try await self.run("BEGIN", body)
+    }
+
+    func probe(commits: Bool) async throws {
+        try await self.pool.run { session in
+            defer { session.rollBack() }
+            // In one round trip, so that records wait for it as little as can be.
+            _ = try session.pipeline([
+                .once("BEGIN"), .once("SET LOCAL lock_timeout = '2s'"),
+                PostgreSQLStatement("UPDATE audit_head SET sequence = sequence"),
+                .once(commits ? "COMMIT" : "ROLLBACK"),
+            ])
+        }
     }
 
     func close() { self.pool.finish() }
@@ -93,6 +106,14 @@ final class PostgreSQLTokenTransaction: TokenServerTransaction {
         try self.send([PostgreSQLStatement(Self.numbered(sql), values.map(PostgreSQLValue.init))]).last?.changed ?? 0
     }
 
+    func time() throws -> Date? {
+        let statement = PostgreSQLStatement("SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint")
+        guard let row = try self.send([statement]).last?.first else {
+            throw PostgreSQLError(code: .statementFailed, message: "PostgreSQL does not tell the time.")
+        }
+        return Date(timeIntervalSince1970: TimeInterval(try row.integer(0)) / 1000)
+    }
+
     func lockHead() throws -> AuditHead {
         guard
             let row = try self.send([PostgreSQLStatement("SELECT sequence, hash FROM audit_head FOR UPDATE")]).last?
@@ -116,6 +137,21 @@ final class PostgreSQLTokenTransaction: TokenServerTransaction {
             PostgreSQLStatement(
                 "UPDATE audit_head SET sequence = $1, hash = $2", [.integer(head.sequence), .text(head.hash)]),
         ]
+    }
+
+    func withdraw(_ revocations: [Revocation]) {
+        self.pending.append(.once("LOCK TABLE revocation IN SHARE ROW EXCLUSIVE MODE"))
+        guard !revocations.isEmpty else { return }
+        self.pending.append(
+            PostgreSQLStatement(
+                """
+                INSERT INTO revocation (kind, value, ends_at) SELECT * FROM unnest($1, $2, $3)
+                ON CONFLICT (kind, value) DO UPDATE SET ends_at = excluded.ends_at
+                """,
+                [
+                    .texts(revocations.map(\.kind.rawValue)), .texts(revocations.map(\.value)),
+                    .integers(revocations.map { RevocationStore.seconds($0.endsAt) }),
+                ]))
     }
 
     func commit() throws { _ = try self.send([.once("COMMIT")]) }

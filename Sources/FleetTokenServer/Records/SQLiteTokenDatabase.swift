@@ -3,10 +3,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetOperation
+import FleetSigning
+import Foundation
 import GRDB
 
 /// The token server's tables in a SQLite file.
 struct SQLiteTokenDatabase: TokenServerDatabase {
+    /// How long is waited for another process that writes.
+    private static let busySeconds = 5
+
     let pool: DatabasePool
     var place: String { self.pool.path }
 
@@ -31,7 +36,7 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
             }
             var configuration = Configuration()
             configuration.label = "fleetpass.token-store"
-            configuration.busyMode = .timeout(5)
+            configuration.busyMode = .timeout(TimeInterval(Self.busySeconds))
             let pool = try DatabasePool(path: path, configuration: configuration)
             // Set after opening: switching to WAL lowers it, and a commit must have reached the disk.
             try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
@@ -74,6 +79,17 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
         try await self.pool.write { try body(SQLiteTokenTransaction($0)) }
     }
 
+    func probe(commits: Bool) async throws {
+        try await self.pool.writeWithoutTransaction { database in
+            try database.execute(sql: "PRAGMA busy_timeout = 2000")
+            defer { try? database.execute(sql: "PRAGMA busy_timeout = \(1000 * Self.busySeconds)") }
+            try database.inTransaction(.immediate) {
+                try database.execute(sql: "UPDATE audit_head SET sequence = sequence")
+                return commits ? .commit : .rollback
+            }
+        }
+    }
+
     func close() throws { try self.pool.close() }
 }
 
@@ -96,6 +112,8 @@ final class SQLiteTokenTransaction: TokenServerTransaction {
         return self.database.changesCount
     }
 
+    func time() -> Date? { nil }
+
     func lockHead() throws -> AuditHead { try self.keptHead() }
 
     func append(_ entries: [AuditEntry], head: AuditHead) throws {
@@ -105,6 +123,19 @@ final class SQLiteTokenTransaction: TokenServerTransaction {
         }
         try self.execute(
             "UPDATE audit_head SET sequence = ?, hash = ?", [.integer(head.sequence), .text(head.hash)])
+    }
+
+    func withdraw(_ revocations: [Revocation]) throws {
+        let insert = try self.statement(
+            """
+            INSERT INTO revocation (kind, value, ends_at) VALUES (?, ?, ?)
+            ON CONFLICT (kind, value) DO UPDATE SET ends_at = excluded.ends_at
+            """)
+        for revocation in revocations {
+            try insert.execute(arguments: [
+                revocation.kind.rawValue, revocation.value, RevocationStore.seconds(revocation.endsAt),
+            ])
+        }
     }
 
     private func statement(_ sql: String) throws -> Statement { try self.database.cachedStatement(sql: sql) }

@@ -99,8 +99,11 @@ public final class StoredAuditLog: AuditLog {
 
     private func keep(_ records: [AuditRecord]) async -> Result<Void, any Error> {
         do {
-            return .success(try await self.commit(records))
+            try await self.commit(records)
+            self.store.note(isKept: true)
+            return .success(())
         } catch {
+            self.store.note(isKept: false)
             self.logger.error(
                 "Audit records could not be kept", metadata: ["records": "\(records.count)", "error": "\(error)"])
             return .failure(Self.failure("the store refused it"))

@@ -2,6 +2,9 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
+import Foundation
+
 /// A database that holds the token server's tables; one conformance suite runs against every implementation.
 ///
 /// The statements are those that all of them understand, with `?` for a parameter. Bodies may run on any thread, and may
@@ -20,6 +23,12 @@ protocol TokenServerDatabase: Sendable {
         _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
     ) async throws -> Result
 
+    /// Tries whether a record could be kept now, by a change that changes nothing; waits 2 seconds at most for others.
+    ///
+    /// - Parameter commits: Whether the change is kept, which finds a full disk too, and costs as much as a record.
+    /// - Throws: Why none could.
+    func probe(commits: Bool) async throws
+
     /// Lets go of it.
     func close() throws
 }
@@ -33,11 +42,22 @@ protocol TokenServerTransaction: AnyObject {
     @discardableResult
     func execute(_ sql: String, _ values: [StoreValue]) throws -> Int
 
+    /// What time it is where the database is; `nil` where it has no clock but this machine's.
+    func time() throws -> Date?
+
     /// The head of the audit's chain, which nobody else may move until the transaction ends.
     func lockHead() throws -> AuditHead
 
     /// Keeps entries of the audit and their new head.
     func append(_ entries: [AuditEntry], head: AuditHead) throws
+
+    /// Withdraws each until its end; until the transaction ends, nobody else withdraws anything.
+    ///
+    /// Comes before ``lockHead()``, or after it where it came before: so nobody who has the head waits for another.
+    ///
+    /// - Parameter revocations: Each kind and value once.
+    /// - Throws: An error of the database.
+    func withdraw(_ revocations: [Revocation]) throws
 }
 
 extension TokenServerTransaction {

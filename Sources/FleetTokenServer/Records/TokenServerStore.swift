@@ -4,6 +4,7 @@
 
 import FleetOperation
 import FleetPostgreSQL
+import FleetTokens
 import Foundation
 public import Logging
 
@@ -13,9 +14,14 @@ public import Logging
 /// command that reads their audit.
 public struct TokenServerStore: Sendable {
     let database: any TokenServerDatabase
+    private let refusedLast = Locked(false)
 
     /// The file's path, or the address of the database without its password.
     public var path: String { self.database.place }
+
+    init(_ database: any TokenServerDatabase) {
+        self.database = database
+    }
 
     /// Opens a file, and makes it where it is missing.
     ///
@@ -74,16 +80,34 @@ public struct TokenServerStore: Sendable {
     public func check() async throws(TokenServerError) {
         do {
             _ = try await self.database.read { try $0.keptHead() }
-        } catch let error as PostgreSQLError {
-            throw TokenServerError(code: .storeUnavailable, message: "The token server's store: \(error.message)")
         } catch {
-            throw TokenServerError(
-                code: .storeUnavailable, message: "The token server's store \(self.path) cannot be read: \(error)")
+            throw self.unreadable(error)
         }
     }
 
-    /// Whether the store can be read now.
-    public func isReadable() async -> Bool { (try? await self.check()) != nil }
+    /// Tells a failure to read in words.
+    func unreadable(_ error: any Error) -> TokenServerError {
+        let problem =
+            (error as? PostgreSQLError).map { ": \($0.message)" } ?? " \(self.path) cannot be read: \(error)"
+        return TokenServerError(code: .storeUnavailable, message: "The token server's store\(problem)")
+    }
+
+    /// Whether the last record of the audit was refused, and nothing was kept since.
+    var refusesRecords: Bool { self.refusedLast.withLock { $0 } }
+
+    /// Takes note of whether a record of the audit was kept.
+    func note(isKept: Bool) { self.refusedLast.withLock { $0 = !isKept } }
+
+    /// Looks whether a record could be kept now.
+    ///
+    /// - Returns: Why not, in words without secrets; `nil` where it could.
+    func problem() async -> String? {
+        guard (try? await self.check()) != nil else { return "the store cannot be read" }
+        let isDoubted = self.refusesRecords
+        guard (try? await self.database.probe(commits: isDoubted)) != nil else { return "the store takes no changes" }
+        if isDoubted { self.note(isKept: true) }
+        return nil
+    }
 
     /// Lets go of the store.
     ///

@@ -21,23 +21,36 @@ public struct RevocationRoutes: Sendable {
     }
 
     /// Adds the routes to a router.
-    public func add(to router: some RouterMethods) {
-        router.get("/.well-known/revocations") { request, _ in
-            let document = try await self.publisher.document()
-            let headers: HTTPFields = [
-                .contentType: "application/jwt", .cacheControl: "public, max-age=1", .eTag: document.entityTag,
-            ]
-            guard request.headers[.ifNoneMatch] != document.entityTag else {
-                return Response(status: .notModified, headers: headers)
-            }
-            return Response(
-                status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: document.text)))
+    public func add<Context: RequestContext>(to router: some RouterMethods<Context>) {
+        router.resource("/.well-known/revocations", [.get: { request, _ in try await self.list(for: request) }])
+        router.resource(
+            "/.well-known/revocations/jwks.json",
+            [
+                .get: { _, _ in
+                    Response(
+                        status: .ok,
+                        headers: [.contentType: "application/jwk-set+json", .cacheControl: "public, max-age=300"],
+                        body: ResponseBody(byteBuffer: ByteBuffer(bytes: self.publisher.key.published)))
+                }
+            ])
+    }
+
+    private func list(for request: Request) async throws -> Response {
+        let document: RevocationPublisher.Document
+        do {
+            document = try await self.publisher.document()
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            throw Problem.unavailable
         }
-        router.get("/.well-known/revocations/jwks.json") { _, _ in
-            Response(
-                status: .ok,
-                headers: [.contentType: "application/jwk-set+json", .cacheControl: "public, max-age=300"],
-                body: ResponseBody(byteBuffer: ByteBuffer(bytes: self.publisher.key.published)))
+        let headers: HTTPFields = [
+            .contentType: "application/jwt", .cacheControl: "public, max-age=1", .eTag: document.entityTag,
+        ]
+        guard request.headers[.ifNoneMatch] != document.entityTag else {
+            return Response(status: .notModified, headers: headers)
         }
+        return Response(
+            status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: document.text)))
     }
 }

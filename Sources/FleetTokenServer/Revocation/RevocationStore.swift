@@ -13,6 +13,8 @@ public import Foundation
 public struct RevocationStore: Sendable {
     /// How far a verifier's clock may be behind, as keys' schedules assume too.
     private static let clockTolerance: TimeInterval = 300
+    /// How long something is kept after its end, in seconds: a clock that is ahead takes away nothing that still counts.
+    private static let keeping: TimeInterval = 86_400
 
     private let store: TokenServerStore
 
@@ -25,13 +27,17 @@ public struct RevocationStore: Sendable {
     ///
     /// - Parameters:
     ///   - target: Whose.
-    ///   - now: The time.
+    ///   - now: The time, see ``TokenServerStore/time(by:)``.
     /// - Returns: What verifiers will refuse by it.
-    /// - Throws: An error of the store when nothing was kept.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidTarget``, or an error of the store; nothing was
+    ///   kept then.
     @discardableResult
     public func revoke(_ target: RevocationTarget, at now: Date) async throws -> [Revocation] {
         let known = try await self.livingTokens(of: target, at: now)
-        return try await self.store.database.write { try Self.revoke(target, knowing: known, at: now, in: $0) }
+        return try await self.store.database.write { database in
+            try Self.withdraw(known, at: now, in: database)
+            return try Self.withdraw(target, knowing: known, at: now, in: database)
+        }
     }
 
     /// What an hour of the audit tells of a target's tokens, up to a place in it.
@@ -41,33 +47,37 @@ public struct RevocationStore: Sendable {
     }
 
     /// Looks for a target's tokens before anything is locked: that takes long where many were made.
+    ///
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidTarget``, or an error of the store.
     func livingTokens(of target: RevocationTarget, at now: Date) async throws -> LivingTokens {
-        try await self.store.database.read { database in
+        guard Revocation.isUsable(value: target.value) else {
+            throw TokenServerError(
+                code: .invalidTarget,
+                message: "Nothing is withdrawn by a \(target.kind) of \(target.value.utf8.count) bytes; pass 1 to 256.")
+        }
+        return try await self.store.database.read { database in
             LivingTokens(
                 revocations: try Self.revocations(of: target, after: nil, at: now, in: database),
                 end: try database.keptHead())
         }
     }
 
-    /// Withdraws tokens within a transaction: those that are known, and those that were made since.
-    static func revoke(
+    /// Withdraws the tokens that are known, within a transaction that does not have the head of the audit yet.
+    static func withdraw(_ known: LivingTokens, at now: Date, in database: any TokenServerTransaction) throws {
+        try database.withdraw(known.revocations)
+        try database.execute(
+            "DELETE FROM revocation WHERE ends_at <= ?", [.integer(self.seconds(now - self.keeping))])
+    }
+
+    /// Withdraws those that were made since the known ones were looked for, and says which they are all together.
+    static func withdraw(
         _ target: RevocationTarget, knowing known: LivingTokens, at now: Date, in database: any TokenServerTransaction
     ) throws -> [Revocation] {
+        let values = Set(known.revocations.map(\.value))
         let later = try self.revocations(of: target, after: known.end, at: now, in: database)
-        let revocations = known.revocations + later.filter { !known.revocations.contains($0) }
-        try database.execute("DELETE FROM revocation WHERE ends_at <= ?", [.integer(self.seconds(now))])
-        for revocation in revocations {
-            try database.execute(
-                """
-                INSERT INTO revocation (kind, value, ends_at) VALUES (?, ?, ?)
-                ON CONFLICT (kind, value) DO UPDATE SET ends_at = excluded.ends_at
-                """,
-                [
-                    .text(revocation.kind.rawValue), .text(revocation.value),
-                    .integer(self.seconds(revocation.endsAt)),
-                ])
-        }
-        return revocations
+            .filter { !values.contains($0.value) }
+        try database.withdraw(later)
+        return known.revocations + later
     }
 
     /// Whether the audit tells of a living token of a target.
@@ -151,5 +161,6 @@ public struct RevocationStore: Sendable {
         return living
     }
 
-    private static func seconds(_ date: Date) -> Int64 { Int64(date.timeIntervalSince1970.rounded(.down)) }
+    /// A time as the store has it, in whole Unix seconds.
+    static func seconds(_ date: Date) -> Int64 { Int64(date.timeIntervalSince1970.rounded(.down)) }
 }

@@ -51,6 +51,7 @@ struct RouteError: Error, HTTPResponseError {
         let whose =
             switch excess.scope {
             case .caller: "This caller asks"
+            case .refusals: "This caller asks for what it may not have"
             case .subject: "Tokens for this subject are asked for"
             case .global: "All callers together ask"
             case .address: "This address sends wrong credentials"

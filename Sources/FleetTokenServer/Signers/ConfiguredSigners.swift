@@ -15,7 +15,13 @@ public final class ConfiguredSigners: Sendable {
         let settings: SignerSettings
         /// The account, where it is known without asking.
         let account: String?
-        let local: (any PayloadSigner)?
+        let local: (any LocalKeySigner)?
+
+        /// Whether the key that signed a token was exchanged for another.
+        func hasGivenUp(_ minted: MintedToken) -> Bool {
+            guard let local, let keyID = minted.keyID else { return false }
+            return local.hasGivenUp(keyID)
+        }
     }
 
     private struct Ladder: Sendable {
@@ -46,7 +52,7 @@ public final class ConfiguredSigners: Sendable {
         var plans: [Role: Plan] = [:]
         var keyFiles: [KeyFileSigner] = []
         for settings in settings {
-            var local: (any PayloadSigner)?
+            var local: (any LocalKeySigner)?
             if settings.ways.contains(.key) {
                 if let file = settings.keyFile {
                     let signer = try KeyFileSigner(file: file, role: settings.role)
@@ -120,6 +126,8 @@ public final class ConfiguredSigners: Sendable {
 
     /// Mints a token, or gives the shared one where it is for everything of a kind.
     ///
+    /// A shared token goes with its key: when a key here is retired or its file replaced, another is signed.
+    ///
     /// - Parameters:
     ///   - claims: What the token reaches.
     ///   - role: The role.
@@ -131,8 +139,15 @@ public final class ConfiguredSigners: Sendable {
     ) async throws -> MintedToken? {
         guard let plan = self.plans[role] else { return nil }
         let signers = try await self.signers(of: role, plan)
-        guard isShared else { return try await signers.minter(for: role).mint(claims, at: self.now()) }
-        return try await signers.mint(claims, as: role)
+        if isShared {
+            let minted = try await signers.mint(claims, as: role)
+            guard plan.hasGivenUp(minted) else { return minted }
+            // What was signed a moment ago stays for that moment, and what is being signed comes yet; neither goes out.
+            signers.discard(minted.token, of: claims, as: role)
+            let next = try await signers.mint(claims, as: role)
+            guard plan.hasGivenUp(next) else { return next }
+        }
+        return try await signers.minter(for: role).mint(claims, at: self.now())
     }
 
     private func signers(of role: Role, _ plan: Plan) async throws -> RoleSigners {

@@ -9,7 +9,7 @@ import Foundation
 /// Signs with the key of one file, which is read again when it changes.
 ///
 /// A new key signs at once. The one before stays published until no token of it can be alive.
-final class KeyFileSigner: PayloadSigner {
+final class KeyFileSigner: LocalKeySigner {
     private struct State {
         var signer: LocalSigner
         /// What was looked at last, whether it could be used or not.
@@ -37,6 +37,10 @@ final class KeyFileSigner: PayloadSigner {
 
     func sign(payload: [UInt8]) async throws -> SignedToken {
         try await self.state.withLock(\.signer).sign(payload: payload)
+    }
+
+    func hasGivenUp(_ keyID: String) -> Bool {
+        self.state.withLock { state in state.former.contains { $0.key.id == keyID } }
     }
 
     /// The keys that verifiers are to trust at a time.

@@ -7,7 +7,7 @@ import FleetTokens
 import Foundation
 
 /// Signs with whichever key of a role in the key folder signs at the time.
-struct KeyFolderSigner: PayloadSigner {
+struct KeyFolderSigner: LocalKeySigner {
     let account: String
     let role: Role
     let keys: SigningKeys
@@ -23,4 +23,6 @@ struct KeyFolderSigner: PayloadSigner {
         }
         return try await signer.sign(payload: payload)
     }
+
+    func hasGivenUp(_ keyID: String) -> Bool { self.keys.hasGivenUp(keyID) }
 }

@@ -14,15 +14,15 @@ extension AccessRequest {
     var rows: [AccessRule] { AccessRule.rows(for: self.method, maskedFields: self.maskedFields) }
 
     func checkPermission(
-        of role: Role, permitting permissions: Set<Permission>, rows: [AccessRule]
+        of role: Role?, permitting permissions: Set<Permission>, rows: [AccessRule]
     ) throws(TokenRefusal) {
         for row in rows {
             guard row.permissions.isSubset(of: permissions) else {
                 let lacking = row.permissions.subtracting(permissions).map { "fleetengine.\($0.rawValue)" }.sorted()
                 throw .permissionDenied(
                     .roleLacksPermission,
-                    "The role \(role) lacks \(lacking.joined(separator: " and ")) for \(self.method.name)"
-                        + "\(row.fields == .all ? "" : " with this update mask").",
+                    "\(role.map { "The role \($0)" } ?? "The account") lacks \(lacking.joined(separator: " and ")) for "
+                        + "\(self.method.name)\(row.fields == .all ? "" : " with this update mask").",
                     fix: "Call the method with a token signed by an account whose role permits it; see the matrix."
                 )
             }
@@ -101,8 +101,11 @@ extension AccessRule.Claim {
         case .everyVehicle: "vehicleid must be the wildcard"
         case .vehicleSearched: "vehicleid must be the id of the vehicle searched by, or the wildcard"
         case .trip: "tripid must be the trip's id or the wildcard"
-        case .tripOrItsVehicle: "tripid must be the trip's id, or vehicleid the vehicle that the trip is assigned to"
-        case .tripSearchedFor: "tripid must be the id of the trip searched for"
+        case .tripOrItsVehicle:
+            "tripid must be the trip's id or the wildcard, or vehicleid the vehicle that the trip is assigned to or "
+                + "the wildcard"
+        case .tripSearchedFor:
+            "tripid, where the token has one, must be the id of the trip searched for, or the wildcard"
         case .deliveryVehicle: "deliveryvehicleid must be the delivery vehicle's id or the wildcard"
         case .everyDeliveryVehicle: "deliveryvehicleid must be the wildcard"
         case .task: "taskid must be the task's id or the wildcard"

@@ -72,8 +72,9 @@ extension AccessRule {
     /// The permission matrix of both services, the only thing that decides access.
     ///
     /// Permissions of a method are mapped by name from the IAM reference; the location fields of the vehicles are those
-    /// the driver SDK was recorded sending. Who reaches a trip only through its vehicle cannot give it to another: that
-    /// would write into the other vehicle's plan. Denials of the published validation scripts are all met.
+    /// the driver SDK was recorded sending, and the older `route`. Who reaches a trip only through its vehicle cannot
+    /// give it to another: that would write into the other vehicle's plan. Denials of the published validation scripts
+    /// are all met.
     public static let matrix: [AccessRule] = [
         AccessRule(.createVehicle, .vehiclesCreate, claim: .vehicle),
         AccessRule(.getVehicle, .vehiclesGet, claim: .vehicle),
@@ -117,7 +118,7 @@ extension AccessRule {
     public static let vehicleLocationFields: Set<String> = [
         "last_location", "past_locations", "vehicle_state", "device_settings", "navigation_status",
         "current_route_segment", "current_route_segment_end_point", "current_route_segment_traffic",
-        "eta_to_first_waypoint", "remaining_time_seconds", "remaining_distance_meters",
+        "eta_to_first_waypoint", "remaining_time_seconds", "remaining_distance_meters", "route",
     ]
 
     /// The fields of a delivery vehicle that its driver reports.

@@ -36,6 +36,8 @@ public enum TokenRule: String, CaseIterable, Sendable {
     case expiry
     /// `exp` is at most an hour ahead.
     case expiryCeiling
+    /// Neither the token nor its key was withdrawn before its end.
+    case revocation
     /// The signing account holds a role.
     case role
     /// The signing account belongs to the provider of the request.

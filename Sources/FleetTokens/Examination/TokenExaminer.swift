@@ -9,6 +9,9 @@ public import Foundation
 /// The same steps serve a verifier, which stops at the first rule that does not hold, and an explanation, which goes on
 /// as far as it can: see ``explain(_:request:keys:now:)``.
 public struct TokenExaminer: Hashable, Sendable {
+    /// How many keys a token is tried with at most: as many as Google lets an account have, and room for its own.
+    public static let maximumCandidates = 16
+
     /// The time rules in force.
     public let timeRules: TokenTimeRules
 
@@ -41,7 +44,8 @@ public struct TokenExaminer: Hashable, Sendable {
             throw .unauthenticated(.keyUnknown, "No trusted key was found.", fix: "Trust the signer's key.")
         }
         return ExaminedToken(
-            claims: examination.claims, account: account, keyID: keyID, lastingDeviations: examination.deviations)
+            claims: examination.claims, account: account, keyID: keyID, trustedKeyID: examination.trustedKeyID,
+            lastingDeviations: examination.deviations)
     }
 
     /// What the steps found, as far as they got.
@@ -50,6 +54,8 @@ public struct TokenExaminer: Hashable, Sendable {
         var account: TrustedAccount?
         /// The id of the key, as the token names it where it does.
         var keyID: String?
+        /// The id under which the key is trusted.
+        var trustedKeyID: String?
         /// What departs from the documentation for as long as the token lives.
         var deviations: DeviationSet
     }
@@ -90,7 +96,8 @@ public struct TokenExaminer: Hashable, Sendable {
         var deviations = recorder.deviations
         deviations.formUnion(DeviationSet(of: claims, account: account))
         return Examination(
-            claims: claims, account: account, keyID: key.map { jws.keyID ?? $0.id }, deviations: deviations)
+            claims: claims, account: account, keyID: key.map { jws.keyID ?? $0.id }, trustedKeyID: key?.id,
+            deviations: deviations)
     }
 
     private func findKey(
@@ -111,7 +118,7 @@ public struct TokenExaminer: Hashable, Sendable {
                 if !own.isEmpty { candidates = own }
             }
         } else if let issuer = claimedIssuer {
-            // Google's remote signers send no kid. Only the claimed issuer's own keys are tried, and few of them.
+            // Google's remote signers send no kid. Only the claimed issuer's own keys are tried.
             candidates = keys.keys(ofAccount: issuer)
         }
         if candidates.isEmpty, let issuer = claimedIssuer { candidates = keys.unnamedKeys(ofAccount: issuer) }
@@ -127,7 +134,9 @@ public struct TokenExaminer: Hashable, Sendable {
                 fix: "Sign with a key that is registered for the service account, and not yet withdrawn."
             )
         )
-        let key = candidates.prefix(3).first { $0.isValidSignature(jws.signature, for: jws.signingInput) }
+        let key = candidates.prefix(Self.maximumCandidates).first {
+            $0.isValidSignature(jws.signature, for: jws.signingInput)
+        }
         if candidates.isEmpty {
             recorder.skip(.signature, why: "no key was found")
         } else {
@@ -192,7 +201,10 @@ public struct TokenExaminer: Hashable, Sendable {
             found: "lifetime \(expiresAt - issuedAt) s",
             .unauthenticated(
                 .tokenExpiresTooLate,
-                "The token's exp lies \(expiresAt - now) s ahead; at most \(lifetime) s are allowed.",
+                expiresAt > now + lifetime + leeway
+                    ? "The token's exp lies \(expiresAt - now) s ahead; at most \(lifetime) s are allowed."
+                    : "The token's exp lies \(expiresAt - issuedAt) s after its iat; at most \(lifetime + tolerance) s "
+                        + "are allowed.",
                 fix: "Set exp to iat + 3600 s, and backdate iat so that a slow verifier's clock does not refuse it."
             )
         )

@@ -13,12 +13,34 @@ public struct TokenExplanation: Hashable, Sendable {
     /// What departs from the documentation though the service lets it pass, as far as the token could be read.
     public let deviations: DeviationSet
 
-    /// The first refusal, which is the one the engine answers with; `nil` when the call is allowed.
+    /// The first refusal, which is the one the engine answers with; `nil` also where a check was not reached.
     public var refusal: TokenRefusal? {
         for check in self.checks {
             if case .refused(let refusal) = check.outcome { return refusal }
         }
         return nil
+    }
+
+    /// Whether the call is allowed: every check was reached and passed.
+    ///
+    /// ``TokenRule/revocation`` may be left out: where nobody can withdraw tokens there is nobody to ask.
+    public var isAllowed: Bool {
+        self.checks.allSatisfy { check in
+            switch check.outcome {
+            case .passed: true
+            case .refused: false
+            case .notReached: check.rule == .revocation
+            }
+        }
+    }
+
+    /// The same, with some rules not judged after all.
+    package func leavingOut(_ rules: Set<TokenRule>, why: String) -> Self {
+        TokenExplanation(
+            checks: self.checks.map { check in
+                rules.contains(check.rule) ? TokenCheck(rule: check.rule, outcome: .notReached(why)) : check
+            },
+            claims: self.claims, deviations: self.deviations)
     }
 }
 
@@ -32,13 +54,33 @@ extension TokenExaminer {
     ///   - request: The call it is sent with; `nil` looks at the token alone.
     ///   - keys: The keys that are trusted; `nil` leaves out signature, role and provider.
     ///   - now: The time to judge by.
-    /// - Returns: One check for each rule, whether it was reached or not.
+    /// - Returns: One check for each rule, whether it was reached or not; of withdrawals nothing is known here.
     public func explain(
         _ token: String, request: AccessRequest?, keys: (any TokenKeys)?, now: Date
+    ) -> TokenExplanation {
+        self.explain(token, request: request, keys: keys, now: now, isWithdrawn: nil)
+    }
+
+    /// Explains what becomes of a token; `isWithdrawn` tells whether it is withdrawn, by itself or with its key, by the
+    /// ids of the key as the token and as the verifier name it.
+    package func explain(
+        _ token: String, request: AccessRequest?, keys: (any TokenKeys)?, now: Date,
+        isWithdrawn: ((_ keyID: String?, _ trustedKeyID: String?) -> Bool)?
     ) -> TokenExplanation {
         var recorder = CheckRecorder(mode: .explain)
         // A throw means that nothing further can be looked at; the recorder holds the refusal.
         let examination = try? self.examine(token, keys: keys, now: now, recording: &recorder)
+        if let examination {
+            if let isWithdrawn {
+                if isWithdrawn(examination.keyID, examination.trustedKeyID) {
+                    _ = recorder.refuse(.revocation, .revoked)
+                } else {
+                    recorder.pass(.revocation, found: "not withdrawn")
+                }
+            } else {
+                recorder.skip(.revocation, why: "withdrawals are not looked at")
+            }
+        }
         if let request, let examination {
             Self.explainAccess(of: examination, to: request, recording: &recorder)
         }
@@ -66,10 +108,13 @@ extension TokenExaminer {
             }
         }
         let account = examination.account
-        if let role = account?.role {
-            record(.role, found: role.rawValue) { () throws(TokenRefusal) in }
-            record(.permission, found: "\(role) may call \(request.method.name)") { () throws(TokenRefusal) in
-                try request.checkPermission(of: role, permitting: account?.permissions ?? [], rows: request.rows)
+        let isGranted = account?.isGranted ?? false
+        if let account, isGranted {
+            let role = account.role?.rawValue
+            record(.role, found: role ?? "permissions of its own") { () throws(TokenRefusal) in }
+            record(.permission, found: "\(role ?? "the account") may call \(request.method.name)") {
+                () throws(TokenRefusal) in
+                try request.checkPermission(of: account.role, permitting: account.permissions, rows: request.rows)
             }
         } else {
             recorder.skip(.role, why: "the keys do not say which role the account holds")
@@ -82,9 +127,13 @@ extension TokenExaminer {
         } else {
             recorder.skip(.provider, why: "the keys do not say which provider the account belongs to")
         }
+        let claims = examination.claims.authorization
+        guard isGranted || claims?.isEmpty == false else {
+            return recorder.skip(
+                .coverage, why: "there are no claims, and the keys do not say whether the account needs any")
+        }
         record(.coverage, found: "the claims reach it") { () throws(TokenRefusal) in
-            try request.checkCoverage(
-                of: examination.claims.authorization, permitting: account?.permissions ?? [], rows: request.rows)
+            try request.checkCoverage(of: claims, permitting: account?.permissions ?? [], rows: request.rows)
         }
     }
 }
@@ -94,7 +143,7 @@ extension AccessRequest {
     ///
     /// - Throws: ``TokenRefusal``, always with ``TokenRefusal/Status/permissionDenied``.
     public func authorize(_ token: ExaminedToken) throws(TokenRefusal) {
-        guard let role = token.account.role else {
+        guard token.account.isGranted else {
             throw .permissionDenied(
                 .roleUnknown,
                 "The account that signed the token holds no Fleet Engine role.",
@@ -104,7 +153,7 @@ extension AccessRequest {
         try self.checkProvider(of: token.account)
         let permissions = token.account.permissions
         let rows = self.rows
-        try self.checkPermission(of: role, permitting: permissions, rows: rows)
+        try self.checkPermission(of: token.account.role, permitting: permissions, rows: rows)
         try self.checkCoverage(of: token.claims.authorization, permitting: permissions, rows: rows)
     }
 

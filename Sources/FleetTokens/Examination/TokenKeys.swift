@@ -6,7 +6,7 @@
 public struct TrustedAccount: Hashable, Sendable {
     /// The account's e-mail, which its tokens name as `iss` and `sub`.
     public var email: String
-    /// The account's role; `nil` where only the signature matters.
+    /// The account's role; `nil` where only the signature matters, or where ``granted`` says all.
     public var role: Role?
     /// The provider the account belongs to; `nil` where only the signature matters.
     public var provider: ProviderID?
@@ -14,6 +14,9 @@ public struct TrustedAccount: Hashable, Sendable {
     public var granted: Set<Permission>?
     /// The roles of the service that the account has: ``role`` alone, several, or those that a custom one includes.
     public var roles: Set<Role>
+
+    /// Whether it is known what the account may do.
+    var isGranted: Bool { self.role != nil || self.granted != nil }
 
     /// What the account may do.
     public var permissions: Set<Permission> { self.granted ?? self.role?.permissions ?? [] }
@@ -86,13 +89,18 @@ public struct ExaminedToken: Hashable, Sendable {
         let claims: TokenClaims
         let account: TrustedAccount
         let keyID: String
+        let trustedKeyID: String
         let hash: Int
         let lastingDeviations: DeviationSet
 
-        init(claims: TokenClaims, account: TrustedAccount, keyID: String, lastingDeviations: DeviationSet) {
+        init(
+            claims: TokenClaims, account: TrustedAccount, keyID: String, trustedKeyID: String,
+            lastingDeviations: DeviationSet
+        ) {
             self.claims = claims
             self.account = account
             self.keyID = keyID
+            self.trustedKeyID = trustedKeyID
             var hasher = Hasher()
             hasher.combine(keyID)
             hasher.combine(claims.issuedAt)
@@ -108,8 +116,10 @@ public struct ExaminedToken: Hashable, Sendable {
     public var claims: TokenClaims { self.parts.claims }
     /// The account that signed; role and provider are `nil` where the key's source does not say.
     public var account: TrustedAccount { self.parts.account }
-    /// The id of the key that signed.
+    /// The id of the key that signed, as the token names it where it does.
     public var keyID: String { self.parts.keyID }
+    /// The id under which the key is trusted: not ``keyID`` where the key has no id of its own, as a PEM text has none.
+    public var trustedKeyID: String { self.parts.trustedKeyID }
 
     // Read at every call, where a copy of all claims would cost more than the check.
     var issuedAt: Int64 { self.parts.claims.issuedAt }
@@ -117,15 +127,20 @@ public struct ExaminedToken: Hashable, Sendable {
     var expiresAt: Int64 { self.parts.claims.expiresAt }
     var lastingDeviations: DeviationSet { self.parts.lastingDeviations }
 
-    init(claims: TokenClaims, account: TrustedAccount, keyID: String, lastingDeviations: DeviationSet = []) {
+    init(
+        claims: TokenClaims, account: TrustedAccount, keyID: String, trustedKeyID: String? = nil,
+        lastingDeviations: DeviationSet = []
+    ) {
         self.parts = Parts(
-            claims: claims, account: account, keyID: keyID, lastingDeviations: lastingDeviations)
+            claims: claims, account: account, keyID: keyID, trustedKeyID: trustedKeyID ?? keyID,
+            lastingDeviations: lastingDeviations)
     }
 
     /// Whether two tokens say the same and the same key vouches for them.
     public static func == (first: Self, second: Self) -> Bool {
         first.parts === second.parts
-            || (first.keyID == second.keyID && first.account == second.account && first.claims == second.claims)
+            || (first.keyID == second.keyID && first.trustedKeyID == second.trustedKeyID
+                && first.account == second.account && first.claims == second.claims)
     }
 
     /// Hashes what tells tokens apart, which was computed once.

@@ -94,6 +94,10 @@ public struct TokenRefusal: Error, Hashable, Sendable, CustomStringConvertible {
         fix: "Send the header Authorization: Bearer TOKEN."
     )
 
+    /// A token that was withdrawn, or whose key was.
+    package static let revoked = Self.unauthenticated(
+        .tokenRevoked, "The token was withdrawn before its end.", fix: "Fetch a new token, if you still may.")
+
     static func malformed(_ message: String) -> Self {
         .unauthenticated(
             .tokenMalformed, message, fix: "Mint the token with a Fleet Engine library and send it unchanged.")

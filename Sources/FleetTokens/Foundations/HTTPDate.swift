@@ -30,8 +30,9 @@ package enum HTTPDate {
         return range.contains(number) ? number : nil
     }
 
-    /// The days from 1970-01-01 to a day of the Gregorian calendar; years start in March, so leap days come last.
-    private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
+    /// The days from 1970-01-01 to a day of the Gregorian calendar, of a year from 1 on; years start in March here, so
+    /// leap days come last.
+    package static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
         let shiftedYear = month <= 2 ? year - 1 : year
         let era = shiftedYear / 400
         let yearOfEra = shiftedYear % 400

@@ -5,7 +5,7 @@
 /// A token taken apart, with nothing in it trusted yet.
 ///
 /// Reading checks the form only, in the order in which a verifier must: size, three parts, strict base64url, header
-/// JSON, algorithm, type, critical headers. The payload stays bytes until a signature holds.
+/// JSON with its key id, algorithm, type, critical headers. The payload stays bytes until a signature holds.
 public struct CompactJWS: Hashable, Sendable {
     /// The longest token that is read, in bytes; a Fleet Engine token has about 700.
     ///
@@ -91,6 +91,13 @@ public struct CompactJWS: Hashable, Sendable {
     private static func keyID(
         checking header: JSONObject, recording recorder: inout CheckRecorder
     ) throws(TokenRefusal) -> String? {
+        let keyID = header["kid"]?.string
+        try recorder.require(
+            .header,
+            header["kid"] == nil || keyID.map { !$0.isEmpty && $0.utf8.count <= 256 } ?? false,
+            found: nil,
+            .malformed("The token's kid is not a string of 1 to 256 bytes.")
+        )
         let algorithm = header["alg"]?.string
         try recorder.require(
             .algorithm,
@@ -119,17 +126,7 @@ public struct CompactJWS: Hashable, Sendable {
             )
         )
         if header["typ"] != .string("JWT") { recorder.note(.tokenWithoutType) }
-        guard let value = header["kid"] else {
-            recorder.note(.tokenWithoutKeyID)
-            return nil
-        }
-        let keyID = value.string
-        try recorder.require(
-            .header,
-            keyID.map { !$0.isEmpty && $0.utf8.count <= 256 } ?? false,
-            found: nil,
-            .malformed("The token's kid is not a string of 1 to 256 bytes.")
-        )
+        if header["kid"] == nil { recorder.note(.tokenWithoutKeyID) }
         return keyID
     }
 

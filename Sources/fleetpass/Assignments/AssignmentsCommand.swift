@@ -71,12 +71,12 @@ struct AssignmentsAddCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (holder, resource) = try self.assignment.required
-        let now = Date()
+        let (store, now) = try await self.store.openToChange()
         let start = self.from ?? now
         guard self.until.map({ $0 > start }) ?? true else {
             throw CommandFailure(status: .usage, message: "the assignment ends before it begins.")
         }
-        try await Administration(store: try await self.store.open()).add(
+        try await Administration(store: store).add(
             Assignment(holder: holder, resource: resource, start: start, end: self.until), by: .localUser, at: now)
     }
 }
@@ -97,8 +97,8 @@ struct AssignmentsEndCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (holder, resource) = try self.assignment.required
-        let now = Date()
-        let ended = try await Administration(store: try await self.store.open()).end(
+        let (store, now) = try await self.store.openToChange()
+        let ended = try await Administration(store: store).end(
             resource, of: holder, at: self.from ?? now, by: .localUser, now: now)
         guard ended > 0 else {
             throw CommandFailure(status: .failed, message: "\(holder) holds no \(resource.kind) \(resource.id) then.")
@@ -123,9 +123,30 @@ struct AssignmentsListCommand: AsyncParsableCommand {
     @Option(help: "The most to list.")
     var limit = 1000
 
+    @Option(help: "How to print.")
+    var output: OutputFormat = .text
+
+    private struct Report: Encodable {
+        let holder: String
+        let kind: String
+        let id: String
+        let start: String
+        /// Absent of one without an end.
+        let end: String?
+
+        init(_ assignment: Assignment) {
+            self.holder = "\(assignment.holder)"
+            self.kind = assignment.resource.kind
+            self.id = assignment.resource.id
+            self.start = assignment.start.formatted(.iso8601)
+            self.end = assignment.end?.formatted(.iso8601)
+        }
+    }
+
     func run() async throws {
         let found = try await StoredAssignments(store: try await self.store.open()).assignments(
             of: self.assignment.holderID, to: self.assignment.resource, at: self.at, limit: self.limit)
+        guard self.output == .text else { return try Console.give(json: found.map(Report.init)) }
         for assignment in found {
             let end = assignment.end.map { " until=\($0.formatted(.iso8601))" } ?? ""
             Console.give(

@@ -20,7 +20,9 @@ struct ResourceOptions: ParsableArguments {
     @Option(help: "A task.", transform: checkedID)
     var task: TaskID?
 
-    @Option(help: "A shipment's tracking id.", transform: checkedID)
+    @Option(
+        name: [.customLong("tracking"), .customLong("tracking-id")], help: "A shipment's tracking id.",
+        transform: checkedID)
     var tracking: TrackingID?
 
     /// The resources that are named.

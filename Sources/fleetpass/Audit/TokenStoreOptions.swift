@@ -54,6 +54,21 @@ struct TokenStoreOptions: ParsableArguments {
             throw CommandFailure(status: .configuration, message: error.message)
         }
     }
+
+    /// Opens the store, which must exist, to change something.
+    ///
+    /// - Returns: The store, and the time that the change is made by.
+    /// - Throws: ``CommandFailure`` as ``open(toRead:)`` does, and with `failed` where this machine's clock is not the
+    ///   database's.
+    func openToChange() async throws -> (store: TokenServerStore, now: Date) {
+        let store = try await self.open()
+        do throws(TokenServerError) {
+            return (store, try await store.time())
+        } catch {
+            throw CommandFailure(
+                status: error.code == .wrongClock ? .failed : .configuration, message: error.message)
+        }
+    }
 }
 
 extension AuditChange.Actor {
@@ -63,7 +78,7 @@ extension AuditChange.Actor {
 
 /// Reads a time of day with its zone from the command line.
 func checkedTime(_ text: String) throws -> Date {
-    guard let time = try? Date(text, strategy: .iso8601) else {
+    guard let time = APITime.date(text) else {
         throw ValidationError("\(text) is no time; write it with its zone, like 2026-01-31T14:05:00Z.")
     }
     return time

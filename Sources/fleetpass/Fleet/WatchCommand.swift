@@ -23,7 +23,9 @@ struct WatchCommand: AsyncParsableCommand {
     @Option(help: "The trip's id.", transform: checkedID)
     var trip: TripID?
 
-    @Option(help: "The shipment's tracking id, in place of --trip.", transform: checkedID)
+    @Option(
+        name: [.customLong("tracking-id"), .customLong("tracking")],
+        help: "The shipment's tracking id, in place of --trip.", transform: checkedID)
     var trackingId: TrackingID?
 
     @Option(help: "text for people; json for programs, one object a line.")

@@ -19,7 +19,7 @@ struct KeyRecordOptions: ParsableArguments {
     ///
     /// - Parameter data: The data folder.
     /// - Returns: The store's administration; `nil`, which is said, for a folder that holds nothing but key files.
-    /// - Throws: ``CommandFailure`` when the store cannot be opened.
+    /// - Throws: ``CommandFailure`` when the store cannot be opened, or this machine's clock is not its database's.
     func administration(data: String) async throws -> Administration? {
         var options = TokenStoreOptions()
         options.data = self.store == nil ? data : nil
@@ -28,7 +28,7 @@ struct KeyRecordOptions: ParsableArguments {
             Console.say("fleetpass: \(data) holds no store, so no audit records this; name one with --store.")
             return nil
         }
-        return Administration(store: try await options.open())
+        return Administration(store: try await options.openToChange().store)
     }
 
     /// Records a change that was made.

@@ -6,11 +6,14 @@ import FleetSigning
 import FleetTokenServer
 import FleetTokens
 import Foundation
+import Logging
 import ServiceLifecycle
 
 /// Keeps the trusted accounts' keys as they are published, until shutdown.
 struct AccountTrusting: Service {
     let trust: AccountTrust
+    private let accounts: [String]
+    private let log: WatchLog
 
     /// Reads trust files for a verifier.
     ///
@@ -18,8 +21,11 @@ struct AccountTrusting: Service {
     ///   - paths: The files; an account may stand in one of them.
     ///   - providers: The providers that accounts may reach; `nil` for any.
     ///   - verifier: Gets the accounts' keys beside its own.
+    ///   - logger: Hears of each fetch that fails where the one before did not, and of the next that does not.
     /// - Throws: ``CommandFailure`` with `configuration` that names line and column.
-    init(files paths: [String], of providers: Set<ProviderID>? = nil, verifier: TokenVerifier) throws {
+    init(
+        files paths: [String], of providers: Set<ProviderID>? = nil, verifier: TokenVerifier, logger: Logger
+    ) throws {
         var sources: [TrustedAccountSource] = []
         for path in paths {
             for source in try Self.accounts(in: path) {
@@ -40,6 +46,8 @@ struct AccountTrusting: Service {
                 sources.append(source)
             }
         }
+        self.accounts = sources.map(\.account.email)
+        self.log = WatchLog(logger: logger)
         do throws(SigningError) {
             self.trust = try AccountTrust(sources, transport: UpstreamSession(), verifier: verifier)
         } catch {
@@ -66,7 +74,17 @@ struct AccountTrusting: Service {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 await self.trust.refresh()
+                await self.logFailures()
                 try? await Task.sleep(for: .seconds(2))
+            }
+        }
+    }
+
+    private func logFailures() async {
+        let failures = self.trust.failures
+        for account in self.accounts {
+            await self.log.perform("the keys of \(account)") {
+                if let failure = failures[account] { throw KeySetError(message: failure) }
             }
         }
     }

@@ -32,7 +32,7 @@ struct EngineProcess {
         let revocations = RevocationList()
         let verifier = TokenVerifier(keys: TrustedKeySet([]), revocations: revocations)
         self.trusting = try AccountTrusting(
-            files: configuration.trustFiles, of: Set(configuration.providers), verifier: verifier)
+            files: configuration.trustFiles, of: Set(configuration.providers), verifier: verifier, logger: logger)
         let engine = try EngineService(
             .init(
                 file: try Self.storeFile(configuration), database: configuration.postgreSQL,
@@ -133,6 +133,7 @@ struct EngineProcess {
         var problems: [String: String] = [:]
         problems["store"] = await self.engine.engine.isServing() ? nil : "the store cannot be read"
         problems["trust"] = self.trusting.trust.problem
+        if let age = self.trusting.trust.age { self.engine.metrics.trustedKeys(age: age) }
         problems["revocations"] = self.following?.follower.problem ?? self.stored?.problem
         let followsRevocations = self.following != nil || self.stored != nil
         let checks = ["store", "trust"] + (followsRevocations ? ["revocations"] : [])

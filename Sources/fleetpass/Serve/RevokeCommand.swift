@@ -18,8 +18,9 @@ struct RevokeCommand: AsyncParsableCommand {
 
             Withdraws the tokens that are alive now, as the audit knows them. A vehicle or trip stands for the tokens that \
             name it, not for those of every vehicle. New tokens are given as before: end the account or the assignment \
-            first. --key withdraws every token of a key for an hour; retire the key within it. Prints what is refused; \
-            without a target, prints what is withdrawn now.
+            first. --key withdraws every token of a key for an hour; retire the key within it. A key that a trust \
+            file has as PEM goes by its account's e-mail. Prints what is refused; without a target, prints what is \
+            withdrawn now.
             """
     )
 
@@ -39,6 +40,21 @@ struct RevokeCommand: AsyncParsableCommand {
 
     @OptionGroup var resources: ResourceOptions
 
+    @Option(help: "How to print.")
+    var output: OutputFormat = .text
+
+    private struct Report: Encodable {
+        let kind: String
+        let value: String
+        let endsAt: String
+
+        init(_ revocation: Revocation) {
+            self.kind = revocation.kind.rawValue
+            self.value = revocation.value
+            self.endsAt = revocation.endsAt.formatted(.iso8601)
+        }
+    }
+
     private var targets: [RevocationTarget] {
         [
             self.fingerprint.map(RevocationTarget.fingerprint), self.subject.map(RevocationTarget.subject),
@@ -51,23 +67,30 @@ struct RevokeCommand: AsyncParsableCommand {
         if let fingerprint, fingerprint.count != 16 || UInt64(fingerprint, radix: 16) == nil {
             throw ValidationError("A fingerprint is 16 hexadecimal digits, as logs and the audit show it.")
         }
+        let values = [self.fingerprint, self.subject, self.caller, self.key].compactMap(\.self)
+        guard values.allSatisfy({ Revocation.isUsable(value: $0) }) else {
+            throw ValidationError("What to withdraw by has 1 to 256 bytes.")
+        }
     }
 
     func run() async throws {
-        let store = try await self.store.open()
-        let now = Date()
         let revocations: [Revocation]
         if let target = self.targets.first {
+            let (store, now) = try await self.store.openToChange()
             revocations = try await Administration(store: store).revoke(target, by: .localUser, at: now)
             if (self.fingerprint ?? self.key) != nil, try await !RevocationStore(store: store).knows(target, at: now) {
                 Console.say("fleetpass: the audit knows no living token of it; it is withdrawn all the same.")
             }
         } else {
-            revocations = try await RevocationStore(store: store).current(at: now)
+            revocations = try await RevocationStore(store: try await self.store.open()).current(at: Date())
         }
-        for revocation in revocations {
-            Console.give(
-                "\(revocation.kind)=\(revocation.value) until=\(revocation.endsAt.formatted(.iso8601))")
+        switch self.output {
+        case .text:
+            for revocation in revocations {
+                Console.give(
+                    "\(revocation.kind)=\(revocation.value) until=\(revocation.endsAt.formatted(.iso8601))")
+            }
+        case .json: try Console.give(json: revocations.map(Report.init))
         }
         if !self.targets.isEmpty { Console.say("fleetpass: withdrew \(revocations.count).") }
     }

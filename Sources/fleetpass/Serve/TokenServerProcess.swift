@@ -32,7 +32,8 @@ struct TokenServerProcess {
             signers: configuration.signers,
             google: configuration.google.signers(variables: ProcessInfo.processInfo.environment),
             provider: configuration.provider, revocationKey: configuration.revocationKeyFile, logger: logger)
-        let transport = UpstreamSession()
+        // Each request for a token may wait for the policy's webhook, and none for another's answer.
+        let transport = UpstreamSession(connectionsPerHost: configuration.pendingLimits.burst)
         let assignments = StoredAssignments(store: self.tokens.store)
         do throws(TokenServerError) {
             let policy = try configuration.policy(assignments: assignments, transport: transport)
@@ -70,6 +71,7 @@ struct TokenServerProcess {
         self.tokens.operationRoutes { [listener.connections].metrics }.add(to: router)
         self.admin?.add(to: router)
         self.tokens.revocationRoutes.add(to: router)
+        router.add(middleware: UnknownPathMiddleware())
         let scheme = self.certificate == nil ? "http" : "https"
         let application = listener.application(router) { port in
             let name = host.contains(":") ? "[\(host)]" : host

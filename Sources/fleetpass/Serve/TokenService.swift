@@ -104,7 +104,9 @@ struct TokenService: Service {
         }
         self.verifier = TokenVerifier(
             keys: TrustedKeySet(self.keys?.published(at: Date()) ?? []), revocations: self.revocations)
-        let trusting = try trustFile.map { [verifier] in try AccountTrusting(files: [$0], verifier: verifier) }
+        let trusting = try trustFile.map { [verifier] in
+            try AccountTrusting(files: [$0], verifier: verifier, logger: logger)
+        }
         self.trust = trusting?.trust
         self.followers = [following as (any Service)?, trusting].compactMap(\.self)
         self.readiness = Readiness(
@@ -193,7 +195,11 @@ struct TokenService: Service {
                 await self.refresh()
                 // Trial tokens cost signatures; the rest costs next to nothing. What is down is looked at each time, so
                 // that its recovery shows; breakers keep that cheap.
-                if round % 15 == 0 || !self.readiness.problems.isEmpty { await self.readiness.check() }
+                if round % 15 == 0 || !self.readiness.problems.isEmpty {
+                    await self.readiness.check()
+                } else {
+                    await self.readiness.checkStore()
+                }
                 round += 1
                 try? await Task.sleep(for: .seconds(2))
             }

@@ -9,7 +9,15 @@ import Foundation
 
 /// Sends a server's own requests: to identity providers, key sets, lists of revocations and the policy's webhook.
 struct UpstreamSession: UpstreamTransport {
-    private let transport = URLSessionTransport(maximumBodyBytes: SignedRevocations.maximumBytes)
+    private let transport: URLSessionTransport
+
+    /// Makes a session.
+    ///
+    /// - Parameter connectionsPerHost: The most connections to one host at once; `nil` leaves it to the system.
+    init(connectionsPerHost: Int? = nil) {
+        self.transport = URLSessionTransport(
+            maximumBodyBytes: SignedRevocations.maximumBytes, connectionsPerHost: connectionsPerHost)
+    }
 
     func send(_ request: UpstreamRequest) async throws -> UpstreamResponse {
         guard let url = URL(string: request.url) else { throw URLError(.badURL) }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import FleetSigning
 import FleetTokens
 import Foundation
 
@@ -56,10 +57,13 @@ struct ExplainCommand: AsyncParsableCommand {
         )
         request.vehicleOfTrip = self.tripVehicle
         let token = try self.token.read()
-        let keys: (any TokenKeys)?
-        if let location = self.keys { keys = try await KeysArgument(location: location).read() } else { keys = nil }
-        try ExplanationReport(TokenExaminer().explain(token, request: request, keys: keys, now: Date()))
-            .give(as: self.output)
+        let explanation =
+            if let location = self.keys {
+                try await KeysArgument(location: location).verifier().explain(token, request: request, at: Date())
+            } else {
+                TokenExaminer().explain(token, request: request, keys: nil, now: Date())
+            }
+        try ExplanationReport(explanation).give(as: self.output)
     }
 
     /// Reads the name of what a call of the method addresses.

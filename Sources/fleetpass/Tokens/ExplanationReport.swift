@@ -24,7 +24,7 @@ struct ExplanationReport: Encodable {
         let authorization: JSONValue?
     }
 
-    /// Whether no check refused.
+    /// Whether every check was reached and passed.
     let allowed: Bool
     /// The reason of the first refusal, which is the one that the engine answers with.
     let reason: String?
@@ -32,7 +32,7 @@ struct ExplanationReport: Encodable {
     let claims: Claims?
 
     init(_ explanation: TokenExplanation) {
-        self.allowed = explanation.refusal == nil
+        self.allowed = explanation.isAllowed
         self.reason = explanation.refusal?.reason.rawValue
         self.checks = explanation.checks.map { check in
             let rule = check.rule.rawValue
@@ -85,8 +85,6 @@ struct ExplanationReport: Encodable {
         case .text: Console.give(self.text)
         case .json: try Console.give(json: self)
         }
-        if !self.allowed {
-            throw CommandFailure(status: .failed, message: "the token is refused: \(self.reason ?? "").")
-        }
+        if let reason { throw CommandFailure(status: .failed, message: "the token is refused: \(reason).") }
     }
 }

@@ -12,22 +12,49 @@ import Foundation
 struct KeysArgument {
     let location: String
 
-    /// The keys found there.
-    func read() async throws -> TrustedKeySet {
+    /// The keys found there whose certificates, if any, are good at a time; those of no account in particular are tried
+    /// with tokens that name no key.
+    func read(at now: Date = Date()) async throws -> TrustedKeySet {
         let keys: [RSAPublicKey]
         do {
             if self.location.contains("://") {
-                keys = try TrustedKeySet.read(try await self.download(), named: self.location)
+                keys = try TrustedKeySet.read(try await self.download(), named: self.location, validAt: now)
             } else {
-                keys = try self.files().flatMap(Self.keys(ofFile:))
+                keys = try self.files().flatMap { try Self.keys(ofFile: $0, validAt: now) }
             }
         } catch let error as SigningError {
             throw CommandFailure(status: .configuration, message: "\(self.location): \(error.message)")
         }
         guard !keys.isEmpty else {
-            throw CommandFailure(status: .configuration, message: "\(self.location) holds no key for RS256 signatures.")
+            throw CommandFailure(
+                status: .configuration,
+                message: "\(self.location) holds no key for RS256 signatures that is valid now.")
         }
-        return TrustedKeySet(keys)
+        return TrustedKeySet(keys, triesKeysOfNoAccount: true)
+    }
+
+    /// A verifier with these keys, and with what a token server's store in the folder withdraws.
+    func verifier() async throws -> TokenVerifier {
+        TokenVerifier(keys: try await self.read(), revocations: try await self.withdrawals(), cacheCapacity: 0)
+    }
+
+    /// What is withdrawn now, where the location is a data folder with a store.
+    private func withdrawals() async throws -> RevocationList? {
+        guard !self.location.contains("://") else { return nil }
+        let file = URL(filePath: self.location).appending(path: TokenStoreOptions.fileName)
+            .path(percentEncoded: false)
+        guard FileManager.default.fileExists(atPath: file) else { return nil }
+        let list = RevocationList()
+        do {
+            let store = try TokenServerStore(readingAt: file)
+            list.replace(try await RevocationStore(store: store).current(at: Date()))
+            try store.close()
+        } catch {
+            throw CommandFailure(
+                status: .configuration,
+                message: "what is withdrawn cannot be read: \((error as? TokenServerError)?.message ?? "\(error)")")
+        }
+        return list
     }
 
     private func files() throws -> [URL] {
@@ -47,12 +74,13 @@ struct KeysArgument {
     }
 
     /// The keys of one file; a file that is named after a role gives its account that role.
-    static func keys(ofFile file: URL) throws -> [RSAPublicKey] {
+    private static func keys(ofFile file: URL, validAt now: Date) throws -> [RSAPublicKey] {
         guard let bytes = try? Data(contentsOf: file) else {
             throw CommandFailure(status: .configuration, message: "\(file.path(percentEncoded: false)) cannot be read.")
         }
         let name = file.deletingPathExtension().lastPathComponent
-        return try TrustedKeySet.read(bytes, named: name, role: KeyFolder.role(ofFile: file.lastPathComponent))
+        return try TrustedKeySet.read(
+            bytes, named: name, role: KeyFolder.role(ofFile: file.lastPathComponent), validAt: now)
     }
 
     private func download() async throws -> Data {

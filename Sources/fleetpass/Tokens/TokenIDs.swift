@@ -19,7 +19,8 @@ struct TokenIDs: ParsableArguments {
     @Option(name: .customLong("delivery-vehicle"), help: "The delivery vehicle's id.", transform: checkedID)
     var deliveryVehicle: DeliveryVehicleID?
 
-    @Option(help: "The tracking id.", transform: checkedID)
+    @Option(
+        name: [.customLong("tracking"), .customLong("tracking-id")], help: "The tracking id.", transform: checkedID)
     var tracking: TrackingID?
 
     @Option(

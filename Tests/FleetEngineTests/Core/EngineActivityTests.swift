@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngineAPI
+import FleetSigning
 import FleetTokens
 import Foundation
 import Testing
@@ -81,6 +82,29 @@ import Testing
         #expect(refusal.addressed?.id == "veh-1")
         #expect(refusal.subject?.id == "veh-2")
         #expect(refusal.explanation?.checks.map(\.rule) == TokenRule.allCases)
+    }
+
+    @Test func `a call that is refused before it is read is not said to lack permission or claims`() async throws {
+        let key = try ServiceAccountKey(generatingFor: "server@acme.iam.gserviceaccount.com", projectID: "acme")
+        let minted = try await TokenMinter(signer: try LocalSigner(key)).mint(
+            TokenType.server.claims, at: TestClock.start)
+        let keys = TrustedKeySet([try key.publicKey(role: .server, provider: ProviderID("acme"))])
+        let engine = Engine(
+            store: MemoryStore(), verifier: TokenVerifier(keys: keys), now: { TestClock.start + 3600 })
+        let outcome = await code {
+            try await engine.authenticate(
+                minted.token.compactSerialization, for: .createVehicle, of: "providers/acme")
+        }
+        #expect(outcome == .unauthenticated)
+        let explanation = try #require(engine.activity.snapshot().refusals.first?.explanation)
+        func outcomes(where isMeant: (TokenCheck.Outcome) -> Bool) -> [TokenRule] {
+            explanation.checks.filter { isMeant($0.outcome) }.map(\.rule)
+        }
+        #expect(outcomes { if case .refused = $0 { true } else { false } } == [.expiry])
+        #expect(
+            outcomes { $0 == .notReached("the call was refused before all of it was read") }
+                == [.permission, .coverage])
+        #expect(outcomes { if case .passed = $0 { true } else { false } }.suffix(2) == [.role, .provider])
     }
 
     @Test func `refusals that come in a flood are kept and not all explained`() {

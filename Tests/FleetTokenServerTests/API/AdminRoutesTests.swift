@@ -11,6 +11,7 @@ import Hummingbird
 import HummingbirdTesting
 import Logging
 import NIOCore
+import PostgreSQLTestSupport
 import Testing
 
 @testable import FleetTokenServer
@@ -18,26 +19,29 @@ import Testing
 @Suite struct AdminRoutesTests {
     private static let secret = "an-administrator's-secret-of-the-tests"
     private static let now = Date(timeIntervalSince1970: 1_767_225_600)
+    /// What the administrator sends.
+    static let credential: HTTPFields = [.authorization: "Bearer \(AdminRoutesTests.secret)"]
 
     /// The routes over a store, with one administrator, and a folder of one key.
     static func routes(
         over store: TokenServerStore, rule: Administrators.Rule? = nil, limiter: RequestLimiter? = nil,
-        failedLogins: FailedLoginLimiter? = nil
+        failedLogins: FailedLoginLimiter? = nil, now: @escaping @Sendable () -> Date = { Self.now }
     ) throws -> AdminRoutes {
         let digest = SHA256.hash(data: Array(Self.secret.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
         let file = #"{"callers": [{"name": "ops", "secret_sha256": "\#(digest.joined())"}]}"#
-        let folder = URL(filePath: store.path).deletingLastPathComponent()
-        let key = try #require(try TokenRoutesTests.keys.get()[.driver])
-        try key.keyFile.write(to: folder.appending(path: "driver.json"))
+        var keys: SigningKeys?
+        if !TokenServerStore.isAddress(store.path) {
+            let folder = URL(filePath: store.path).deletingLastPathComponent()
+            let key = try #require(try TokenRoutesTests.keys.get()[.driver])
+            try key.keyFile.write(to: folder.appending(path: "driver.json"))
+            keys = try SigningKeys(
+                folder: KeyFolder(path: folder.path(percentEncoded: false)), provider: try ProviderID(checking: "acme"))
+        }
         return AdminRoutes(
             administrators: Administrators(
                 secrets: try StaticBearerAuthenticator(administrators: Data(file.utf8)), rule: rule),
-            records: .init(
-                store: store,
-                keys: try SigningKeys(
-                    folder: KeyFolder(path: folder.path(percentEncoded: false)),
-                    provider: try ProviderID(checking: "acme"))),
-            limiter: limiter, failedLogins: failedLogins, now: { Self.now }, logger: Logger(label: "test"))
+            records: .init(store: store, keys: keys),
+            limiter: limiter, failedLogins: failedLogins, now: now, logger: Logger(label: "test"))
     }
 
     private struct Answer {
@@ -66,10 +70,12 @@ import Testing
 
     private func serving(
         _ temporary: TemporaryStore, rule: Administrators.Rule? = nil, limiter: RequestLimiter? = nil,
-        failedLogins: FailedLoginLimiter? = nil, _ body: @Sendable (Client) async throws -> Void
+        failedLogins: FailedLoginLimiter? = nil, now: @escaping @Sendable () -> Date = { Self.now },
+        _ body: @Sendable (Client) async throws -> Void
     ) async throws {
         let router = Router(context: BasicRequestContext.self)
-        try Self.routes(over: temporary.store, rule: rule, limiter: limiter, failedLogins: failedLogins).add(to: router)
+        try Self.routes(over: temporary.store, rule: rule, limiter: limiter, failedLogins: failedLogins, now: now)
+            .add(to: router)
         try await Application(router: router).test(.router) { try await body(Client(client: $0)) }
     }
 
@@ -158,6 +164,30 @@ import Testing
         }
     }
 
+    @Test(.enabled(if: PostgreSQLServer.isInstalled, Comment(rawValue: PostgreSQLServer.absence)))
+    func `what is ended from a machine whose clock is ahead ends at once, or not at all`() async throws {
+        let temporary = try await TemporaryStore.make(.postgreSQL)
+        let store = StoredAssignments(store: temporary.store)
+        let vehicle = AssignedResource.vehicle(try VehicleID(checking: "veh-3"))
+        let holder = CallerID(issuer: "login", subject: "driver-7")
+        try await store.add(Assignment(holder: holder, resource: vehicle, start: Date() - 60))
+        let body = #"{"holder": "login/driver-7", "kind": "vehicle", "id": "veh-3"}"#
+        try await self.serving(temporary, now: { Date() + 120 }) { client async throws in
+            for path in ["assignments", "assignments/end"] {
+                let refused = try await client.send(path, body)
+                #expect(refused.status == 503)
+                #expect(refused.body["detail"]?.string?.contains("from the database's") == true)
+            }
+            let revocation = #"{"kind": "subject", "value": "driver-7"}"#
+            #expect(try await client.send("revocations", revocation).status == 503)
+            #expect(try await store.isAssigned(vehicle, to: holder, at: Date()))
+        }
+        try await self.serving(temporary, now: { Date() + 4 }) { client async throws in
+            #expect(try await client.send("assignments/end", body).body["ended"] == .integer(1))
+            #expect(try await store.isAssigned(vehicle, to: holder, at: Date()) == false)
+        }
+    }
+
     @Test(arguments: [
         #"{"holder": "driver-7", "kind": "vehicle", "id": "v"}"#, #"{"holder": "l/d", "kind": "ship", "id": "v"}"#,
         #"{"holder": "l/d", "kind": "vehicle", "id": "*"}"#, #"{"holder": "l/d", "kind": "vehicle"}"#,
@@ -177,7 +207,9 @@ import Testing
     @Test(arguments: [
         "assignments?kind=vehicle", "assignments?id=veh-3", "assignments?limit=0", "assignments?limit=1001",
         "assignments?at=now", "assignments?holder=x", "assignments?limit=1&limit=2", "assignments?vehicle=veh-3",
-        "decisions?decision=maybe", "decisions?limit=many",
+        "decisions?decision=maybe", "decisions?limit=many", "decisions?fingerprint=%00", "decisions?fingerprint=00ff",
+        "decisions?fingerprint=00FF00FF00FF00FF",
+        "decisions?fingerprint=%EF%BC%90%EF%BC%90%EF%BC%90%EF%BC%90%EF%BC%900",
     ])
     func `a query that makes no sense is refused by name`(path: String) async throws {
         try await self.serving(try TemporaryStore()) { client async throws in
@@ -193,21 +225,39 @@ import Testing
             ("2026-01-31T14:05:00Z", 1_769_868_300), ("2026-01-31T14:05:00.500Z", 1_769_868_300.5),
             ("2026-01-31t15:05:00.25+01:00", 1_769_868_300.25), ("2026-01-31T14:05:00", nil), ("2026-01-31", nil),
             ("1902-01-30T20:27:16.970175Z", -2_143_337_563.029825), ("now", nil), ("", nil), ("1769868300", nil),
+            ("2024-02-29T00:00:00Z", 1_709_164_800), ("2026-12-31T23:59:59-23:59", 1_798_847_939),
+            ("0001-01-01T00:00:00Z", -62_135_596_800), ("9999-12-31T23:59:59Z", 253_402_300_799),
         ] as [(String, Double?)])
     func `times are those of RFC 3339`(text: String, seconds: Double?) {
         let difference = (APITime.date(text)?.timeIntervalSince1970).map { abs($0 - (seconds ?? .infinity)) }
         #expect(difference.map { $0 < 0.001 } == seconds.map { _ in true })
     }
 
+    @Test(arguments: [
+        "2027-02-30T00:00:00Z", "2026-02-29T00:00:00Z", "1900-02-29T00:00:00Z", "2027-13-01T00:00:00Z",
+        "2027-00-01T00:00:00Z", "2027-01-00T00:00:00Z", "2027-01-01T24:00:00Z", "2027-01-01T25:00:00Z",
+        "2027-01-01T00:60:00Z", "2016-12-31T23:59:60Z", "2027-01-01T00:00:00ZEVIL", "2027-1-1T1:1:1Z",
+        "2027-01-01T00:00:00Z+05:00", "2027-01-01T00:00:00+24:00", "2027-01-01T00:00:00+0100",
+        "2027-01-01T00:00:00.Z", "2027-01-01T00:00:00,5Z", "2027-01-01 00:00:00Z", " 2027-01-01T00:00:00Z",
+        "2027-01-01T00:00:00Z\n", "20270101T000000Z", "+027-01-01T00:00:00Z", "２027-01-01T00:00:00Z",
+        "0000-12-31T23:59:59Z", "0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01",
+    ])
+    func `what only resembles a time is none`(text: String) {
+        #expect(APITime.date(text) == nil)
+    }
+
     @Test func `the last decisions come newest first`() async throws {
         let temporary = try TemporaryStore()
         try await temporary.append(5)
+        var marked = try AuditRecord.granted(.driver(try VehicleID(checking: "veh-6")), at: 6)
+        marked.token?.fingerprint = "00ff00ff00ff00ff"
+        try await StoredAuditLog(store: temporary.store, logger: Logger(label: "test")).append(marked)
         try await self.serving(temporary) { client async throws in
             let all = try await client.send("decisions?limit=3").list("decisions")
-            #expect(all.map { $0["sequence"] } == [.integer(5), .integer(4), .integer(3)])
-            #expect(all[0]["record"]?.object?["claims"]?.object?["vehicleid"] == .string("veh-5"))
-            let one = try await client.send("decisions?fingerprint=00ff2000").list("decisions")
-            #expect(one.map { $0["sequence"] } == [.integer(2)])
+            #expect(all.map { $0["sequence"] } == [.integer(6), .integer(5), .integer(4)])
+            #expect(all[1]["record"]?.object?["claims"]?.object?["vehicleid"] == .string("veh-5"))
+            let one = try await client.send("decisions?fingerprint=00ff00ff00ff00ff").list("decisions")
+            #expect(one.map { $0["sequence"] } == [.integer(6)])
             #expect(try await client.send("decisions?decision=refused").list("decisions").isEmpty)
             #expect(try await client.send("decisions?subject=nobody").list("decisions").isEmpty)
         }

@@ -38,6 +38,8 @@ import Testing
             metrics: metrics
         ).add(to: router)
         try AdminRoutesTests.routes(over: store).add(to: router)
+        RevocationRoutes(RevocationPublisher(key: RevocationKey()) { _ in [] }).add(to: router)
+        router.add(middleware: UnknownPathMiddleware())
         return router
     }
 
@@ -71,6 +73,57 @@ import Testing
                     #expect(status != .notFound, "\(method) \(path)")
                 }
             }
+        }
+    }
+
+    @Test(arguments: [
+        ("/admin/api/assignments", ["holder", "kind", "id", "at", "ending_after", "limit"]),
+        ("/admin/api/decisions", ["decision", "subject", "fingerprint", "limit"]),
+    ])
+    func `the parameters of lists are those that are taken`(path: String, names: [String]) async throws {
+        let operation = try #require(
+            try Self.document.get()["paths"]?.object?[path]?.object?["get"]?.object?["parameters"]?.array)
+        #expect(operation.compactMap { $0.object?["name"]?.string } == names)
+        let temporary = try TemporaryStore()
+        try await Application(router: try Self.makeRouter(over: temporary.store)).test(.router) { client in
+            // No value of one character is good for all of them; one that is not known is told as such.
+            let query = (names + ["nonsense"]).map { "\($0)=!" }.joined(separator: "&")
+            let answer = try await client.execute(
+                uri: "\(path)?\(query)", method: .get, headers: AdminRoutesTests.credential)
+            let faults = try JSONValue(parsing: Array(answer.body.readableBytesView)).object?["errors"]?.array ?? []
+            let unknown = faults.compactMap(\.object).filter { $0["detail"]?.string?.hasPrefix("There is no ") == true }
+            #expect(unknown.map { $0["parameter"] } == [.string("nonsense")])
+        }
+    }
+
+    @Test(arguments: ["/v1/token", "/", "/.well-known/revocation", "/admin/api", "/token/driver/a/b%2Fc/"])
+    func `what no route takes is a problem, or the sample routes' refusal`(path: String) async throws {
+        let temporary = try TemporaryStore()
+        try await Application(router: try Self.makeRouter(over: temporary.store)).test(.router) { client in
+            let answer = try await client.execute(uri: path, method: .get)
+            let body = try JSONValue(parsing: Array(answer.body.readableBytesView)).object
+            guard !path.hasPrefix("/token/") else {
+                #expect(body?["error"] != nil)
+                return
+            }
+            #expect(answer.status == .notFound)
+            #expect(answer.headers[.contentType] == "application/problem+json")
+            #expect(body?["code"] == .string("not_found"))
+            let head = try await client.execute(uri: path, method: .head)
+            #expect(head.status == .notFound && head.body.readableBytes == 0)
+        }
+    }
+
+    @Test func `a list of what is withdrawn that cannot be read is unavailable, and said so`() async throws {
+        struct Away: Error {}
+        let router = Router()
+        RevocationRoutes(RevocationPublisher(key: RevocationKey()) { _ in throw Away() }).add(to: router)
+        try await Application(router: router).test(.router) { client in
+            let answer = try await client.execute(uri: "/.well-known/revocations", method: .get)
+            #expect(answer.status == .serviceUnavailable)
+            #expect(answer.headers[.retryAfter] == "2")
+            let body = try JSONValue(parsing: Array(answer.body.readableBytesView)).object
+            #expect(body?["code"] == .string("unavailable"))
         }
     }
 

@@ -105,6 +105,30 @@ import X509
         }
     }
 
+    @Test(
+        arguments: [("10.1.0.1", "gate"), ("192.0.2.7", "door"), ("192.0.2.8", nil), (nil, nil)]
+            as [(String?, String?)])
+    func `of proxies that send the same header each names its own users`(peer: String?, label: String?) async throws {
+        let proxies: [any CallerAuthenticator] = [
+            try Self.proxy(),
+            try TrustedProxyAuthenticator(
+                label: "door", peers: [AddressRange("192.0.2.7")], subjectHeader: "X-Forwarded-User"),
+        ]
+        let request = try Self.request([("X-Forwarded-User", "ann")], from: peer)
+        for chain in [CallerAuthenticators(proxies), CallerAuthenticators(proxies.reversed())] {
+            guard let label else {
+                await #expect(throws: CallerRefusal.self) { try await chain.caller(of: request) }
+                continue
+            }
+            #expect(try await chain.caller(of: request)?.id == CallerID(issuer: label, subject: "ann"))
+        }
+    }
+
+    @Test func `a proxy's forged claims are refused also where it stands alone`() async throws {
+        let forged = try Self.request([("X-Forwarded-Groups", "drivers")], from: "192.0.2.1")
+        await #expect(throws: CallerRefusal.self) { try await Self.proxy().caller(of: forged) }
+    }
+
     @Test(arguments: [[("X-Forwarded-User", "")], [("X-Forwarded-User", "a"), ("X-Forwarded-User", "b")]])
     func `a proxy that names nobody or two is refused`(fields: [(String, String)]) async throws {
         let request = try Self.request(fields, from: "10.1.0.1")
@@ -263,6 +287,21 @@ import X509
         }
         let token = try IdentityProvider.token(key: .p256(.init()))
         #expect(try await authenticator.caller(of: IdentityProvider.request(token)) == nil)
+    }
+
+    @Test(arguments: ["müller", "", "a\nb", "a\u{7F}", String(repeating: "x", count: 256)])
+    func `a caller's name that nothing can be withdrawn by is an error`(name: String) {
+        let entry: JSONObject = [
+            "name": .string(name), "secret_sha256": .string(String(repeating: "ab", count: 32)),
+            "roles": .array([.string("driver")]),
+        ]
+        let file = Data(JSONValue.object(["callers": .array([.object(entry)])]).serialized)
+        let error = #expect(throws: TokenServerError.self) { try StaticBearerAuthenticator(json: file) }
+        #expect(error?.message.contains("printable ASCII characters") == true)
+        let refused = #expect(throws: TokenServerError.self) {
+            try ClientCertificateAuthenticator(entries: [.init(identity: .uri("spiffe://acme/x"), name: name)])
+        }
+        #expect(refused?.message.contains("printable ASCII characters") == true)
     }
 
     static let salt = String(repeating: "ab", count: 16)

@@ -47,6 +47,28 @@ import Testing
         #expect(!configuration.log.isJSON)
     }
 
+    @Test(arguments: [
+        ("", true), ("\npolicy: {file: policy.yaml}", true),
+        ("\npolicy: {file: policy.yaml, secret_file: hook.secret}", false),
+        ("\nsigners: {driver: {account: self}}", false),
+    ])
+    func `waiting for another service takes no processor, so as many go on as in a burst`(
+        settings: String, isOwnWork: Bool
+    ) throws {
+        let limits = try self.read(Self.least + "\nlimits: {pending: 100000}" + settings).pendingLimits
+        #expect(limits.burst == 100_000)
+        #expect(limits.steady == (isOwnWork ? 4 * Processors.count : 100_000))
+    }
+
+    @Test func `a caller's refusals are limited unless that is switched off`() throws {
+        #expect(try self.read(Self.least).requestLimits.refusedPerCaller == RateLimit(60, per: .seconds(60)))
+        func limit(_ value: String) throws -> RateLimit? {
+            try self.read(Self.least + "\nlimits: {refused_per_caller: \(value)}").requestLimits.refusedPerCaller
+        }
+        #expect(try limit("5/1s") == RateLimit(5, per: .seconds(1)))
+        #expect(try limit("off") == nil)
+    }
+
     @Test func `nobody is an administrator unless somebody is named`() throws {
         let users = "\n  oidc:\n    login: {issuer: https://login.example, audience: fleet}"
         #expect(try self.read(Self.least).admin == nil)
@@ -135,6 +157,11 @@ import Testing
         ("limits:\n  idle: 75", "Line 7: limits.idle must be a time like 75s or 5m."),
         ("log:\n  level: loud", "Line 7: log.level must be debug or info or warning or error."),
         ("limits: {global: lots}", "Line 6: limits.global must be a number and a time like 60/1m."),
+        ("limits: {global: off}", "Line 6: limits.global must be a number and a time like 60/1m."),
+        (
+            "limits: {refused_per_caller: ''}",
+            "Line 6: limits.refused_per_caller must be a number and a time like 60/1m, or off."
+        ),
         ("policy: {oidc: x}", "there is no setting policy.oidc; there are file, secret_file."),
         ("listen: 8080", "listen takes settings of its own."),
         ("listen:\n  host: [a, b]", "listen.host must be a single value or settings."),

@@ -105,6 +105,50 @@ import Testing
         #expect(keys.published(at: Self.now).map(\.id) == [world.first.keyID])
     }
 
+    @Test func `a folder of links is read again when what they lead to is exchanged`() throws {
+        // As Kubernetes mounts secrets: each name leads through ..data, which alone is exchanged.
+        let url = URL.temporaryDirectory.appending(path: "fleetpass-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: url) }
+        func link(_ name: String, to target: String) throws {
+            let path = url.appending(path: name).path(percentEncoded: false)
+            try? FileManager.default.removeItem(atPath: path)
+            try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
+        }
+        func mount(_ key: ServiceAccountKey, as name: String) throws {
+            let version = url.appending(path: name)
+            try FileManager.default.createDirectory(at: version, withIntermediateDirectories: true)
+            try key.keyFile.write(to: version.appending(path: "driver.json"))
+            try link("..data", to: name)
+        }
+        let (first, second) = (
+            try ServiceAccountKey(generatingFor: "driver@acme", projectID: "acme"),
+            try ServiceAccountKey(generatingFor: "driver@acme", projectID: "acme")
+        )
+        try mount(first, as: "..1")
+        try link("driver.json", to: "..data/driver.json")
+        let keys = try SigningKeys(
+            folder: KeyFolder(path: url.path(percentEncoded: false)), provider: try ProviderID(checking: "acme"))
+        #expect(keys.published(at: Self.now).map(\.id) == [first.keyID])
+        try mount(second, as: "..2")
+        try keys.refresh()
+        #expect(keys.published(at: Self.now).map(\.id) == [second.keyID])
+    }
+
+    @Test func `what changes while the folder is first read is read again`() throws {
+        let world = try World()
+        defer { withExtendedLifetime(world) {} }
+        let second = try ServiceAccountKey(generatingFor: "driver@acme", projectID: "acme")
+        let keys = try SigningKeys(folder: world.folder, provider: try ProviderID(checking: "acme")) {
+            (folder) throws(TokenServerError) in
+            let rings = try folder.read()
+            try? second.keyFile.write(to: world.url.appending(path: "driver.json"), options: .atomic)
+            return rings
+        }
+        #expect(keys.published(at: Self.now).map(\.id) == [world.first.keyID])
+        try keys.refresh()
+        #expect(keys.published(at: Self.now).map(\.id) == [second.keyID])
+    }
+
     @Test(
         arguments: [
             ("driver.json", "driver"), ("driver.1767225600.json", "driver"),

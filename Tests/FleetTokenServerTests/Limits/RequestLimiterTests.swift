@@ -60,6 +60,26 @@ import Testing
         #expect(refusal == RateLimitExceeded(scope: .global, retryAfter: .seconds(6)))
     }
 
+    @Test func `who is refused too often is turned away for a while, and nobody else`() throws {
+        let uptime = ManualUptime()
+        let limiter = RequestLimiter(
+            RequestLimits(
+                global: try RateLimit(3, per: .seconds(60)), refusedPerCaller: try RateLimit(2, per: .seconds(60))),
+            uptime: uptime.now)
+        for _ in 0..<2 { limiter.noteRefusal(of: Self.ann) }
+        for _ in 0..<1000 {
+            let refusal = Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(Self.ann) }
+            #expect(refusal == RateLimitExceeded(scope: .refusals, retryAfter: .seconds(30)))
+        }
+        // What is turned away takes nothing from all callers' limit.
+        for _ in 0..<3 { #expect(Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(Self.bob) } == nil) }
+        uptime.advance(.seconds(30))
+        #expect(Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(Self.ann) } == nil)
+        limiter.noteRefusal(of: Self.ann)
+        let refusal = Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(Self.ann) }
+        #expect(refusal?.scope == .refusals)
+    }
+
     @Test func `a subject's limit counts whoever asks, and tells subjects and roles apart`() throws {
         let limiter = RequestLimiter(
             RequestLimits(perSubject: try RateLimit(1, per: .seconds(60))), uptime: { .zero })

@@ -6,6 +6,7 @@ import FleetSigning
 import FleetTokens
 import Foundation
 import Logging
+import PostgreSQLTestSupport
 import Testing
 
 @testable import FleetTokenServer
@@ -15,26 +16,36 @@ import Testing
 
     /// A wall clock and a clock that nobody sets.
     final class Clocks: Sendable {
-        let wall = Locked(ReadinessTests.start)
-        let uptime = Locked(0.0)
-        func pass(_ seconds: Double) {
-            self.wall.withLock { $0 += seconds }
-            self.uptime.withLock { $0 += seconds }
+        private let origin: @Sendable () -> Date
+        private let begin: Date
+        private let offset = Locked(0.0)
+        private let passed = Locked(0.0)
+        var now: Date { self.origin() + self.offset.withLock { $0 } }
+        var uptime: Double { self.origin().timeIntervalSince(self.begin) + self.passed.withLock { $0 } }
+
+        init(_ origin: @escaping @Sendable () -> Date = { ReadinessTests.start }) {
+            self.origin = origin
+            self.begin = origin()
         }
-        func set(by seconds: Double) { self.wall.withLock { $0 += seconds } }
+
+        func pass(_ seconds: Double) {
+            self.set(by: seconds)
+            self.passed.withLock { $0 += seconds }
+        }
+        func set(by seconds: Double) { self.offset.withLock { $0 += seconds } }
     }
 
     private func readiness(
-        _ world: TemporaryStore, _ clocks: Clocks, signs: Bool = true,
+        _ world: TemporaryStore, _ clocks: Clocks, over store: TokenServerStore? = nil, signs: Bool = true,
         metrics: TokenServerMetrics = TokenServerMetrics(),
         followed: [Readiness.Check: @Sendable () -> String?] = [:], log: LeakTests.Log = LeakTests.Log()
     ) throws -> Readiness {
         let key = try ServiceAccountKey(generatingFor: "driver@acme", projectID: "acme")
         let minter = TokenMinter(signer: try LocalSigner(key))
         return Readiness(
-            issuer: TokenIssuer(minters: signs ? [.driver: minter] : [:]), roles: [.driver], store: world.store,
-            metrics: metrics, followed: followed, now: { clocks.wall.withLock { $0 } },
-            uptime: { clocks.uptime.withLock { $0 } },
+            issuer: TokenIssuer(minters: signs ? [.driver: minter] : [:]), roles: [.driver],
+            store: store ?? world.store, metrics: metrics, followed: followed, now: { clocks.now },
+            uptime: { clocks.uptime },
             logger: Logger(label: "test") { _ in LeakTests.Handler(log: log) })
     }
 
@@ -79,6 +90,66 @@ import Testing
         #expect(await !readiness.check())
         clocks.pass(61)
         #expect(await readiness.check())
+    }
+
+    @Test(.enabled(if: PostgreSQLServer.isInstalled, Comment(rawValue: PostgreSQLServer.absence)))
+    func `of nodes that share a database, the one whose clock is wrong is unready, whatever it recorded`() async throws
+    {
+        let world = try await TemporaryStore.make(.postgreSQL)
+        let log = StoredAuditLog(store: world.store, logger: Logger(label: "test"))
+        try await log.append(.granted(.server, at: Date().timeIntervalSince1970 + 7200))
+        let right = try self.readiness(world, Clocks { Date() })
+        #expect(await right.check())
+        for (ahead, words) in [(120.0, "ahead of"), (-120, "behind")] {
+            let wrong = try self.readiness(world, Clocks { Date() + ahead })
+            #expect(await !wrong.check())
+            #expect(wrong.problems.keys.map(\.self) == [.clock])
+            #expect(wrong.problems[.clock]?.hasSuffix(" s \(words) the database's") == true)
+        }
+    }
+
+    /// Another process holds the file's lock; the database takes no changes, as a standby does.
+    @Test(arguments: TokenStoreKind.available)
+    func `a store that can only be read makes it unready`(kind: TokenStoreKind) async throws {
+        let world = try await TemporaryStore.make(kind)
+        try await world.store.check()
+        let readiness = try self.readiness(world, Clocks { Date() }, over: try world.another())
+        let release = try await world.refuseChanges()
+        #expect(await !readiness.check())
+        #expect(readiness.problems == [.store: "the store takes no changes"])
+        try await release()
+        let later = try self.readiness(world, Clocks { Date() }, over: try world.another())
+        #expect(await later.check())
+    }
+
+    @Test(arguments: TokenStoreKind.available)
+    func `a record that could not be kept makes it unready at once, until the store is looked at`(
+        kind: TokenStoreKind
+    ) async throws {
+        let world = try await TemporaryStore.make(kind)
+        let log = StoredAuditLog(store: world.store, logger: .silent)
+        let readiness = try self.readiness(world, Clocks { Date() })
+        #expect(await readiness.check())
+        try await world.tamper("ALTER TABLE audit_record RENAME TO audit_elsewhere")
+        for _ in 0..<2 {
+            await #expect(throws: (any Error).self) { try await log.append(.granted(.server, at: 1)) }
+            #expect(readiness.problems == [.store: "the last record was not kept"])
+            await readiness.checkStore()
+            #expect(readiness.problems.isEmpty)
+        }
+        await #expect(throws: (any Error).self) { try await log.append(.granted(.server, at: 1)) }
+        try await world.tamper("ALTER TABLE audit_elsewhere RENAME TO audit_record")
+        try await log.append(.granted(.server, at: 1))
+        #expect(readiness.problems.isEmpty)
+    }
+
+    @Test func `a look at the store alone leaves what else was found`() async throws {
+        let (world, clocks) = (try TemporaryStore(), Clocks())
+        let readiness = try self.readiness(world, clocks, signs: false)
+        #expect(await !readiness.check())
+        try world.store.close()
+        await readiness.checkStore()
+        #expect(Set(readiness.problems.keys) == [.canary, .store])
     }
 
     @Test(arguments: [nil, "status 503"])

@@ -39,13 +39,14 @@ import Testing
 
     private func desk(
         _ log: Log, metrics: TokenServerMetrics = TokenServerMetrics(), signs: Bool = true,
+        policy: any TokenPolicy = RolePolicy(), limiter: RequestLimiter? = nil,
         door: @escaping @Sendable () throws -> Caller? = { Self.driver }
     ) throws -> TokenDesk {
         let minter = TokenMinter(signer: try LocalSigner(try Self.key.get()))
         return TokenDesk(
             issuer: TokenIssuer(minters: signs ? [.driver: minter] : [:], now: { Self.now }),
-            authenticator: Door(answer: door), audit: log, metrics: metrics, now: { Self.now },
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            authenticator: Door(answer: door), policy: policy, limiter: limiter, audit: log, metrics: metrics,
+            now: { Self.now }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
     private func request(_ desk: TokenDesk, _ type: TokenType) async throws -> (IssuedToken?, Int) {
@@ -96,6 +97,48 @@ import Testing
         #expect(records.map(\.decision) == [.refused, .refused])
         #expect(records.map(\.reason) == ["The caller does not have the role consumer.", "signing_failed"])
         #expect(records.allSatisfy { $0.token == nil })
+    }
+
+    /// Counts how often it is asked.
+    struct CountingPolicy: TokenPolicy {
+        let count = Locked(0)
+
+        func decide(_ type: TokenType, for caller: Caller, at time: Date) async throws -> PolicyDecision {
+            self.count.withLock { $0 += 1 }
+            return try await RolePolicy().decide(type, for: caller, at: time)
+        }
+    }
+
+    @Test func `who is refused again and again is neither decided on nor recorded until the time to come again`()
+        async throws
+    {
+        let (log, metrics, policy, uptime) = (Log(), TokenServerMetrics(), CountingPolicy(), Locked(Duration.zero))
+        let limiter = RequestLimiter(
+            RequestLimits(refusedPerCaller: try RateLimit(3, per: .seconds(60))), uptime: { uptime.withLock { $0 } })
+        let caller = Locked(Self.driver)
+        let desk = try self.desk(log, metrics: metrics, policy: policy, limiter: limiter) {
+            caller.withLock { $0 }
+        }
+        let (own, others) = (try Self.vehicle(), TokenType.consumer(try TripID(checking: "trip-1")))
+        func asked() -> [Int] { [policy.count.withLock { $0 }, log.records.withLock { $0.count }] }
+        // What is granted counts for nothing.
+        for _ in 0..<10 { #expect(try await self.request(desk, own).1 == 200) }
+        for _ in 0..<3 { #expect(try await self.request(desk, others).1 == 403) }
+        for type in [others, own] {
+            let error = await #expect(throws: RouteError.self) {
+                try await desk.issue(type, for: CallerRequest(headers: [:], peerAddress: "192.0.2.7"))
+            }
+            #expect(error?.status == .tooManyRequests)
+            #expect(error?.retryAfter == .seconds(20))
+        }
+        #expect(asked() == [13, 13])
+        #expect(metrics.text.contains(#"fleetpass_token_refusals_total{reason="limit_refusals"} 2"#))
+        caller.withLock { $0 = Caller(name: "app", subject: "dirk", issuer: "idp", roles: [.driver]) }
+        #expect(try await self.request(desk, own).1 == 200)
+        caller.withLock { $0 = Self.driver }
+        uptime.withLock { $0 += .seconds(20) }
+        #expect(try await self.request(desk, own).1 == 200)
+        #expect(asked() == [15, 15])
     }
 
     /// Signs while time passes.

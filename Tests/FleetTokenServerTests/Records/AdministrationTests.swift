@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
 import FleetTokens
 import Foundation
 import Logging
@@ -139,6 +140,53 @@ import Testing
             try await group.waitForAll()
         }
         #expect(try await world.reader.verify().sequence == 100)
+    }
+
+    @Test(arguments: TokenStoreKind.available)
+    func `a busy caller's tokens are withdrawn before decisions have to wait, and those given meanwhile after`(
+        kind: TokenStoreKind
+    ) async throws {
+        let world = try await TemporaryStore.make(kind)
+        let log = StoredAuditLog(store: world.store, logger: Logger(label: "test"))
+        let seconds = Self.now.timeIntervalSince1970
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 1...600 {
+                group.addTask { try await log.append(.granted(.server, at: seconds - Double(number))) }
+            }
+            try await group.waitForAll()
+        }
+        let watched = WatchedDatabase(world.store.database) {
+            try await log.append(.granted(.server, at: seconds + 1))
+        }
+        let revoked = try await Administration(store: TokenServerStore(watched)).revoke(
+            .caller("app"), by: Self.actor, at: Self.now)
+        #expect(watched.steps == ["withdraw 600", "lock", "withdraw 1"])
+        #expect(Set(revoked.map(\.value)).count == 601)
+        #expect(try await RevocationStore(store: world.store).current(at: Self.now).count == 601)
+    }
+
+    @Test(arguments: TokenStoreKind.available, [-120.0, -3, 3, 120])
+    func `a change is made by the database's clock, and by none that is far from it`(
+        kind: TokenStoreKind, ahead: TimeInterval
+    ) async throws {
+        let world = try await TemporaryStore.make(kind)
+        let start = Date()
+        let clock: @Sendable () -> Date = { start + ahead }
+        guard kind == .postgreSQL else {
+            // A file has no clock but the machine's.
+            #expect(try await world.store.time(by: clock) == start + ahead)
+            return
+        }
+        guard abs(ahead) > 5 else {
+            let moving: @Sendable () -> Date = { Date() + ahead }
+            let time = try await world.store.time(by: moving)
+            #expect(start - 0.001 <= time && time <= Date())
+            return
+        }
+        let error = await #expect(throws: TokenServerError.self) { try await world.store.time(by: clock) }
+        #expect(error?.code == .wrongClock)
+        #expect(error?.message.contains(APITime.text(start + ahead)) == true)
+        #expect(error?.message.matches(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/).count == 2)
     }
 
     /// Records and hashes as they were written before changes were recorded.

@@ -6,6 +6,7 @@ import FleetTokenServer
 import FleetTokens
 import Foundation
 import Logging
+import PostgreSQLTestSupport
 import Testing
 
 /// Searches for who could read trip T at 14:05.
@@ -103,5 +104,47 @@ import Testing
             query.until = Date(timeIntervalSince1970: now + 60)
         }
         #expect(span == ["that minute"])
+    }
+
+    @Test(arguments: TokenStoreKind.available)
+    func `a long answer comes whole and in order`(kind: TokenStoreKind) async throws {
+        let world = try await TemporaryStore.make(kind)
+        let log = StoredAuditLog(store: world.store, logger: Logger(label: "test"))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 1...900 {
+                group.addTask { try await log.append(.granted(.server, at: Double(number))) }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await world.matches(AuditQuery()).map(\.entry.sequence) == Array(1...900))
+        var late = AuditQuery()
+        late.from = Date(timeIntervalSince1970: 100)
+        let times = try await world.matches(late).map(\.event.time)
+        #expect(times.sorted() == (Int64(100)...900).map { $0 * 1000 })
+    }
+
+    @Test(.enabled(if: PostgreSQLServer.isInstalled, Comment(rawValue: PostgreSQLServer.absence)))
+    func `no transaction waits for who reads the matches, and what comes meanwhile is not among them`() async throws {
+        let world = try await TemporaryStore.make(.postgreSQL)
+        defer { withExtendedLifetime(world) {} }
+        try await world.append(3)
+        let meanwhile = try world.bystander()
+        let found = Locked<[Int64]>([])
+        try await world.reader.search(AuditQuery()) { match in
+            found.withLock { $0.append(match.entry.sequence) }
+            // As the server does with a transaction that waits for long.
+            try meanwhile([
+                """
+                SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                WHERE datname = current_database() AND state = 'idle in transaction'
+                """,
+                """
+                INSERT INTO fleetpass.audit_record
+                SELECT sequence + 3, content, hash, time_ms, fingerprint FROM fleetpass.audit_record
+                WHERE sequence = \(match.entry.sequence)
+                """,
+            ])
+        }
+        #expect(found.withLock { $0 } == [1, 2, 3])
     }
 }

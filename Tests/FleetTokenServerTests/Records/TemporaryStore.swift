@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import Dispatch
 import FleetPostgreSQL
 import FleetTokenServer
 import FleetTokens
@@ -77,6 +78,54 @@ final class TemporaryStore {
             for statement in statements { try session.query(.once(String(statement))) }
         }
         await pool.close()
+    }
+
+    /// What runs statements on a connection of its own and waits for their end, for code that cannot await.
+    ///
+    /// - Returns: Runs the statements; the store must be in PostgreSQL.
+    func bystander() throws -> @Sendable (_ statements: [String]) throws -> Void {
+        let pool = PostgreSQLPool(try PostgreSQLAddress(self.address), connections: 1, logger: .silent)
+        return { statements in
+            let outcome = Locked<Result<Void, any Error>>(.success(()))
+            let hasEnded = DispatchSemaphore(value: 0)
+            pool.submit { session in
+                let result: Result<Void, any Error> = Result {
+                    for sql in statements { try session.get().query(.once(sql)) }
+                }
+                outcome.withLock { $0 = result }
+                hasEnded.signal()
+            }
+            hasEnded.wait()
+            try outcome.withLock { $0 }.get()
+        }
+    }
+
+    /// Has the database take no changes, as one whose lock another process holds, or a standby of PostgreSQL.
+    ///
+    /// - Returns: Has nodes that connect from then on make changes again.
+    func refuseChanges() async throws -> @Sendable () async throws -> Void {
+        guard TokenServerStore.isAddress(self.address) else {
+            var configuration = Configuration()
+            configuration.allowsUnsafeTransactions = true
+            let queue = try DatabaseQueue(path: self.path, configuration: configuration)
+            try await queue.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+            return {
+                try await queue.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+                try queue.close()
+            }
+        }
+        let name = try #require(self.address.firstMatch(of: /t_[0-9a-f]{32}/)).output
+        let address = try PostgreSQLAddress(self.address)
+        @Sendable func set(_ sql: String) async throws {
+            let pool = PostgreSQLPool(address, connections: 1, logger: .silent)
+            try await pool.run { session in
+                try session.query(.once("SET default_transaction_read_only = off"))
+                try session.query(.once(sql))
+            }
+            await pool.close()
+        }
+        try await set("ALTER DATABASE \(name) SET default_transaction_read_only = on")
+        return { try await set("ALTER DATABASE \(name) RESET default_transaction_read_only") }
     }
 
     deinit {

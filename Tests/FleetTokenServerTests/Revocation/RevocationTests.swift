@@ -109,6 +109,30 @@ import Testing
         #expect(try await list.current(at: Self.now + 3511).map(\.kind) == [.key])
         #expect(try await list.current(at: Self.now + 3600).isEmpty)
     }
+
+    @Test(arguments: TokenStoreKind.available)
+    func `a withdrawal from a machine whose clock is ahead takes none back`(kind: TokenStoreKind) async throws {
+        let (world, list) = try await Self.world(kind)
+        defer { withExtendedLifetime(world) {} }
+        let revoked = try await list.revoke(.subject("dora"), at: Self.now)
+        try await list.revoke(.key("key-2"), at: Self.now + 7200)
+        #expect(Set(revoked).isSubset(of: try await list.current(at: Self.now)))
+        // What ended a day ago is forgotten.
+        try await list.revoke(.key("key-3"), at: Self.now + 172_800)
+        #expect(try await list.current(at: Self.now).map(\.value) == ["key-3"])
+    }
+
+    @Test(arguments: TokenStoreKind.available, ["", String(repeating: "k", count: 257)])
+    func `what no token has is refused`(kind: TokenStoreKind, value: String) async throws {
+        let (world, list) = try await Self.world(kind)
+        defer { withExtendedLifetime(world) {} }
+        for target in [RevocationTarget.fingerprint(value), .key(value), .caller(value), .subject(value)] {
+            let error = await #expect(throws: TokenServerError.self) { try await list.revoke(target, at: Self.now) }
+            #expect(error?.code == .invalidTarget)
+        }
+        #expect(try await list.current(at: Self.now).isEmpty)
+        #expect(try await list.revoke(.key(String(repeating: "k", count: 256)), at: Self.now).count == 1)
+    }
 }
 
 @Suite struct RevokedTokenTests {

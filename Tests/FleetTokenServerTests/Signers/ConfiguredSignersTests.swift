@@ -157,6 +157,78 @@ import Testing
         #expect(try await keyID() == first.keyID)
     }
 
+    private static let start = Date(timeIntervalSince1970: 1_767_225_600)
+
+    private func signers(
+        _ settings: SignerSettings, keys: SigningKeys? = nil, clock: ManualClock
+    ) throws -> ConfiguredSigners {
+        try ConfiguredSigners([settings], keys: keys, google: self.iam.signers(), clock: clock) {
+            Self.start + Double(clock.now.sinceStart.components.seconds)
+        }
+    }
+
+    /// The fleet reader's token for everything, as the signers give it to all who ask.
+    private func shared(_ signers: ConfiguredSigners) async throws -> MintedToken {
+        try #require(try await signers.mint(TokenType.deliveryFleetReader.claims, as: .deliveryFleetReader))
+    }
+
+    @Test func `a shared token goes with the folder's key that signed it, and the next one is shared again`()
+        async throws
+    {
+        let url = URL.temporaryDirectory.appending(path: "fleetpass-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: url) }
+        let first = try StandInIAM.key.get()
+        try first.keyFile.write(to: url.appending(path: "delivery_fleet_reader.json"))
+        let folder = KeyFolder(path: url.path(percentEncoded: false))
+        let keys = try SigningKeys(folder: folder, provider: try ProviderID(checking: "acme"))
+        let clock = ManualClock()
+        let signers = try self.signers(
+            SignerSettings(role: .deliveryFleetReader, ways: [.key]), keys: keys, clock: clock)
+
+        let token = try await self.shared(signers)
+        #expect(token.keyID == first.keyID)
+        let ring = try folder.rotate(.deliveryFleetReader, at: Self.start)
+        let second = try #require(ring.entries.last).key
+        try keys.refresh()
+        clock.advance(by: .seconds(1))
+        #expect(try await self.shared(signers) == token, "the old key is published and its tokens are good")
+
+        _ = try folder.retire(first.keyID, of: .deliveryFleetReader, at: Self.start, isForced: true)
+        try keys.refresh()
+        #expect(try await self.shared(signers).keyID == second.keyID)
+        clock.advance(by: .seconds(60))
+        let next = try await self.shared(signers)
+        #expect(next.keyID == second.keyID)
+        clock.advance(by: .seconds(1))
+        #expect(try await self.shared(signers) == next)
+    }
+
+    @Test func `a shared token goes with the key file that was replaced, and one that IAM signed does not`()
+        async throws
+    {
+        let second = try ServiceAccountKey(generatingFor: StandInIAM.account, projectID: "acme")
+        let cases: [(ways: [SignerSettings.Way], keyID: String)] = [
+            ([.key], second.keyID), ([.iam(.signJwt), .key], try StandInIAM.key.get().keyID),
+        ]
+        for (ways, keyID) in cases {
+            let file = try self.keyFile(
+                of: ServiceAccountKey(generatingFor: StandInIAM.account, projectID: "acme"))
+            let clock = ManualClock()
+            let signers = try self.signers(
+                SignerSettings(
+                    role: .deliveryFleetReader, account: .email(StandInIAM.account), ways: ways, keyFile: file),
+                clock: clock)
+            let token = try await self.shared(signers)
+            try second.keyFile.write(to: URL(filePath: file), options: .atomic)
+            #expect(signers.refreshKeyFiles(at: Self.start).changes == 1)
+            clock.advance(by: .seconds(60))
+            let next = try await self.shared(signers)
+            #expect(next.keyID == keyID)
+            #expect((next == token) == (ways.count == 2))
+        }
+    }
+
     @Test func `a key of another account is no way to sign for this one`() throws {
         let file = try self.keyFile(of: ServiceAccountKey(generatingFor: "other@acme", projectID: nil))
         let settings = SignerSettings(

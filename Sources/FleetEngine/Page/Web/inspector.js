@@ -2,8 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-// Reads a pasted token in this page alone. The key set is asked for when the view opens, before there is a token, and
-// no request is made afterwards; the text is dropped when the view or the page is left.
+// Reads a pasted token in this page alone. The keys are asked for when the view opens, before there is a token, and no
+// request is made afterwards; the text is dropped when the view or the page is left.
 
 import { byID, el, fill } from "./dom.js";
 import { fieldWords } from "./matrix.js";
@@ -15,9 +15,10 @@ export class Inspector {
   #keys;
   #round = 0;
 
-  constructor(live, matrix) {
+  constructor(live, matrix, provider) {
     this.live = live;
     this.matrix = matrix;
+    this.accounts = matrix.roles.map((role) => `${role}@${provider}.iam.gserviceaccount.com`);
     byID("token-text").oninput = () => this.#read();
     byID("token-clear").onclick = () => this.clear();
     addEventListener("pagehide", () => this.clear());
@@ -26,12 +27,7 @@ export class Inspector {
   /** Gets the keys, while there is no token to be sent anywhere. */
   async open() {
     if (byID("token-text").value !== "") return;
-    try {
-      const answer = await fetch("/.well-known/jwks.json", { credentials: "omit" });
-      this.#keys = (await answer.json()).keys;
-    } catch {
-      this.#keys = undefined;
-    }
+    this.#keys = await publishedKeys(this.accounts);
     byID("token-keys").textContent = this.#keys
       ? `Signatures are verified with the ${this.#keys.length} keys of this server.` : "This server's keys could not be had; signatures are not verified.";
     this.#read();
@@ -51,22 +47,24 @@ export class Inspector {
       return;
     }
     const now = Math.floor(this.live.now / 1000);
-    const { checks, header, payload } = await inspect(text, { now, keys: this.#keys });
+    const { checks, header, payload, account } = await inspect(text, { now, keys: this.#keys });
     if (round !== this.#round) return;
     byID("token-parts").replaceChildren(
       ...[["Header", header], ["Payload", payload]].filter(([, part]) => part).map(([title, part]) =>
         el("figure", {}, el("figcaption", {}, title), el("pre", {}, JSON.stringify(part, undefined, 2)))));
-    this.#show(checks, payload);
+    this.#show(checks, payload, account);
   }
 
-  #show(checks, payload) {
+  #show(checks, payload, account) {
     const role = this.#roleOf(payload);
     const all = [...checks, role
       ? { rule: "role", outcome: "passed", detail: `${role}, by the account's name; the engine knows it from the key` }
       : { rule: "role", outcome: "unknown", detail: "the account's name names no role; the engine knows it from the key" }];
     const refused = all.find((check) => check.outcome === "refused");
-    const isVerified = all.some((check) => check.rule === "signature" && check.outcome === "passed");
-    const verdict = refused ? "The engine would refuse it" : isVerified ? "A good token" : "Nothing wrong is seen; the signature was not verified";
+    const isSigned = all.some((check) => check.rule === "signature" && check.outcome === "passed");
+    const isVerified = isSigned && account !== undefined;
+    const verdict = refused ? "The engine would refuse it" : isVerified ? "A good token"
+      : `Nothing wrong is seen; ${isSigned ? "whose key signed it is not known here" : "the signature was not verified"}`;
     fill(byID("token-result"),
       el("h2", { class: refused ? "bad" : isVerified ? "good" : "" }, verdict),
       payload && Number.isInteger(payload.exp)
@@ -85,4 +83,20 @@ export class Inspector {
       rows.length === 0 ? el("p", {}, "Nothing: the role and the claims do not fit each other.")
         : el("ul", {}, rows.map((row) => el("li", {}, el("b", {}, row.method), fieldWords(row) && el("small", {}, fieldWords(row)), el("span", {}, row.requirement)))));
   }
+}
+
+/** The keys that the token server here publishes, each with the account that owns it where it is one of these. */
+async function publishedKeys(accounts) {
+  const keysAt = async (path) => {
+    try {
+      return (await (await fetch(path, { credentials: "omit" })).json()).keys;
+    } catch {
+      return undefined;
+    }
+  };
+  const all = await keysAt("/.well-known/jwks.json");
+  if (!all) return undefined;
+  const owned = await Promise.all(accounts.map((account) => keysAt(`/.well-known/jwks/${encodeURIComponent(account)}`)));
+  const owners = new Map(owned.flatMap((keys, index) => (keys ?? []).map((key) => [key.kid, accounts[index]])));
+  return all.map((key) => ({ ...key, account: owners.get(key.kid) }));
 }

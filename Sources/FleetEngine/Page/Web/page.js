@@ -35,7 +35,7 @@ const matrix = new Matrix(matrixData);
 const timeline = new Timeline(live, (id) => { location.hash = "refusals"; refusals.choose(id); });
 const refusals = new Refusals(live, (method, role) => { location.hash = "matrix"; matrix.point(method, role); });
 const deviations = new Deviations(live, settings.profile);
-const inspector = new Inspector(live, matrix);
+const inspector = new Inspector(live, matrix, settings.provider);
 let view = "live";
 
 /** What is to be in sight when something is chosen: it, and where it is going. */

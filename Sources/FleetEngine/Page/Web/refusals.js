@@ -105,7 +105,7 @@ export class Refusals {
   }
 }
 
-/** The checks, and the answer itself where it comes from none of them, as for a token that was withdrawn. */
+/** The checks, and the answer itself where it comes from none of them, as where a script refuses. */
 function checksWithAnswer(it) {
   const isExplained = it.checks.some((check) => check.reason === it.reason);
   return isExplained ? it.checks : [{ rule: "engine", outcome: "refused", detail: it.message, fix: it.fix }, ...it.checks];

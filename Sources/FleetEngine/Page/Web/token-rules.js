@@ -15,7 +15,7 @@ const idClaims = ["vehicleid", "tripid", "deliveryvehicleid", "taskid", "trackin
 
 export const rules = [
   "size", "form", "encoding", "header", "algorithm", "type", "critical", "key", "signature", "payload", "claims",
-  "issuer", "audience", "issuedAt", "expiry", "expiryCeiling",
+  "issuer", "audience", "issuedAt", "expiry", "expiryCeiling", "revocation",
 ];
 
 /** Thrown where nothing further can be read. */
@@ -25,8 +25,9 @@ class Stop extends Error {}
  * Checks a token.
  *
  * @param {string} text The compact JWS.
- * @param {{now: number, keys?: JsonWebKey[]}} options Unix seconds, and the key set to verify with.
- * @returns {Promise<{checks: Array, header?: object, payload?: object, keyID?: string}>}
+ * @param {{now: number, keys?: (JsonWebKey & {account?: string})[]}} options Unix seconds, and the keys to verify with,
+ *   each with the account that owns it where that is known.
+ * @returns {Promise<{checks: Array, header?: object, payload?: object, keyID?: string, account?: string}>}
  */
 export async function inspect(text, { now, keys }) {
   const found = new Map();
@@ -44,9 +45,11 @@ export async function inspect(text, { now, keys }) {
     const payload = readObject(parts.payload, () => undefined);
     await checkKey(parts, result, payload, keys, { pass, refuse, skip });
     result.payload = readObject(parts.payload, (why) => stop("payload", `The payload is not strict JSON: ${why}.`, "Mint it with a library."));
-    checkPayload(result.payload, { pass, stop });
+    checkPayload(result.payload, numberTexts(new TextDecoder().decode(parts.payload)), { pass, stop });
     checkClaims(result.payload.authorization, { pass, stop });
+    checkAccount(result.payload, result.account, { require });
     checkTimes(result.payload, now, { require });
+    skip("revocation", "withdrawals are not looked at here");
   } catch (error) {
     if (!(error instanceof Stop)) throw error;
   }
@@ -88,9 +91,11 @@ async function checkKey(parts, result, payload, keys, { pass, refuse, skip }) {
     return;
   }
   const { kid, alg } = result.header;
-  const candidates = kid === undefined ? keys : keys.filter((key) => key.kid === kid);
+  // Without kid only the keys of the account are tried that the token claims to be of.
+  const candidates = keys.filter((key) => kid === undefined ? [undefined, payload?.iss].includes(key.account) : key.kid === kid);
   if (candidates.length === 0) {
-    refuse("key", "kid names no key that this server publishes.", "Sign with a key that is registered and not withdrawn.");
+    refuse("key", kid === undefined ? "There is no kid, and iss has no key that this server publishes." : "kid names no key that this server publishes.",
+      "Sign with a key that is registered and not withdrawn.");
     skip("signature", "no key was found");
     return;
   }
@@ -104,14 +109,12 @@ async function checkKey(parts, result, payload, keys, { pass, refuse, skip }) {
   for (const key of candidates) {
     if (await isSignedBy(key, parts)) fits.push(key);
   }
-  if (fits.length === 0 && kid === undefined) {
-    refuse("key", "There is no kid, and no published key fits.", "Sign with a key that is registered and not withdrawn.");
-    return skip("signature", "no key was found");
-  }
-  pass("key", kid === undefined ? "no kid; tried the published keys" : `kid ${String(kid).slice(0, 64)}`);
+  pass("key", kid === undefined ? "no kid; the issuer's keys" : `kid ${String(kid).slice(0, 64)}`);
   if (fits.length === 0) return refuse("signature", "The signature does not fit the key.", "Send the token unchanged.");
-  result.keyID = fits[0].kid;
-  pass("signature", `RS256 by ${String(fits[0].kid).slice(0, 64)}${payload?.iss ? ` (${String(payload.iss).slice(0, 80)})` : ""}`);
+  const key = fits.find((it) => it.account === payload?.iss) ?? fits[0];
+  result.keyID = key.kid;
+  result.account = key.account;
+  pass("signature", `RS256 by ${String(key.kid).slice(0, 64)}${key.account ? ` (${key.account})` : ""}`);
 }
 
 async function isSignedBy({ kty, n, e }, { signature, signed }) {
@@ -124,11 +127,12 @@ async function isSignedBy({ kty, n, e }, { signature, signed }) {
   }
 }
 
-function checkPayload(payload, { pass, stop }) {
-  for (const name of ["iss", "iat", "exp", "sub", "aud"]) {
+function checkPayload(payload, numbers, { pass, stop }) {
+  for (const name of ["iss", "iat", "exp", "sub", "aud", ..."nbf" in payload ? ["nbf"] : []]) {
     const value = payload[name];
-    const isTime = ["iat", "exp"].includes(name);
-    const isRight = isTime ? Number.isInteger(value) && value >= 0 && value <= latestTime : typeof value === "string" && value !== "";
+    const isTime = ["iat", "exp", "nbf"].includes(name);
+    // 1767225600.0 is a whole number in JavaScript, and none to the engine.
+    const isRight = isTime ? /^-?\d+$/.test(numbers.get(name)) && value >= 0 && value <= latestTime : typeof value === "string" && value !== "";
     if (!isRight) stop("payload", `${name} is not ${isTime ? "a whole number of Unix seconds" : "a string"}.`, "Mint it with a Fleet Engine library.");
   }
   pass("payload", "JSON object with iss, sub, aud, iat, exp");
@@ -157,15 +161,23 @@ function checkClaims(claims, { pass, stop }) {
   pass("claims", JSON.stringify(claims));
 }
 
-function checkTimes({ iss, sub, aud, iat, exp }, now, { require }) {
-  require("issuer", iss === sub, iss, "sub differs from iss.", "Set both to the e-mail of the service account that signs.");
+function checkAccount({ iss, sub, aud }, account, { require }) {
+  require("issuer", iss === sub && (account === undefined || iss === account), iss,
+    iss === sub ? "iss is not the account that owns the signing key." : "sub differs from iss.",
+    "Set both to the e-mail of the service account that signs.");
   require("audience", aud === audience, aud, `aud is not ${audience}.`, "Write it with the final slash, as one string.");
-  require("issuedAt", iat <= now + tolerance && iat >= now - lifetime - tolerance, `${now - iat} s ago`,
-    iat > now ? `iat lies ${iat - now} s ahead; at most ${tolerance} s are tolerated.` : `iat lies ${now - iat} s back; no token lives that long.`,
-    iat > now ? "Set the clock of the signing server, or backdate iat." : "Mint a new token.");
+}
+
+function checkTimes({ iat, exp, nbf = iat }, now, { require }) {
+  const isAhead = Math.max(iat, nbf) > now + tolerance;
+  require("issuedAt", !isAhead && iat >= now - lifetime - tolerance, `${now - iat} s ago`,
+    !isAhead ? `iat lies ${now - iat} s back; no token lives that long.`
+      : iat > now + tolerance ? `iat lies ${iat - now} s ahead; at most ${tolerance} s are tolerated.` : `nbf lies ahead by more than ${tolerance} s.`,
+    isAhead ? "Set the clock of the signing server, or backdate iat." : "Mint a new token.");
   require("expiry", exp + leeway > now, `${exp - now} s left`, `It expired ${now - exp} s ago.`, "Fetch a new one, and refresh while 5 minutes are left.");
   require("expiryCeiling", exp <= now + lifetime + leeway && exp - iat <= lifetime + tolerance, `lifetime ${exp - iat} s`,
-    `exp lies ${exp - now} s ahead; at most ${lifetime} s are allowed.`, "Set exp to iat + 3600 s, and backdate iat.");
+    exp > now + lifetime + leeway ? `exp lies ${exp - now} s ahead; at most ${lifetime} s are allowed.`
+      : `exp lies ${exp - iat} s after iat; at most ${lifetime + tolerance} s are allowed.`, "Set exp to iat + 3600 s, and backdate iat.");
 }
 
 function isID(received) {
@@ -210,6 +222,20 @@ function repeatedName(text) {
     }
   }
   return undefined;
+}
+
+/** The numbers in a valid JSON object, as they are written there, by their names. */
+function numberTexts(text) {
+  const numbers = new Map();
+  let depth = 0;
+  let name;
+  for (const [token, colon] of text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?|[{}[\]]|-?\d[\d.eE+-]*/g)) {
+    if (token === "{" || token === "[") depth += 1;
+    else if (token === "}" || token === "]") depth -= 1;
+    else if (depth === 1 && colon) name = JSON.parse(token.slice(0, token.lastIndexOf('"') + 1));
+    else if (depth === 1 && !token.startsWith('"')) numbers.set(name, token);
+  }
+  return numbers;
 }
 
 /** Whether claims could reach something by a rule of the matrix; the id itself is the caller's business. */

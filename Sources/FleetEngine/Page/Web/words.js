@@ -50,7 +50,7 @@ export const isFinished = (status) => ["complete", "canceled"].includes(status);
 const ruleWords = {
   size: "size", form: "three parts", encoding: "base64url", header: "header", algorithm: "alg", type: "typ",
   critical: "crit", key: "key", signature: "signature", payload: "payload", claims: "claims", issuer: "iss = sub",
-  audience: "aud", issuedAt: "iat", expiry: "exp", expiryCeiling: "exp − iat", role: "role", provider: "provider",
+  audience: "aud", issuedAt: "iat", expiry: "exp", expiryCeiling: "exp − iat", revocation: "not withdrawn", role: "role", provider: "provider",
   permission: "permission", coverage: "claims reach it",
 };
 export const ruleName = (rule) => ruleWords[rule] ?? rule;

@@ -188,12 +188,13 @@ function explain(header, claims, now) {
   if (claims.aud !== audience) note(false, `Its audience is ${JSON.stringify(claims.aud)}, not ${audience}.`);
   note(claims.iss && claims.iss === claims.sub,
     claims.iss === claims.sub ? `Made for the account ${claims.iss}.` : `Issuer ${claims.iss} and subject ${claims.sub} differ.`);
-  const { iat, exp } = claims;
+  const { iat, exp, nbf = iat } = claims;
   if (!Number.isInteger(iat) || !Number.isInteger(exp)) {
     note(false, "It lacks iat or exp in whole seconds.");
   } else {
     note(exp > now, exp > now ? `Good for another ${span(exp - now)}.` : `Ended ${span(now - exp)} ago.`);
     if (iat > now + 600) note(false, `Issued ${span(iat - now)} in the future.`);
+    else if (!(nbf <= now + 600)) note(false, `Not good before ${span(nbf - now)} from now.`);
     if (exp - iat > 3600) note(false, `It lives ${span(exp - iat)}; an hour is the most.`);
   }
   const granted = Object.entries(claims.authorization ?? {});
@@ -211,11 +212,12 @@ async function fingerprint(token) {
   return [...digest.slice(0, 8)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/// Whether a published key verifies the token; only the key set is asked for.
-async function verify(header, parts) {
-  const { keys } = await (await fetch("/.well-known/jwks.json", { credentials: "omit" })).json();
+/// Whether a published key of the token's own account verifies it; only the account's key set is asked for.
+async function verify(header, claims, parts) {
+  const answer = await fetch(`/.well-known/jwks/${encodeURIComponent(claims.iss)}`, { credentials: "omit" });
+  const { keys } = answer.ok ? await answer.json() : { keys: [] };
   const key = keys.find((one) => one.kid === header.kid);
-  if (!key) return [false, `No published key has the id ${header.kid}.`];
+  if (!key) return [false, `No published key of ${claims.iss} has the id ${header.kid}.`];
   const algorithm = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" };
   const imported = await crypto.subtle.importKey("jwk", { kty: key.kty, n: key.n, e: key.e }, algorithm, false, ["verify"]);
   const signed = new TextEncoder().encode(`${parts[0]}.${parts[1]}`);
@@ -245,7 +247,7 @@ async function inspect() {
   const findings = explain(header, claims, Math.floor(Date.now() / 1000));
   if (globalThis.crypto?.subtle) {
     findings.push([undefined, `Its fingerprint is ${await fingerprint(token)}.`]);
-    findings.unshift(await verify(header, parts).catch(() => [undefined, "The signature could not be checked."]));
+    findings.unshift(await verify(header, claims, parts).catch(() => [undefined, "The signature could not be checked."]));
   } else {
     findings.unshift([undefined, "The signature is not checked: the browser does that over HTTPS or on localhost only."]);
   }

@@ -1,0 +1,88 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { inspect } from "../../Sources/FleetEngine/Page/Web/token-rules.js";
+
+const now = 1_767_225_600;
+const driver = "driver@acme.iam.gserviceaccount.com";
+const server = "server@acme.iam.gserviceaccount.com";
+const algorithm = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256", modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]) };
+
+async function makeKey(account) {
+  const { privateKey, publicKey } = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
+  const { kty, n, e } = await crypto.subtle.exportKey("jwk", publicKey);
+  return { privateKey, published: { kty, n, e, kid: `of ${account}`, account } };
+}
+
+const keys = { [driver]: await makeKey(driver), [server]: await makeKey(server) };
+const published = Object.values(keys).map((key) => key.published);
+
+const claimsOf = (account) => ({
+  iss: account, sub: account, aud: "https://fleetengine.googleapis.com/", iat: now - 300, exp: now + 3300,
+  authorization: { vehicleid: "veh-1" },
+});
+
+/** A token of this payload, an object or JSON, that the driver's key signs. */
+async function signed(payload, key = { kid: `of ${driver}` }) {
+  const part = (bytes) => Buffer.from(bytes).toString("base64url");
+  const text = typeof payload === "string" ? payload : JSON.stringify(payload);
+  const input = `${part(JSON.stringify({ alg: "RS256", typ: "JWT", ...key }))}.${part(text)}`;
+  return `${input}.${part(await crypto.subtle.sign(algorithm, keys[driver].privateKey, Buffer.from(input)))}`;
+}
+
+/** The rules that refuse a token. */
+async function refusals(token, options = { now, keys: published }) {
+  return (await inspect(token, options)).checks.filter((check) => check.outcome === "refused").map((check) => check.rule);
+}
+
+test("a good token passes every check but the one of withdrawals", async () => {
+  const { checks, account } = await inspect(await signed(claimsOf(driver)), { now, keys: published });
+  assert.deepEqual(checks.filter((check) => check.outcome !== "passed").map((check) => check.rule), ["revocation"]);
+  assert.equal(account, driver);
+});
+
+test("a key signs for the account that owns it alone", async () => {
+  assert.deepEqual(await refusals(await signed(claimsOf(server))), ["issuer"]);
+  // Of a key whose account is not known it cannot be told.
+  const ownerless = published.map(({ account, ...key }) => key);
+  const { account, checks } = await inspect(await signed(claimsOf(server)), { now, keys: ownerless });
+  assert.equal(account, undefined);
+  assert.ok(checks.every((check) => check.outcome !== "refused"));
+});
+
+test("without kid only the keys of the token's account are tried", async () => {
+  assert.deepEqual(await refusals(await signed(claimsOf(driver), {})), []);
+  assert.deepEqual(await refusals(await signed(claimsOf(server), {})), ["signature"]);
+  assert.deepEqual(await refusals(await signed(claimsOf("other@acme"), {})), ["key"]);
+});
+
+test("nbf is judged as iat is", async () => {
+  for (const [nbf, rules] of [
+    [now, []], [now - 9000, []], [now + 600, []], [now + 601, ["issuedAt"]], ["1", ["payload"]], [null, ["payload"]], [1.5, ["payload"]],
+  ]) {
+    assert.deepEqual(await refusals(await signed({ ...claimsOf(driver), nbf })), rules, String(nbf));
+  }
+});
+
+test("a time is a whole number that is written as one", async () => {
+  const text = JSON.stringify(claimsOf(driver));
+  for (const [from, to, rules] of [
+    [`${now + 3300}`, `${now + 3300}.0`, ["payload"]], [`${now - 300}`, `${now - 300}.0`, ["payload"]],
+    [`${now + 3300}`, "17672289e2", ["payload"]], ["{\"iss\"", "{\"nbf\":-0,\"iss\"", []],
+    ["{\"iss\"", "{\"a\":{\"iat\":1.0},\"b\":[2.0],\"iss\"", []], ["{\"iss\"", "{\"a\":\"\\\"iat\\\":1.0\",\"iss\"", []],
+  ]) {
+    assert.ok(text.includes(from));
+    assert.deepEqual(await refusals(await signed(text.replace(from, to))), rules, to);
+  }
+});
+
+test("a token that lives too long is told by what makes it so", async () => {
+  const detail = async (changes) => (await inspect(await signed({ ...claimsOf(driver), ...changes }), { now, keys: published }))
+    .checks.find((check) => check.rule === "expiryCeiling").detail;
+  assert.equal(await detail({ exp: now + 3700 }), "exp lies 3700 s ahead; at most 3600 s are allowed.");
+  assert.equal(await detail({ iat: now - 4000, exp: now + 3000 }), "exp lies 7000 s after iat; at most 4200 s are allowed.");
+});
