@@ -200,15 +200,16 @@ let package = Package(
             swiftSettings: settings
         ),
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+        .target(name: "GzipCoding", dependencies: ["CZlib"], swiftSettings: settings),
         .target(
             name: "FleetEngine",
             dependencies: [
-                "CZlib",
                 "FleetEngineAPI",
                 "FleetOperation",
                 "FleetPostgreSQL",
                 "FleetSigning",
                 "FleetTokens",
+                "GzipCoding",
                 server("GRDB", "GRDB.swift"),
                 server("GRPCCore", "grpc-swift-2"),
                 server("GRPCNIOTransportHTTP2Posix", "grpc-swift-nio-transport"),
@@ -419,6 +420,7 @@ let package = Package(
                 "FleetSigning",
                 "FleetTestSupport",
                 "FleetTokens",
+                "GzipCoding",
                 "PostgreSQLTestSupport",
                 server("GRDB", "GRDB.swift"),
                 server("GRPCCore", "grpc-swift-2"),

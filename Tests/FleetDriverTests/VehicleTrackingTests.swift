@@ -59,6 +59,19 @@ import Testing
         #expect(try world.engine.requests.map { try $0.json["vehicleState"] as? String } == ["ONLINE", "OFFLINE"])
     }
 
+    @Test func `a vehicle whose report was cancelled on its way may be online too`() async throws {
+        let world = try ReporterWorld(engine: StubTransport([.silence, .ok]))
+        let reporter = world.reporter
+        await reporter.startTracking()
+        let online = Task { try await reporter.setState(.online) }
+        await world.engine.waitForRequests(1)
+        online.cancel()
+        try await online.value
+        try await reporter.setState(.offline)
+        #expect(try await world.event().state == .offline)
+        #expect(world.engine.requests.count == 2)
+    }
+
     @Test func `a vehicle that cannot be online is left alone`() async throws {
         let world = try ReporterWorld(
             tokens: StubTokenProvider { _, _ in throw TokenClientError(code: .refused, message: "Not yours.") })

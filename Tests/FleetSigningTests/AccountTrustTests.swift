@@ -73,20 +73,25 @@ private final class Publisher: UpstreamTransport {
 
     /// A place where the first key is published in a certificate that ends in a day.
     private func certificatePublisher() throws -> Publisher {
-        let file = FileManager.default.temporaryDirectory.appending(path: "fleetpass-\(UUID().uuidString).pem")
-        defer { try? FileManager.default.removeItem(at: file) }
-        try Data(self.pem(of: self.first).utf8).write(to: file)
-        let certificate = try KeyReadingTests().openSSL(
-            ["req", "-x509", "-key", file.path(), "-subj", "/CN=backend", "-days", "1"])
+        let document = try self.certificate(days: 1)
         let publisher = Publisher([])
-        let document = JSONValue.object([
-            self.first.keyID: .string(String(decoding: certificate, as: UTF8.self))
-        ]).serialized
         publisher.state.withLock { state in
             state.document = document
             state.now = Date() + 5
         }
         return publisher
+    }
+
+    /// The first key in a certificate that is good from now, as Google publishes it.
+    private func certificate(days: Int) throws -> [UInt8] {
+        let file = FileManager.default.temporaryDirectory.appending(path: "fleetpass-\(UUID().uuidString).pem")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data(self.pem(of: self.first).utf8).write(to: file)
+        let certificate = try KeyReadingTests().openSSL(
+            ["req", "-x509", "-key", file.path(), "-subj", "/CN=backend", "-days", "\(days)"])
+        return JSONValue.object([
+            self.first.keyID: .string(String(decoding: certificate, as: UTF8.self))
+        ]).serialized
     }
 
     @Test func `a key without an id of its own checks its account's tokens, whatever id they name`() async throws {
@@ -234,6 +239,23 @@ private final class Publisher: UpstreamTransport {
         await trust.refresh()
         #expect(try await reason() == .keyUnknown)
         #expect(trust.problem?.hasPrefix("no keys of") == true)
+    }
+
+    @Test func `a key lives on in a certificate that ends later`() async throws {
+        let publisher = try self.certificatePublisher()
+        let trust = try Self.trust(publisher)
+        await trust.refresh()
+        let later = try self.certificate(days: 3)
+        publisher.state.withLock { $0.document = later }
+        publisher.wait(80_000)
+        await trust.refresh()
+        publisher.state.withLock { $0.isUp = false }
+        publisher.wait(7000)
+        await trust.refresh()
+        #expect(trust.problem?.hasPrefix("only old keys of") == true)
+        let token = try await TokenMinter(signer: try LocalSigner(self.first))
+            .mint(TokenType.server.claims, at: publisher.now).token
+        _ = try trust.verifier.verify(token.compactSerialization, at: publisher.now)
     }
 
     @Test func `a set is renewed by the end of the first of its certificates`() async throws {

@@ -9,9 +9,9 @@ public import Foundation
 /// Reports the location and the state of one on-demand vehicle to the engine.
 ///
 /// Tracking is off and the vehicle offline at first. With tracking on, ``run(reporting:)`` sends one report at each
-/// interval: the state, the newest location, and the locations that could not be sent before. There is never more than one report on its way,
-/// and one report ends, by success or by its time limit, before the next is due. What became of each is in
-/// ``updates``.
+/// interval: the state, the newest location, and the locations that could not be sent before. There is never more than
+/// one report on its way, and one report ends, by success or by its time limit, before the next is due. What became of
+/// each is in ``updates``.
 ///
 /// ```swift
 /// await reporter.startTracking()
@@ -100,7 +100,8 @@ public actor VehicleReporter {
 
     /// Sets the vehicle's state, and reports it at once unless a report is on its way already.
     ///
-    /// A report that fails is repeated at each interval of ``run(reporting:)``, or by ``reportNow()``, while tracking is on.
+    /// A report that fails is repeated at each interval of ``run(reporting:)``, or by ``reportNow()``, while tracking is
+    /// on.
     ///
     /// - Parameter state: The wanted state.
     /// - Throws: ``DriverError`` with ``DriverError/Code/trackingDisabled`` for online while tracking is off.

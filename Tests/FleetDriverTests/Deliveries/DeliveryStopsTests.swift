@@ -107,6 +107,12 @@ import Testing
         #expect(try await world.reporter.reportCompletedStop().short == ["1 y ARRIVED", "2 b NEW"])
     }
 
+    @Test func `a stop without tasks is reported like any other`() async throws {
+        let world = try DeliveryReporterWorld(stops: ["1  NEW", "2 b NEW"])
+        #expect(try await world.reporter.reportArrivedAtStop().short == ["1  ARRIVED", "2 b NEW"])
+        #expect(try await world.reporter.reportCompletedStop().short == ["2 b NEW"])
+    }
+
     @Test func `a report about a stop that is gone is an error, and blocks nothing`() async throws {
         let world = try DeliveryReporterWorld()
         _ = try await world.reporter.readRemainingStops()

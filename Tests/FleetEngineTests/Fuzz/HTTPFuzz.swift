@@ -5,6 +5,7 @@
 import FleetTestSupport
 import FleetTokens
 import Foundation
+import GzipCoding
 import HTTPTypes
 
 @testable import FleetEngine

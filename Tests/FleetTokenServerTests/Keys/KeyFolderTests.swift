@@ -132,6 +132,10 @@ import Testing
         try mount(second, as: "..2")
         try keys.refresh()
         #expect(keys.published(at: Self.now).map(\.id) == [second.keyID])
+        let third = try ServiceAccountKey(generatingFor: "driver@acme", projectID: "acme")
+        try mount(third, as: "..3")
+        try keys.refresh()
+        #expect([first, second, third].map { keys.hasGivenUp($0.keyID) } == [true, true, false])
     }
 
     @Test func `what changes while the folder is first read is read again`() throws {

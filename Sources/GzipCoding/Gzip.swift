@@ -5,7 +5,9 @@
 import CZlib
 
 /// gzip (RFC 1952), for the bodies of HTTP.
-enum Gzip {
+///
+/// In a module of its own, as gRPC's has zlib's types too, and which of the two the compiler takes is left to chance.
+package enum Gzip {
     /// 32 KiB of window, and 16 for the header of gzip.
     private static let windowBits: Int32 = 15 + 16
 
@@ -13,7 +15,7 @@ enum Gzip {
     ///
     /// - Parameter bytes: What to compress.
     /// - Returns: The compressed bytes, or `nil` where zlib finds no memory.
-    static func compress(_ bytes: [UInt8]) -> [UInt8]? {
+    package static func compress(_ bytes: [UInt8]) -> [UInt8]? {
         var stream = z_stream()
         guard
             deflateInit2_(
@@ -28,7 +30,7 @@ enum Gzip {
     }
 
     /// What ``decompress(_:upTo:)`` finds.
-    enum Decompressed: Equatable {
+    package enum Decompressed: Equatable {
         case bytes([UInt8])
         /// There are more bytes than are read, as in a decompression bomb.
         case tooLong
@@ -41,7 +43,7 @@ enum Gzip {
     ///   - bytes: The compressed bytes.
     ///   - limit: The most bytes to give.
     /// - Returns: The bytes, or what is wrong.
-    static func decompress(_ bytes: [UInt8], upTo limit: Int) -> Decompressed {
+    package static func decompress(_ bytes: [UInt8], upTo limit: Int) -> Decompressed {
         var stream = z_stream()
         guard inflateInit2_(&stream, self.windowBits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
             return .malformed
