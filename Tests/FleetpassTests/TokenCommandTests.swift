@@ -67,7 +67,12 @@ import Testing
     @Test(arguments: ["--key", "--caller", "--subject", "--fingerprint"])
     func `what no token has withdraws nothing`(option: String) {
         for value in ["", String(repeating: "a", count: 257)] {
-            #expect(throws: (any Error).self) { try RevokeCommand.parse(["--data", "data", option, value]) }
+            let error = #expect(throws: (any Error).self) {
+                try RevokeCommand.parse(["--data", "data", option, value])
+            }
+            let message = error.map { RevokeCommand.message(for: $0) }
+            let fault = "\(option) is \(value.isEmpty ? "empty" : "257 bytes")"
+            #expect(message?.contains(option == "--fingerprint" ? "16 hexadecimal digits" : fault) == true)
         }
         let length = option == "--fingerprint" ? 16 : 256
         #expect(throws: Never.self) {

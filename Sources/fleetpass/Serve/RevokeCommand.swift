@@ -67,9 +67,11 @@ struct RevokeCommand: AsyncParsableCommand {
         if let fingerprint, fingerprint.count != 16 || UInt64(fingerprint, radix: 16) == nil {
             throw ValidationError("A fingerprint is 16 hexadecimal digits, as logs and the audit show it.")
         }
-        let values = [self.fingerprint, self.subject, self.caller, self.key].compactMap(\.self)
-        guard values.allSatisfy({ Revocation.isUsable(value: $0) }) else {
-            throw ValidationError("What to withdraw by has 1 to 256 bytes.")
+        for (option, value) in [("--subject", self.subject), ("--caller", self.caller), ("--key", self.key)] {
+            guard let value, !Revocation.isUsable(value: value) else { continue }
+            throw ValidationError(
+                "\(option) is \(value.isEmpty ? "empty" : "\(value.utf8.count) bytes long"), and no token has such a one; "
+                    + "pass 1 to 256 bytes.")
         }
     }
 
