@@ -9,6 +9,7 @@ import json
 import secrets
 import shutil
 import sqlite3
+import stat
 import threading
 import time
 from datetime import datetime, timedelta, timezone
@@ -313,3 +314,63 @@ def test_assignments_and_withdrawals_are_told_in_json(service, new_id):
     assert (withdrawn["kind"], withdrawn["value"]) == ("fingerprint", token)
     now = json.loads(run("revoke", "--data", service.data, "--output", "json").stdout)
     assert token in [revocation["value"] for revocation in now]
+
+
+def fill(store, *ages):
+    """Puts a change of each age into an empty store, with the hashes that the documentation tells."""
+    previous = "0" * 64
+    with sqlite3.connect(store) as database:
+        for sequence, age in enumerate(ages, 1):
+            record = json.dumps(
+                {"actor": "ops", "change": "tokens_withdrawn", "details": {"id": "s", "kind": "subject"},
+                 "issuer": "command line", "subject": "ops", "time_ms": int((time.time() - age) * 1000)},
+                separators=(",", ":"))
+            previous = hashlib.sha256(f"fleetpass-audit-1\n{previous}\n{sequence}\n{record}".encode()).hexdigest()
+            database.execute("INSERT INTO audit_record (sequence, content, hash) VALUES (?, ?, ?)",
+                             (sequence, record, previous))
+            database.execute("UPDATE audit_head SET sequence = ?, hash = ?", (sequence, previous))
+    database.close()
+    return previous
+
+
+def test_old_records_are_moved_to_an_archive(tmp_path):
+    store, old, day = tmp_path / STORE, tmp_path / "old.sqlite", 86400
+    sqlite3.connect(store).close()
+    assert run("assignments", "list", "--store", store).returncode == 0
+    fill(store, 100 * day, 91 * day, 89 * day, 5)
+    archive = ("audit", "archive", "--data", tmp_path, "--keep", "90d", "--to")
+    result = run(*archive, old)
+    assert result.returncode == 0, result.stderr
+    head = result.stdout.decode().split("head=")[1].strip()
+    assert result.stdout.startswith(b"moved records=2 head=2:")
+    assert stat.S_IMODE(old.stat().st_mode) == 0o600
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["old.sqlite", STORE]
+
+    kept = run("audit", "verify", "--data", tmp_path)
+    assert kept.stdout.decode().startswith(f"intact records=3 start={head} head=5:")
+    assert run("audit", "verify", "--store", old, "--anchor", head).stdout.decode() == (
+        f"intact records=2 head={head} archive\n")
+    assert [json.loads(line)["sequence"] for line in run("audit", "export", "--data", tmp_path).stdout.splitlines()] == [
+        3, 4, 5]
+    (told,) = [record for record in changes(tmp_path) if record["change"] == "records_archived"]
+    assert told["details"] == {"count": "2", "file": "old.sqlite", "head": head}
+    assert told["actor"] == getpass.getuser()
+
+    note = b"the first 2 records were moved to archives"
+    assert note in run("audit", "search", "--data", tmp_path).stderr
+    assert note in run("audit", "search", "--data", tmp_path, "--at", iso(datetime.now() - timedelta(days=95))).stderr
+    recent = run("audit", "search", "--data", tmp_path, "--from", iso(datetime.now() - timedelta(days=1)))
+    assert recent.returncode == 0 and recent.stderr == b""
+    assert len(run("audit", "search", "--store", old).stdout.splitlines()) == 2
+
+    # Nothing is moved twice, over a file, or that living tokens may need.
+    assert run(*archive, tmp_path / "none.sqlite").stdout == b"moved records=0\n"
+    assert not (tmp_path / "none.sqlite").exists()
+    again = run("audit", "archive", "--data", tmp_path, "--keep", "2h", "--to", old)
+    assert again.returncode == 78 and b"exists; name a new file" in again.stderr
+    for time_to_keep in ("1h", "0d", "soon"):
+        result = run("audit", "archive", "--data", tmp_path, "--keep", time_to_keep, "--to", tmp_path / "no")
+        assert result.returncode == 2 and b"such as 2h or 90d" in result.stderr
+    assert run("audit", "archive", "--store", old, "--keep", "2h", "--to", tmp_path / "no").returncode == 78
+    assert run("revoke", "--store", old, "--subject", "s").returncode != 0
+    assert run("audit", "verify", "--data", tmp_path).stdout == kept.stdout

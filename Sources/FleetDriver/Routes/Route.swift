@@ -75,7 +75,10 @@ public struct Route: Hashable, Sendable {
             // One byte more than allowed tells a file that is too large, whatever its size is said to be.
             data = try file.read(upToCount: self.maximumFileSize + 1) ?? Data()
         } catch {
-            throw DriverError(code: .unreadableFile, message: "The file cannot be read.", cause: error)
+            throw DriverError(
+                code: .unreadableFile,
+                message: "The file cannot be read; check its path, and that this user may read it.",
+                cause: error)
         }
         try self.checkSize(data)
         return data

@@ -74,18 +74,19 @@ package struct ConfigurationOption: Sendable {
                 ? nil : "must be a whole number from \(range.lowerBound) to \(range.upperBound)"
         case .duration: Self.duration(value) == nil ? "must be a time like 75s or 5m" : nil
         case .age: value == "never" || Self.age(value) != nil ? nil : "must be a time like 12h or 7d, or never"
-        case .rate: Self.rate(value) == nil ? "must be a number and a time like 60/1m" : nil
+        case .rate: Self.rate(value) == nil ? "must be a number and a time up to a day, like 60/1m" : nil
         case .optionalRate:
-            value == "off" || Self.rate(value) != nil ? nil : "must be a number and a time like 60/1m, or off"
+            value == "off" || Self.rate(value) != nil
+                ? nil : "must be a number and a time up to a day, like 60/1m, or off"
         case .choice(let words): words.contains(value) ? nil : "must be \(words.joined(separator: " or "))"
         }
     }
 
-    /// The number and the period of a rate such as `60/1m`; `nil` for what is none, or none within 1 to 1,000,000.
+    /// The number and the period of a rate such as `60/1m`; `nil` for what is none, or beyond 1,000,000 or a day.
     package static func rate(_ text: String) -> (count: Int, period: Duration)? {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, let count = Int(parts[0]), (1...1_000_000).contains(count),
-            let period = self.duration(String(parts[1]))
+            let period = self.duration(String(parts[1])), period <= .seconds(86_400)
         else { return nil }
         return (count, period)
     }

@@ -11,6 +11,7 @@ public import Foundation
 /// What changes nothing, such as ending what nobody holds, leaves no record; a withdrawal always does.
 public struct Administration: Sendable {
     private let store: TokenServerStore
+    var database: any TokenServerDatabase { self.store.database }
 
     /// Changes a store.
     public init(store: TokenServerStore) {
@@ -123,11 +124,12 @@ public struct Administration: Sendable {
         try await self.change { _ in ((), AuditChange(.keyRetired, details, by: actor, at: now)) }
     }
 
-    private func change<Result: Sendable>(
+    /// Makes a change and records it, where it is one.
+    func change<Result: Sendable>(
         first prepare: @escaping @Sendable (any TokenServerTransaction) throws -> Void = { _ in },
         _ body: @escaping @Sendable (any TokenServerTransaction) throws -> (Result, AuditChange?)
     ) async throws -> Result {
-        try await self.store.database.write { database in
+        try await self.database.write { database in
             try prepare(database)
             // Before anything that another may wait for: who holds the head waits for nobody else.
             let head = try database.lockHead()

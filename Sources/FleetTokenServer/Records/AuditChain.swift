@@ -4,14 +4,34 @@
 
 /// Checks a chain entry by entry, in order, in constant memory.
 struct AuditChain {
-    private(set) var head = AuditHead.origin
+    private let start: AuditHead
+    private(set) var head: AuditHead
     private let anchor: AuditHead?
+    /// Whether an entry tells that those before the start were moved to an archive.
+    private var tellsOfStart = false
 
-    /// Starts at the origin.
+    /// Starts after an entry.
     ///
-    /// - Parameter anchor: A head that was noted earlier, elsewhere; the chain must run through it.
-    init(anchor: AuditHead? = nil) {
+    /// - Parameters:
+    ///   - start: The entry before the first.
+    ///   - anchor: A head that was noted earlier, elsewhere; the chain must run through it.
+    /// - Throws: ``AuditFault`` for an anchor that the chain cannot run through.
+    init(after start: AuditHead, anchor: AuditHead? = nil) throws(AuditFault) {
+        self.start = start
+        self.head = start
         self.anchor = anchor
+        guard let anchor, anchor.sequence <= start.sequence, anchor != start else { return }
+        guard anchor.sequence < start.sequence else { throw Self.rewritten(at: anchor.sequence) }
+        throw AuditFault(
+            sequence: anchor.sequence,
+            message:
+                "The anchor, record \(anchor.sequence), is in an archive, as the records up to \(start.sequence) are; "
+                + "verify the archive with it, and these with a later one.")
+    }
+
+    private static func rewritten(at sequence: Int64) -> AuditFault {
+        AuditFault(
+            sequence: sequence, message: "Record \(sequence) is not the one of the anchor; the chain was rewritten.")
     }
 
     /// Takes the next entry.
@@ -26,19 +46,19 @@ struct AuditChain {
                 sequence: expected,
                 message: "Record \(expected) does not fit its hash; it, its place or the one before was changed.")
         }
-        guard entry.event != nil else {
+        guard let event = entry.event else {
             throw AuditFault(sequence: expected, message: "Record \(expected) cannot be read.")
         }
+        if case .change(let change) = event, change.archivedHead == self.start { self.tellsOfStart = true }
         self.head = AuditHead(entry)
         guard self.anchor.map({ $0.sequence != expected || $0 == self.head }) ?? true else {
-            throw AuditFault(
-                sequence: expected, message: "Record \(expected) is not the one of the anchor; the chain was rewritten."
-            )
+            throw Self.rewritten(at: expected)
         }
     }
 
-    /// Compares the end with the head that was kept with the records.
-    func finish(keptHead: AuditHead) throws(AuditFault) {
+    /// Compares both ends with what was kept with the records.
+    func finish(_ span: AuditSpan) throws(AuditFault) {
+        let keptHead = span.head
         guard keptHead.sequence <= self.head.sequence else {
             throw AuditFault(
                 sequence: self.head.sequence + 1,
@@ -50,6 +70,14 @@ struct AuditChain {
             throw AuditFault(
                 sequence: keptHead.sequence + 1,
                 message: "The records do not end at the kept head, number \(keptHead.sequence).")
+        }
+        // The record of an archive comes after what was moved, and may itself be in the next archive.
+        guard span.isArchive || self.start == .origin || self.tellsOfStart else {
+            throw AuditFault(
+                sequence: 1,
+                message:
+                    "The first records are missing: the chain starts after \(self.start.sequence), and no record tells "
+                    + "that those before were moved to an archive.")
         }
         if let anchor, anchor.sequence > self.head.sequence {
             throw AuditFault(

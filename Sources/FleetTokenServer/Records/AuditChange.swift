@@ -24,6 +24,8 @@ public struct AuditChange: Hashable, Sendable {
         public static let keyRotated = Self(rawValue: "key_rotated")
         /// A key was removed: `role`, `key_id` and whether that was `forced`.
         public static let keyRetired = Self(rawValue: "key_retired")
+        /// The first records were moved to an archive: their `count`, the `head` they lead to, and the name of the `file`.
+        public static let recordsArchived = Self(rawValue: "records_archived")
     }
 
     /// Who makes a change, and by which way in.
@@ -90,6 +92,11 @@ public struct AuditChange: Hashable, Sendable {
     /// The token that was withdrawn, where it was one.
     var fingerprint: String? {
         self.details["kind"] == "fingerprint" ? self.details["id"] : nil
+    }
+
+    /// The last record that was moved to an archive, where some were.
+    var archivedHead: AuditHead? {
+        self.action == .recordsArchived ? self.details["head"].flatMap { AuditHead($0) } : nil
     }
 
     /// Whether it was done to a resource.

@@ -84,3 +84,16 @@ public struct AuditHead: Hashable, Sendable, CustomStringConvertible {
     /// The head as `SEQUENCE:HASH`.
     public var description: String { "\(self.sequence):\(self.hash)" }
 }
+
+/// The part of a chain that a store holds: all of it, until records are moved to an archive.
+public struct AuditSpan: Hashable, Sendable {
+    /// What the first entry follows; of sequence 0 where nothing was moved.
+    public let start: AuditHead
+    /// The last entry.
+    public let head: AuditHead
+    /// Whether the store is an archive, whose chain continues elsewhere.
+    public let isArchive: Bool
+
+    /// How many entries there are.
+    public var count: Int64 { self.head.sequence - self.start.sequence }
+}

@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
+public import Foundation
 
 /// Reads and checks the audit in a token server's store, also while a server writes to it.
 public struct AuditReader: Sendable {
@@ -23,11 +23,25 @@ public struct AuditReader: Sendable {
         try await self.store.database.read { try $0.keptHead() }
     }
 
+    /// The part of the chain that is in the store; what was before is in archives.
+    ///
+    /// - Throws: An error of the store.
+    public func span() async throws -> AuditSpan {
+        try await self.store.database.read { try $0.keptSpan() }
+    }
+
     /// When the last record was made; `nil` for an empty chain.
-    func lastTime() async throws -> Date? {
+    func lastTime() async throws -> Date? { try await self.time(ofFirstBy: "sequence DESC") }
+
+    /// When the first record was made that is not in an archive; `nil` where there is none.
+    ///
+    /// - Throws: An error of the store.
+    public func firstTime() async throws -> Date? { try await self.time(ofFirstBy: "sequence") }
+
+    private func time(ofFirstBy order: String) async throws -> Date? {
         try await self.store.database.read { database in
             var time: Date?
-            try database.rows("SELECT time_ms FROM audit_record ORDER BY sequence DESC LIMIT 1", []) { row in
+            try database.rows("SELECT time_ms FROM audit_record ORDER BY \(order) LIMIT 1", []) { row in
                 time = Date(timeIntervalSince1970: TimeInterval(try row.integer(0)) / 1000)
                 return false
             }
@@ -39,13 +53,17 @@ public struct AuditReader: Sendable {
     ///
     /// - Parameter anchor: A head that was noted earlier, elsewhere; without one, a chain that was rewritten to its end
     ///   by someone who knows its form passes.
-    /// - Returns: The head that the records lead to.
+    /// - Returns: The part of the chain that is here, which holds.
     /// - Throws: ``AuditFault`` at the first place that does not hold, or an error of the store.
-    public func verify(anchor: AuditHead? = nil) async throws -> AuditHead {
+    @discardableResult
+    public func verify(anchor: AuditHead? = nil) async throws -> AuditSpan {
         try await self.store.database.read { database in
-            var chain = AuditChain(anchor: anchor)
+            let span = try database.keptSpan()
+            var chain = try AuditChain(after: span.start, anchor: anchor)
             try database.rows(
-                "SELECT sequence, content, hash, time_ms, fingerprint FROM audit_record ORDER BY sequence", []
+                """
+                SELECT sequence, content, hash, time_ms, fingerprint FROM audit_record WHERE sequence > ? ORDER BY sequence
+                """, [.integer(span.start.sequence)]
             ) { row in
                 let entry = try AuditEntry(row: row)
                 try chain.check(entry)
@@ -60,8 +78,8 @@ public struct AuditReader: Sendable {
                 }
                 return true
             }
-            try chain.finish(keptHead: database.keptHead())
-            return chain.head
+            try chain.finish(span)
+            return span
         }
     }
 
@@ -75,7 +93,7 @@ public struct AuditReader: Sendable {
         guard var span = try await self.store.database.read({ try Self.span(of: query, in: $0) }) else { return }
         while true {
             let entries = try await self.store.database.read { [span] database in
-                try Self.entries(query, within: span, in: database)
+                try Self.entries(query, within: span, atMost: Self.portion, in: database)
             }
             for entry in entries {
                 if let match = query.match(entry) { try body(match) }
@@ -102,19 +120,23 @@ public struct AuditReader: Sendable {
             if !row.isNull(0) { span = try row.integer(0)...row.integer(1) }
             return false
         }
-        return span
+        // Those that were moved to an archive may be on their way out.
+        let start = try database.keptSpan().start.sequence
+        guard let found = span, found.upperBound > start else { return nil }
+        return max(found.lowerBound, start + 1)...found.upperBound
     }
 
     /// A portion of what the database finds for a query, from the beginning of a span on.
-    private static func entries(
-        _ query: AuditQuery, within span: ClosedRange<Int64>, in database: any TokenServerTransaction
+    static func entries(
+        _ query: AuditQuery, within span: ClosedRange<Int64>, atMost limit: Int,
+        in database: any TokenServerTransaction
     ) throws -> [AuditEntry] {
         let (condition, values) = query.sql
         var entries: [AuditEntry] = []
         try database.rows(
             """
             SELECT sequence, content, hash FROM audit_record WHERE \(condition) AND sequence >= ? AND sequence <= ?
-            ORDER BY sequence LIMIT \(Self.portion)
+            ORDER BY sequence LIMIT \(limit)
             """, values + [.integer(span.lowerBound), .integer(span.upperBound)]
         ) { row in
             entries.append(try AuditEntry(row: row))

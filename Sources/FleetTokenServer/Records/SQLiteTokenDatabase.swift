@@ -12,27 +12,45 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
     /// How long is waited for another process that writes.
     private static let busySeconds = 5
 
-    let pool: DatabasePool
-    var place: String { self.pool.path }
+    private let connections: any DatabaseWriter
+    let place: String
 
     /// Opens a file that exists.
     ///
     /// - Parameters:
     ///   - path: The file.
-    ///   - mayBeEmpty: Whether one without the tables gets them; otherwise it is an error, and left as it is.
+    ///   - isChanged: Whether one without the tables gets them, and an archive is refused; otherwise it is the other way
+    ///     round.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend.
-    init(_ path: String, mayBeEmpty: Bool) throws(TokenServerError) {
+    init(_ path: String, isChanged: Bool) throws(TokenServerError) {
         func unavailable(_ message: String) -> TokenServerError {
             TokenServerError(code: .storeUnavailable, message: "The token server's store \(message)")
         }
         if let problem = PathProblem.reading(path) {
             throw unavailable("cannot be read: \(problem). Name the store that a token server made, as its user.")
         }
+        self.place = path
         do {
-            guard try mayBeEmpty || Self.hasTables(path) else {
-                throw TokenServerError(
-                    code: .storeUnavailable,
-                    message: "\(path) is no store of a token server; name the token-server.sqlite of its data folder.")
+            let contents = try Self.contents(of: path, isRead: !isChanged)
+            switch contents {
+            case .nothing:
+                guard isChanged else {
+                    throw TokenServerError(
+                        code: .storeUnavailable,
+                        message:
+                            "\(path) is no store of a token server; name the token-server.sqlite of its data folder."
+                    )
+                }
+            case .tables: break
+            case .archive(let queue):
+                // A chain that continues elsewhere must not be continued here too.
+                guard let queue else {
+                    throw unavailable(
+                        "\(path) is an archive of the audit, which is only read; name the token-server.sqlite of a data "
+                            + "folder.")
+                }
+                self.connections = queue
+                return
             }
             var configuration = Configuration()
             configuration.label = "fleetpass.token-store"
@@ -45,7 +63,7 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
                     "\(path) was written by another program or a newer version; run that version, or name another.")
             }
             try TokenServerSchema.migrator.migrate(pool)
-            self.pool = pool
+            self.connections = pool
         } catch let error as TokenServerError {
             throw error
         } catch {
@@ -53,34 +71,50 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
         }
     }
 
-    /// Whether a file has the tables of a token server, of this version or an older one; it is not changed.
-    private static func hasTables(_ path: String) throws -> Bool {
+    /// What a file holds.
+    private enum Contents {
+        case nothing
+        case tables
+        /// An archive of the audit; opened, where it is to be read.
+        case archive(DatabaseQueue?)
+    }
+
+    /// Looks what a file holds, of this version or an older one; it is not changed.
+    private static func contents(of path: String, isRead: Bool) throws -> Contents {
         var configuration = Configuration()
         configuration.readonly = true
-        configuration.busyMode = .timeout(5)
+        configuration.busyMode = .timeout(TimeInterval(self.busySeconds))
         do {
             let queue = try DatabaseQueue(path: path, configuration: configuration)
-            defer { try? queue.close() }
-            return try queue.read { try $0.tableExists("audit_head") }
+            let (hasTables, isArchive) = try queue.read { database in
+                (
+                    try database.tableExists("audit_head"),
+                    try TokenServerSchema.migrator.hasCompletedMigrations(database)
+                        && Bool.fetchOne(database, sql: "SELECT is_archive FROM audit_start") ?? false
+                )
+            }
+            if isArchive, isRead { return .archive(queue) }
+            try queue.close()
+            return isArchive ? .archive(nil) : hasTables ? .tables : .nothing
         } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
-            return false
+            return .nothing
         }
     }
 
     func read<Result: Sendable>(
         _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
     ) async throws -> Result {
-        try await self.pool.read { try body(SQLiteTokenTransaction($0)) }
+        try await self.connections.read { try body(SQLiteTokenTransaction($0)) }
     }
 
     func write<Result: Sendable>(
         _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
     ) async throws -> Result {
-        try await self.pool.write { try body(SQLiteTokenTransaction($0)) }
+        try await self.connections.write { try body(SQLiteTokenTransaction($0)) }
     }
 
     func probe(commits: Bool) async throws {
-        try await self.pool.writeWithoutTransaction { database in
+        try await self.connections.writeWithoutTransaction { database in
             try database.execute(sql: "PRAGMA busy_timeout = 2000")
             defer { try? database.execute(sql: "PRAGMA busy_timeout = \(1000 * Self.busySeconds)") }
             try database.inTransaction(.immediate) {
@@ -90,7 +124,7 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
         }
     }
 
-    func close() throws { try self.pool.close() }
+    func close() throws { try self.connections.close() }
 }
 
 /// A transaction of the SQLite file; there is one writer at a time, whatever the process.

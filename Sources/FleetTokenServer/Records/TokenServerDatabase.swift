@@ -62,16 +62,28 @@ protocol TokenServerTransaction: AnyObject {
 
 extension TokenServerTransaction {
     /// The head of the audit's chain.
-    func keptHead() throws -> AuditHead { try self.head("SELECT sequence, hash FROM audit_head") }
-
-    func head(_ sql: String) throws -> AuditHead {
+    func keptHead() throws -> AuditHead {
         var head: AuditHead?
-        try self.rows(sql, []) { row in
+        try self.rows("SELECT sequence, hash FROM audit_head", []) { row in
             head = AuditHead(sequence: try row.integer(0), hash: try row.text(1))
             return false
         }
         guard let head else { throw AuditFault(sequence: 1, message: "The head of the chain is missing.") }
         return head
+    }
+
+    /// The part of the audit's chain that is here.
+    func keptSpan() throws -> AuditSpan {
+        var span: AuditSpan?
+        let head = try self.keptHead()
+        try self.rows("SELECT sequence, hash, is_archive FROM audit_start", []) { row in
+            span = AuditSpan(
+                start: AuditHead(sequence: try row.integer(0), hash: try row.text(1)), head: head,
+                isArchive: try row.integer(2) != 0)
+            return false
+        }
+        guard let span else { throw AuditFault(sequence: 1, message: "The start of the chain is missing.") }
+        return span
     }
 }
 

@@ -59,6 +59,24 @@ enum TokenServerSchema {
                     """
             )
         }
+        // Records up to where the chain starts are in an archive.
+        migrator.registerMigration("3 archives") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE audit_start (
+                        id INTEGER PRIMARY KEY CHECK (id = 1),
+                        sequence INTEGER NOT NULL,
+                        hash TEXT NOT NULL,
+                        is_archive INTEGER NOT NULL
+                    ) STRICT;
+                    INSERT INTO audit_start VALUES (1, 0, '\(AuditEntry.origin)', 0);
+                    DROP TRIGGER audit_record_stays;
+                    CREATE TRIGGER audit_record_stays BEFORE DELETE ON audit_record
+                        WHEN old.sequence > (SELECT sequence FROM audit_start)
+                        BEGIN SELECT RAISE(ABORT, 'the audit is append-only'); END;
+                    """
+            )
+        }
         return migrator
     }
 
@@ -120,6 +138,35 @@ enum TokenServerSchema {
                 CREATE UNIQUE INDEX assignment_once ON assignment
                 (kind, resource, issuer, subject, start_ms, coalesce(end_ms, -1))
                 """,
-            ]
+            ],
+            [
+                """
+                CREATE TABLE audit_start (
+                    id bigint PRIMARY KEY CHECK (id = 1),
+                    sequence bigint NOT NULL,
+                    hash text COLLATE "C" NOT NULL,
+                    is_archive bigint NOT NULL
+                )
+                """,
+                "INSERT INTO audit_start VALUES (1, 0, '\(AuditEntry.origin)', 0)",
+                "DROP TRIGGER audit_record_is_final ON audit_record",
+                """
+                CREATE TRIGGER audit_record_is_final BEFORE UPDATE OR TRUNCATE ON audit_record
+                FOR EACH STATEMENT EXECUTE FUNCTION audit_record_is_final()
+                """,
+                """
+                CREATE FUNCTION audit_record_stays() RETURNS trigger LANGUAGE plpgsql AS
+                $$ BEGIN
+                    IF old.sequence > (SELECT sequence FROM fleetpass.audit_start) THEN
+                        RAISE EXCEPTION 'the audit is append-only';
+                    END IF;
+                    RETURN old;
+                END $$
+                """,
+                """
+                CREATE TRIGGER audit_record_stays BEFORE DELETE ON audit_record
+                FOR EACH ROW EXECUTE FUNCTION audit_record_stays()
+                """,
+            ],
         ])
 }

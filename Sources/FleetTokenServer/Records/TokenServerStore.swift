@@ -41,20 +41,20 @@ public struct TokenServerStore: Sendable {
         try self.init(openingAt: path)
     }
 
-    /// Opens a file that exists.
+    /// Opens a file that exists, and is no archive.
     ///
     /// - Parameter path: The file.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend.
     public init(openingAt path: String) throws(TokenServerError) {
-        self.database = try SQLiteTokenDatabase(path, mayBeEmpty: true)
+        self.database = try SQLiteTokenDatabase(path, isChanged: true)
     }
 
-    /// Opens a file that holds a store, of this version or an older one; any other is left as it is.
+    /// Opens a file that holds a store or an archive, of this version or an older one; any other is left as it is.
     ///
     /// - Parameter path: The file.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend.
     package init(readingAt path: String) throws(TokenServerError) {
-        self.database = try SQLiteTokenDatabase(path, mayBeEmpty: false)
+        self.database = try SQLiteTokenDatabase(path, isChanged: false)
     }
 
     /// Prepares the use of a PostgreSQL database; see ``check()`` for whether it can be used.

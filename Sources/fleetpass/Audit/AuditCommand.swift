@@ -9,6 +9,8 @@ struct AuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
         abstract: "Read and check the record of who got which token.",
-        subcommands: [AuditVerifyCommand.self, AuditSearchCommand.self, AuditExportCommand.self]
+        subcommands: [
+            AuditVerifyCommand.self, AuditSearchCommand.self, AuditExportCommand.self, AuditArchiveCommand.self,
+        ]
     )
 }

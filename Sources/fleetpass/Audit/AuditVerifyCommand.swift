@@ -16,6 +16,9 @@ struct AuditVerifyCommand: AsyncParsableCommand {
             Prints the number of records and the head, SEQUENCE:HASH. Note the head on another machine from time to \
             time: who can write the store can also rewrite the whole chain, and only a head that was noted elsewhere \
             tells then.
+
+            An archive is verified by --store FILE. Where older records were moved to archives, start is printed too; it \
+            is the head of the last of them, as the start of each archive is the head of the one before.
             """
     )
 
@@ -37,16 +40,25 @@ struct AuditVerifyCommand: AsyncParsableCommand {
     private struct Report: Encodable {
         let intact: Bool
         let records: Int64
+        let start: String
         let head: String
+        let archive: Bool
     }
 
     func run() async throws {
         do {
             let store = try await self.store.open(toRead: true)
-            let head = try await AuditReader(store: store).verify(anchor: self.anchor)
+            let span = try await AuditReader(store: store).verify(anchor: self.anchor)
             switch self.output {
-            case .text: Console.give("intact records=\(head.sequence) head=\(head)")
-            case .json: try Console.give(json: Report(intact: true, records: head.sequence, head: "\(head)"))
+            case .text:
+                let start = span.start.sequence > 0 ? " start=\(span.start)" : ""
+                Console.give(
+                    "intact records=\(span.count)\(start) head=\(span.head)\(span.isArchive ? " archive" : "")")
+            case .json:
+                try Console.give(
+                    json: Report(
+                        intact: true, records: span.count, start: "\(span.start)", head: "\(span.head)",
+                        archive: span.isArchive))
             }
         } catch let fault as AuditFault {
             throw CommandFailure(status: .failed, message: "the audit is not intact. \(fault.message)")

@@ -79,7 +79,8 @@ extension AuditChange.Actor {
 /// Reads a time of day with its zone from the command line.
 func checkedTime(_ text: String) throws -> Date {
     guard let time = APITime.date(text) else {
-        throw ValidationError("\(text) is no time; write it with its zone, like 2026-01-31T14:05:00Z.")
+        throw ValidationError(
+            "\(text) is no time; write a day that there is, a time and its zone, like 2026-01-31T14:05:00Z.")
     }
     return time
 }

@@ -312,7 +312,7 @@ import Testing
                 ],
                 ["kind": "key", "id": "k1", "count": "1"],
             ])
-        #expect(try await temporary.reader.verify().sequence == 4)
+        #expect(try await temporary.reader.verify().head.sequence == 4)
     }
 
     @Test func `an administrator's requests are limited, and no other's by them`() async throws {

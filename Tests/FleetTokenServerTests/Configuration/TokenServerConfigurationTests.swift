@@ -156,11 +156,12 @@ import Testing
         ("listen:\n  port: many", "Line 7: listen.port must be a whole number from 0 to 65535."),
         ("limits:\n  idle: 75", "Line 7: limits.idle must be a time like 75s or 5m."),
         ("log:\n  level: loud", "Line 7: log.level must be debug or info or warning or error."),
-        ("limits: {global: lots}", "Line 6: limits.global must be a number and a time like 60/1m."),
-        ("limits: {global: off}", "Line 6: limits.global must be a number and a time like 60/1m."),
+        ("limits: {global: lots}", "Line 6: limits.global must be a number and a time up to a day, like 60/1m."),
+        ("limits: {global: 5/1441m}", "Line 6: limits.global must be a number and a time up to a day, like 60/1m."),
+        ("limits: {global: off}", "Line 6: limits.global must be a number and a time up to a day, like 60/1m."),
         (
             "limits: {refused_per_caller: ''}",
-            "Line 6: limits.refused_per_caller must be a number and a time like 60/1m, or off."
+            "Line 6: limits.refused_per_caller must be a number and a time up to a day, like 60/1m, or off."
         ),
         ("policy: {oidc: x}", "there is no setting policy.oidc; there are file, secret_file."),
         ("listen: 8080", "listen takes settings of its own."),

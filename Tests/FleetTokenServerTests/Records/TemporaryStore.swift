@@ -66,13 +66,12 @@ final class TemporaryStore {
         }
         try await self.store.check()
         let pool = PostgreSQLPool(try PostgreSQLAddress(self.address), connections: 1, logger: .silent)
-        let statements = sql.replacing(
-            /DROP TRIGGER \w+/, with: "DROP TRIGGER IF EXISTS audit_record_is_final ON audit_record"
-        )
-        .replacing(
-            "(sequence, content, hash) SELECT 9, content, hash", with: "SELECT 9, content, hash, time_ms, fingerprint"
-        )
-        .split(separator: ";")
+        let statements = sql.replacing(/DROP TRIGGER \w+/) { "\($0.output) ON audit_record" }
+            .replacing(
+                "(sequence, content, hash) SELECT 9, content, hash",
+                with: "SELECT 9, content, hash, time_ms, fingerprint"
+            )
+            .split(separator: ";")
         try await pool.run { session in
             try session.query(.once("SET search_path = fleetpass"))
             for statement in statements { try session.query(.once(String(statement))) }

@@ -1,0 +1,97 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import Foundation
+
+extension Administration {
+    /// How long records stay in the store at least: whose tokens are alive is looked up there.
+    public static let leastAuditAge: Duration = .seconds(2 * 3600)
+
+    /// How many records are removed at once, for the time that one commit takes.
+    private static let portion: Int64 = 4000
+
+    /// Moves the records of the audit from before a time to a file of their own, which is read as any store.
+    ///
+    /// The chain goes on: it starts where the file ends, and a record of the move tells so. Records are removed from the
+    /// store when the file is whole and on the disk; a run that was cut short is finished by the next.
+    ///
+    /// - Parameters:
+    ///   - age: How old records may become in the store; ``leastAuditAge`` at least.
+    ///   - path: The file, which must not exist.
+    ///   - actor: Who moves them.
+    ///   - now: The time.
+    /// - Returns: The records that were moved; `nil` where none is that old, and there is no file then.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend,
+    ///   ``AuditFault`` where the chain does not hold, or an error of the store.
+    public func archiveAudit(
+        olderThan age: Duration, to path: String, by actor: AuditChange.Actor, at now: Date
+    ) async throws -> AuditSpan? {
+        let age = max(age, Self.leastAuditAge)
+        try await self.removeArchived()
+        let time = now.addingTimeInterval(-TimeInterval(age.components.seconds))
+        guard let span = try await self.database.read({ try Self.span(before: time, in: $0) }) else { return nil }
+        try await AuditArchive(source: self.database).write(span, to: path)
+        let details = [
+            "count": "\(span.count)", "head": "\(span.head)", "file": URL(filePath: path).lastPathComponent,
+        ]
+        let isFirst = try await self.change { database in
+            guard try database.keptSpan().start == span.start else { return (false, nil) }
+            let start: [StoreValue] = [.integer(span.head.sequence), .text(span.head.hash)]
+            try database.execute("UPDATE audit_start SET sequence = ?, hash = ?", start)
+            return (true, AuditChange(.recordsArchived, details, by: actor, at: now))
+        }
+        guard isFirst else {
+            try? FileManager.default.removeItem(atPath: path)
+            throw TokenServerError(
+                code: .storeUnavailable,
+                message: "Another archive of the same records was made at the same time; nothing was moved by this one."
+            )
+        }
+        try await self.removeArchived()
+        return span
+    }
+
+    /// The records from before a time; `nil` where there is none.
+    private static func span(before time: Date, in database: any TokenServerTransaction) throws -> AuditSpan? {
+        let kept = try database.keptSpan()
+        // The sequence is computed so that the index of the time is used and not the sequence's.
+        let first = try Self.number(
+            "SELECT min(sequence + 0) FROM audit_record WHERE time_ms >= ?",
+            [.integer(Int64((time.timeIntervalSince1970 * 1000).rounded(.down)))], in: database)
+        let last = first.map { $0 - 1 } ?? kept.head.sequence
+        guard last > kept.start.sequence else { return nil }
+        var head: AuditHead?
+        try database.rows("SELECT hash FROM audit_record WHERE sequence = ?", [.integer(last)]) { row in
+            head = AuditHead(sequence: last, hash: try row.text(0))
+            return false
+        }
+        guard let head else { throw AuditFault(sequence: last, message: "Record \(last) is missing.") }
+        return AuditSpan(start: kept.start, head: head, isArchive: true)
+    }
+
+    /// Removes what an archive holds, in portions, as those who ask for a token wait meanwhile.
+    private func removeArchived() async throws {
+        while try await self.database.write({ try Self.removePortion(in: $0) }) {}
+    }
+
+    private static func removePortion(in database: any TokenServerTransaction) throws -> Bool {
+        let start = try database.keptSpan().start.sequence
+        guard let first = try Self.number("SELECT min(sequence) FROM audit_record", [], in: database), first <= start
+        else { return false }
+        let last = min(start, first + Self.portion - 1)
+        try database.execute("DELETE FROM audit_record WHERE sequence <= ?", [.integer(last)])
+        return last < start
+    }
+
+    private static func number(
+        _ sql: String, _ values: [StoreValue], in database: any TokenServerTransaction
+    ) throws -> Int64? {
+        var number: Int64?
+        try database.rows(sql, values) { row in
+            if !row.isNull(0) { number = try row.integer(0) }
+            return false
+        }
+        return number
+    }
+}
