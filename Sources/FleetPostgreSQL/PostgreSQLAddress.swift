@@ -27,14 +27,8 @@ public struct PostgreSQLAddress: Sendable, CustomStringConvertible, CustomDebugS
                     + "write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with %XX for special characters.")
         }
         defer { PQconninfoFree(options) }
-        var keywords: [String: String] = [:]
-        var option = options
-        while let keyword = option.pointee.keyword {
-            if let value = option.pointee.val { keywords[String(cString: keyword)] = String(cString: value) }
-            option += 1
-        }
         self.text = text
-        self.keywords = keywords
+        self.keywords = Self.values(of: options)
     }
 
     /// Whether a text is meant as an address of a database rather than as a file's path.
@@ -55,4 +49,30 @@ public struct PostgreSQLAddress: Sendable, CustomStringConvertible, CustomDebugS
 
     /// Nothing but the description.
     public var customMirror: Mirror { Mirror(self, children: ["address": self.description]) }
+
+    /// How long libpq is to wait for each host, in whole seconds, as its option `connect_timeout`.
+    ///
+    /// - Parameter limit: What the hosts share where neither the address nor the environment says how long.
+    /// - Returns: The option's value.
+    func connectTimeout(sharing limit: Duration) -> String {
+        let defaults = PQconndefaults()
+        defer { PQconninfoFree(defaults) }
+        let keywords = (defaults.map(Self.values) ?? [:]).merging(self.keywords) { $1 }
+        // With zero and less, libpq would wait for ever; what is no number it refuses.
+        if let stated = keywords["connect_timeout"], Int(stated).map({ $0 > 0 }) ?? true { return stated }
+        let hosts = keywords["hostaddr"] ?? keywords["host"] ?? ""
+        let count = hosts.split(separator: ",", omittingEmptySubsequences: false).count
+        // Less than two seconds, libpq takes for two.
+        return "\(max(2, limit.components.seconds / Int64(count)))"
+    }
+
+    private static func values(of options: UnsafeMutablePointer<PQconninfoOption>) -> [String: String] {
+        var values: [String: String] = [:]
+        var option = options
+        while let keyword = option.pointee.keyword {
+            if let value = option.pointee.val { values[String(cString: keyword)] = String(cString: value) }
+            option += 1
+        }
+        return values
+    }
 }

@@ -12,30 +12,37 @@ import CLibPQ
     import Musl
 #endif
 
-/// libpq's connection, without blocking calls: every wait has a time limit.
+/// libpq's connection; every wait has a time limit.
 final class PostgreSQLConnection {
     let raw: OpaquePointer
+    private let options: [(String, String)]
+    private let listener: any AnswerListening
 
-    /// Connects.
+    /// Connects to the first host of the address that is as wanted.
     ///
+    /// - Parameters:
+    ///   - address: Where to connect.
+    ///   - limit: How long to try, shared by the hosts.
+    ///   - listener: Hears how each wait for the server goes.
     /// - Throws: ``PostgreSQLError`` that names the address and the fix.
-    init(_ address: PostgreSQLAddress, within limit: Duration) throws(PostgreSQLError) {
+    init(
+        _ address: PostgreSQLAddress, within limit: Duration, listener: any AnswerListening
+    ) throws(PostgreSQLError) {
         // What stands before the address gives way to it; what stands after it does not.
         let options = [
             ("fallback_application_name", "fleetpass"), ("tcp_user_timeout", "15000"), ("keepalives_idle", "30"),
             ("dbname", address.text), ("client_encoding", "UTF8"),
+            ("connect_timeout", address.connectTimeout(sharing: limit)),
         ]
-        let raw = Self.withCStrings(options.map(\.0)) { keywords in
-            Self.withCStrings(options.map(\.1)) { values in PQconnectStartParams(keywords, values, 1) }
+        // Only this call of libpq leaves a host that says nothing for the next one in time.
+        guard let raw = Self.withOptions(options, { PQconnectdbParams($0, $1, 1) }) else {
+            throw PostgreSQLError(code: .unreachable, message: "There is no memory to connect.")
         }
-        guard let raw else { throw PostgreSQLError(code: .unreachable, message: "There is no memory to connect.") }
         self.raw = raw
+        self.options = options
+        self.listener = listener
         PQsetNoticeProcessor(raw, { _, _ in }, nil)
-        do {
-            try self.finishConnecting(until: .now + limit)
-        } catch {
-            throw self.connecting(to: address, failedWith: error)
-        }
+        guard PQstatus(raw) == CONNECTION_OK else { throw self.connectingFailed(address) }
         guard PQsetnonblocking(raw, 1) == 0, PQenterPipelineMode(raw) == 1 else { throw self.lost }
     }
 
@@ -81,41 +88,40 @@ final class PostgreSQLConnection {
 
     private func takeIn() throws(PostgreSQLError) {
         guard PQconsumeInput(self.raw) == 1 else { throw self.lost }
+        self.listener.heard()
     }
 
-    private func finishConnecting(until deadline: ContinuousClock.Instant) throws(PostgreSQLError) {
-        var state = PGRES_POLLING_WRITING
-        while state != PGRES_POLLING_OK {
-            guard state != PGRES_POLLING_FAILED, PQstatus(self.raw) != CONNECTION_BAD else { throw self.lost }
-            try self.wait(state == PGRES_POLLING_READING ? POLLIN : POLLOUT, until: deadline)
-            state = PQconnectPoll(self.raw)
-        }
+    /// Whether the server at the other end answers a new connection.
+    private var isAnsweringOthers: Bool {
+        func text(_ value: UnsafeMutablePointer<CChar>?) -> String { value.map { String(cString: $0) } ?? "" }
+        let place = [
+            ("host", text(PQhost(self.raw))), ("hostaddr", text(PQhostaddr(self.raw))),
+            ("port", text(PQport(self.raw))), ("connect_timeout", "2"),
+        ]
+        return Self.withOptions(self.options + place) { PQpingParams($0, $1, 1) } != PQPING_NO_RESPONSE
     }
 
     /// Waits until the socket can be read or written.
     @discardableResult
     private func wait(_ events: Int32, until deadline: ContinuousClock.Instant) throws(PostgreSQLError) -> Int32 {
+        let start = ContinuousClock.now
         while true {
             let left = deadline - .now
-            guard left > .zero else {
-                throw PostgreSQLError(code: .timedOut, message: "PostgreSQL did not answer in time.")
-            }
             var descriptor = pollfd(fd: PQsocket(self.raw), events: Int16(events), revents: 0)
-            let milliseconds = left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000
-            switch poll(&descriptor, 1, Int32(clamping: milliseconds + 1)) {
+            switch poll(&descriptor, 1, Int32(clamping: max(0, min(left, .seconds(1)).milliseconds + 1))) {
             case 1...:
                 return Int32(descriptor.revents) | (Int32(descriptor.revents) & (POLLERR | POLLHUP) != 0 ? POLLIN : 0)
-            case 0: continue
+            case 0:
+                guard left > .zero else {
+                    throw PostgreSQLError(code: .timedOut, message: "PostgreSQL did not answer in time.")
+                }
+                self.listener.waited(since: start) { self.isAnsweringOthers }
             default: guard errno == EINTR else { throw self.lost }
             }
         }
     }
 
-    private func connecting(to address: PostgreSQLAddress, failedWith error: PostgreSQLError) -> PostgreSQLError {
-        if error.code == .timedOut {
-            return PostgreSQLError(
-                code: .unreachable, message: "\(address) did not answer in time; check host, port and firewall.")
-        }
+    private func connectingFailed(_ address: PostgreSQLAddress) -> PostgreSQLError {
         // Only a server that was reached asks for a password or speaks of roles and databases.
         let problem = self.problem
         let isRefused =
@@ -129,7 +135,16 @@ final class PostgreSQLConnection {
                     + "Mend the address or the server's pg_hba.conf, or create what is missing.")
             : PostgreSQLError(
                 code: .unreachable,
-                message: "\(address) cannot be reached: \(problem) Start the server, or mend host and port.")
+                message: "\(address) cannot be reached: \(problem) Start the server, or mend host, port or firewall.")
+    }
+
+    private static func withOptions<Result>(
+        _ options: [(String, String)],
+        _ body: (UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<UnsafePointer<CChar>?>?) -> Result
+    ) -> Result {
+        Self.withCStrings(options.map(\.0)) { keywords in
+            Self.withCStrings(options.map(\.1)) { values in body(keywords, values) }
+        }
     }
 
     private static func withCStrings<Result>(

@@ -8,7 +8,7 @@ public struct PostgreSQLError: Error, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Wrapped: String {
             case invalidAddress, unreachable, refused, connectionLost, timedOut, conflict, overloaded, closed
-            case wrongSchema, statementFailed
+            case wrongSchema, serverFailed, statementFailed
         }
         private let wrapped: Wrapped
         private init(_ wrapped: Wrapped) { self.wrapped = wrapped }
@@ -33,6 +33,8 @@ public struct PostgreSQLError: Error, Sendable, CustomStringConvertible {
         public static let closed = Self(.closed)
         /// The tables are of a newer version, or not to be made; see the message.
         public static let wrongSchema = Self(.wrongSchema)
+        /// The server is in no state for a statement, as when its disk is full or it can only be read; may be retried.
+        public static let serverFailed = Self(.serverFailed)
         /// The server refused a statement; a retry cannot help.
         public static let statementFailed = Self(.statementFailed)
     }
@@ -53,8 +55,21 @@ public struct PostgreSQLError: Error, Sendable, CustomStringConvertible {
         self.sqlState = sqlState
     }
 
+    /// Whether the same statement may succeed later without a change to the program or its tables.
+    public var mayPass: Bool {
+        switch self.code {
+        case .invalidAddress, .wrongSchema, .statementFailed: false
+        default: true
+        }
+    }
+
     /// The error of a statement, by the server's code.
-    init(sqlState: String, message: String) {
+    ///
+    /// - Parameters:
+    ///   - sqlState: The server's code.
+    ///   - message: What the server says, in its language.
+    ///   - function: The function of the server that says it.
+    init(sqlState: String, message: String, function: String? = nil) {
         let code: Code =
             switch sqlState {
             // Serialization failure, deadlock, lock not available, unique violation.
@@ -63,11 +78,27 @@ public struct PostgreSQLError: Error, Sendable, CustomStringConvertible {
             case "57014", "25P03": .timedOut
             // Shutdown by an administrator, crash of another process, starting up.
             case "57P01", "57P02", "57P03": .connectionLost
-            default: sqlState.hasPrefix("08") ? .connectionLost : .statementFailed
+            // Only reading allowed, prepared statement gone.
+            case "25006", "26000": .serverFailed
+            // A prepared statement whose columns changed, or what the server cannot do at all.
+            case "0A000": function == "RevalidateCachedQuery" ? .serverFailed : .statementFailed
+            default:
+                switch sqlState.prefix(2) {
+                case "08": .connectionLost
+                // No resources left, intervention by an operator, system error, internal error.
+                case "53", "57", "58", "XX": .serverFailed
+                default: .statementFailed
+                }
             }
         self.init(code: code, message: "PostgreSQL says: \(message) (\(sqlState))", sqlState: sqlState)
     }
 
-    /// Whether the connection cannot be used any more.
-    var endsSession: Bool { self.code == .connectionLost || self.code == .timedOut }
+    /// Whether the connection cannot be used any more, or only a new one can help.
+    var endsSession: Bool {
+        switch self.code {
+        case .connectionLost, .timedOut: true
+        case .serverFailed: ["25006", "26000", "0A000"].contains(self.sqlState)
+        default: false
+        }
+    }
 }

@@ -4,7 +4,8 @@
 
 /// How long is waited for PostgreSQL.
 public struct PostgreSQLLimits: Hashable, Sendable {
-    /// For a connection.
+    /// For a connection, by all hosts of an address together: each gets its share in whole seconds, two at least,
+    /// unless the address says how long with `connect_timeout`.
     public var connect: Duration
     /// For the answer to one statement, or to one pipeline of them.
     public var statement: Duration

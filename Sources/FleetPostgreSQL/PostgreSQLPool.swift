@@ -10,7 +10,8 @@ public import Logging
 /// A few connections to one database, each on a thread of its own; what waits is served in the order of its arrival.
 ///
 /// A connection is made when it is first needed, and again when it broke. While the server cannot be reached, callers
-/// are answered at once with the reason, and attempts to reach it are spaced out.
+/// are answered at once with the reason, and attempts to reach it are spaced out. A server that nothing comes from any
+/// more counts as such a one as soon as it does not answer a new connection either.
 public final class PostgreSQLPool: Sendable {
     /// What a thread does with its session, or with the reason why there is none.
     public typealias Job = @Sendable (Result<PostgreSQLSession, PostgreSQLError>) -> Void
@@ -45,6 +46,10 @@ public final class PostgreSQLPool: Sendable {
     }
 
     deinit { self.shared.close {} }
+
+    /// Why a job would be refused at once now, as the pool is closed, too much waits, or the server does not answer;
+    /// `nil` where the pool would take it.
+    public var refusal: PostgreSQLError? { self.shared.refusal }
 
     /// Has what waits finished and the connections closed, and returns at once; later jobs are refused.
     public func finish() { self.shared.close {} }
@@ -84,14 +89,37 @@ public final class PostgreSQLPool: Sendable {
 
 extension PostgreSQLPool {
     /// What the threads share; it outlives the pool until the last one ended.
-    private final class Shared: Sendable {
+    private final class Shared: AnswerListening {
         struct State {
             var waiting: [Job] = []
             var delay = ReconnectDelay()
+            var watch = AnswerWatch(at: .now)
             var isClosed = false
             var threads = 0
+            /// How many threads have a job.
+            var busy = 0
             var whenEnded: [@Sendable () -> Void] = []
+
+            /// Takes the next job out of what waits.
+            mutating func take() -> Turn? {
+                guard !self.waiting.isEmpty else { return nil }
+                self.busy += 1
+                // What had waited longer than the doubt was refused when that arose.
+                return Turn(
+                    job: self.waiting.removeFirst(), isTrial: self.watch.doubt != nil, silences: self.watch.silences)
+            }
         }
+
+        /// A job on a thread.
+        struct Turn {
+            let job: Job
+            /// Whether it shows if the doubt about the server is right.
+            let isTrial: Bool
+            let silences: Int
+        }
+
+        /// A session, and how often the server had fallen silent when it was made.
+        typealias Held = (session: PostgreSQLSession, silences: Int)
 
         let address: PostgreSQLAddress
         let limits: PostgreSQLLimits
@@ -109,18 +137,28 @@ extension PostgreSQLPool {
 
         func admit(_ job: @escaping Job) -> PostgreSQLError? {
             let error: PostgreSQLError? = self.state.withLock { state in
-                guard !state.isClosed else {
-                    return PostgreSQLError(code: .closed, message: "The connection to \(self.address) was closed.")
-                }
-                guard state.waiting.count < self.limits.waiting else {
-                    return PostgreSQLError(
-                        code: .overloaded, message: "Too much waits for \(self.address); retry in a second.")
-                }
+                if let error = self.refusal(in: state) { return error }
+                state.watch.admitted()
                 state.waiting.append(job)
                 return nil
             }
             if error == nil { self.arrivals.signal() }
             return error
+        }
+
+        var refusal: PostgreSQLError? { self.state.withLock { self.refusal(in: $0) } }
+
+        private func refusal(in state: State) -> PostgreSQLError? {
+            if state.isClosed {
+                return PostgreSQLError(code: .closed, message: "The connection to \(self.address) was closed.")
+            }
+            // One job at a time may try whether the server is back, on a thread that does not wait for it already.
+            if let doubt = state.watch.doubt, state.watch.isTrying || state.busy >= state.threads { return doubt }
+            if state.waiting.count >= self.limits.waiting {
+                return PostgreSQLError(
+                    code: .overloaded, message: "Too much waits for \(self.address); retry in a second.")
+            }
+            return nil
         }
 
         func close(_ whenEnded: @escaping @Sendable () -> Void) {
@@ -134,22 +172,30 @@ extension PostgreSQLPool {
         }
 
         func work() {
-            var session: PostgreSQLSession?
+            var held: Held?
             while true {
                 self.arrivals.wait()
-                let job: Job? = self.state.withLock { $0.waiting.isEmpty ? nil : $0.waiting.removeFirst() }
-                guard let job else { break }
-                if session?.isUsable != true { session = nil }
+                let (turn, isClosed) = self.state.withLock { ($0.take(), $0.isClosed) }
+                guard let turn else {
+                    if isClosed { break }
+                    // The job that this was the sign of was refused meanwhile.
+                    continue
+                }
+                if let known = held, known.silences != turn.silences || !known.session.isUsable { held = nil }
                 do throws(PostgreSQLError) {
-                    let usable: PostgreSQLSession
-                    if let session { usable = session } else { usable = try self.connect() }
-                    session = usable
-                    job(.success(usable))
+                    let usable: Held
+                    if let held { usable = held } else { usable = try self.connect() }
+                    held = usable
+                    turn.job(.success(usable.session))
+                    // Its locks end with it.
+                    if usable.session.isBroken { held = nil }
+                    self.end(turn)
                 } catch {
-                    job(.failure(error))
+                    self.end(turn)
+                    turn.job(.failure(error))
                 }
             }
-            session = nil
+            held = nil
             let ended = self.state.withLock { state in
                 state.threads -= 1
                 return state.threads == 0 ? state.whenEnded : []
@@ -157,19 +203,62 @@ extension PostgreSQLPool {
             for tell in ended { tell() }
         }
 
-        private func connect() throws(PostgreSQLError) -> PostgreSQLSession {
+        private func connect() throws(PostgreSQLError) -> Held {
             if let refusal = self.state.withLock({ $0.delay.refusal(at: .now) }) { throw refusal }
+            let start = ContinuousClock.now
             do throws(PostgreSQLError) {
-                let session = try PostgreSQLSession(self.address, self.limits)
+                let session = try PostgreSQLSession(self.address, self.limits, listener: self)
                 try self.schema?.migrate(session)
-                self.state.withLock { $0.delay.succeeded() }
+                let silences = self.state.withLock { state in
+                    state.delay.succeeded()
+                    return state.watch.silences
+                }
                 self.logger.debug("connected to PostgreSQL", metadata: ["address": "\(self.address)"])
-                return session
+                return (session, silences)
             } catch {
                 self.logger.error("PostgreSQL cannot be used", metadata: ["error": "\(error)"])
                 self.state.withLock { $0.delay.failed(error, at: .now, chance: .random(in: 0...1)) }
+                self.refuseWaiting(error) { $0.failed(error, begun: start) }
                 throw error
             }
+        }
+
+        private func end(_ turn: Turn) {
+            self.state.withLock { state in
+                state.busy -= 1
+                if turn.isTrial { state.watch.endTrial() }
+            }
+        }
+
+        /// Refuses all that waits if what happened puts the server in doubt; says whether it does.
+        @discardableResult
+        private func refuseWaiting(_ error: PostgreSQLError, if isInDoubt: (inout AnswerWatch) -> Bool) -> Bool {
+            let refused: [Job]? = self.state.withLock { state in
+                guard isInDoubt(&state.watch) else { return nil }
+                if !state.waiting.isEmpty { state.watch.endTrial() }
+                defer { state.waiting = [] }
+                return state.waiting
+            }
+            for job in refused ?? [] { job(.failure(error)) }
+            return refused != nil
+        }
+
+        func heard() {
+            guard self.state.withLock({ $0.watch.answered(at: .now) }) else { return }
+            self.logger.info("PostgreSQL answers again", metadata: ["address": "\(self.address)"])
+        }
+
+        func waited(since start: ContinuousClock.Instant, probe: () -> Bool) {
+            let begin = ContinuousClock.now
+            guard self.state.withLock({ $0.watch.beginsProbe(waitingSince: start, at: begin) }) else { return }
+            let isAnswered = probe()
+            self.state.withLock { $0.watch.endProbe(at: .now) }
+            guard !isAnswered else { return self.heard() }
+            let error = PostgreSQLError(
+                code: .unreachable,
+                message: "\(self.address) does not answer any more; look after the server and the network.")
+            let isInDoubt = self.refuseWaiting(error) { $0.fellSilent(error, begun: begin) }
+            if isInDoubt { self.logger.error("PostgreSQL does not answer", metadata: ["error": "\(error)"]) }
         }
     }
 }

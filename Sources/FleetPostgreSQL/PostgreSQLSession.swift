@@ -13,10 +13,12 @@ public final class PostgreSQLSession {
     private var prepared: [String: String] = [:]
     private(set) var isBroken = false
 
-    init(_ address: PostgreSQLAddress, _ limits: PostgreSQLLimits) throws(PostgreSQLError) {
-        self.connection = try PostgreSQLConnection(address, within: limits.connect)
+    init(
+        _ address: PostgreSQLAddress, _ limits: PostgreSQLLimits, listener: any AnswerListening
+    ) throws(PostgreSQLError) {
+        self.connection = try PostgreSQLConnection(address, within: limits.connect, listener: listener)
         self.limits = limits
-        try self.pipeline([
+        let settings: [PostgreSQLStatement] = [
             .once("SELECT set_config('statement_timeout', $1, false)", [.text("\(limits.statement.milliseconds)ms")]),
             .once("SELECT set_config('lock_timeout', $1, false)", [.text("\(limits.lock.milliseconds)ms")]),
             // A node that vanished must not hold its rows until TCP gives up.
@@ -27,7 +29,8 @@ public final class PostgreSQLSession {
             .once(
                 "SELECT set_config('synchronous_commit', 'on', false) "
                     + "WHERE current_setting('synchronous_commit') = 'off'"),
-        ])
+        ]
+        try self.pipeline(settings, within: limits.connect)
     }
 
     /// Whether the session can take another job.
@@ -67,7 +70,15 @@ public final class PostgreSQLSession {
     /// - Throws: ``PostgreSQLError`` of the first that failed.
     @discardableResult
     public func pipeline(_ statements: [PostgreSQLStatement]) throws(PostgreSQLError) -> [PostgreSQLRows] {
-        let deadline = ContinuousClock.now + self.limits.statement + .seconds(1)
+        // The server ends what takes too long; what it does not tell of within a second is given up.
+        try self.pipeline(statements, within: self.limits.statement + .seconds(1))
+    }
+
+    @discardableResult
+    private func pipeline(
+        _ statements: [PostgreSQLStatement], within limit: Duration
+    ) throws(PostgreSQLError) -> [PostgreSQLRows] {
+        let deadline = ContinuousClock.now + limit
         do throws(PostgreSQLError) {
             var preparing: [String: String] = [:]
             var steps: [Step] = []
@@ -179,7 +190,7 @@ extension PostgreSQLSession {
                     + String(cString: PQresultErrorMessage(result)).split(whereSeparator: \.isNewline).joined(
                         separator: " "))
         }
-        return PostgreSQLError(sqlState: state, message: message)
+        return PostgreSQLError(sqlState: state, message: message, function: field("R"))
     }
 
     private static func withParameters<Result>(
