@@ -199,6 +199,10 @@ static void check_creation(const char *server) {
     options.path = "auth/{kind}/{nothing}";
     options.answer.token_key = "token";
     CHECK("an unknown placeholder is refused", creation_code(&options) == FP_ERROR_INVALID_CONFIGURATION);
+    options.path = "token?vehicleId={id}#";
+    CHECK("a fragment is refused", creation_code(&options) == FP_ERROR_INVALID_CONFIGURATION);
+    options.path = "token?vehicleId={id}";
+    CHECK("a query is taken", creation_code(&options) == 0);
     fp_options_init(&options, sizeof options);
     options.server_url = server;
     options.store_folder = "tokens";
@@ -365,6 +369,47 @@ static void check_own_client(const char *server) {
     fp_provider_destroy(provider);
     wait_until(&witness.released, 1);
     CHECK("its context is released once, too", witness.released == 1 && witness.requests == 2);
+}
+
+static fp_error_code sdk_code(fp_provider *provider, fp_subject_kind kind, const char *id, const char *task) {
+    fp_subject subject = {.kind = kind, .id = id, .task_id = task};
+    struct outcome outcome;
+    outcome_init(&outcome);
+    fp_provider_fetch_sdk_token(provider, &subject, FP_DEFAULT_TIMEOUT_MS, on_token, &outcome, NULL);
+    wait_for(&outcome);
+    fp_error_code code = outcome.error && !outcome.token && outcome.calls == 1 ? outcome.error->code : 0;
+    outcome_free(&outcome);
+    return code;
+}
+
+static void check_sdk_questions(const char *server, const char *chaos) {
+    fp_options options;
+    fp_options_init(&options, sizeof options);
+    options.server_url = chaos;
+    fp_provider *provider = fp_provider_create(&options, NULL);
+    CHECK("an SDK's question without a context has a number",
+          sdk_code(provider, FP_SUBJECT_DRIVER, NULL, NULL) == FP_ERROR_MISSING_CONTEXT
+              && sdk_code(provider, FP_SUBJECT_CONSUMER, NULL, NULL) == FP_ERROR_MISSING_CONTEXT);
+    CHECK("so has one without an id", sdk_code(provider, FP_SUBJECT_DELIVERY_DRIVER, "", NULL) == FP_ERROR_MISSING_ID);
+    CHECK("and one with a malformed id", sdk_code(provider, FP_SUBJECT_CONSUMER, "../x", NULL) == FP_ERROR_INVALID_ID);
+    CHECK("and one for a task that cannot be",
+          sdk_code(provider, FP_SUBJECT_DRIVER, "v", "t") == FP_ERROR_UNEXPECTED_TASK
+              && strcmp(fp_error_name(FP_ERROR_UNEXPECTED_TASK), "unexpectedTask") == 0);
+    CHECK("an SDK asks for nobody else",
+          sdk_code(provider, FP_SUBJECT_FLEET_READER, NULL, NULL) == FP_ERROR_INVALID_ARGUMENT
+              && sdk_code(NULL, FP_SUBJECT_DRIVER, "v", NULL) == FP_ERROR_INVALID_ARGUMENT);
+
+    fp_subject driver = {.kind = FP_SUBJECT_DRIVER, .id = "fine-c-sdk"};
+    CHECK("nothing was handed out yet",
+          !fp_provider_invalidate_last(provider, &driver) && !fp_provider_invalidate_last(NULL, &driver)
+              && !fp_provider_invalidate_last(provider, NULL));
+    CHECK("an empty task is none", sdk_code(provider, FP_SUBJECT_DRIVER, "fine-c-sdk", "") == 0);
+    bool dropped = fp_provider_invalidate_last(provider, &driver);
+    CHECK("what an SDK got last is dropped, once", dropped && !fp_provider_invalidate_last(provider, &driver));
+    sdk_code(provider, FP_SUBJECT_DRIVER, "fine-c-sdk", NULL);
+    sdk_code(provider, FP_SUBJECT_DRIVER, "fine-c-sdk", NULL);
+    CHECK("and replaced", asked_for(server, "chaos/token/driver/fine-c-sdk") == 2);
+    fp_provider_destroy(provider);
 }
 
 static void check_credentials_and_cancelling(const char *chaos) {
@@ -571,6 +616,7 @@ int main(int count, char **arguments) {
     check_real_server(arguments[1], up, arguments[2]);
     check_own_client(up);
     check_credentials_and_cancelling(chaos);
+    check_sdk_questions(arguments[1], chaos);
     check_life(arguments[1], chaos);
     check_metrics(chaos);
     check_store(arguments[1], chaos);

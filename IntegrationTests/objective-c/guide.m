@@ -14,10 +14,11 @@ NS_ASSUME_NONNULL_BEGIN
 - (nullable instancetype)initWithServerURL:(NSURL *)serverURL
                                    idToken:(NSString *_Nullable (^)(void))idToken
                                      error:(NSError *_Nullable *_Nullable)error;
-- (id<GMTDAuthorization>)authorization;
+- (FPDriverAuthorization *)authorization;
 - (void)fetchTokenForVehicle:(NSString *)vehicleID;
 - (void)prepareVehicleForGap:(NSString *)vehicleID;
 - (void)dropToken:(NSString *)token ofVehicle:(NSString *)vehicleID;
+- (void)takeError:(NSError *)error ofVehicle:(NSString *)vehicleID;
 - (void)showToken:(NSString *)token;
 - (void)showProblem:(NSString *)problem;
 - (void)beginGapOfAtMost:(NSTimeInterval)life;
@@ -47,7 +48,7 @@ NS_ASSUME_NONNULL_BEGIN
     return self;
 }
 
-- (id<GMTDAuthorization>)authorization {
+- (FPDriverAuthorization *)authorization {
     return [[FPDriverAuthorization alloc] initWithProvider:self.provider vehicleKind:FPTokenVehicleKindOnDemand];
 }
 
@@ -78,6 +79,11 @@ NS_ASSUME_NONNULL_BEGIN
 
 - (void)dropToken:(NSString *)token ofVehicle:(NSString *)vehicleID {
     [self.provider invalidateToken:token forSubject:[FPTokenSubject driverWithVehicleID:vehicleID]];
+}
+
+- (void)takeError:(NSError *)error ofVehicle:(NSString *)vehicleID {
+    NSError *cause = [error.userInfo objectForKey:NSUnderlyingErrorKey];
+    if (cause.code == 16) [self.authorization lastTokenWasRefusedForVehicleID:vehicleID];
 }
 
 - (void)signOutFromFolder:(NSString *)storeFolder {

@@ -200,9 +200,13 @@ static FPTokenProviderOptions *signedInOptions(NSString *secret) {
 // MARK: - The flow of the documentation's sample: the SDK asks with its context
 
 static void checkDriverSDK(NSString *secret) {
+    FPTokenProvider *tokens = provider(signedInOptions(secret));
     id<GMTDAuthorization> authorization =
-        [[[FPDriverAuthorization alloc] initWithProvider:provider(signedInOptions(secret))
+        [[[FPDriverAuthorization alloc] initWithProvider:tokens
                                              vehicleKind:FPTokenVehicleKindOnDemand] autorelease];
+    id<GMTDAuthorization> delivery =
+        [[[FPDriverAuthorization alloc] initWithProvider:tokens
+                                             vehicleKind:FPTokenVehicleKindDelivery] autorelease];
     GMTDAuthorizationContext *context = [[[GMTDAuthorizationContext alloc] init] autorelease];
     context->_vehicleID = @"vehicle-o";
     Outcome *first = [[[Outcome alloc] init] autorelease], *second = [[[Outcome alloc] init] autorelease];
@@ -227,10 +231,13 @@ static void checkDriverSDK(NSString *secret) {
           [[taskless token] isEqual:[first token]] && count("up/token/driver/vehicle-o") == 1);
 
     context->_taskID = @"task-o";
-    Outcome *task = [[[Outcome alloc] init] autorelease];
-    [authorization fetchTokenWithContext:context completion:[task completion]];
+    Outcome *task = [[[Outcome alloc] init] autorelease], *unexpected = [[[Outcome alloc] init] autorelease];
+    [authorization fetchTokenWithContext:context completion:[unexpected completion]];
+    [delivery fetchTokenWithContext:context completion:[task completion]];
+    [unexpected waitForCalls:1];
     [task waitForCalls:1];
-    CHECK("the context's task is honoured",
+    CHECK("an on-demand vehicle has no tasks", failedWith(unexpected, FPTokenErrorUnexpectedTask));
+    CHECK("the task of a delivery vehicle's context is honoured",
           [claims([task token]) rangeOfString:@"\"taskid\":\"task-o\""].length > 0
               && [claims([task token]) rangeOfString:@"\"deliveryvehicleid\":\"vehicle-o\""].length > 0);
 
@@ -241,8 +248,19 @@ static void checkDriverSDK(NSString *secret) {
     [authorization fetchTokenWithContext:context completion:[nameless completion]];
     [nobody waitForCalls:1];
     [nameless waitForCalls:1];
-    CHECK("no context is answered with an error", failedWith(nobody, FPTokenErrorInvalidArgument));
-    CHECK("no vehicle is answered with an error", failedWith(nameless, FPTokenErrorInvalidArgument));
+    CHECK("no context is answered with an error", failedWith(nobody, FPTokenErrorMissingContext));
+    CHECK("no vehicle is answered with an error", failedWith(nameless, FPTokenErrorMissingID));
+    Outcome *malformed = [[[Outcome alloc] init] autorelease], *broken = [[[Outcome alloc] init] autorelease];
+    unichar half[] = {'v', 0xD800};
+    context->_vehicleID = @"a/b";
+    [authorization fetchTokenWithContext:context completion:[malformed completion]];
+    context->_vehicleID = [NSString stringWithCharacters:half length:2];
+    [authorization fetchTokenWithContext:context completion:[broken completion]];
+    [malformed waitForCalls:1];
+    [broken waitForCalls:1];
+    CHECK("a vehicle that is no id is answered with an error",
+          failedWith(malformed, FPTokenErrorInvalidID) && failedWith(broken, FPTokenErrorInvalidID)
+              && [[[[malformed error] userInfo] objectForKey:FPTokenErrorNameKey] isEqual:@"invalidID"]);
 
     context->_vehicleID = @"vehicle-silent";
     FPTokenCompletion none = nil;
@@ -251,6 +269,45 @@ static void checkDriverSDK(NSString *secret) {
         [NSThread sleepForTimeInterval:0.01];
     }
     CHECK("no completion only fills the cache", count("up/token/driver/vehicle-silent") == 1);
+}
+
+static Outcome *answer(FPDriverAuthorization *authorization, GMTDAuthorizationContext *context) {
+    Outcome *outcome = [[[Outcome alloc] init] autorelease];
+    [authorization fetchTokenWithContext:context completion:[outcome completion]];
+    [outcome waitForCalls:1];
+    return outcome;
+}
+
+static void checkRefusedSDKTokens(void) {
+    FPTokenProvider *tokens = provider(options(@"/chaos", FPTokenEndpointKindFleetpass));
+    FPDriverAuthorization *driver =
+        [[[FPDriverAuthorization alloc] initWithProvider:tokens
+                                             vehicleKind:FPTokenVehicleKindOnDemand] autorelease];
+    GMTDAuthorizationContext *context = [[[GMTDAuthorizationContext alloc] init] autorelease];
+    context->_vehicleID = @"fine-sdk";
+    NSString *refused = [answer(driver, context) token];
+    [driver lastTokenWasRefusedForVehicleID:@"fine-other"];
+    CHECK("another vehicle's refusal changes nothing", [[answer(driver, context) token] isEqual:refused]);
+    [driver lastTokenWasRefusedForVehicleID:@"fine-sdk"];
+    NSString *replaced = [answer(driver, context) token];
+    CHECK("a token that the engine refused the SDK is replaced",
+          refused && replaced && ![replaced isEqual:refused] && count("chaos/token/driver/fine-sdk") == 2);
+
+    FPConsumerAuthorization *consumer =
+        [[[FPConsumerAuthorization alloc] initWithProvider:tokens] autorelease];
+    GMTCAuthorizationContext *trip = [[[GMTCAuthorizationContext alloc] init] autorelease];
+    trip->_tripID = @"fine-trip";
+    Outcome *first = [[[Outcome alloc] init] autorelease], *second = [[[Outcome alloc] init] autorelease];
+    [consumer fetchTokenWithContext:trip completion:[first completion]];
+    [first waitForCalls:1];
+    [consumer lastTokenWasRefusedForTripID:@"fine-trip"];
+    [consumer fetchTokenWithContext:trip completion:[second completion]];
+    [second waitForCalls:1];
+    CHECK("so is a trip's", [first token] && [second token] && ![[first token] isEqual:[second token]]);
+    FPTokenSubject *nobody = nil;
+    CHECK("nothing is refused of whom no SDK asked for",
+          ![tokens invalidateLastTokenForSubject:nobody]
+              && ![tokens invalidateLastTokenForSubject:[FPTokenSubject driverWithVehicleID:@"fine-other"]]);
 }
 
 static void checkConsumerSDK(NSString *secret) {
@@ -269,7 +326,7 @@ static void checkConsumerSDK(NSString *secret) {
               && [[info objectForKey:FPTokenErrorHTTPStatusKey] isEqual:[NSNumber numberWithInt:403]]
               && [[info objectForKey:FPTokenErrorNameKey] isEqual:@"refused"]
               && ![info objectForKey:FPTokenErrorRetryAfterKey]);
-    CHECK("no trip is answered with an error", failedWith(nobody, FPTokenErrorInvalidArgument));
+    CHECK("no trip is answered with an error", failedWith(nobody, FPTokenErrorMissingContext));
     CHECK("a caller whom nobody knows is refused",
           failedWith(fetchBadly(provider(signedInOptions(@"wrong")), @"vehicle-x"), FPTokenErrorRefused));
 }
@@ -656,6 +713,7 @@ int main(int count, char **arguments) {
         NSString *secret = [[NSString alloc] initWithUTF8String:arguments[2]];
         checkDriverSDK(secret);
         checkConsumerSDK(secret);
+        checkRefusedSDKTokens();
         checkErrors();
         checkTime();
         checkRefresh();

@@ -27,6 +27,12 @@ NS_ASSUME_NONNULL_BEGIN
 /// Makes an authorization, which keeps the provider; share one provider among all of them.
 - (instancetype)initWithProvider:(FPTokenProvider *)provider NS_DESIGNATED_INITIALIZER;
 
+/// Drops the token that the trip got last, so that the next question carries another.
+///
+/// Call it when a question fails with gRPC's 16, which the SDK tells its subscribers only. A 7 means the token only where
+/// it is new.
+- (void)lastTokenWasRefusedForTripID:(NSString *)tripID;
+
 - (instancetype)init FP_UNAVAILABLE;
 + (instancetype)new FP_UNAVAILABLE;
 

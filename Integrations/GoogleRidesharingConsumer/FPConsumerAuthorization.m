@@ -28,9 +28,14 @@
 
 - (void)fetchTokenWithContext:(nullable GMTCAuthorizationContext *)authorizationContext
                    completion:(nonnull GMTCAuthTokenFetchCompletionHandler)completion {
-    // No context gives no trip, which the provider answers with an error.
-    [_provider fetchTokenForSubject:[FPTokenSubject consumerWithTripID:authorizationContext.tripID]
-                         completion:completion];
+    // No context gives no trip, which the provider answers with another error than an empty one.
+    NSString *tripID = authorizationContext.tripID;
+    if (authorizationContext && !tripID) tripID = @"";
+    [_provider fetchTokenForSDKSubject:[FPTokenSubject consumerWithTripID:tripID] completion:completion];
+}
+
+- (void)lastTokenWasRefusedForTripID:(NSString *)tripID {
+    [_provider invalidateLastTokenForSubject:[FPTokenSubject consumerWithTripID:tripID]];
 }
 
 @end

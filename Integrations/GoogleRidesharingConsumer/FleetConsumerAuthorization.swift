@@ -19,7 +19,7 @@ import Foundation
 /// ```swift
 /// GMTCServices.setAccessTokenProvider(FleetConsumerAuthorization(tokens), providerID: provider)
 /// ```
-final class FleetConsumerAuthorization: NSObject, GMTCAuthorization {
+final class FleetConsumerAuthorization: NSObject, GMTCAuthorization, RefusedTokenReceiver {
     private let authorization: SDKAuthorization
 
     /// Makes an authorization; share one provider among all of them.
@@ -37,5 +37,18 @@ final class FleetConsumerAuthorization: NSObject, GMTCAuthorization {
         completion: @escaping GMTCAuthTokenFetchCompletionHandler
     ) {
         self.authorization.fetchConsumerToken(tripID: authorizationContext?.tripID, completion: completion)
+    }
+
+    /// Drops the token that the trip got last, so that the next question carries another.
+    ///
+    /// Call it when a question fails with gRPC's 16, which the SDK tells its subscribers only. A 7 means the token only
+    /// where it is new.
+    func lastTokenWasRefused(tripID: String) {
+        self.authorization.lastTokenWasRefused(tripID: tripID)
+    }
+
+    /// Called by `FleetConsumer` where it stands in for the SDK.
+    func tokenWasRefused(_ token: String) {
+        self.authorization.tokenWasRefused(token)
     }
 }

@@ -19,7 +19,7 @@ NS_ASSUME_NONNULL_BEGIN
 /// Hands a provider's tokens to the Driver SDK: pass it as `accessTokenProvider` of the driver context.
 ///
 /// It answers each question exactly once, asynchronously and within 9 s, also when the SDK gives no context. A task in
-/// the context gives a token for that task.
+/// the context of a delivery vehicle gives a token for that task; on-demand vehicles have none.
 @interface FPDriverAuthorization : NSObject <GMTDAuthorization> {
   @private
     FPTokenProvider *_provider;
@@ -32,6 +32,12 @@ NS_ASSUME_NONNULL_BEGIN
 /// \param vehicleKind Which vehicles the app drives; the SDK's context does not tell.
 - (instancetype)initWithProvider:(FPTokenProvider *)provider
                      vehicleKind:(FPTokenVehicleKind)vehicleKind NS_DESIGNATED_INITIALIZER;
+
+/// Drops the token that the vehicle got last, so that the next update carries another.
+///
+/// Call it when an update fails with gRPC's 16, which the SDK tells its listeners only. A 7 means the token only where it
+/// is new.
+- (void)lastTokenWasRefusedForVehicleID:(NSString *)vehicleID;
 
 - (instancetype)init FP_UNAVAILABLE;
 + (instancetype)new FP_UNAVAILABLE;

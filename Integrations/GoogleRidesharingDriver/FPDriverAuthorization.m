@@ -29,11 +29,19 @@
 
 - (void)fetchTokenWithContext:(nullable GMTDAuthorizationContext *)authorizationContext
                    completion:(nonnull GMTDAuthTokenFetchCompletionHandler)completion {
-    // No context gives no vehicle, which the provider answers with an error.
-    FPTokenSubject *subject = [FPTokenSubject driverWithVehicleID:authorizationContext.vehicleID
+    // No context gives no vehicle, which the provider answers with another error than an empty one.
+    NSString *vehicleID = authorizationContext.vehicleID;
+    if (authorizationContext && !vehicleID) vehicleID = @"";
+    FPTokenSubject *subject = [FPTokenSubject driverWithVehicleID:vehicleID
                                                            taskID:authorizationContext.taskID
                                                       vehicleKind:_vehicleKind];
-    [_provider fetchTokenForSubject:subject completion:completion];
+    [_provider fetchTokenForSDKSubject:subject completion:completion];
+}
+
+- (void)lastTokenWasRefusedForVehicleID:(NSString *)vehicleID {
+    [_provider invalidateLastTokenForSubject:[FPTokenSubject driverWithVehicleID:vehicleID
+                                                                          taskID:nil
+                                                                     vehicleKind:_vehicleKind]];
 }
 
 @end

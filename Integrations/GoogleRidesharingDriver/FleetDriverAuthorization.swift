@@ -21,7 +21,7 @@ import Foundation
 ///     accessTokenProvider: FleetDriverAuthorization(tokens), providerID: provider, vehicleID: vehicle,
 ///     navigator: navigator)
 /// ```
-final class FleetDriverAuthorization: NSObject, GMTDAuthorization {
+final class FleetDriverAuthorization: NSObject, GMTDAuthorization, RefusedTokenReceiver {
     private let authorization: SDKAuthorization
     private let service: SDKAuthorization.DriverService
 
@@ -51,5 +51,18 @@ final class FleetDriverAuthorization: NSObject, GMTDAuthorization {
             service: self.service,
             completion: completion
         )
+    }
+
+    /// Drops the token that the vehicle got last, so that the next update carries another.
+    ///
+    /// Call it when an update fails with gRPC's 16, which the SDK tells its listeners only. A 7 means the token only
+    /// where it is new.
+    func lastTokenWasRefused(vehicleID: String) {
+        self.authorization.lastTokenWasRefused(vehicleID: vehicleID)
+    }
+
+    /// Called by `FleetDriver` where it stands in for the SDK.
+    func tokenWasRefused(_ token: String) {
+        self.authorization.tokenWasRefused(token)
     }
 }

@@ -72,6 +72,10 @@ static void FPTellClosed(void *context) {
     }
 }
 
+/// How C is asked for a token.
+typedef void (*FPFetchFunction)(fp_provider *provider, const fp_subject *subject, int64_t timeout_ms,
+                                fp_token_callback completion, void *context, fp_fetch **fetch);
+
 @implementation FPTokenProvider
 
 - (instancetype)initWithOptions:(FPTokenProviderOptions *)options error:(NSError **)error {
@@ -116,6 +120,20 @@ static void FPTellClosed(void *context) {
 - (FPTokenFetch *)fetchTokenForSubject:(FPTokenSubject *)subject
                                timeout:(NSTimeInterval)timeout
                             completion:(FPTokenCompletion)completion {
+    return [self fetchBy:fp_provider_fetch_token subject:subject timeout:FPMilliseconds(timeout) completion:completion];
+}
+
+- (FPTokenFetch *)fetchTokenForSDKSubject:(FPTokenSubject *)subject completion:(FPTokenCompletion)completion {
+    return [self fetchBy:fp_provider_fetch_sdk_token
+                 subject:subject
+                 timeout:FP_DEFAULT_TIMEOUT_MS
+              completion:completion];
+}
+
+- (FPTokenFetch *)fetchBy:(FPFetchFunction)function
+                  subject:(FPTokenSubject *)subject
+                  timeout:(int64_t)timeout
+               completion:(FPTokenCompletion)completion {
     fp_fetch *fetch = NULL;
     @autoreleasepool {
         fp_subject value = {0};
@@ -127,8 +145,7 @@ static void FPTellClosed(void *context) {
             context = FP_GIVEN(delivery);
             FP_RELEASE(delivery);
         }
-        fp_provider_fetch_token(_provider, subject ? &value : NULL, FPMilliseconds(timeout),
-                                completion ? FPTellOutcome : NULL, context, &fetch);
+        function(_provider, subject ? &value : NULL, timeout, completion ? FPTellOutcome : NULL, context, &fetch);
     }
     return FP_AUTORELEASED([[FPTokenFetch alloc] initWithFetch:fetch]);
 }
@@ -178,6 +195,16 @@ static void FPTellClosed(void *context) {
         understood = fp_provider_invalidate(_provider, subject ? &value : NULL, FPBytesOfText(token));
     }
     return understood;
+}
+
+- (BOOL)invalidateLastTokenForSubject:(FPTokenSubject *)subject {
+    BOOL found = NO;
+    @autoreleasepool {
+        fp_subject value = {0};
+        if (subject) value = [subject value];
+        found = fp_provider_invalidate_last(_provider, subject ? &value : NULL);
+    }
+    return found;
 }
 
 @end

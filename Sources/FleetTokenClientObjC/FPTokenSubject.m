@@ -49,7 +49,7 @@
                         vehicleKind:(FPTokenVehicleKind)vehicleKind {
     // The SDK may name no task by an empty text, which must not become a task.
     if ([taskID length] == 0) taskID = nil;
-    BOOL delivers = taskID || vehicleKind == FPTokenVehicleKindDelivery;
+    BOOL delivers = vehicleKind == FPTokenVehicleKindDelivery;
     FPTokenSubjectKind kind = delivers ? FPTokenSubjectKindDeliveryDriver : FPTokenSubjectKindDriver;
     return FP_AUTORELEASED([[self alloc] initWithKind:kind identifier:vehicleID taskID:taskID]);
 }
@@ -71,13 +71,11 @@
 }
 
 - (fp_subject)value {
-    fp_subject value = {.kind = (fp_subject_kind)_kind, .id = FPBytesOfText(_identifier), .task_id = NULL};
-    if (_taskID) {
-        const char *task = FPBytesOfText(_taskID);
-        // A task that has no UTF-8 must not become no task: that token would reach further.
-        value.task_id = task ? task : "";
-    }
-    return value;
+    const char *identifier = FPBytesOfText(_identifier), *task = FPBytesOfText(_taskID);
+    // What has no UTF-8 becomes a control character, which is refused: without its task, a token would reach further.
+    if (_identifier && !identifier) identifier = "\1";
+    if (_taskID && !task) task = "\1";
+    return (fp_subject){.kind = (fp_subject_kind)_kind, .id = identifier, .task_id = task};
 }
 
 - (id)copyWithZone:(NSZone *)zone {

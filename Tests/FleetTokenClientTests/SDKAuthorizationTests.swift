@@ -119,6 +119,76 @@ import Testing
         opener.finish()
     }
 
+    // MARK: - Refused tokens
+
+    @Test func `what a vehicle got last is dropped when the engine refused it`() async throws {
+        let tokens = StubTokenProvider()
+        let authorization = SDKAuthorization(tokens)
+        func ask(_ vehicle: String, task: String? = nil) async throws -> String? {
+            try await self.answer { completion in
+                authorization.fetchDriverToken(
+                    vehicleID: vehicle, taskID: task, service: .scheduledTasks, completion: completion)
+            }.token
+        }
+        _ = try await ask("van-1")
+        let refused = try #require(try await ask("van-1", task: "task-9"))
+        _ = try await ask("van-2")
+        authorization.lastTokenWasRefused(vehicleID: "van-3")
+        authorization.lastTokenWasRefused(tripID: "van-1")
+        #expect(tokens.invalidated.isEmpty)
+        authorization.lastTokenWasRefused(vehicleID: "van-1")
+        #expect(tokens.invalidated == [FleetToken(refused)])
+        #expect(try await ask("van-1", task: "task-9") != refused)
+    }
+
+    @Test func `what a trip got last is dropped once when the engine refused it`() async throws {
+        let tokens = StubTokenProvider()
+        let authorization = SDKAuthorization(tokens)
+        let answer = try await self.answer { authorization.fetchConsumerToken(tripID: "trip-7", completion: $0) }
+        let refused = FleetToken(try #require(answer.token))
+        authorization.lastTokenWasRefused(vehicleID: "trip-7")
+        #expect(tokens.invalidated.isEmpty)
+        authorization.lastTokenWasRefused(tripID: "trip-7")
+        authorization.lastTokenWasRefused(tripID: "trip-7")
+        authorization.tokenWasRefused(refused.compactSerialization)
+        #expect(tokens.invalidated == [refused])
+    }
+
+    @Test func `a token that is known to be refused is dropped, and another is not`() async throws {
+        let tokens = StubTokenProvider()
+        let authorization = SDKAuthorization(tokens)
+        let answer = try await self.answer { authorization.fetchConsumerToken(tripID: "trip-7", completion: $0) }
+        let refused = try #require(answer.token)
+        authorization.tokenWasRefused(TestTokens.token(for: .fleetReader).compactSerialization)
+        #expect(tokens.invalidated.isEmpty)
+        authorization.tokenWasRefused(refused)
+        #expect(tokens.invalidated == [FleetToken(refused)])
+    }
+
+    @Test func `after a failed fetch there is no token that could be refused`() async throws {
+        let isSignedOut = Locked(false)
+        let tokens = StubTokenProvider { subject, _ in
+            if isSignedOut.withLock({ $0 }) { throw TokenClientError(code: .refused, message: "Sign in again.") }
+            return TestTokens.token(for: subject)
+        }
+        let authorization = SDKAuthorization(tokens)
+        _ = try await self.answer { authorization.fetchConsumerToken(tripID: "trip-7", completion: $0) }
+        isSignedOut.withLock { $0 = true }
+        _ = try await self.answer { authorization.fetchConsumerToken(tripID: "trip-7", completion: $0) }
+        authorization.lastTokenWasRefused(tripID: "trip-7")
+        #expect(tokens.invalidated.isEmpty)
+    }
+
+    @Test func `only the newest tokens are remembered`() throws {
+        var handedOut = HandedOutTokens()
+        let trips = try (0...16).map { TokenSubject.consumer(try TripID(checking: "trip-\($0)")) }
+        for trip in trips { handedOut.note(TestTokens.token(for: trip), for: trip) }
+        let oldest = handedOut.takeNewest { subject, _ in subject == trips[0] }
+        let next = handedOut.takeNewest { subject, _ in subject == trips[1] }
+        #expect(oldest?.subject == nil)
+        #expect(next?.subject == trips[1])
+    }
+
     @Test func `even a bad question is not answered on its own stack`() async throws {
         let key = "in the question"
         let answer = try await self.answer { completion in

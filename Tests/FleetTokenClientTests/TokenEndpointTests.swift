@@ -61,7 +61,38 @@ import Testing
         #expect(Self.paths(withTask) == [nil, nil, nil, "/dv-12/task-21", nil, nil])
     }
 
-    @Test(arguments: ["", "/", "a/{id", "a/{vehicle}"]) func `a broken template is refused`(path: String) throws {
+    @Test func `a template may end with a query, whose values are encoded`() throws {
+        let format = TokenAnswerFormat(tokenKey: "t")
+        let server = try Self.url("https://t.example/a")
+        let endpoint = try TokenEndpoint(server: server, path: "/token?vehicleId={id}", answer: format)
+        let start = "/a/token?vehicleId="
+        #expect(
+            Self.paths(endpoint) == [
+                "\(start)veh-3", "\(start)trip-7", "\(start)dv-12", nil, "\(start)shp-881", nil,
+            ])
+        let odd = try endpoint.url(for: .driver(try VehicleID(checking: "a&b=c d+e")))
+        #expect(odd.absoluteString == "https://t.example/a/token?vehicleId=a%26b%3Dc%20d%2Be")
+        let withTask = try TokenEndpoint(
+            server: server, path: "token?of={kind}:{id}&task={task}&plain=a b?", answer: format)
+        #expect(Self.paths(withTask)[3] == "/a/token?of=delivery_driver%3Adv-12&task=task-21&plain=a%20b%3F")
+        #expect(Self.paths(withTask)[0] == nil, "there is no task")
+    }
+
+    @Test(arguments: [
+        ("token#{id}", "leave it out"), ("%2e%2e/{id}", "encoded for you"), ("token?id={id}%20", "encoded for you"),
+        ("token?{id}", "name=value"), ("token?", "name=value"), ("token?a={id}&", "name=value"),
+        ("token?={id}", "name=value"), ("token?{kind}={id}", "name=value"), ("?vehicleId={id}", "is empty"),
+    ]) func `a template that would be sent as something else is refused`(path: String, fix: String) throws {
+        let error = #expect(throws: TokenClientError.self) {
+            try TokenEndpoint(
+                server: try Self.url("https://t.example"), path: path, answer: TokenAnswerFormat(tokenKey: "t"))
+        }
+        #expect(error?.code == .invalidConfiguration)
+        #expect(error?.message.contains(fix) == true)
+    }
+
+    @Test(arguments: ["", "/", "a/{id", "a/{vehicle}", "a?x={id", "a?x={vehicle}"])
+    func `a broken template is refused`(path: String) throws {
         let error = #expect(throws: TokenClientError.self) {
             try TokenEndpoint(
                 server: try Self.url("https://t.example"), path: path, answer: TokenAnswerFormat(tokenKey: "t"))

@@ -20,6 +20,9 @@
                     if let problem = self.model.problem ?? self.model.state.problem {
                         Text(problem).foregroundStyle(.red)
                     }
+                    if let time = self.model.state.problemAt {
+                        LabeledContent("At", value: time, format: .dateTime.hour().minute().second())
+                    }
                 }
                 if let status = self.model.state.status {
                     Section("Status") {

@@ -20,12 +20,14 @@ import Foundation
     var onChange: (@MainActor (TripState) -> Void)?
 
     private let model: GMTCTripModel
+    private let authorization: FleetConsumerAuthorization
     private var watching: Task<Void, Never>?
 
     /// A follower of the trip `providers/{provider}/trips/{trip}`, or `nil` when that is not its name.
     init?(tripName: String, tokens: ConsumerTokens) {
         guard let model = GMTCServices.shared().tripService.tripModel(forTripName: tripName) else { return nil }
         self.model = model
+        self.authorization = tokens.authorization
         super.init()
         let events = tokens.provider.events()
         self.watching = Task { [weak self] in
@@ -59,11 +61,13 @@ import Foundation
         self.state.status = Self.text(tripStatus)
     }
 
-    // Comes after each answer that brings news, whatever the news is.
+    // Comes after an answer that brings news, whatever the news is. One that brings none tells nothing, also when it ends
+    // a time of failures: therefore a problem is shown with its time.
     func tripModel(
         _ tripModel: GMTCTripModel, didUpdate trip: GMTSTrip?, updatedPropertyFields: GMTSTripPropertyFields
     ) {
         self.state.problem = nil
+        self.state.problemAt = nil
     }
 
     func tripModel(_ tripModel: GMTCTripModel, didUpdateETAToNextWaypoint nextWaypointETA: TimeInterval) {
@@ -78,6 +82,13 @@ import Foundation
 
     func tripModel(_ tripModel: GMTCTripModel, didFailUpdateTripWithError error: (any Error)?) {
         self.state.problem = error?.localizedDescription ?? "The trip's news did not arrive."
+        self.state.problemAt = Date()
+        // The engine refused the token, which nobody else tells the provider.
+        if let error = error as NSError?, error.code == RPCCode.unauthenticated.number,
+            let trip = tripModel.tripName.split(separator: "/").last
+        {
+            self.authorization.lastTokenWasRefused(tripID: String(trip))
+        }
     }
 
     private static func text(_ status: GMTSTripStatus) -> String {

@@ -11,6 +11,8 @@ struct TripState: Equatable, Sendable {
     var arrival: Date?
     /// Metres to the next stop.
     var distance: Int?
+    /// The last answer that is missing, until there is news.
     var problem: String?
+    var problemAt: Date?
     var lastTokenEvent: String?
 }

@@ -28,7 +28,7 @@ import FleetTokenClient
             }
             locations.add(api.vehicleReporter)
             locations.startUpdatingLocation()
-            self.init(api: api, tokens: tokens)
+            self.init(api: api, tokens: tokens, vehicle: session.vehicle)
         }
     }
 #elseif canImport(CoreLocation)
@@ -41,7 +41,8 @@ import FleetTokenClient
             let context = GMTDDriverContext(
                 accessTokenProvider: tokens.authorization, providerID: session.provider, vehicleID: session.vehicle,
                 engine: EngineConnection(url: session.engine), locations: PhoneLocations())
-            self.init(api: try GMTDRidesharingDriverAPI(checking: context), tokens: tokens)
+            self.init(
+                api: try GMTDRidesharingDriverAPI(checking: context), tokens: tokens, vehicle: session.vehicle)
         }
     }
 #endif

@@ -30,7 +30,7 @@ import Foundation
             checking: GMTDDriverContext(
                 accessTokenProvider: tokens.authorization, providerID: session.provider, vehicleID: session.vehicle,
                 engine: EngineConnection(url: session.engine), locations: route))
-        let shift = Shift(api: api, tokens: tokens)
+        let shift = Shift(api: api, tokens: tokens, vehicle: session.vehicle)
         let (states, sink) = AsyncStream.makeStream(of: ShiftState.self)
         shift.onChange = { sink.yield($0) }
         shift.start(reportingEvery: options.interval)

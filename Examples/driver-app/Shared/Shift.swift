@@ -21,10 +21,14 @@ import Foundation
 
     // Tracking goes on for as long as somebody holds this.
     private let api: GMTDRidesharingDriverAPI
+    private let authorization: FleetDriverAuthorization
+    private let vehicle: String
     private var watching: Task<Void, Never>?
 
-    init(api: GMTDRidesharingDriverAPI, tokens: DriverTokens) {
+    init(api: GMTDRidesharingDriverAPI, tokens: DriverTokens, vehicle: String) {
         self.api = api
+        self.authorization = tokens.authorization
+        self.vehicle = vehicle
         super.init()
         api.vehicleReporter.add(self)
         let events = tokens.provider.events()
@@ -66,6 +70,10 @@ import Foundation
     ) {
         // The outer error is always the same one; the cause tells more.
         let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError ?? error as NSError
+        // The engine refused the token, which nobody else tells the provider.
+        if cause.code == RPCCode.unauthenticated.number {
+            self.authorization.lastTokenWasRefused(vehicleID: self.vehicle)
+        }
         var state = self.state
         state.lastUpdate = .failed(reason: cause.localizedDescription)
         state.lastUpdateAt = Date()

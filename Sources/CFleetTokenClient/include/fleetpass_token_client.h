@@ -44,8 +44,9 @@
 
 /// The version of this interface, raised when something is added; `fp_api_version` tells the library's own.
 ///
-/// 2: `fp_provider_ensure`, `fp_options.store_folder` and `fp_provider_metrics`. 3: `fp_provider_close`.
-#define FP_API_VERSION 3
+/// 2: `fp_provider_ensure`, `fp_options.store_folder` and `fp_provider_metrics`. 3: `fp_provider_close`. 4:
+/// `fp_provider_fetch_sdk_token`, `fp_provider_invalidate_last` and the errors from 201.
+#define FP_API_VERSION 4
 
 /// The name under which errors of this library travel where errors have domains, such as `NSError`.
 #define FP_ERROR_DOMAIN "FPTokenErrorDomain"
@@ -114,7 +115,16 @@ enum {
     /// A pointer is NULL, an id is empty or malformed, text is not UTF-8, or a number is out of range.
     FP_ERROR_INVALID_ARGUMENT = 101,
     /// A failure that this interface has no number for yet; the message tells more.
-    FP_ERROR_UNKNOWN = 199
+    FP_ERROR_UNKNOWN = 199,
+    /// An SDK's question came without a context, so that the id is NULL; pass on what the SDK hands out. This one and
+    /// the next three come from `fp_provider_fetch_sdk_token` only, since version 4.
+    FP_ERROR_MISSING_CONTEXT = 201,
+    /// The context's id is empty; give the SDK the id when it is set up.
+    FP_ERROR_MISSING_ID = 202,
+    /// The context's id breaks Fleet Engine's rules; give the SDK one that Fleet Engine accepts.
+    FP_ERROR_INVALID_ID = 203,
+    /// A task's token was asked for where there are no tasks; ask as `FP_SUBJECT_DELIVERY_DRIVER`.
+    FP_ERROR_UNEXPECTED_TASK = 204
 };
 
 /// An error. Yours; give it back with `fp_error_release`.
@@ -377,7 +387,7 @@ typedef struct fp_options {
     fp_endpoint_kind endpoint;
     /// With `FP_ENDPOINT_CUSTOM`: the path under the address, such as `auth/{kind}/{id}`; `{kind}` is `driver`,
     /// `consumer`, `delivery_driver`, `delivery_consumer` or `fleet_reader`, `{id}` the subject's id, and `{task}` its
-    /// task.
+    /// task. A query may follow, as in `token?vehicleId={id}`. Plain text, without `#` and `%`: it is encoded for you.
     const char *FP_NULLABLE path;
     /// With `FP_ENDPOINT_CUSTOM`: the keys of the answer.
     fp_answer_format answer;
@@ -467,6 +477,22 @@ void fp_provider_fetch_token(
     fp_provider *FP_NULLABLE provider, const fp_subject *FP_NULLABLE subject, int64_t timeout_ms,
     fp_token_callback FP_NULLABLE completion, void *FP_NULLABLE context, fp_fetch *FP_NULLABLE *FP_NULLABLE fetch);
 
+/// Asks for the token that one of Google's SDKs wants; since version 4.
+///
+/// As `fp_provider_fetch_token`, for a subject made of the context that the SDK hands out. What is wrong with it has a
+/// number of its own, from `FP_ERROR_MISSING_CONTEXT` on. The token is remembered for `fp_provider_invalidate_last`.
+///
+/// \param provider The provider.
+/// \param subject Whose token: a driver's, a delivery driver's or a consumer's. The id is NULL where the SDK gave no
+///     context, and an empty task is none.
+/// \param timeout_ms The longest wait, as in `fp_provider_fetch_token`.
+/// \param completion Called exactly once and never on this call's stack, as in `fp_provider_fetch_token`.
+/// \param context Passed to `completion`; it must stay valid until then.
+/// \param fetch Gets a handle that can cancel the wait; NULL when you never will.
+void fp_provider_fetch_sdk_token(
+    fp_provider *FP_NULLABLE provider, const fp_subject *FP_NULLABLE subject, int64_t timeout_ms,
+    fp_token_callback FP_NULLABLE completion, void *FP_NULLABLE context, fp_fetch *FP_NULLABLE *FP_NULLABLE fetch);
+
 /// Takes the outcome of `fp_provider_ensure`.
 ///
 /// \param context What the call was given.
@@ -509,6 +535,16 @@ void fp_fetch_release(fp_fetch *FP_NULLABLE fetch);
 /// \returns Whether the arguments made sense; `false` for NULL, a malformed subject, or text that is not UTF-8.
 bool fp_provider_invalidate(
     fp_provider *FP_NULLABLE provider, const fp_subject *FP_NULLABLE subject, const char *FP_NULLABLE token);
+
+/// Says that Fleet Engine refused the token that an SDK got last, so that it is not handed out again; since version 4.
+///
+/// The SDKs report that a call failed, and not which token it carried. Call this when it failed with gRPC 16; a 7 means
+/// the token only where it is new.
+///
+/// \param provider The provider.
+/// \param subject Whose token it was. Of a delivery driver's tokens the newest is meant, whatever its task.
+/// \returns Whether there was such a token; `false` also when the last question failed.
+bool fp_provider_invalidate_last(fp_provider *FP_NULLABLE provider, const fp_subject *FP_NULLABLE subject);
 
 /// Hears that a provider is closed.
 ///

@@ -8,9 +8,12 @@ import FleetTokens
 /// The tokens of an app's own fetcher.
 @MainActor final class ConsumerAuthorizationTokens: TokenProvider {
     private let authorization: any GMTCAuthorization
+    /// The same fetcher, where it wants to know which token was refused.
+    private let receiver: (any RefusedTokenReceiver)?
 
     init(_ authorization: any GMTCAuthorization) {
         self.authorization = authorization
+        self.receiver = authorization as? any RefusedTokenReceiver
     }
 
     // Named again, because it would take over the requirement's lack of isolation.
@@ -24,6 +27,8 @@ import FleetTokens
         }
     }
 
-    /// Does nothing: the SDKs' protocol has no way to say that a token was refused.
-    nonisolated func invalidate(_ token: FleetToken, for subject: TokenSubject) {}
+    /// Tells the fetcher, where it wants to know; the SDKs' own protocol has no way to say so.
+    nonisolated func invalidate(_ token: FleetToken, for subject: TokenSubject) {
+        self.receiver?.tokenWasRefused(token.compactSerialization)
+    }
 }

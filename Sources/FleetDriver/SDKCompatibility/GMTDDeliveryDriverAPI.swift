@@ -12,6 +12,9 @@ import FleetTokens
     /// Reads the vehicle.
     public let deliveryVehicleManager: GMTDDeliveryVehicleManager?
 
+    /// Does nothing: this module tells nobody when the app ends in a crash, whatever is set.
+    public static func setAbnormalTerminationReportingEnabled(_ enabled: Bool) {}
+
     /// Starts with a context, or is `nil` when that will not do; ``init(checking:)`` says why.
     public convenience init?(driverContext: GMTDDriverContext) {
         guard let reporter = try? Self.reporter(driverContext) else { return nil }

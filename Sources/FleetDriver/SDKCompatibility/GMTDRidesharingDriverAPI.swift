@@ -7,6 +7,9 @@
     /// Reports the vehicle.
     public let vehicleReporter: GMTDVehicleReporter
 
+    /// Does nothing: this module tells nobody when the app ends in a crash, whatever is set.
+    public static func setAbnormalTerminationReportingEnabled(_ enabled: Bool) {}
+
     /// Starts with a context, or is `nil` when that will not do; ``init(checking:)`` says why.
     public convenience init?(driverContext: GMTDDriverContext) {
         guard let api = try? Self.reporter(driverContext) else { return nil }

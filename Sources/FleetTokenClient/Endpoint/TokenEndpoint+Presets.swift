@@ -58,7 +58,7 @@ extension TokenEndpoint {
         )
     }
 
-    /// Describes a server of your own by a path such as `auth/{kind}/{id}`.
+    /// Describes a server of your own by a path such as `auth/{kind}/{id}` or `token?vehicleId={id}`.
     ///
     /// `{kind}` is `driver`, `consumer`, `delivery_driver`, `delivery_consumer` or `fleet_reader`; `{id}` is the
     /// subject's id, and `{task}` its task. A subject that has no value for a placeholder has no token here, nor has a
@@ -66,7 +66,8 @@ extension TokenEndpoint {
     ///
     /// - Parameters:
     ///   - server: The server's address; `https`, or `http` to this machine.
-    ///   - path: The path under it; each placeholder stays inside its segment whatever the id holds.
+    ///   - path: The path under it, and a query if there is one, as plain text without `#` and `%`: everything is encoded
+    ///     here, and a placeholder stays inside its segment or value whatever the id holds.
     ///   - answer: The keys of the answer.
     /// - Throws: ``TokenClientError`` with `insecureURL` or `invalidConfiguration`.
     public init(server: URL, path: String, answer: TokenAnswerFormat) throws(TokenClientError) {

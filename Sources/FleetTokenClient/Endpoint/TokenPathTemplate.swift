@@ -4,56 +4,83 @@
 
 import FleetTokens
 
-/// A path with placeholders, taken apart when it is made.
+/// A path with placeholders and perhaps a query, taken apart when it is made.
 struct TokenPathTemplate: Sendable {
     private enum Part: Hashable, Sendable {
         case text(String)
         case kind, id, task
     }
 
-    private let segments: [[Part]]
+    private var segments: [[Part]] = []
+    private var query: [(name: String, value: [Part])] = []
 
     init(_ path: String) throws(TokenClientError) {
-        var segments: [[Part]] = []
-        for segment in path.split(separator: "/") {
-            var parts: [Part] = []
-            var rest = segment
-            while let open = rest.firstIndex(of: "{") {
-                guard let close = rest[open...].firstIndex(of: "}") else {
-                    throw Self.error("The path \"\(path)\" has a { without a }.")
-                }
-                if open > rest.startIndex { parts.append(.text(String(rest[..<open]))) }
-                switch rest[open...close] {
-                case "{kind}": parts.append(.kind)
-                case "{id}": parts.append(.id)
-                case "{task}": parts.append(.task)
-                case let other: throw Self.error("The path \"\(path)\" names \(other); use {kind}, {id} and {task}.")
-                }
-                rest = rest[rest.index(after: close)...]
-            }
-            if !rest.isEmpty { parts.append(.text(String(rest))) }
-            segments.append(parts)
+        guard !path.contains("#") else {
+            throw Self.error("The path \"\(path)\" holds a #, but servers never get what follows one; leave it out.")
         }
-        guard !segments.isEmpty else { throw Self.error("The path is empty; write it as auth/{kind}/{id}.") }
-        self.segments = segments
+        guard !path.contains("%") else {
+            throw Self.error("The path \"\(path)\" holds a %; write characters as they are, they are encoded for you.")
+        }
+        let halves = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        for segment in halves[0].split(separator: "/") {
+            self.segments.append(try Self.parts(of: segment, in: path))
+        }
+        guard !self.segments.isEmpty else {
+            throw Self.error("The path is empty; write it as auth/{kind}/{id} or token?vehicleId={id}.")
+        }
+        guard halves.count == 2 else { return }
+        for item in halves[1].split(separator: "&", omittingEmptySubsequences: false) {
+            let sides = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard sides.count == 2, !sides[0].isEmpty, !sides[0].contains("{") else {
+                throw Self.error(
+                    "The path \"\(path)\" has \"\(item)\" in its query; write each item as name=value, such as "
+                        + "vehicleId={id}.")
+            }
+            self.query.append((String(sides[0]), try Self.parts(of: sides[1], in: path)))
+        }
+    }
+
+    private static func parts(of text: Substring, in path: String) throws(TokenClientError) -> [Part] {
+        var parts: [Part] = []
+        var rest = text
+        while let open = rest.firstIndex(of: "{") {
+            guard let close = rest[open...].firstIndex(of: "}") else {
+                throw Self.error("The path \"\(path)\" has a { without a }.")
+            }
+            if open > rest.startIndex { parts.append(.text(String(rest[..<open]))) }
+            switch rest[open...close] {
+            case "{kind}": parts.append(.kind)
+            case "{id}": parts.append(.id)
+            case "{task}": parts.append(.task)
+            case let other: throw Self.error("The path \"\(path)\" names \(other); use {kind}, {id} and {task}.")
+            }
+            rest = rest[rest.index(after: close)...]
+        }
+        if !rest.isEmpty { parts.append(.text(String(rest))) }
+        return parts
     }
 
     func route(for subject: TokenSubject) -> TokenEndpoint.Route? {
         // A server that is not told the id or the task can only guess whose token to mint.
-        let needed: [(Part, String?)] = [(.id, subject.id), (.task, subject.task?.value)]
-        for (part, value) in needed where self.segments.joined().contains(part) != (value != nil) { return nil }
+        let used = Set(self.segments.joined()).union(self.query.flatMap(\.value))
+        guard used.contains(.id) == (subject.id != nil), used.contains(.task) == (subject.task != nil) else {
+            return nil
+        }
         return TokenEndpoint.Route(
-            segments: self.segments.map { parts in
-                parts.map { part in
-                    switch part {
-                    case .text(let text): text
-                    case .kind: subject.kind
-                    case .id: subject.id ?? ""
-                    case .task: subject.task?.value ?? ""
-                    }
-                }.joined()
-            }
+            segments: self.segments.map { Self.text($0, for: subject) },
+            query: self.query.map { (name: $0.name, value: Self.text($0.value, for: subject)) }
         )
+    }
+
+    private static func text(_ parts: [Part], for subject: TokenSubject) -> String {
+        parts.map { part in
+            switch part {
+            case .text(let text): text
+            case .kind: subject.kind
+            case .id: subject.id ?? ""
+            case .task: subject.task?.value ?? ""
+            }
+        }.joined()
     }
 
     private static func error(_ message: String) -> TokenClientError {

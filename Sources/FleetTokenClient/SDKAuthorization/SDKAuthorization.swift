@@ -23,6 +23,7 @@ public struct SDKAuthorization: Sendable {
     private let tokens: any TokenProvider
     private let limit: Duration
     private let clock: any Clock<Duration>
+    private let handedOut = Locked(HandedOutTokens())
 
     /// Makes answers from a provider's tokens.
     ///
@@ -54,22 +55,7 @@ public struct SDKAuthorization: Sendable {
         completion: @escaping Completion
     ) {
         self.fetch(completion) { () throws(SDKAuthorizationError) in
-            let vehicle = try Self.given(vehicleID, of: "vehicle")
-            let task = taskID.flatMap { $0.isEmpty ? nil : $0 }
-            switch (service, task) {
-            case (.onDemandTrips, nil):
-                return .driver(try Self.checked(vehicle))
-            case (.onDemandTrips, _?):
-                throw SDKAuthorizationError(
-                    code: .unexpectedTask,
-                    message: "The SDK asked for a task's token, but on-demand trips have no tasks; "
-                        + "make the authorization with the service for scheduled tasks."
-                )
-            case (.scheduledTasks, nil):
-                return .deliveryDriver(try Self.checked(vehicle))
-            case (.scheduledTasks, let task?):
-                return .deliveryDriver(try Self.checked(vehicle), task: try Self.checked(task))
-            }
+            try Self.driverSubject(vehicleID: vehicleID, taskID: taskID, service: service)
         }
     }
 
@@ -80,7 +66,7 @@ public struct SDKAuthorization: Sendable {
     ///   - completion: Called once, on any thread, and never on this call's own stack.
     public func fetchConsumerToken(tripID: String?, completion: @escaping Completion) {
         self.fetch(completion) { () throws(SDKAuthorizationError) in
-            .consumer(try Self.checked(try Self.given(tripID, of: "trip")))
+            try Self.consumerSubject(tripID: tripID)
         }
     }
 
@@ -92,7 +78,9 @@ public struct SDKAuthorization: Sendable {
         // once, by one task.
         nonisolated(unsafe) let completion = completion
         do throws(SDKAuthorizationError) {
-            self.tokens.fetchToken(for: try subject(), within: self.limit, clock: self.clock) { result in
+            let asked = try subject()
+            self.tokens.fetchToken(for: asked, within: self.limit, clock: self.clock) { [handedOut] result in
+                handedOut.withLock { $0.note(try? result.get(), for: asked) }
                 switch result {
                 case .success(let token): completion(token.compactSerialization, nil)
                 case .failure(let error): completion(nil, SDKAuthorizationError(error).nsError)
@@ -104,7 +92,88 @@ public struct SDKAuthorization: Sendable {
         }
     }
 
-    // MARK: - Ids
+    // MARK: - Refusals
+
+    /// Says that Fleet Engine refused the token that a vehicle got last, so that the next question gets another.
+    ///
+    /// The Driver SDK does not say so: call this when an update fails with gRPC's 16. A 7 means the token only where it
+    /// is new; otherwise it is about the update. Without such a token, or after its fetch failed, this does nothing.
+    ///
+    /// - Parameter vehicleID: The vehicle, whatever the task was.
+    public func lastTokenWasRefused(vehicleID: String) {
+        self.invalidateNewest { subject, _ in
+            switch subject {
+            case .driver(let vehicle): vehicle.value == vehicleID
+            case .deliveryDriver(let vehicle, _): vehicle.value == vehicleID
+            case .consumer, .deliveryConsumer, .fleetReader: false
+            }
+        }
+    }
+
+    /// Says that Fleet Engine refused the token that a trip got last, so that the next question gets another.
+    ///
+    /// The Consumer SDK does not say so: call this when a question about the trip fails with gRPC's 16. A 7 means the
+    /// token only where it is new. Without such a token, or after its fetch failed, this does nothing.
+    ///
+    /// - Parameter tripID: The trip.
+    public func lastTokenWasRefused(tripID: String) {
+        self.invalidateNewest { subject, _ in
+            if case .consumer(let trip) = subject { trip.value == tripID } else { false }
+        }
+    }
+
+    /// Says that Fleet Engine refused a token; one that was not handed out lately is left alone.
+    ///
+    /// - Parameter token: The token, as it was handed out.
+    public func tokenWasRefused(_ token: String) {
+        let refused = FleetToken(token)
+        self.invalidateNewest { $1 == refused }
+    }
+
+    private func invalidateNewest(where isMeant: (TokenSubject, FleetToken) -> Bool) {
+        guard let refused = self.handedOut.withLock({ $0.takeNewest(where: isMeant) }) else { return }
+        self.tokens.invalidate(refused.token, for: refused.subject)
+    }
+
+    // MARK: - Subjects
+
+    /// Whose token the Driver SDK asks for.
+    ///
+    /// - Parameters:
+    ///   - vehicleID: The context's vehicle; `nil` when there was no context.
+    ///   - taskID: The context's task; an empty one is none.
+    ///   - service: What the driver works for.
+    /// - Returns: The subject.
+    /// - Throws: ``SDKAuthorizationError`` when the question cannot be answered.
+    package static func driverSubject(
+        vehicleID: String?, taskID: String?, service: DriverService
+    ) throws(SDKAuthorizationError) -> TokenSubject {
+        let vehicle = try Self.given(vehicleID, of: "vehicle")
+        let task = taskID.flatMap { $0.isEmpty ? nil : $0 }
+        switch (service, task) {
+        case (.onDemandTrips, nil):
+            return .driver(try Self.checked(vehicle))
+        case (.onDemandTrips, _?):
+            throw SDKAuthorizationError(
+                code: .unexpectedTask,
+                message: "The SDK asked for a task's token, but on-demand trips have no tasks; "
+                    + "make the authorization for scheduled tasks."
+            )
+        case (.scheduledTasks, nil):
+            return .deliveryDriver(try Self.checked(vehicle))
+        case (.scheduledTasks, let task?):
+            return .deliveryDriver(try Self.checked(vehicle), task: try Self.checked(task))
+        }
+    }
+
+    /// Whose token the Consumer SDK asks for.
+    ///
+    /// - Parameter tripID: The context's trip; `nil` when there was no context.
+    /// - Returns: The subject.
+    /// - Throws: ``SDKAuthorizationError`` when the question cannot be answered.
+    package static func consumerSubject(tripID: String?) throws(SDKAuthorizationError) -> TokenSubject {
+        .consumer(try Self.checked(try Self.given(tripID, of: "trip")))
+    }
 
     private static func given(_ id: String?, of noun: String) throws(SDKAuthorizationError) -> String {
         guard let id else {

@@ -57,7 +57,7 @@ extension Completion<fp_closed_callback> {
 extension FetchHandle {
     /// Starts a call, whose outcome is never told on this stack; arguments that make no sense are one, too.
     fileprivate static func start(
-        _ provider: OpaquePointer?, _ subject: UnsafePointer<fp_subject>?, timeout: Int64,
+        _ provider: OpaquePointer?, _ subject: @autoclosure () throws -> TokenSubject, timeout: Int64,
         failed: @escaping @Sendable (any Error) -> Void,
         _ call: (FleetTokenProvider, TokenSubject, Duration) throws -> Task<Void, Never>
     ) -> FetchHandle {
@@ -68,7 +68,7 @@ extension FetchHandle {
             guard (1...Int64(FP_MAXIMUM_TIMEOUT_MS)).contains(timeout) else {
                 throw CFailure.invalidArgument("timeout_ms is \(timeout); it must lie between 1 and an hour.")
             }
-            return FetchHandle(try call(provider.tokens, try TokenSubject(subject), .milliseconds(timeout)))
+            return FetchHandle(try call(provider.tokens, try subject(), .milliseconds(timeout)))
         } catch {
             return FetchHandle(Task { failed(error) })
         }
@@ -83,8 +83,30 @@ public func fp_provider_fetch_token(
     _ fetch: UnsafeMutablePointer<OpaquePointer?>?
 ) {
     let completion = Completion(callback: completion, context: context)
-    let handle = FetchHandle.start(provider, subject, timeout: timeout, failed: { completion(.failure($0)) }) {
+    let handle = FetchHandle.start(
+        provider, try TokenSubject(subject), timeout: timeout, failed: { completion(.failure($0)) }
+    ) {
         $0.fetchToken(for: $1, within: $2) { completion($0) }
+    }
+    fetch?.pointee = handle.given()
+}
+
+/// Asks for the token that an SDK wants, and remembers it.
+@c @implementation
+public func fp_provider_fetch_sdk_token(
+    _ provider: OpaquePointer?, _ subject: UnsafePointer<fp_subject>?, _ timeout: Int64,
+    _ completion: fp_token_callback?, _ context: UnsafeMutableRawPointer?,
+    _ fetch: UnsafeMutablePointer<OpaquePointer?>?
+) {
+    let completion = Completion(callback: completion, context: context)
+    let handedOut = ProviderHandle.borrowed(provider)?.handedOut
+    let handle = FetchHandle.start(
+        provider, try TokenSubject(ofSDK: subject), timeout: timeout, failed: { completion(.failure($0)) }
+    ) { tokens, asked, limit in
+        tokens.fetchToken(for: asked, within: limit) { result in
+            handedOut?.withLock { $0.note(try? result.get(), for: asked) }
+            completion(result)
+        }
     }
     fetch?.pointee = handle.given()
 }
@@ -97,7 +119,9 @@ public func fp_provider_ensure(
     _ fetch: UnsafeMutablePointer<OpaquePointer?>?
 ) {
     let completion = Completion(callback: completion, context: context)
-    let handle = FetchHandle.start(provider, subject, timeout: timeout, failed: { completion(.failure($0)) }) {
+    let handle = FetchHandle.start(
+        provider, try TokenSubject(subject), timeout: timeout, failed: { completion(.failure($0)) }
+    ) {
         guard life >= 0 else { throw CFailure.invalidArgument("life_ms is \(life); it cannot be less than 0.") }
         return $0.ensure(valid: .milliseconds(life), for: $1, within: $2) { completion($0) }
     }

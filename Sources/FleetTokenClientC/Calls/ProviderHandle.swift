@@ -10,6 +10,8 @@ import FleetTokens
 final class ProviderHandle: CHandle, Sendable {
     /// The provider.
     let tokens: FleetTokenProvider
+    /// What SDKs got last.
+    let handedOut = Locked(HandedOutTokens())
 
     /// Makes a provider as C describes it.
     init(_ options: fp_options) throws {
@@ -61,6 +63,16 @@ public func fp_provider_invalidate(
         let token = try? CArgument.text(token, "token")
     else { return false }
     provider.tokens.invalidate(FleetToken(token), for: subject)
+    return true
+}
+
+/// Says that the token that an SDK got last was refused.
+@c @implementation
+public func fp_provider_invalidate_last(_ provider: OpaquePointer?, _ subject: UnsafePointer<fp_subject>?) -> Bool {
+    guard let provider = ProviderHandle.borrowed(provider), let subject = try? TokenSubject(ofSDK: subject),
+        let refused = provider.handedOut.withLock({ $0.takeNewest { other, _ in other.hasResource(of: subject) } })
+    else { return false }
+    provider.tokens.invalidate(refused.token, for: refused.subject)
     return true
 }
 

@@ -43,6 +43,9 @@ extension CFailure {
                 httpStatus: error.httpStatus.flatMap { Int32(exactly: $0) } ?? 0, retryAfter: error.retryAfter)
         case let error as TokenError:
             self = .invalidArgument(error.message)
+        case let error as SDKAuthorizationError:
+            self.init(
+                code: fp_error_code(error.code.rawValue), message: error.message, httpStatus: 0, retryAfter: nil)
         case is CancellationError:
             self.init(
                 code: fp_error_code(FP_ERROR_CANCELLED), message: "The call was cancelled.", httpStatus: 0,

@@ -43,6 +43,10 @@ struct ErrorNumber {
         Self(FP_ERROR_CANCELLED, nil, "cancelled"),
         Self(FP_ERROR_INVALID_ARGUMENT, nil, "invalidArgument"),
         Self(FP_ERROR_UNKNOWN, nil, "unknown"),
+        Self(FP_ERROR_MISSING_CONTEXT, nil, "missingContext"),
+        Self(FP_ERROR_MISSING_ID, nil, "missingID"),
+        Self(FP_ERROR_INVALID_ID, nil, "invalidID"),
+        Self(FP_ERROR_UNEXPECTED_TASK, nil, "unexpectedTask"),
     ]
 }
 

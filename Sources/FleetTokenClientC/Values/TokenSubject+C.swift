@@ -19,6 +19,28 @@ extension TokenSubject {
         }
     }
 
+    /// Reads the subject of an SDK's question, which may be incomplete.
+    init(ofSDK pointer: UnsafePointer<fp_subject>?) throws {
+        guard let subject = pointer?.pointee else { throw CFailure.invalidArgument("subject is NULL.") }
+        let id = try CArgument.optionalText(subject.id, "subject.id")
+        let task = try CArgument.optionalText(subject.task_id, "subject.task_id")
+        switch Int(subject.kind) {
+        case FP_SUBJECT_DRIVER:
+            self = try SDKAuthorization.driverSubject(vehicleID: id, taskID: task, service: .onDemandTrips)
+        case FP_SUBJECT_DELIVERY_DRIVER:
+            self = try SDKAuthorization.driverSubject(vehicleID: id, taskID: task, service: .scheduledTasks)
+        case FP_SUBJECT_CONSUMER:
+            self = try SDKAuthorization.consumerSubject(tripID: id)
+        default:
+            throw CFailure.invalidArgument("subject.kind is \(subject.kind), which no SDK asks for.")
+        }
+    }
+
+    /// Whether another subject has the same resource, for whatever task.
+    func hasResource(of other: Self) -> Bool {
+        self.kind == other.kind && self.id == other.id
+    }
+
     private static func checked(kind: fp_subject_kind, id: String?, task: String?) throws -> Self {
         guard task == nil || Int(kind) == FP_SUBJECT_DELIVERY_DRIVER else {
             throw CFailure.invalidArgument("subject.task_id is set, but only a delivery driver's token has a task.")

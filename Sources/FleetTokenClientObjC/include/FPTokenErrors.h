@@ -54,6 +54,15 @@ typedef FP_ERROR_ENUM(FPTokenErrorDomain, FPTokenErrorCode) {
     FPTokenErrorInvalidArgument = 101,
     /// A failure that has no number yet; the description tells more.
     FPTokenErrorUnknown = 199,
+    /// An SDK's question came without a context; pass on what the SDK hands out. This one and the next three come from
+    /// `-[FPTokenProvider fetchTokenForSDKSubject:completion:]` only, and so from the authorizations.
+    FPTokenErrorMissingContext = 201,
+    /// The context's id is empty; give the SDK the id when it is set up.
+    FPTokenErrorMissingID = 202,
+    /// The context's id breaks Fleet Engine's rules; give the SDK one that Fleet Engine accepts.
+    FPTokenErrorInvalidID = 203,
+    /// A task's token was asked for where there are no tasks; make the authorization for delivery vehicles.
+    FPTokenErrorUnexpectedTask = 204,
 };
 
 NS_ASSUME_NONNULL_END

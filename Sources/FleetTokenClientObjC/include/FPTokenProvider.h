@@ -70,6 +70,17 @@ typedef void (^FPTokenLifeCompletion)(NSTimeInterval life, NSError *_Nullable er
                                timeout:(NSTimeInterval)timeout
                             completion:(nullable FPTokenCompletion)completion;
 
+/// Asks for the token that one of Google's SDKs wants, and waits at most 9 s; the authorizations in `Integrations/` do.
+///
+/// What is wrong with the SDK's question has a code of its own, from `FPTokenErrorMissingContext` on. The token is
+/// remembered for `-invalidateLastTokenForSubject:`.
+///
+/// \param subject Whose token: a driver's, a delivery driver's or a consumer's. Its id is `nil` where the SDK gave no
+///     context.
+/// \param completion Takes the outcome; `nil` only fills the cache.
+/// \returns The call, to be cancelled by who no longer wants the token.
+- (FPTokenFetch *)fetchTokenForSDKSubject:(FPTokenSubject *)subject completion:(nullable FPTokenCompletion)completion;
+
 /// Makes sure that the token in hand lives so long, before a tunnel or a time in the background; waits at most 9 s.
 ///
 /// Nothing is fetched when it does; otherwise a new one is fetched, or the fetch under way is awaited. Nothing that goes
@@ -105,6 +116,15 @@ typedef void (^FPTokenLifeCompletion)(NSTimeInterval life, NSError *_Nullable er
 /// \param subject Whose token it was.
 /// \returns Whether the arguments made sense.
 - (BOOL)invalidateToken:(NSString *)token forSubject:(FPTokenSubject *)subject;
+
+/// Says that Fleet Engine refused the token that an SDK got last, so that it is not handed out again.
+///
+/// The SDKs report that a call failed, and not which token it carried. Call this when it failed with gRPC 16; a 7 means
+/// the token only where it is new.
+///
+/// \param subject Whose token it was. Of a delivery driver's tokens the newest is meant, whatever its task.
+/// \returns Whether there was such a token; `NO` also when the last question failed.
+- (BOOL)invalidateLastTokenForSubject:(FPTokenSubject *)subject;
 
 @end
 

@@ -74,7 +74,8 @@ typedef NS_ENUM(NSInteger, FPTokenExpiryFormat) {
 // A server of your own (FPTokenEndpointKindCustom)
 
 /// The path under the address, such as `auth/{kind}/{id}`. `{kind}` is `driver`, `consumer`, `delivery_driver`,
-/// `delivery_consumer` or `fleet_reader`, `{id}` the subject's id, and `{task}` its task.
+/// `delivery_consumer` or `fleet_reader`, `{id}` the subject's id, and `{task}` its task. A query may follow, as in
+/// `token?vehicleId={id}`. Plain text, without `#` and `%`: it is encoded for you.
 @property (nonatomic, copy, nullable) NSString *path;
 
 /// The key of the token in the answer.

@@ -51,8 +51,8 @@ typedef NS_ENUM(NSInteger, FPTokenVehicleKind) {
 /// A delivery driver; a task narrows the token to it (trusted devices only).
 + (instancetype)deliveryDriverWithVehicleID:(NSString *)vehicleID taskID:(nullable NSString *)taskID;
 
-/// The driver whom the Driver SDK's authorization context describes. With a task, it is a delivery driver, whatever the
-/// kind of vehicle says, and an empty task is none; without a vehicle, it is nobody, and asking for a token gives `FPTokenErrorInvalidArgument`.
+/// The driver whom the Driver SDK's authorization context describes. An empty task is none. A task of an on-demand
+/// vehicle, or no vehicle, is an error when a token is asked for.
 + (instancetype)driverWithVehicleID:(nullable NSString *)vehicleID
                              taskID:(nullable NSString *)taskID
                         vehicleKind:(FPTokenVehicleKind)vehicleKind;

@@ -203,6 +203,17 @@ private final class RecordingSubscriber: NSObject, GMTCTripModelSubscriber {
         #expect(tokens.subjects == [.consumer(try TripID(checking: "trip-7"))])
     }
 
+    @Test func `a refused token is replaced through the adoption source`() async throws {
+        let tokens = StubTokenProvider()
+        self.setUp(StubTransport([.status(401), .complete]), fetcher: FleetConsumerAuthorization(tokens))
+        let model = try self.model
+        let subscriber = RecordingSubscriber()
+        model.register(subscriber)
+        #expect(await subscriber.words(until: "inactive").contains("status COMPLETE"))
+        #expect(subscriber.errors.isEmpty)
+        #expect(tokens.invalidated == [TestTokens.token(for: .consumer(try TripID(checking: "trip-7")))])
+    }
+
     @Test func `an engine that will not do is told, and watching ends`() async throws {
         self.setUp(StubTransport([.complete]), url: "http://engine.example")
         let model = try self.model

@@ -154,6 +154,13 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false]) func `an app may set whether its crashes are reported`(enabled: Bool) throws {
+        GMTDDeliveryDriverAPI.setAbnormalTerminationReportingEnabled(enabled)
+        GMTDRidesharingDriverAPI.setAbnormalTerminationReportingEnabled(enabled)
+        let fetcher = FleetDriverAuthorization(StubTokenProvider(), service: .scheduledTasks)
+        #expect(GMTDDeliveryDriverAPI(driverContext: self.context(fetcher)) != nil)
+    }
+
     @Test func `a delivery vehicle has no state to set`() async throws {
         let fetcher = FleetDriverAuthorization(StubTokenProvider(), service: .scheduledTasks)
         let app = try #require(DeliveryApp(context: self.context(fetcher)))

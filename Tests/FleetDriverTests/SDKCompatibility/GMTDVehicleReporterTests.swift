@@ -189,6 +189,19 @@ import Testing
         #expect(event.cause?.localizedDescription == "Sign in again.")
     }
 
+    @Test func `a refused token is replaced through the adoption source`() async throws {
+        let tokens = StubTokenProvider()
+        let world = try DriverSDKWorld(
+            fetcher: FleetDriverAuthorization(tokens), engine: StubTransport([.status(401), .ok]))
+        #expect(try await world.goOnline().error == nil)
+        let driver = TokenSubject.driver(try VehicleID(checking: "veh-3"))
+        let refused = TestTokens.token(for: driver)
+        let next = TestTokens.token(for: driver, serial: 1)
+        #expect(tokens.invalidated == [refused])
+        #expect(
+            world.engine.requests.map(\.authorization) == [refused.authorizationHeader, next.authorizationHeader])
+    }
+
     // MARK: - Lifetimes
 
     @Test func `listeners are not kept alive, and hear once however often they are added`() async throws {

@@ -123,6 +123,7 @@ __attribute__((objc_root_class)) @interface NSObject <NSObject>
 @end
 
 extern NSString *const NSLocalizedDescriptionKey;
+extern NSString *const NSUnderlyingErrorKey;
 
 @interface NSError : NSObject <NSCopying>
 + (instancetype)errorWithDomain:(NSString *)domain code:(NSInteger)code userInfo:(nullable NSDictionary *)userInfo;

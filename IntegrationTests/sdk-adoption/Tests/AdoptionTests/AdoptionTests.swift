@@ -92,6 +92,18 @@ import Testing
         #expect(self.tokens.subjects.isEmpty)
     }
 
+    @Test func `a token that the engine refused is dropped`() async throws {
+        let driver = FleetDriverAuthorization(self.tokens)
+        let consumer = FleetConsumerAuthorization(self.tokens)
+        let vehicle = GMTDAuthorizationContext(vehicleID: "veh-3", taskID: nil)
+        let trip = GMTCAuthorizationContext(tripID: "trip-7")
+        let refused = [try await self.answer(driver, vehicle).token, try await self.answer(consumer, trip).token]
+        driver.lastTokenWasRefused(vehicleID: "veh-3")
+        consumer.lastTokenWasRefused(tripID: "trip-7")
+        let next = [try await self.answer(driver, vehicle).token, try await self.answer(consumer, trip).token]
+        #expect(!next.contains(nil) && Set(refused).isDisjoint(with: next))
+    }
+
     @Test func `a provider that hangs ends at the limit`() async throws {
         let (gate, opener) = AsyncStream.makeStream(of: Void.self)
         let hanging = StubTokenProvider { subject, _ in

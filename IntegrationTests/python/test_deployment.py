@@ -1,0 +1,98 @@
+# Fleetpass
+# Licence: see LICENSE in the project root.
+# SPDX-License-Identifier: Apache-2.0
+"""The examples of units and containers: the engine cannot reach the token server's keys, and images hold no secret."""
+
+import fnmatch
+import json
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+UNITS = {
+    "tokens": ROOT / "Examples/token-server/fleetpass-tokens.service",
+    "engine": ROOT / "Examples/engine/fleetpass-engine.service",
+}
+CONTAINERS = {"tokens": ROOT / "Examples/token-server/Containerfile", "engine": ROOT / "Examples/engine/Containerfile"}
+
+
+def settings(unit):
+    return dict(re.findall(r"^(\w+)=(.*)$", UNITS[unit].read_text(), re.MULTILINE))
+
+
+def admitted(path):
+    """Whether .dockerignore lets a path into a build: its last pattern that fits the path or a folder above decides."""
+    path = pathlib.PurePosixPath(path)
+    names = [str(path), *map(str, path.parents)][:-1]
+    kept = True
+    for line in (ROOT / ".dockerignore").read_text().splitlines():
+        if not line or line.startswith("#"):
+            continue
+        pattern = line.removeprefix("!")
+        if pattern.startswith("**/"):
+            fits = any(fnmatch.fnmatchcase(part, pattern[3:]) for part in path.parts)
+        else:
+            fits = pattern == "*" or any(name == pattern for name in names)
+        if fits:
+            kept = line.startswith("!")
+    return kept
+
+
+@pytest.mark.parametrize("path", [
+    "etc/key.pem", "data/service-accounts/server.json", ".git/config", ".env", ".build/debug/x", "Sources/.build/x",
+    "Examples/engine/key.pem", "docs/engine.md", "callers.json",
+])
+def test_a_build_takes_nothing_that_it_does_not_need(path):
+    assert not admitted(path)
+
+
+def test_a_build_takes_every_target():
+    named = re.findall(r'path: "([^"]+)"', (ROOT / "Package.swift").read_text())
+    assert named and all(admitted(f"{path}/file") for path in ["Sources/FleetTokens", "Tests/FleetTokensTests", *named])
+    assert admitted("Package.swift") and admitted("Package.resolved")
+    links = [link for link in (ROOT / "Tests").rglob("*") if link.is_symlink()]
+    assert links and all(admitted(link.resolve().relative_to(ROOT)) for link in links)
+
+
+@pytest.mark.parametrize("server", CONTAINERS)
+def test_a_container_installs_what_building_needs(server):
+    script = (ROOT / "Scripts/install-packages.sh").read_text()
+    needed = [name for name in re.search(r"^packages=\((.*)\)", script, re.MULTILINE)[1].split() if "-dev" in name]
+    assert needed and set(needed) <= set(CONTAINERS[server].read_text().split())
+
+
+def test_engine_and_token_server_share_nothing():
+    tokens, engine = settings("tokens"), settings("engine")
+    assert tokens["User"] != engine["User"]
+    folders = {}
+    for unit in (tokens, engine):
+        configuration = pathlib.PurePath(unit["ExecStart"].split()[-1]).parent
+        folders[unit["User"]] = {f"-{configuration}", f"-/var/lib/{unit['StateDirectory']}"}
+    assert set(engine["InaccessiblePaths"].split()) == folders[tokens["User"]]
+    assert set(tokens["InaccessiblePaths"].split()) == folders[engine["User"]]
+    users = [re.findall(r"^USER (\d+)$", path.read_text(), re.MULTILINE) for path in CONTAINERS.values()]
+    assert all(len(user) == 1 for user in users) and users[0] != users[1]
+
+
+@pytest.mark.parametrize("server", CONTAINERS)
+def test_a_container_reads_the_unit_s_folders_as_its_own_user(server):
+    text = CONTAINERS[server].read_text()
+    unit = settings(server)
+    assert f'"{unit["ExecStart"].split()[-1]}"' in text
+    assert f'VOLUME /var/lib/{unit["StateDirectory"]}\n' in text
+    assert len(set(re.findall(r"(?:uid[= ]|gid=|USER )(\d+)", text))) == 1
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_what_cannot_mend_itself_is_not_started_again(unit):
+    assert settings(unit)["RestartPreventExitStatus"].split() == ["2", "78"]
+
+
+def test_the_database_is_ready_when_it_takes_connections():
+    text = (ROOT / "Examples/postgresql/compose.yaml").read_text()
+    test = json.loads(re.search(r"^ +test: (.*)$", text, re.MULTILINE)[1])
+    assert test[:4] == ["CMD", "pg_isready", "--host", "127.0.0.1"]
+    assert "export PGPASSWORD=" in text and "${PGPASSWORD:?" in text
+    assert not re.search(r"postgresql://\w+:", text)
