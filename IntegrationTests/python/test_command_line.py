@@ -9,11 +9,12 @@ import re
 import socket
 import stat
 import subprocess
+import time
 
 import pytest
 import requests
 
-from forgery import Forger, encode, new_ec_key
+from forgery import Forger, encode, new_ec_key, new_rsa_key
 from service import PROGRAM, Service, run
 
 REFUSED, USAGE, UNREACHABLE, CONFIGURATION = 1, 2, 69, 78
@@ -136,6 +137,87 @@ def test_verify_in_json_says_what_the_token_says_or_why_it_is_refused(service, k
     assert report["refusal"]["message"] and report["refusal"]["fix"]
 
 
+def test_inspect_shows_the_header_and_the_whole_payload(service):
+    account = service.account("driver")
+    token = Forger(account, {"vehicleid": "v"}).token(scope="a-scope", email="\x1b[2K\u202ee@x")
+    result = run("inspect", "-", stdin=token.encode())
+    header, payload = [json.loads(line) for line in result.stdout.decode().splitlines()[:2]]
+    assert header == {"alg": "RS256", "typ": "JWT", "kid": account["private_key_id"]}
+    assert (payload["scope"], payload["email"]) == ("a-scope", "\x1b[2K\u202ee@x")
+    assert "\x1b" not in result.stdout.decode() and "\u202e" not in result.stdout.decode()
+    report = json.loads(run("inspect", "-", "--output", "json", stdin=token.encode()).stdout)
+    assert (report["header"], report["payload"]) == (header, payload)
+
+
+def test_a_key_comes_from_standard_input_or_a_pipe(service):
+    options = ["--role", "driver", "--vehicle", "v"]
+    key = service.key_file("driver").read_bytes()
+    for name in ("-", "/dev/stdin"):
+        result = run("mint", "--key", name, *options, stdin=key)
+        assert result.returncode == 0, result.stderr
+        assert run("verify", result.stdout.decode().strip(), "--keys", "/dev/stdin", stdin=key).returncode == 0
+    message = check_failure(run("mint", "--key", "-", *options, stdin=b"no key"), CONFIGURATION)
+    assert message.startswith("fleetpass: standard input: ")
+
+
+def test_a_key_file_that_others_may_read_is_told(service, tmp_path):
+    path = tmp_path / "account.json"
+    path.write_bytes(service.key_file("driver").read_bytes())
+    for mode, is_told in [(0o600, False), (0o640, True), (0o602, True)]:
+        path.chmod(mode)
+        result = run("mint", "--key", path, "--role", "driver", "--vehicle", "v")
+        assert result.returncode == 0, result.stderr
+        assert (f"chmod 600 {path}" in result.stderr.decode()) == is_told
+    keys = tmp_path / "keys"
+    keys.mkdir(mode=0o700)
+    (keys / "driver.json").write_text("{}")
+    (keys / "driver.json").chmod(0o644)
+    (tmp_path / "callers.json").write_text(json.dumps(
+        {"callers": [{"name": "app", "secret_sha256": "0" * 64, "roles": ["driver"]}]}))
+    config = tmp_path / "tokens.yaml"
+    config.write_text("provider: demo-fleet\ndata: .\nkeys: keys\ncallers: {file: callers.json}\n")
+    # It is told before the key is looked at, which does not sign.
+    message = check_failure(run("serve", "tokens", "--config", config), CONFIGURATION)
+    assert "keys or secrets are open to other users" in message and f"chmod 600 {keys / 'driver.json'}" in message
+
+
+def test_what_looks_like_a_mistake_is_told_and_minted(service, key):
+    for options, told in [
+        (["--role", "driver", "--vehicle", "v"], None),
+        (["--role", "driver", "--vehicle", "v", "--tracking", "t"], "warning: claim-that-opens-nothing: "),
+        (["--role", "server"], "key file is one of the role driver"),
+    ]:
+        result = run("mint", "--key", key, *options)
+        assert result.returncode == 0 and result.stdout.count(b".") == 2
+        assert (told in result.stderr.decode()) if told else result.stderr == b""
+
+
+def test_a_key_that_was_rotated_out_signs_no_more_and_is_not_trusted(service, tmp_path):
+    keys = tmp_path / "service-accounts"
+    keys.mkdir()
+    old = keys / "driver.json"
+    old.write_bytes(service.key_file("driver").read_bytes())
+    mint = ["mint", "--key", old, "--role", "driver", "--vehicle", "v"]
+    token = run(*mint).stdout
+    assert run("verify", "-", "--keys", tmp_path, stdin=token).returncode == 0
+    later = keys / f"driver.{int(time.time()) - 7200}.json"
+    account = service.account("driver") | {"private_key": new_rsa_key(), "private_key_id": "later"}
+    later.write_text(json.dumps(account), encoding="utf-8")
+    assert str(later) in check_failure(run(*mint), CONFIGURATION)
+    for command in (["verify", "-"], ["lint", "-"]):
+        message = check_failure(run(*command, "--keys", tmp_path, stdin=token), REFUSED)
+        assert "KEY_UNKNOWN" in message and service.account("driver")["private_key_id"] in message
+    token = run("mint", "--key", later, "--role", "driver", "--vehicle", "v").stdout
+    assert run("verify", "-", "--keys", tmp_path, stdin=token).returncode == 0
+
+
+def test_lint_finds_a_claim_in_another_spelling(service):
+    token = Forger(service.account("delivery_server"), {"taskIds": ["a", "b"]}).token()
+    result = run("lint", "-", "--keys", service.data, stdin=token.encode())
+    assert result.returncode == REFUSED
+    assert b"token-with-unknown-claim" in result.stdout
+
+
 # MARK: usage
 
 
@@ -184,6 +266,13 @@ def test_a_senseless_command_line_is_a_usage_error(arguments):
 def test_mint_refuses_ids_that_are_none(key, options):
     result = run("mint", "--key", key, *options)
     check_failure(result, USAGE)
+    assert result.stdout == b""
+
+
+def test_a_token_that_would_be_too_long_is_a_usage_error(service):
+    tasks = [text for number in range(400) for text in ("--batch-task", f"task-{number:031}")]
+    result = run("mint", "--key", service.key_file("delivery_server"), "--role", "delivery_server", *tasks)
+    assert "smaller batches" in check_failure(result, USAGE)
     assert result.stdout == b""
 
 
@@ -345,13 +434,18 @@ def hostile_tokens(service):
         "empty object": forger.signed_parts(forger.header(), b"{}").encode(),
         "payload of nothing": forger.signed_parts(forger.header(), b"").encode(),
         "escape sequences": forger.signed_parts(forger.header(kid="\x1b[31m"), forger.claims()).encode(),
+        "a forged line": forger.token(**dict.fromkeys(("iss", "sub"), "a\r\x1b[2K   ok       signature")).encode(),
+        "algorithm of escape sequences": forger.signed_parts(
+            forger.header(alg="\x1b[2K\r"), forger.claims()).encode(),
+        "escape sequences twice": forger.signed_parts(b'{"\\u001b[2K":1,"\\u001b[2K":2}', forger.claims()).encode(),
     }
 
 
 HOSTILE = [
     "one character", "dots", "binary", "10 MB", "10 MB of dots", "10 MB in three parts", "deep header", "deep payload",
     "alg none", "aud []", "aud of a number", "1e300", "huge integers", "largest integers", "not UTF-8",
-    "lone surrogate", "NUL", "empty object", "payload of nothing", "escape sequences",
+    "lone surrogate", "NUL", "empty object", "payload of nothing", "escape sequences", "a forged line",
+    "algorithm of escape sequences", "escape sequences twice",
 ]
 
 
@@ -365,9 +459,17 @@ def test_a_hostile_token_is_refused(service, hostile_tokens, name):
     ):
         result = run(*arguments, stdin=token)
         check_failure(result, REFUSED)
-        assert b"\x1b" not in result.stdout + result.stderr, "control characters never reach the terminal"
+        assert not {*b"\x1b\r"} & {*result.stdout, *result.stderr}, "control characters never reach the terminal"
     # Without keys, some of them look well.
-    assert run("inspect", "-", stdin=token).returncode in (0, REFUSED)
+    result = run("inspect", "-", stdin=token)
+    assert result.returncode in (0, REFUSED)
+    assert not {*b"\x1b\r"} & {*result.stdout, *result.stderr}
+
+
+def test_the_size_of_a_long_input_is_not_made_up():
+    message = check_failure(run("inspect", "-", stdin=b"a" * 3_000_000), REFUSED)
+    assert "TOKEN_TOO_LARGE" in message
+    assert b"more than 12288 bytes" in run("inspect", "-", stdin=b"a" * 3_000_000).stdout
 
 
 def test_an_empty_standard_input_is_a_usage_error(service):

@@ -61,6 +61,15 @@ def test_no_route_gives_a_wildcard_or_a_servers_token(service, path):
     assert answer.json()["error"]["message"]
 
 
+def test_an_unknown_path_is_a_problem_beside_an_engine_too(service):
+    answer = requests.get(f"{service.http}/nothing/here", timeout=10)
+    assert answer.status_code == 404
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["code"] == "not_found"
+    # What is below the engine's path stays the engine's.
+    assert requests.get(f"{service.http}/v1/nothing", timeout=10).json()["error"]["status"] == "NOT_FOUND"
+
+
 def test_the_published_keys_are_public_halves_only(service):
     for key in requests.get(f"{service.http}/.well-known/jwks.json", timeout=10).json()["keys"]:
         assert set(key) <= {"kty", "alg", "use", "kid", "n", "e"}
@@ -101,6 +110,8 @@ BAD_TOKENS = {
         lambda f: f.token(iat=int(NOW()) + 1200, exp=int(NOW()) + 3000), UNAUTHENTICATED, "TOKEN_NOT_YET_VALID"),
     "issued long ago": (
         lambda f: f.token(iat=int(NOW()) - 9000, exp=int(NOW()) + 600), UNAUTHENTICATED, "TOKEN_TOO_OLD"),
+    "an end before its begin": (
+        lambda f: f.token(iat=int(NOW()) + 400, exp=int(NOW()) + 300), UNAUTHENTICATED, "TOKEN_MALFORMED"),
     "two hours of life": (
         lambda f: f.token(exp=int(NOW()) + 7200), UNAUTHENTICATED, "TOKEN_EXPIRES_TOO_LATE"),
     "audience of another service": (

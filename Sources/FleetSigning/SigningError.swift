@@ -7,7 +7,7 @@ public struct SigningError: Error, Sendable, CustomStringConvertible {
     /// What went wrong, in terms a caller can act on.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Wrapped: String {
-            case invalidKey, invalidKeySet, invalidWindow, signingFailed, releaseCheckFailed
+            case invalidKey, invalidKeySet, invalidWindow, signingFailed, releaseCheckFailed, tokenTooLong
         }
         private let wrapped: Wrapped
         private init(_ wrapped: Wrapped) { self.wrapped = wrapped }
@@ -24,6 +24,8 @@ public struct SigningError: Error, Sendable, CustomStringConvertible {
         public static let signingFailed = Self(.signingFailed)
         /// The finished token did not verify with the public key and was not released; the signer must be mended.
         public static let releaseCheckFailed = Self(.releaseCheckFailed)
+        /// The claims make a token longer than verifiers read, which was not released; claim less, a retry cannot help.
+        public static let tokenTooLong = Self(.tokenTooLong)
     }
 
     /// The kind of failure.

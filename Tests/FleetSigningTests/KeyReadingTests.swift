@@ -113,22 +113,85 @@ import Testing
         #expect(JWKS.write(try JWKS.read(text)) == text)
     }
 
-    @Test func `keys that are not for RS256 signatures are left out, broken ones are errors`() throws {
-        func set(_ change: (inout JSONObject) -> Void) throws -> [UInt8] {
-            let text = JWKS.write([try TestKeys.driver.get().publicKey()])
-            var key = try JSONValue(parsing: text).object?["keys"]?.array?.first?.object ?? [:]
-            change(&key)
-            return JSONValue.object(["keys": .array([.object(key)])]).serialized
+    /// A set of the driver's key, changed, and of another key where one is wanted beside it.
+    private func set(
+        beside other: ServiceAccountKey? = nil, _ change: (inout JSONObject) -> Void
+    ) throws -> [UInt8] {
+        func entry(_ key: ServiceAccountKey) throws -> JSONObject {
+            try JSONValue(parsing: JWKS.write([key.publicKey()])).object?["keys"]?.array?.first?.object ?? [:]
         }
+        var entries = [try entry(TestKeys.driver.get())]
+        change(&entries[0])
+        if let other { entries.append(try entry(other)) }
+        return JSONValue.object(["keys": .array(entries.map { .object($0) })]).serialized
+    }
+
+    @Test func `keys that are not for RS256 are left out, and a set of broken ones alone is an error`() throws {
         for (member, value) in [
             ("use", JSONValue.string("enc")), ("alg", .string("RS512")), ("kty", .string("EC")),
             ("key_ops", .array([.string("encrypt")])),
         ] {
-            #expect(try JWKS.read(set { $0[member] = value }).isEmpty, "\(member)")
+            #expect(try JWKS.read(self.set { $0[member] = value }).isEmpty, "\(member)")
         }
-        for (member, value) in [("kid", JSONValue?.none), ("n", .string("AAAA")), ("n", nil), ("e", .string("AA"))] {
-            #expect(throws: SigningError.self, "\(member)") { try JWKS.read(set { $0[member] = value }) }
+        let broken = [
+            ("kid", JSONValue?.some(.string(""))), ("kid", .integer(7)), ("n", .string("AAAA")), ("n", nil),
+            ("n", .string("AAAA====")), ("e", .string("AA")),
+        ]
+        let good = try TestKeys.server.get()
+        for (member, value) in broken {
+            #expect(throws: SigningError.self, "\(member)") { try JWKS.read(self.set { $0[member] = value }) }
+            // It takes none of the good keys with it.
+            let read = try JWKS.read(self.set(beside: good) { $0[member] = value })
+            #expect(read.map(\.id) == [good.keyID], "\(member)")
         }
+        #expect(throws: SigningError.self) { try JWKS.read(Array(#"{"keys":[7]}"#.utf8)) }
         #expect(throws: SigningError.self) { try JWKS.read(Array(#"{"keys":{}}"#.utf8)) }
+    }
+
+    @Test func `a key of a set that has no id checks tokens that name any, as a PEM key does`() async throws {
+        let (key, other) = (try TestKeys.driver.get(), try TestKeys.server.get())
+        let text = try self.set(beside: other) { $0["kid"] = nil }
+        let keys = try TrustedKeySet.read(Data(text), named: "partner")
+        #expect(keys.map(\.id) == ["partner", other.keyID])
+        let minted = try await TokenMinter(signer: LocalSigner(key)).mint(
+            TokenType.driver(VehicleID(checking: "veh-3")).claims, at: TokenMinterTests.now)
+        let examined = try TokenVerifier(keys: TrustedKeySet(keys))
+            .verify(minted.token.compactSerialization, at: TokenMinterTests.now)
+        #expect(examined.keyID == key.keyID && examined.trustedKeyID == "partner")
+    }
+
+    @Test func `a PEM text may begin with words, and holds one key`() throws {
+        let key = try self.openSSL(["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"])
+        let pem = String(decoding: try self.openSSL(["pkey", "-pubout"], input: key), as: UTF8.self)
+        for text in [pem, "\n\(pem)", "Subject: a partner\r\n\(pem)\nThe end.\n"] {
+            #expect(try TrustedKeySet.read(Data(text.utf8), named: "k1").map(\.id) == ["k1"])
+        }
+        let error = #expect(throws: SigningError.self) {
+            try TrustedKeySet.read(Data((pem + pem).utf8), named: "bundle")
+        }
+        #expect(error?.message.hasPrefix("bundle holds 2 PEM blocks;") == true)
+    }
+
+    @Test func `a key that is for RSASSA-PSS alone checks no RS256 signature`() throws {
+        let key = try self.openSSL(["genpkey", "-algorithm", "RSA-PSS", "-pkeyopt", "rsa_keygen_bits:2048"])
+        let pem = try self.openSSL(["pkey", "-pubout"], input: key)
+        let error = #expect(throws: SigningError.self) { try TrustedKeySet.read(pem, named: "k1") }
+        #expect(error?.message.contains("\"k1\" is for RSASSA-PSS signatures alone") == true)
+    }
+
+    @Test func `a certificate that cannot be used leaves those beside it`() throws {
+        func certificate(_ algorithm: String) throws -> JSONValue {
+            let pem = try self.openSSL([
+                "req", "-x509", "-newkey", algorithm, "-nodes", "-keyout", "/dev/null", "-subj", "/CN=a", "-days", "1",
+            ])
+            return .string(String(decoding: pem, as: UTF8.self))
+        }
+        let weak = try certificate("rsa:1024")
+        let mixed = JSONValue.object(["good": try certificate("rsa:2048"), "weak": weak, "none": .integer(1)])
+        #expect(try TrustedKeySet.read(Data(mixed.serialized), named: "x509").map(\.id) == ["good"])
+        let error = #expect(throws: SigningError.self) {
+            try TrustedKeySet.read(Data(JSONValue.object(["weak": weak]).serialized), named: "x509")
+        }
+        #expect(error?.code == .invalidKey)
     }
 }

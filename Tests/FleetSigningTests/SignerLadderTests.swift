@@ -49,6 +49,21 @@ import Testing
         #expect(ladder.passedOver == [false, false])
     }
 
+    @Test func `a token that is too long is no rung's fault`() async throws {
+        let key = try TestKeys.driver.get()
+        let (first, second) = (try CountingSigner(key), try CountingSigner(key))
+        let ladder = try SignerLadder([first, second], clock: self.clock)
+        let claims = try AuthorizationClaims(additional: ["note": String(repeating: "x", count: 10_000)])
+        for _ in 0..<5 {
+            let error = await #expect(throws: SigningError.self) {
+                try await TokenMinter(signer: ladder).mint(claims, at: RoleSignersTests.now)
+            }
+            #expect(error?.code == .tokenTooLong)
+        }
+        #expect((first.calls, second.calls) == (5, 0))
+        #expect(ladder.statistics.map(\.failures) == [0, 0] && ladder.passedOver == [false, false])
+    }
+
     @Test func `a rung that signs something else has failed`() async throws {
         struct Liar: PayloadSigner {
             let local: LocalSigner

@@ -97,7 +97,7 @@ enum TestKeys {
         let error = await #expect(throws: SigningError.self) {
             try await TokenMinter(signer: LocalSigner(TestKeys.driver.get())).mint(claims, at: Self.now)
         }
-        #expect(error?.code == .releaseCheckFailed)
+        #expect(error?.code == .tokenTooLong)
         #expect(error?.message.contains("longer than 12288 bytes") == true)
     }
 

@@ -66,6 +66,13 @@ import Testing
         #expect(throws: TokenError.self) { try AuthorizationClaims(json: object) }
     }
 
+    @Test func `of an unknown claim that is no string the name is kept, and nothing is claimed by it`() throws {
+        let object = try #require(try JSONValue(parsing: #"{"taskIds":["a"],"Vehicle":{}}"#.utf8).object)
+        let claims = try AuthorizationClaims(json: object)
+        #expect(claims.ignoredNames == ["Vehicle", "taskIds"])
+        #expect(claims.isEmpty && claims.summary == "{}")
+    }
+
     @Test func `an additional claim cannot pose as a known one`() {
         #expect(throws: TokenError.self) { try AuthorizationClaims(additional: ["vehicleid": "*"]) }
     }

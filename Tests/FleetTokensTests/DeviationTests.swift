@@ -40,6 +40,10 @@ import Testing
         #expect(try self.found { $0["scope"] = .string("cloud-platform") } == [.tokenWithScope])
         let claims = JSONValue.object(["vehicleid": .string("veh-3"), "vehicleId": .string("veh-3")])
         #expect(try self.found { $0["authorization"] = claims } == [.tokenWithUnknownClaim])
+        for value in [JSONValue.array([.string("a")]), .integer(1), .null, .bool(true), .object([:])] {
+            let claims = JSONValue.object(["vehicleid": .string("veh-3"), "taskIds": value])
+            #expect(try self.found { $0["authorization"] = claims } == [.tokenWithUnknownClaim])
+        }
     }
 
     @Test func `a lifetime other than an hour is found`() throws {

@@ -85,10 +85,34 @@ import Testing
         }
     }
 
+    @Test func `a number that JSON cannot write is written as null into a larger text`() throws {
+        let value = JSONValue.array([.double(.infinity), .double(0.5)])
+        #expect(String(decoding: try JSONEncoder().encode(value), as: UTF8.self) == "[null,0.5]")
+    }
+
     @Test func `Foundation reads what is written`() throws {
         let value = try JSONValue(parsing: #"{"x":"\ud83d\ude00\/","y":[1,2.5,{"z":false}]}"#.utf8)
         let object = try JSONSerialization.jsonObject(with: Data(value.serialized)) as? [String: Any]
         #expect(object?["x"] as? String == "😀/")
+    }
+}
+
+@Suite struct ShownTextTests {
+    @Test(arguments: [
+        ("\u{1B}[31m", #"\u001b[31m"#), ("a\r\nb\t", #"a\u000d\u000ab\u0009"#), ("\0\u{7F}", #"\u0000\u007f"#),
+        ("\u{9B}31m", #"\u009b31m"#), ("\u{2028}\u{2029}", #"\u2028\u2029"#),
+        ("\u{202E}\u{2066}\u{200F}", #"\u202e\u2066\u200f"#), ("\u{E0041}", #"\udb40\udc41"#),
+    ])
+    func `what is not seen is written as JSON writes it`(text: String, shown: String) {
+        #expect(text.shown() == shown)
+        #expect(shown.shown() == shown)
+    }
+
+    @Test func `other text stays as it is, up to the limit`() {
+        for text in ["", "veh-3", "vé🚗 אב \\ \"x\""] { #expect(text.shown() == text) }
+        #expect("abc".shown(upTo: 3) == "abc")
+        #expect("abcd".shown(upTo: 3) == "abc…")
+        #expect(("e" + String(repeating: "\u{301}", count: 1000)).shown(upTo: 8).unicodeScalars.count == 9)
     }
 }
 
@@ -159,6 +183,14 @@ import Testing
         #expect(String(decoding: jws.payload, as: UTF8.self) == #"{"iss":"a"}"#)
         #expect(String(decoding: jws.signingInput, as: UTF8.self) == token.dropLast(5))
         #expect(jws.signature == [0, 0, 0])
+    }
+
+    @Test func `what a refusal repeats of a header steers no terminal`() {
+        for header in [#"{"alg":"\u001b[2K\r"}"#, #"{"\u001b[2K\r":1,"\u001b[2K\r":2}"#] {
+            let refusal = #expect(throws: TokenRefusal.self) { try CompactJWS(Self.token(header: header)) }
+            #expect(refusal?.message.contains(#"\u001b[2K\u000d"#) == true)
+            #expect(refusal?.message.contains("\u{1B}") == false)
+        }
     }
 
     static let refused: [(String, TokenRefusal.Reason)] = [

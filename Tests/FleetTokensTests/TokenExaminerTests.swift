@@ -17,6 +17,7 @@ struct FakeKey: TokenKey {
 
 struct FakeKeys: TokenKeys {
     var list: [FakeKey]
+    var maximumCandidates = TokenExaminer.maximumCandidates
 
     func keys(withID id: String) -> [any TokenKey] { self.list.filter { $0.id == id } }
     func keys(ofAccount email: String) -> [any TokenKey] { self.list.filter { $0.account?.email == email } }
@@ -86,6 +87,13 @@ struct FakeKeys: TokenKeys {
         ("nbf text", .tokenMalformed, { $0["nbf"] = .string("1767225300") }),
         ("iat too old", .tokenTooOld, { $0["iat"] = .integer(1_767_225_600 - 4201) }),
         ("exp now", .tokenExpired, { $0["exp"] = .integer(1_767_225_600) }),
+        (
+            "exp at iat, both ahead", .tokenMalformed,
+            {
+                $0["iat"] = .integer(1_767_225_900)
+                $0["exp"] = .integer(1_767_225_900)
+            }
+        ),
         ("exp over an hour ahead", .tokenExpiresTooLate, { $0["exp"] = .integer(1_767_229_201) }),
         ("authorization not an object", .claimsInvalid, { $0["authorization"] = .string("vehicleid") }),
         (
@@ -114,6 +122,15 @@ struct FakeKeys: TokenKeys {
         #expect(long?.message == "The token's exp lies 7000 s after its iat; at most 4200 s are allowed.")
     }
 
+    @Test func `a token that ends before it begins is told so, and as expired once that is past`() {
+        let token = Self.token {
+            $0["iat"] = .integer(1_767_225_900)
+            $0["exp"] = .integer(1_767_225_700)
+        }
+        #expect(Self.refusal(of: token)?.message == "The token's exp is not after its iat, so that it never holds.")
+        #expect(Self.refusal(of: token, at: Self.now + 100)?.reason == .tokenExpired)
+    }
+
     @Test func `times at the edges are accepted`() {
         #expect(Self.refusal(of: Self.token { $0["iat"] = .integer(1_767_226_200) }) == nil)
         #expect(Self.refusal(of: Self.token { $0["nbf"] = .integer(1_767_226_200) }) == nil)
@@ -131,7 +148,20 @@ struct FakeKeys: TokenKeys {
 
     @Test func `an unknown kid is refused, without trying other keys`() {
         let header = #"{"alg":"RS256","kid":"nobody"}"#
-        #expect(Self.refusal(of: Self.token(header: header))?.reason == .keyUnknown)
+        let refusal = Self.refusal(of: Self.token(header: header))
+        #expect(refusal?.reason == .keyUnknown)
+        #expect(refusal?.message == #"The token's kid names no trusted key: "nobody"."#)
+    }
+
+    @Test func `what a refusal tells of a header steers no terminal and is short`() {
+        let hostile = Self.token(header: #"{"alg":"RS256","kid":"a\r\u001b[2K\u009b\u2028\u202eb"}"#)
+        #expect(
+            Self.refusal(of: hostile)?.message
+                == #"The token's kid names no trusted key: "a\u000d\u001b[2K\u009b\u2028\u202eb"."#)
+        let long = Self.token(header: #"{"alg":"RS256","kid":"\#(String(repeating: "k", count: 256))"}"#)
+        #expect(
+            Self.refusal(of: long)?.message
+                == #"The token's kid names no trusted key: "\#(String(repeating: "k", count: 64))…"."#)
     }
 
     @Test func `without kid only the issuer's keys are tried, as many as an account can have`() {
@@ -145,7 +175,17 @@ struct FakeKeys: TokenKeys {
             FakeKeys(list: (0..<20).map { FakeKey(id: "r\($0)", account: Self.driver, byte: $0 == position ? 1 : 9) })
         }
         #expect(Self.refusal(of: Self.token(header: header), keys: rotated(at: 15)) == nil)
-        #expect(Self.refusal(of: Self.token(header: header), keys: rotated(at: 16))?.reason == .signatureInvalid)
+        // The seventeenth may be the one: that the signature is bad is not known.
+        let cutOff = Self.refusal(of: Self.token(header: header), keys: rotated(at: 16))
+        #expect(cutOff?.reason == .keyUnknown)
+        #expect(
+            cutOff?.message
+                == "The token's signature fits none of 16 keys, and no more of the 20 that may have made it are tried.")
+        var patient = rotated(at: 16)
+        patient.maximumCandidates = 20
+        #expect(Self.refusal(of: Self.token(header: header), keys: patient) == nil)
+        patient.list.removeLast(4)
+        #expect(Self.refusal(of: Self.token(header: header), keys: patient)?.reason == .signatureInvalid)
     }
 
     @Test func `two accounts with one kid do not displace each other`() {
@@ -278,6 +318,18 @@ struct FakeKeys: TokenKeys {
         }
         #expect(explain(nil, TokenExaminerTests.keys).refusal?.reason == .claimsMissing)
         #expect(explain(.object(["vehicleid": .string("other")]), nil).refusal?.reason == .claimMismatch)
+    }
+
+    @Test func `claims that are ignored are named, whatever their values are`() throws {
+        let token = TokenExaminerTests.token {
+            $0["authorization"] = .object([
+                "vehicleid": .string("veh-3"), "taskIds": .array([.string("a")]), "depot\u{202E}": .integer(1),
+            ])
+        }
+        let explanation = try self.explain(token, method: .getVehicle, resource: "providers/acme/vehicles/veh-3")
+        #expect(
+            explanation.checks.first { $0.rule == .claims }?.outcome
+                == .passed(#"{"vehicleid":"veh-3"}; ignored: depot\u202e, taskIds"#))
     }
 
     @Test func `rules can be left out of an explanation afterwards`() throws {

@@ -61,6 +61,83 @@ import Testing
         #expect(self.refusal(of: token, by: others) == .signatureInvalid)
     }
 
+    @Test func `a token that names no key is tried with more keys than one account has`() async throws {
+        defer { try? FileManager.default.removeItem(at: self.folder) }
+        func entry(_ key: ServiceAccountKey) throws -> JSONObject {
+            try JSONValue(parsing: JWKS.write([key.publicKey()])).object?["keys"]?.array?.first?.object ?? [:]
+        }
+        let other = try entry(ServiceAccountKey(generatingFor: "other@acme", projectID: "acme"))
+        func write(others count: Int) throws {
+            let others = (0..<count).map { number in
+                var copy = other
+                copy["kid"] = .string("k\(number)")
+                return JSONValue.object(copy)
+            }
+            let own = JSONValue.object(try entry(self.key))
+            try self.write(JSONValue.object(["keys": .array(others + [own])]).serialized, to: "set.json")
+        }
+        let token = try await self.token(naming: nil)
+        try write(others: 255)
+        #expect(try await self.argument("set.json").verifier().verify(token, at: Date()).keyID == self.key.keyID)
+        try write(others: 256)
+        #expect(self.refusal(of: token, by: try await self.argument("set.json").verifier()) == .keyUnknown)
+    }
+
+    @Test func `a key that was rotated out is trusted and signs as the key folder's schedule says`() async throws {
+        defer { try? FileManager.default.removeItem(at: self.folder) }
+        let next = try ServiceAccountKey(generatingFor: self.key.account, projectID: "acme")
+        let rotation = Date(timeIntervalSince1970: 1_767_225_600)
+        try self.write(self.key.keyFile, to: "driver.json")
+        try self.write(next.keyFile, to: "driver.1767225600.json")
+        func trusted(after seconds: Double) async throws -> Set<String> {
+            Set(try await self.argument().read(at: rotation + seconds).keys.map(\.id))
+        }
+        #expect(try await trusted(after: 4799) == [self.key.keyID, next.keyID])
+        #expect(try await trusted(after: 4800) == [next.keyID])
+
+        let old = SigningKeyFile(path: self.argument("driver.json").location)
+        let new = SigningKeyFile(path: self.argument("driver.1767225600.json").location)
+        #expect(old.role == .driver && new.role == .driver)
+        #expect(try old.read(at: rotation + 599).keyID == self.key.keyID)
+        #expect(try new.read(at: rotation + 600).keyID == next.keyID)
+        let failure = #expect(throws: CommandFailure.self) { try old.read(at: rotation + 600) }
+        #expect(failure?.status == .configuration)
+        #expect(failure?.message.contains("signs no more") == true)
+        #expect(failure?.message.hasSuffix("use \(new.path).") == true)
+        // Elsewhere, where no key folder tells, it is a key as any.
+        try self.write(self.key.keyFile, to: "copy.json")
+        #expect(try SigningKeyFile(path: self.argument("copy.json").location).read().keyID == self.key.keyID)
+    }
+
+    @Test func `a key may come through a pipe, and what cannot be read is told with the reason`() async throws {
+        defer { try? FileManager.default.removeItem(at: self.folder) }
+        func piped(_ body: (String) async throws -> Void) async throws {
+            let pipe = Pipe()
+            try pipe.fileHandleForWriting.write(contentsOf: self.key.keyFile)
+            try pipe.fileHandleForWriting.close()
+            try await body("/dev/fd/\(pipe.fileHandleForReading.fileDescriptor)")
+            try pipe.fileHandleForReading.close()
+        }
+        try await piped { path in
+            let signing = try SigningKeyFile(path: path).read()
+            #expect(signing.keyID == self.key.keyID)
+        }
+        try await piped { path in
+            let trusted = try await KeysArgument(location: path).read()
+            #expect(trusted.keys.map(\.id) == [self.key.keyID])
+        }
+
+        let folder = self.folder.path(percentEncoded: false)
+        try self.write(Data(count: InputFile.maximumBytes + 1), to: "long.json")
+        for (path, reason) in [
+            (folder, "is a folder, not a file"), ("\(folder)/none.json", "is missing"),
+            ("\(folder)/long.json", "is longer than 1048576 bytes"),
+        ] {
+            let failure = #expect(throws: CommandFailure.self) { try SigningKeyFile(path: path).read() }
+            #expect(failure?.status == .configuration && failure?.message.contains(reason) == true)
+        }
+    }
+
     @Test func `a certificate that has ended holds no key`() async throws {
         defer { try? FileManager.default.removeItem(at: self.folder) }
         let file = self.folder.appending(path: "partner.pem").path(percentEncoded: false)
@@ -94,6 +171,10 @@ import Testing
         try await RevokeCommand.parse(["--data", path, "--key", self.key.keyID]).run()
         let verifier = try await self.argument().verifier()
         #expect(self.refusal(of: token, by: verifier) == .tokenRevoked)
+        let failure = await #expect(throws: CommandFailure.self) {
+            try await LintCommand.parse([token, "--keys", path]).run()
+        }
+        #expect(failure?.status == .failed && failure?.message.contains("TOKEN_REVOKED") == true)
         let request = AccessRequest(method: .getVehicle, resource: try ResourceName(checking: Self.vehicle))
         let report = ExplanationReport(verifier.explain(token, request: request, at: Date()))
         #expect(!report.allowed && report.reason == "TOKEN_REVOKED")

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import FleetSigning
 import FleetTokens
 import Foundation
 import Testing
@@ -93,5 +94,70 @@ import Testing
         #expect(lines[2].trimmingCharacters(in: .whitespaces).hasPrefix("fix: "))
         #expect(lines.filter { $0.hasPrefix("=>") }.count == 1)
         #expect(lines.count == TokenRule.allCases.count + 1)
+    }
+
+    /// A token of a hostile issuer that nobody signed.
+    private func hostileToken() -> String {
+        let account = "a\r\u{1B}[2K\n   ok       signature      RS256\u{9B}\u{2028}\u{202E}"
+        func part(_ bytes: some Collection<UInt8>) -> String {
+            String(decoding: Base64URL.encode(bytes), as: UTF8.self)
+        }
+        let payload: JSONObject = [
+            "iss": .string(account), "sub": .string(account), "aud": .string(account), "iat": .integer(1),
+            "exp": .integer(2), "scope": .string("s"), "email": .string("e@x"), "limit": .double(.infinity),
+            "authorization": .object(["vehicleid": .string("v"), account: .string("x")]),
+        ]
+        let header = #"{"alg":"RS256","kid":"k\u001b[2K","typ":"JWT"}"#
+        return "\(part(header.utf8)).\(part(JSONValue.object(payload).serialized)).AAAA"
+    }
+
+    @Test func `nothing of a token steers the terminal or forges a line`() {
+        let keys = TrustedKeySet([])
+        let explanation = TokenExaminer().explain(self.hostileToken(), request: nil, keys: keys, now: Date())
+        #expect(explanation.claims?.issuer.contains("\u{1B}") == true)
+        let text = ExplanationReport(explanation).text
+        #expect(text.unicodeScalars.allSatisfy { $0 == "\n" || ($0.value >= 0x20 && $0.value < 0x7F) || $0 == "…" })
+        #expect(!text.split(separator: "\n").contains { $0.hasPrefix("   ok       signature") })
+        #expect(text.contains(#"names no trusted key: "k\u001b[2K"."#))
+    }
+
+    @Test func `inspect shows all that a token holds`() throws {
+        let (header, payload) = InspectCommand.parts(of: self.hostileToken())
+        #expect(header?.object?["kid"] == .string("k\u{1B}[2K"))
+        #expect(payload?.object?["scope"] == .string("s") && payload?.object?["email"] == .string("e@x"))
+        let explanation = TokenExaminer().explain(self.hostileToken(), request: nil, keys: nil, now: Date())
+        let report = ExplanationReport(explanation, header: header, payload: payload)
+        let json = String(decoding: try JSONEncoder().encode(report), as: UTF8.self)
+        for text in [#""alg":"RS256""#, #""email":"e@x""#, #""limit":null"#] { #expect(json.contains(text)) }
+        for token in ["", "a", "a.b", "..", String(repeating: ".", count: 100_000)] {
+            let (header, payload) = InspectCommand.parts(of: token)
+            #expect(header == nil && payload == nil)
+        }
+    }
+}
+
+@Suite struct MintCommandTests {
+    private func warnings(_ file: String, _ role: String, _ ids: [String]) throws -> [String] {
+        let command = try MintCommand.parse(["--key", "keys/\(file)", "--role", role] + ids)
+        let claims = try TokenIDs.parse(ids).claims(for: Role(rawValue: role))
+        return command.warnings(
+            of: TokenClaims(account: "a@acme", issuedAt: 0, expiresAt: 3600, authorization: claims))
+    }
+
+    @Test func `a role and claims that fit the key file give no warning`() throws {
+        #expect(try self.warnings("driver.json", "driver", ["--vehicle", "v"]) == [])
+        #expect(try self.warnings("driver.1767225600.json", "driver", ["--vehicle", "v"]) == [])
+        #expect(try self.warnings("account.json", "server", []) == [])
+        #expect(try self.warnings("delivery_server.json", "delivery_server", ["--batch-task", "a"]) == [])
+    }
+
+    @Test func `another role than the key file's, and a claim that opens nothing, are told`() throws {
+        let other = try self.warnings("driver.json", "server", [])
+        #expect(other.count == 2)
+        #expect(other[0].contains("of the role driver") && other[0].contains("server was asked for"))
+        #expect(other[1].hasPrefix("wildcard-in-device-token: "))
+        let idle = try self.warnings("driver.json", "driver", ["--vehicle", "v", "--tracking", "t"])
+        #expect(idle.map { $0.prefix { $0 != ":" } } == ["claim-that-opens-nothing"])
+        #expect(try self.warnings("account.json", "delivery_admin", ["--task", "t"]).count == 1)
     }
 }

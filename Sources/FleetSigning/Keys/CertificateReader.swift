@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CryptoExtras
+import FleetTokens
 import Foundation
 import SwiftASN1
 import X509
@@ -25,13 +26,14 @@ enum CertificateReader {
         } catch {
             throw SigningError(
                 code: .invalidKey,
-                message: "The key \"\(id.prefix(64))\" is not an X.509 certificate in PEM form.",
+                message: "The key \"\(id.shown(upTo: 64))\" is not an X.509 certificate in PEM form.",
                 cause: error
             )
         }
         throw SigningError(
             code: .invalidKey,
-            message: "The certificate of the key \"\(id.prefix(64))\" holds no RSA key; Fleet Engine takes RS256 only."
+            message:
+                "The certificate of the key \"\(id.shown(upTo: 64))\" holds no RSA key; Fleet Engine takes RS256 only."
         )
     }
 }

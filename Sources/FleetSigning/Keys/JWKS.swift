@@ -10,16 +10,18 @@ import Foundation
 public enum JWKS {
     /// Reads the keys of a set that may check RS256 signatures.
     ///
-    /// Keys of another kind, for encryption, or for another algorithm are left out; a key that claims to be right and
-    /// is not makes the whole set an error.
+    /// Keys of another kind, for encryption, or for another algorithm are left out, and so are entries that cannot be
+    /// used, such as a key of 1024 bits (RFC 7517 §5): one that went wrong must not take the good ones with it. It is an
+    /// error where no key is left for it.
     ///
     /// - Parameters:
     ///   - bytes: The JSON text.
+    ///   - name: What a key without `kid` is called: tokens may name it by any id.
     ///   - account: The account that the set belongs to, where the source says.
     /// - Returns: The keys, in the order of the set.
     /// - Throws: ``SigningError`` with ``SigningError/Code/invalidKeySet`` or ``SigningError/Code/invalidKey``.
     public static func read(
-        _ bytes: some Collection<UInt8>, account: TrustedAccount? = nil
+        _ bytes: some Collection<UInt8>, named name: String = "JWKS", account: TrustedAccount? = nil
     ) throws(SigningError) -> [RSAPublicKey] {
         guard let elements = (try? JSONValue(parsing: bytes))?.object?["keys"]?.array else {
             throw SigningError(
@@ -28,24 +30,31 @@ public enum JWKS {
             )
         }
         var keys: [RSAPublicKey] = []
+        var problem: SigningError?
         for element in elements {
-            guard let members = element.object else {
-                throw SigningError(code: .invalidKeySet, message: "An entry of the JWKS is not a JSON object.")
+            do throws(SigningError) {
+                if let key = try self.key(element, named: name, account: account) { keys.append(key) }
+            } catch {
+                problem = problem ?? error
             }
-            if let key = try self.key(members, account: account) { keys.append(key) }
         }
+        if keys.isEmpty, let problem { throw problem }
         return keys
     }
 
     private static func key(
-        _ members: JSONObject, account: TrustedAccount?
+        _ element: JSONValue, named name: String, account: TrustedAccount?
     ) throws(SigningError) -> RSAPublicKey? {
+        guard let members = element.object else {
+            throw SigningError(code: .invalidKeySet, message: "An entry of the JWKS is not a JSON object.")
+        }
         guard members["kty"]?.string == "RSA", members["use"].map({ $0.string == "sig" }) ?? true,
             members["alg"].map({ $0.string == "RS256" }) ?? true,
             members["key_ops"].map({ $0.array?.contains(.string("verify")) ?? false }) ?? true
         else { return nil }
-        guard let id = members["kid"]?.string, !id.isEmpty else {
-            throw SigningError(code: .invalidKeySet, message: "A key of the JWKS has no kid.")
+        let isUnnamed = members["kid"] == nil
+        guard let id = isUnnamed ? name : members["kid"]?.string, !id.isEmpty else {
+            throw SigningError(code: .invalidKeySet, message: "The kid of a key of the JWKS is empty, or no string.")
         }
         guard let modulus = members["n"]?.string.flatMap({ Base64URL.decode($0.utf8) }),
             let exponent = members["e"]?.string.flatMap({ Base64URL.decode($0.utf8) }),
@@ -53,10 +62,10 @@ public enum JWKS {
         else {
             throw SigningError(
                 code: .invalidKey,
-                message: "The key \"\(id.prefix(64))\" of the JWKS is not an RSA key of at least 2048 bits."
+                message: "The key \"\(id.shown(upTo: 64))\" of the JWKS is not an RSA key of at least 2048 bits."
             )
         }
-        return try RSAPublicKey(key, id: id, account: account)
+        return try RSAPublicKey(key, id: id, account: account, isUnnamed: isUnnamed)
     }
 
     /// Writes keys as a set, each once.

@@ -6,6 +6,7 @@ import Crypto
 import CryptoExtras
 public import FleetTokens
 import Foundation
+import SwiftASN1
 
 /// An RSA public key that checks RS256 signatures.
 ///
@@ -28,7 +29,7 @@ public struct RSAPublicKey: TokenKey {
         _ key: _RSA.Signing.PublicKey, id: String, account: TrustedAccount?, isUnnamed: Bool = false, end: Date? = nil
     ) throws(SigningError) {
         func invalid(_ problem: String) -> SigningError {
-            SigningError(code: .invalidKey, message: "The key \"\(id.prefix(64))\" \(problem).")
+            SigningError(code: .invalidKey, message: "The key \"\(id.shown(upTo: 64))\" \(problem).")
         }
         guard key.keySizeInBits >= 2048 else { throw invalid("has fewer than 2048 bits") }
         guard let exponent = try? key.getKeyPrimitives().publicExponent, (exponent.last ?? 0) & 1 == 1,
@@ -51,22 +52,43 @@ public struct RSAPublicKey: TokenKey {
     init(pem: String, id: String, account: TrustedAccount? = nil, isUnnamed: Bool) throws(SigningError) {
         let key: _RSA.Signing.PublicKey
         var end: Date?
+        let name = id.shown(upTo: 64)
         if pem.contains("BEGIN CERTIFICATE") {
             let certificate = try CertificateReader.rsaKey(ofPEM: pem, id: id)
             key = certificate.key
             end = certificate.end
         } else {
+            guard !Self.isForPSS(pem) else {
+                throw SigningError(
+                    code: .invalidKey,
+                    message: "The key \"\(name)\" is for RSASSA-PSS signatures alone (PS256), and Fleet Engine takes "
+                        + "RS256; use a key of the kind rsaEncryption.")
+            }
             do {
                 key = try _RSA.Signing.PublicKey(pemRepresentation: pem)
             } catch {
                 throw SigningError(
                     code: .invalidKey,
-                    message: "The key \"\(id.prefix(64))\" is not an RSA public key of at least 2048 bits in PEM form.",
+                    message: "The key \"\(name)\" is not an RSA public key of at least 2048 bits in PEM form.",
                     cause: error
                 )
             }
         }
         try self.init(key, id: id, account: account, isUnnamed: isUnnamed, end: end)
+    }
+
+    /// Whether a PEM public key is marked for RSASSA-PSS, so that no other signature is to be checked with it (RFC 4055
+    /// §1.2, RFC 8725 §3.1).
+    private static func isForPSS(_ pem: String) -> Bool {
+        func first(of node: ASN1Node?) -> ASN1Node? {
+            guard case .constructed(let nodes)? = node?.content else { return nil }
+            return nodes.first { _ in true }
+        }
+        // SubjectPublicKeyInfo begins with its AlgorithmIdentifier, and that with the identifier of the algorithm.
+        guard let document = try? PEMDocument(pemString: pem), let key = try? DER.parse(document.derBytes),
+            let identifier = first(of: first(of: key))
+        else { return false }
+        return (try? ASN1ObjectIdentifier(derEncoded: identifier)) == ASN1ObjectIdentifier.AlgorithmIdentifier.rsaPSS
     }
 
     /// Whether the RS256 signature fits the message.

@@ -9,11 +9,12 @@ extension TrustedKeySet {
     /// Reads keys in any of the forms in which they are published or kept.
     ///
     /// The forms are: a service account's key file (its public half is taken), a JWKS, a JSON object of key ids and
-    /// X.509 certificates (as Google publishes a service account's keys), and a PEM public key or certificate.
+    /// X.509 certificates (as Google publishes a service account's keys), and one PEM public key or certificate, with or
+    /// without words before it. Of several keys those that cannot be used are left out, as ``JWKS`` does.
     ///
     /// - Parameters:
     ///   - bytes: The text.
-    ///   - name: What a PEM text's key is called, which has no id of its own: tokens may name it by any id.
+    ///   - name: What a key is called that has no id of its own, as that of a PEM text: tokens may name it by any id.
     ///   - role: The role of the account, where it is known.
     ///   - provider: The provider of the account; a key file's own project where it is `nil`.
     ///   - time: Leaves out certificates that are not to be used then; `nil` takes all.
@@ -24,7 +25,15 @@ extension TrustedKeySet {
         validAt time: Date? = nil
     ) throws(SigningError) -> [RSAPublicKey] {
         let text = String(decoding: bytes, as: UTF8.self)
-        if text.hasPrefix("-----BEGIN") {
+        // What stands before a PEM block explains it (RFC 7468 §5.2); a JSON object may hold such blocks.
+        if text.first(where: { !$0.isWhitespace }) != "{", text.contains("-----BEGIN ") {
+            let count = text.ranges(of: "-----BEGIN ").count
+            guard count == 1 else {
+                throw SigningError(
+                    code: .invalidKeySet,
+                    message: "\(name) holds \(count) PEM blocks; leave the one public key or certificate in it that "
+                        + "checks tokens, and put others into files of their own.")
+            }
             if let time, !CertificateReader.isValid(text, at: time) { return [] }
             return [try RSAPublicKey(pem: text, id: name, isUnnamed: true)]
         }
@@ -41,19 +50,25 @@ extension TrustedKeySet {
             let key = try ServiceAccountKey(json: bytes)
             return [try key.publicKey(role: role, provider: provider ?? key.projectID.flatMap { ProviderID($0) })]
         }
-        if object["keys"] != nil { return try JWKS.read(bytes) }
+        if object["keys"] != nil { return try JWKS.read(bytes, named: name) }
         var keys: [RSAPublicKey] = []
+        var problem: SigningError?
         for (id, value) in object {
-            guard let pem = value.string, pem.contains("BEGIN CERTIFICATE") else {
-                throw SigningError(
-                    code: .invalidKeySet,
-                    message: "\(name) is no key set; use a service account's key file, a JWKS, a PEM key, or a "
-                        + "JSON object of key ids and X.509 certificates."
-                )
+            do throws(SigningError) {
+                guard let pem = value.string, pem.contains("BEGIN CERTIFICATE") else {
+                    throw SigningError(
+                        code: .invalidKeySet,
+                        message: "\(name) is no key set; use a service account's key file, a JWKS, a PEM key, or a "
+                            + "JSON object of key ids and X.509 certificates."
+                    )
+                }
+                if let time, !CertificateReader.isValid(pem, at: time) { continue }
+                keys.append(try RSAPublicKey(pem: pem, id: id))
+            } catch {
+                problem = problem ?? error
             }
-            if let time, !CertificateReader.isValid(pem, at: time) { continue }
-            keys.append(try RSAPublicKey(pem: pem, id: id))
         }
+        if keys.isEmpty, let problem { throw problem }
         return keys
     }
 }

@@ -11,6 +11,9 @@ public struct TrustedKeySet: TokenKeys {
     /// Every key, in the order they were given.
     public let keys: [RSAPublicKey]
 
+    /// How many keys a token is tried with at most.
+    public let maximumCandidates: Int
+
     private let byID: [String: [any TokenKey]]
     private let byAccount: [String: [any TokenKey]]
     private let unnamed: [RSAPublicKey]
@@ -30,6 +33,8 @@ public struct TrustedKeySet: TokenKeys {
     ///     for somebody who looks at one token, not for a server.
     package init(_ keys: [RSAPublicKey], triesKeysOfNoAccount: Bool) {
         self.keys = keys
+        // Who looks at one token can wait for more; a set of no account holds the keys of all of them.
+        self.maximumCandidates = triesKeysOfNoAccount ? 256 : TokenExaminer.maximumCandidates
         let ofNoAccount = keys.filter { $0.account == nil }
         self.common = triesKeysOfNoAccount ? ofNoAccount : []
         self.byID = Dictionary(grouping: keys as [any TokenKey], by: \.id)
@@ -40,7 +45,7 @@ public struct TrustedKeySet: TokenKeys {
     /// The keys with this id.
     public func keys(withID id: String) -> [any TokenKey] { self.byID[id] ?? [] }
 
-    /// The keys that were read from PEM texts, of this account or of none in particular.
+    /// The keys without an id of their own, as PEM texts have none, of this account or of none in particular.
     public func unnamedKeys(ofAccount email: String) -> [any TokenKey] {
         self.unnamed.filter { $0.account.map { $0.email == email } ?? true }
     }

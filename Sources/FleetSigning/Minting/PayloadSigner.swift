@@ -34,17 +34,20 @@ public struct SignedToken: Sendable {
     ///
     /// - Parameter payload: The JSON that was to be signed.
     /// - Returns: The token taken apart.
-    /// - Throws: ``SigningError`` with ``SigningError/Code/releaseCheckFailed``.
+    /// - Throws: ``SigningError`` with ``SigningError/Code/releaseCheckFailed`` or ``SigningError/Code/tokenTooLong``.
     @discardableResult
     func check(against payload: [UInt8]) throws(SigningError) -> CompactJWS {
         func failed(_ problem: String) -> SigningError {
             SigningError(code: .releaseCheckFailed, message: "A signed token \(problem) and was not released.")
         }
+        guard self.token.compactSerialization.utf8.count <= CompactJWS.maximumBytes else {
+            throw SigningError(
+                code: .tokenTooLong,
+                message: "A signed token is longer than \(CompactJWS.maximumBytes) bytes and was not released; claim "
+                    + "less, such as fewer taskids.")
+        }
         let parts: CompactJWS
         if let own = self.parts {
-            guard self.token.compactSerialization.utf8.count <= CompactJWS.maximumBytes else {
-                throw failed("is longer than \(CompactJWS.maximumBytes) bytes")
-            }
             parts = own
         } else {
             do throws(TokenRefusal) {

@@ -73,8 +73,8 @@ public final class SignerLadder: PayloadSigner {
     ///
     /// - Parameter payload: The claims, as JSON.
     /// - Returns: The finished token.
-    /// - Throws: ``SigningError`` with ``SigningError/Code/signingFailed`` and the last rung's error;
-    ///   `CancellationError`.
+    /// - Throws: ``SigningError`` with ``SigningError/Code/signingFailed`` and the last rung's error, or with
+    ///   ``SigningError/Code/tokenTooLong``; `CancellationError`.
     public func sign(payload: [UInt8]) async throws -> SignedToken {
         var lastError: (any Error)?
         for (index, rung) in self.rungs.enumerated() {
@@ -92,6 +92,11 @@ public final class SignerLadder: PayloadSigner {
                 if Task.isCancelled || error is CancellationError {
                     self.state.withLock { $0.breakers[index].abandon(pass) }
                     throw CancellationError()
+                }
+                if let error = error as? SigningError, error.code == .tokenTooLong {
+                    // The rung did its work, and no other could make the token shorter.
+                    self.state.withLock { $0.breakers[index].abandon(pass) }
+                    throw error
                 }
                 if (error as? SigningError)?.isHeldBack == true {
                     self.state.withLock { $0.breakers[index].abandon(pass) }

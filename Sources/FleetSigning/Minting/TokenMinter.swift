@@ -46,8 +46,8 @@ public struct TokenMinter: Sendable {
     ///   - authorization: What the token reaches; `nil` makes the plain self-signed token of an admin account.
     ///   - now: The time of minting.
     /// - Returns: The token and what it says.
-    /// - Throws: ``SigningError`` with ``SigningError/Code/signingFailed`` or
-    ///   ``SigningError/Code/releaseCheckFailed``; `CancellationError`.
+    /// - Throws: ``SigningError`` with ``SigningError/Code/signingFailed``, ``SigningError/Code/releaseCheckFailed`` or
+    ///   ``SigningError/Code/tokenTooLong``; `CancellationError`.
     public func mint(_ authorization: AuthorizationClaims?, at now: Date) async throws -> MintedToken {
         let times = self.window.times(at: Int64(now.timeIntervalSince1970.rounded(.down)))
         let claims = TokenClaims(

@@ -50,6 +50,20 @@ public struct KeyFolder: Sendable {
         return rings
     }
 
+    /// What the key of each file is good for at a time, by the file's name; nothing is read but the names.
+    ///
+    /// - Parameter time: The time.
+    /// - Returns: The files of all roles; none where the folder holds no key files.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` where the folder cannot be read.
+    package func states(at time: Date) throws(TokenServerError) -> [String: KeySchedule.State] {
+        var states: [String: KeySchedule.State] = [:]
+        for files in try self.files().values {
+            let schedule = KeySchedule(published: files.map(\.published))
+            for (index, file) in files.enumerated() { states[file.name] = schedule.state(of: index, at: time) }
+        }
+        return states
+    }
+
     /// What the folder's files are called and which versions of them it has, to tell whether anything changed.
     struct Fingerprint: Hashable, Sendable {
         fileprivate let names: [String]

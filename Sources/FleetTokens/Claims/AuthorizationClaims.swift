@@ -24,6 +24,8 @@ public struct AuthorizationClaims: Hashable, Sendable {
     public let tracking: Scope<TrackingID>?
     /// Further claims of a custom token, which the engine ignores.
     public let additional: [String: String]
+    /// The names of unknown claims in a token whose values are no strings, in order; nothing is granted by them.
+    package private(set) var ignoredNames: [String] = []
 
     /// Combines claims.
     ///
@@ -104,7 +106,8 @@ extension AuthorizationClaims {
 
     /// Reads the `authorization` object of a token.
     ///
-    /// Unknown claims with a string value are kept in ``additional``; others are ignored, as nothing depends on them.
+    /// Unknown claims with a string value are kept in ``additional``; of others the names are, as nothing depends on
+    /// their values.
     ///
     /// - Throws: ``TokenError`` with ``TokenError/Code/invalidClaims`` or ``TokenError/Code/invalidIdentifier``.
     package init(json object: JSONObject) throws(TokenError) {
@@ -132,6 +135,7 @@ extension AuthorizationClaims {
         var taskList: TaskListScope?
         var tracking: Scope<TrackingID>?
         var additional: [String: String] = [:]
+        var ignoredNames: [String] = []
         for (key, value) in object {
             switch Key(rawValue: key) {
             case .vehicleid: vehicle = try scope(value, key)
@@ -140,13 +144,15 @@ extension AuthorizationClaims {
             case .taskid: task = try scope(value, key)
             case .taskids: taskList = try list(value)
             case .trackingid: tracking = try scope(value, key)
-            case nil: if case .string(let text) = value { additional[key] = text }
+            case nil:
+                if case .string(let text) = value { additional[key] = text } else { ignoredNames.append(key) }
             }
         }
         try self.init(
             vehicle: vehicle, trip: trip, deliveryVehicle: deliveryVehicle, task: task, taskList: taskList,
             tracking: tracking, additional: additional
         )
+        self.ignoredNames = ignoredNames.sorted()
     }
 }
 

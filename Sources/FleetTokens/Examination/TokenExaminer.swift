@@ -9,7 +9,8 @@ public import Foundation
 /// The same steps serve a verifier, which stops at the first rule that does not hold, and an explanation, which goes on
 /// as far as it can: see ``explain(_:request:keys:now:)``.
 public struct TokenExaminer: Hashable, Sendable {
-    /// How many keys a token is tried with at most: as many as Google lets an account have, and room for its own.
+    /// How many keys a token is tried with at most, where the keys do not say otherwise: as many as Google lets an
+    /// account have, and room for its own.
     public static let maximumCandidates = 16
 
     /// The time rules in force.
@@ -70,7 +71,7 @@ public struct TokenExaminer: Hashable, Sendable {
         try recorder.require(
             .issuer,
             claims.issuer == claims.subject && (key?.account.map { $0.email == claims.issuer } ?? true),
-            found: claims.issuer,
+            found: claims.issuer.shown(),
             .unauthenticated(
                 .issuerMismatch,
                 claims.issuer == claims.subject
@@ -82,7 +83,7 @@ public struct TokenExaminer: Hashable, Sendable {
         try recorder.require(
             .audience,
             claims.audience == TokenClaims.audience,
-            found: claims.audience,
+            found: claims.audience.shown(),
             .unauthenticated(
                 .audienceMismatch,
                 "The token's aud is not \(TokenClaims.audience).",
@@ -122,36 +123,45 @@ public struct TokenExaminer: Hashable, Sendable {
             candidates = keys.keys(ofAccount: issuer)
         }
         if candidates.isEmpty, let issuer = claimedIssuer { candidates = keys.unnamedKeys(ofAccount: issuer) }
+        let tried = candidates.prefix(keys.maximumCandidates)
+        let key = tried.first { $0.isValidSignature(jws.signature, for: jws.signingInput) }
+        // Where some were not tried, nobody knows whether the token is signed by one of them.
+        let isFound = key != nil || (!candidates.isEmpty && tried.count == candidates.count)
         try recorder.require(
-            .key,
-            !candidates.isEmpty,
-            found: jws.keyID.map { "kid \($0.prefix(64))" } ?? "no kid; the issuer's keys",
+            .key, isFound, found: jws.keyID.map { "kid \($0.shown(upTo: 64))" } ?? "no kid; the issuer's keys",
+            Self.keyUnknown(jws.keyID, tried: tried.count, of: candidates.count))
+        guard isFound else {
+            recorder.skip(.signature, why: "no key was found")
+            return nil
+        }
+        try recorder.require(
+            .signature,
+            key != nil,
+            found: "RS256 by \(key?.id.shown(upTo: 64) ?? "")",
             .unauthenticated(
-                .keyUnknown,
-                jws.keyID == nil
-                    ? "The token has no kid, and its issuer has no trusted key."
-                    : "The token's kid names no trusted key.",
-                fix: "Sign with a key that is registered for the service account, and not yet withdrawn."
+                .signatureInvalid,
+                "The token's signature does not fit the key.",
+                fix: "Send the token unchanged, signed by the account that it names."
             )
         )
-        let key = candidates.prefix(Self.maximumCandidates).first {
-            $0.isValidSignature(jws.signature, for: jws.signingInput)
-        }
-        if candidates.isEmpty {
-            recorder.skip(.signature, why: "no key was found")
-        } else {
-            try recorder.require(
-                .signature,
-                key != nil,
-                found: "RS256 by \(key?.id.prefix(64) ?? "")",
-                .unauthenticated(
-                    .signatureInvalid,
-                    "The token's signature does not fit the key.",
-                    fix: "Send the token unchanged, signed by the account that it names."
-                )
+        return key
+    }
+
+    private static func keyUnknown(_ keyID: String?, tried: Int, of count: Int) -> TokenRefusal {
+        guard count == 0 else {
+            return .unauthenticated(
+                .keyUnknown,
+                "The token's signature fits none of \(tried) keys, and no more of the \(count) that may have made it are "
+                    + "tried.",
+                fix: "Name the key that signs by its id, as kid in the token's header and where the key is registered."
             )
         }
-        return key
+        return .unauthenticated(
+            .keyUnknown,
+            keyID.map { "The token's kid names no trusted key: \"\($0.shown(upTo: 64))\"." }
+                ?? "The token has no kid, and its issuer has no trusted key.",
+            fix: "Sign with a key that is registered for the service account, and not yet withdrawn."
+        )
     }
 
     /// Checks only the times of a token that was examined before.
@@ -187,13 +197,19 @@ public struct TokenExaminer: Hashable, Sendable {
         )
         try recorder.require(
             .expiry,
-            expiresAt + leeway > now,
+            expiresAt + leeway > now && expiresAt > issuedAt,
             found: "\(expiresAt - now) s left",
-            .unauthenticated(
-                .tokenExpired,
-                "The token expired \(now - expiresAt) s ago.",
-                fix: "Fetch a new token, and refresh while 5 minutes are left."
-            )
+            expiresAt + leeway > now
+                ? .unauthenticated(
+                    .tokenMalformed,
+                    "The token's exp is not after its iat, so that it never holds.",
+                    fix: "Set exp to iat + 3600 s."
+                )
+                : .unauthenticated(
+                    .tokenExpired,
+                    "The token expired \(now - expiresAt) s ago.",
+                    fix: "Fetch a new token, and refresh while 5 minutes are left."
+                )
         )
         try recorder.require(
             .expiryCeiling,
@@ -269,7 +285,15 @@ extension TokenClaims {
                 )
             }
         }
-        recorder.pass(.claims, found: claims.authorization?.summary ?? "none")
+        recorder.pass(.claims, found: claims.authorization?.found ?? "none")
         return claims
+    }
+}
+
+extension AuthorizationClaims {
+    /// What was found, with the names of what is ignored.
+    fileprivate var found: String {
+        let names = self.ignoredNames.map { $0.shown(upTo: 64) }.joined(separator: ", ")
+        return self.summary.shown() + (names.isEmpty ? "" : "; ignored: \(names)")
     }
 }

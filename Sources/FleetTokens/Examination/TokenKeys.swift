@@ -53,9 +53,13 @@ public protocol TokenKeys: Sendable {
     /// The keys of this account, or of none in particular, that have no id of their own, as a PEM text has none: a token
     /// may name them by any id.
     func unnamedKeys(ofAccount email: String) -> [any TokenKey]
+    /// How many keys a token is tried with at most.
+    var maximumCandidates: Int { get }
 }
 
 extension TokenKeys {
+    /// ``TokenExaminer/maximumCandidates``.
+    public var maximumCandidates: Int { TokenExaminer.maximumCandidates }
     /// No keys: by default each has an id.
     public func unnamedKeys(ofAccount email: String) -> [any TokenKey] { [] }
 }

@@ -4,8 +4,8 @@
 
 /// Why a token was refused, in words and in a form that programs can act on.
 ///
-/// The engine puts ``reason`` into `google.rpc.ErrorInfo` and ``message`` into the status. Neither holds any part of
-/// the token, nor says whether a resource exists.
+/// The engine puts ``reason`` into `google.rpc.ErrorInfo` and ``message`` into the status. Neither repeats the token,
+/// of which no more than its times, its `alg`, its `kid` or a repeated name is told, nor says whether a resource exists.
 public struct TokenRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// The bounded name of a refusal, in the form of `ErrorInfo.reason`; unknown ones are kept.
     public struct Reason: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
@@ -20,13 +20,13 @@ public struct TokenRefusal: Error, Hashable, Sendable, CustomStringConvertible {
         public static let tokenMissing = Self(rawValue: "TOKEN_MISSING")
         /// The token is longer than is read.
         public static let tokenTooLarge = Self(rawValue: "TOKEN_TOO_LARGE")
-        /// The token is not a compact JWS with a Fleet Engine payload.
+        /// The token is not a compact JWS with a Fleet Engine payload, or never holds by its times.
         public static let tokenMalformed = Self(rawValue: "TOKEN_MALFORMED")
         /// The token is not signed with RS256.
         public static let algorithmNotAllowed = Self(rawValue: "ALGORITHM_NOT_ALLOWED")
         /// The header names extensions that must be understood.
         public static let criticalHeader = Self(rawValue: "CRITICAL_HEADER_NOT_SUPPORTED")
-        /// No trusted key has the token's `kid`, or the issuer has none.
+        /// No trusted key has the token's `kid`, or the issuer has none, or so many that not all are tried.
         public static let keyUnknown = Self(rawValue: "KEY_UNKNOWN")
         /// The signature does not fit the key.
         public static let signatureInvalid = Self(rawValue: "SIGNATURE_INVALID")

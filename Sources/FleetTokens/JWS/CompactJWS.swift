@@ -36,7 +36,7 @@ public struct CompactJWS: Hashable, Sendable {
                 .size,
                 .unauthenticated(
                     .tokenTooLarge,
-                    "The token has \(size) bytes; at most \(Self.maximumBytes) are read.",
+                    "The token has more than \(Self.maximumBytes) bytes, the most that is read of one.",
                     fix: "Send one compact JWS and nothing else in the Authorization header; list fewer taskids."
                 )
             )
@@ -105,7 +105,8 @@ public struct CompactJWS: Hashable, Sendable {
             found: "RS256",
             .unauthenticated(
                 .algorithmNotAllowed,
-                "The token's alg is \(algorithm.map { "\"\($0.prefix(32))\"" } ?? "missing"); Fleet Engine takes RS256.",
+                "The token's alg is \(algorithm.map { "\"\($0.shown(upTo: 32))\"" } ?? "missing"); "
+                    + "Fleet Engine takes RS256.",
                 fix: "Sign with the service account's RSA key (RS256)."
             )
         )

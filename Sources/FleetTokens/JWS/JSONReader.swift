@@ -69,7 +69,7 @@ struct JSONReader {
             let isNew =
                 members.count < Self.longObject
                 ? !members.contains { $0.key == key } : keys.insert(key).inserted
-            guard isNew else { throw self.error("the key \"\(key.prefix(64))\" stands twice") }
+            guard isNew else { throw self.error("the key \"\(key.shown(upTo: 64))\" stands twice") }
             members.append((key, value))
             self.skipSpace()
         } while self.take(UInt8(ascii: ","))

@@ -70,7 +70,10 @@ extension JSONValue: Encodable {
             try container.encodeNil()
         case .bool(let value): try value.encode(to: encoder)
         case .integer(let number): try number.encode(to: encoder)
-        case .double(let number): try number.encode(to: encoder)
+        case .double(let number):
+            // As it is written below: JSON has no infinite numbers.
+            let written: Double? = number.isFinite ? number : nil
+            try written.encode(to: encoder)
         case .string(let text): try text.encode(to: encoder)
         case .array(let elements): try elements.encode(to: encoder)
         case .object(let members):

@@ -10,11 +10,13 @@ extension DeviationSet {
     /// - Parameters:
     ///   - claims: The payload.
     ///   - account: The account that signed, where it is known.
-    init(of claims: TokenClaims, account: TrustedAccount?) {
+    package init(of claims: TokenClaims, account: TrustedAccount?) {
         self = []
         if claims.expiresAt - claims.issuedAt != 3600 { self.insert(.lifetimeNotOneHour) }
         guard let authorization = claims.authorization else { return }
-        if !authorization.additional.isEmpty { self.insert(.tokenWithUnknownClaim) }
+        if !authorization.additional.isEmpty || !authorization.ignoredNames.isEmpty {
+            self.insert(.tokenWithUnknownClaim)
+        }
         guard let account else { return }
         if account.isForDevices, authorization.hasWildcard { self.insert(.wildcardInDeviceToken) }
         if !account.usableClaims.isSuperset(of: authorization.kinds) { self.insert(.claimThatOpensNothing) }

@@ -108,11 +108,8 @@ extension FleetBackend {
     init(
         keyFile: String, type: TokenType, provider: ProviderID, engine: URL, transport: any HTTPTransport
     ) throws {
-        guard let bytes = try? Data(contentsOf: URL(filePath: keyFile)) else {
-            throw CommandFailure(status: .configuration, message: "the key file \(keyFile) cannot be read.")
-        }
         do {
-            let minter = TokenMinter(signer: try LocalSigner(ServiceAccountKey(json: bytes)))
+            let minter = TokenMinter(signer: try LocalSigner(SigningKeyFile(path: keyFile).read()))
             self.init(
                 provider: provider,
                 engine: try EngineEndpoint(engine),

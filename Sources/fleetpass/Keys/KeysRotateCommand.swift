@@ -82,13 +82,8 @@ struct KeysRotateCommand: AsyncParsableCommand {
     }
 
     private static func key(in file: String) throws -> ServiceAccountKey {
-        guard let bytes = try? Data(contentsOf: URL(filePath: file)) else {
-            throw CommandFailure(
-                status: .configuration,
-                message:
-                    "the key file \(file) cannot be read; name the file that Google gave you, and let this user read it."
-            )
-        }
+        let bytes = try InputFile(path: file).bytes(
+            advice: "name the file that Google gave you, and let this user read it.")
         do throws(SigningError) {
             return try ServiceAccountKey(json: bytes)
         } catch {

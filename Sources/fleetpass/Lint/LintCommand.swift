@@ -4,6 +4,7 @@
 
 import ArgumentParser
 import FleetEngine
+import FleetSigning
 import FleetTokens
 import Foundation
 
@@ -71,9 +72,10 @@ struct LintCommand: AsyncParsableCommand {
 
     private func explanation() async throws -> TokenExplanation {
         let token = try TokenArgument.parse([self.token ?? "-"]).read()
-        let keys: (any TokenKeys)?
-        if let location = self.keys { keys = try await KeysArgument(location: location).read() } else { keys = nil }
-        return TokenExaminer().explain(token, request: nil, keys: keys, now: Date())
+        guard let location = self.keys else {
+            return TokenExaminer().explain(token, request: nil, keys: nil, now: Date())
+        }
+        return try await KeysArgument(location: location).verifier().explain(token, request: nil, at: Date())
     }
 
     private func give(_ report: DeviationReport, _ refusal: TokenRefusal?) throws {
@@ -124,7 +126,7 @@ extension DeviationReport {
             lines += entry.subjects.prefix(10).map { subject in
                 let who = [subject.kind, subject.id].filter { !$0.isEmpty }.joined(separator: " ")
                 let by = [subject.role, subject.fingerprint.map { "token \($0)" }].compactMap(\.self)
-                return "  - \(who): \(subject.count) × since \(subject.firstSeen), first with \(subject.method)"
+                return "  - \(who.shown()): \(subject.count) × since \(subject.firstSeen), first with \(subject.method)"
                     + (by.isEmpty ? "" : " by \(by.joined(separator: ", "))")
             }
             if entry.subjects.count > 10 {

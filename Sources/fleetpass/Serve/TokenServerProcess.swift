@@ -23,6 +23,11 @@ struct TokenServerProcess {
     init(_ configuration: TokenServerConfiguration) throws {
         let logger = Logger(configuration.log)
         PrivateProcess.begin()
+        if let finding = SecretFilesCheck(configuration).finding, finding.outcome == .fault {
+            logger.warning(
+                "keys or secrets are open to other users",
+                metadata: ["found": "\(finding.detail)", "next": "\(finding.next ?? "")"])
+        }
         self.configuration = configuration
         self.certificate = try configuration.tls.map {
             try ReloadingCertificate($0, logger: logger)

@@ -30,8 +30,14 @@ struct ExplanationReport: Encodable {
     let reason: String?
     let checks: [Check]
     let claims: Claims?
+    /// The whole header as it was parsed; absent where it was not asked for, or cannot be read.
+    let header: JSONValue?
+    /// The whole payload as it was parsed; absent as the header is.
+    let payload: JSONValue?
 
-    init(_ explanation: TokenExplanation) {
+    init(_ explanation: TokenExplanation, header: JSONValue? = nil, payload: JSONValue? = nil) {
+        self.header = header
+        self.payload = payload
         self.allowed = explanation.isAllowed
         self.reason = explanation.refusal?.reason.rawValue
         self.checks = explanation.checks.map { check in
@@ -59,21 +65,21 @@ struct ExplanationReport: Encodable {
         }
     }
 
-    /// One line for each check, the first refusal marked.
+    /// One line for each check, the first refusal marked; nothing of the token can forge one.
     var text: String {
         var isMarked = false
         let lines = self.checks.flatMap { check -> [String] in
             let rule = check.rule.padding(toLength: 14, withPad: " ", startingAt: 0)
             switch check.outcome {
-            case "passed": return ["   ok       \(rule) \(check.detail)"]
+            case "passed": return ["   ok       \(rule) \(check.detail.shown())"]
             case "refused":
                 let mark = isMarked ? "  " : "=>"
                 isMarked = true
                 return [
-                    "\(mark) refused  \(rule) \(check.reason ?? ""): \(check.detail)",
+                    "\(mark) refused  \(rule) \(check.reason ?? ""): \(check.detail.shown())",
                     "            \(rule.replacing(#/./#, with: " ")) fix: \(check.fix ?? "")",
                 ]
-            default: return ["   -        \(rule) \(check.detail)"]
+            default: return ["   -        \(rule) \(check.detail.shown())"]
             }
         }
         return lines.joined(separator: "\n")

@@ -12,15 +12,15 @@ import Foundation
 struct KeysArgument {
     let location: String
 
-    /// The keys found there whose certificates, if any, are good at a time; those of no account in particular are tried
-    /// with tokens that name no key.
+    /// The keys found there whose certificates, if any, are good at a time, without those that were rotated out long
+    /// enough ago; those of no account in particular are tried with tokens that name no key.
     func read(at now: Date = Date()) async throws -> TrustedKeySet {
         let keys: [RSAPublicKey]
         do {
             if self.location.contains("://") {
                 keys = try TrustedKeySet.read(try await self.download(), named: self.location, validAt: now)
             } else {
-                keys = try self.files().flatMap { try Self.keys(ofFile: $0, validAt: now) }
+                keys = try self.files(at: now).flatMap { try Self.keys(ofFile: $0, validAt: now) }
             }
         } catch let error as SigningError {
             throw CommandFailure(status: .configuration, message: "\(self.location): \(error.message)")
@@ -57,7 +57,7 @@ struct KeysArgument {
         return list
     }
 
-    private func files() throws -> [URL] {
+    private func files(at now: Date) throws -> [URL] {
         let location = URL(filePath: self.location)
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: location.path(percentEncoded: false), isDirectory: &isFolder)
@@ -68,16 +68,15 @@ struct KeysArgument {
         // The data folder of `up` holds its accounts one level down.
         let accounts = location.appending(path: "service-accounts")
         let folder = FileManager.default.fileExists(atPath: accounts.path(percentEncoded: false)) ? accounts : location
+        let states = (try? KeyFolder(path: folder.path(percentEncoded: false)).states(at: now)) ?? [:]
         return try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
-            .filter { ["json", "pem"].contains($0.pathExtension) }
+            .filter { ["json", "pem"].contains($0.pathExtension) && states[$0.lastPathComponent] != .retired }
             .sorted { $0.lastPathComponent < $1.lastPathComponent }
     }
 
     /// The keys of one file; a file that is named after a role gives its account that role.
     private static func keys(ofFile file: URL, validAt now: Date) throws -> [RSAPublicKey] {
-        guard let bytes = try? Data(contentsOf: file) else {
-            throw CommandFailure(status: .configuration, message: "\(file.path(percentEncoded: false)) cannot be read.")
-        }
+        let bytes = try InputFile(path: file.path(percentEncoded: false)).bytes()
         let name = file.deletingPathExtension().lastPathComponent
         return try TrustedKeySet.read(
             bytes, named: name, role: KeyFolder.role(ofFile: file.lastPathComponent), validAt: now)

@@ -14,6 +14,9 @@ struct MintCommand: AsyncParsableCommand {
         discussion: """
             Example:  fleetpass mint --key data/service-accounts/driver.json --role driver --vehicle veh-3
 
+            What looks like a mistake is said on stderr, and minted all the same: a claim that opens nothing to the role, \
+            or a key file that by its name is another role's.
+
             With --impersonate no key file is needed: the credentials are found as Google's own tools find them \
             (GOOGLE_APPLICATION_CREDENTIALS, gcloud's file, the metadata server), and IAM signs. They need the \
             role roles/iam.serviceAccountTokenCreator on the account.
@@ -42,10 +45,23 @@ struct MintCommand: AsyncParsableCommand {
     func run() async throws {
         let claims = try self.ids.claims(for: Role(rawValue: self.role))
         let minted = try await self.account.mint(claims)
+        for warning in self.warnings(of: minted.claims) { Console.say("fleetpass: warning: \(warning)") }
         switch self.output {
         case .text: Console.give(minted.token.compactSerialization)
         case .json: try Console.give(json: Report(minted))
         }
+    }
+
+    /// What looks like a mistake in a token, in the words of ``Deviation``.
+    func warnings(of claims: TokenClaims) -> [String] {
+        let role = Role(rawValue: self.role)
+        let own = self.account.role ?? role
+        let mismatch: [String] =
+            own == role
+            ? [] : ["by its name the key file is one of the role \(own), which its tokens have; \(role) was asked for."]
+        let account = TrustedAccount(email: claims.issuer, role: own)
+        return mismatch
+            + DeviationSet(of: claims, account: account).map { "\($0.id): \($0.rule.what) \($0.rule.fix)" }
     }
 
     private struct Report: Encodable {

@@ -10,7 +10,9 @@ import GoogleCredentials
 
 /// Which service account signs: one whose key file is at hand, or one that IAM signs for.
 struct SigningAccountOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The service account's key file, in Google's JSON format.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp(
+            "The service account's key file, in Google's JSON format; - reads standard input.", valueName: "file"))
     var key: String?
 
     @Option(
@@ -35,15 +37,23 @@ struct SigningAccountOptions: ParsableArguments {
         }
     }
 
+    /// The role of the account, where the name of its key file tells.
+    var role: Role? { self.key.flatMap { SigningKeyFile(path: $0).role } }
+
     /// Mints a token now.
     ///
     /// - Parameter claims: What the token reaches; `nil` for the plain token of an admin account.
     /// - Returns: The token.
     /// - Throws: ``CommandFailure``.
     func mint(_ claims: AuthorizationClaims?) async throws -> MintedToken {
-        let source = self.key ?? self.impersonate ?? ""
+        let source = self.key.map { SigningKeyFile(path: $0).name } ?? self.impersonate ?? ""
         do {
             return try await TokenMinter(signer: self.signer()).mint(claims, at: Date())
+        } catch let error as SigningError where error.code == .tokenTooLong {
+            throw CommandFailure(
+                status: .usage,
+                message: "the token would be longer than the \(CompactJWS.maximumBytes) bytes that are read of one; "
+                    + "give fewer --batch-task, and mint a token for each of several smaller batches.")
         } catch let error as SigningError {
             let isTransient = (error.cause as? CredentialError)?.isTransient ?? false
             throw CommandFailure(
@@ -61,13 +71,7 @@ struct SigningAccountOptions: ParsableArguments {
             return try await ApplicationDefaultCredentials(context: context).load()
                 .signer(impersonating: account, delegates: self.delegates)
         }
-        guard let file = self.key, let bytes = try? Data(contentsOf: URL(filePath: file)) else {
-            throw CommandFailure(
-                status: .configuration,
-                message: "the key file \(self.key ?? "") cannot be read; fleetpass up makes one for each role in its "
-                    + "data folder (service-accounts/ROLE.json), and --impersonate EMAIL signs without one.")
-        }
-        return try LocalSigner(ServiceAccountKey(json: bytes))
+        return try LocalSigner(SigningKeyFile(path: self.key ?? "").read())
     }
 
     /// Where IAM is, when gcloud's own variable sends it elsewhere, as behind a private endpoint.

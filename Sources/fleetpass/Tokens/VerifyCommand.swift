@@ -16,7 +16,8 @@ struct VerifyCommand: AsyncParsableCommand {
             Example:  fleetpass verify - --keys http://127.0.0.1:8080/.well-known/jwks.json < token
 
             Keys may be a service account's key file, a JWKS, X.509 certificates by key id, a PEM key, a folder of \
-            these, or an https URL. A data folder also tells which tokens are withdrawn.
+            these, or an https URL. A data folder also tells which tokens are withdrawn, and of its keys those count that \
+            `keys list` does not call retired.
             """
     )
 
@@ -51,8 +52,8 @@ struct VerifyCommand: AsyncParsableCommand {
 
     private static func line(_ examined: ExaminedToken) -> String {
         let left = examined.claims.expiresAt - Int64(Date().timeIntervalSince1970)
-        return "valid: \(examined.account.email) key \(examined.keyID) \(left) s left "
-            + "\(examined.claims.authorization?.summary ?? "no claims")"
+        return "valid: \(examined.account.email.shown()) key \(examined.keyID.shown()) \(left) s left "
+            + "\(examined.claims.authorization?.summary.shown() ?? "no claims")"
     }
 
     private struct Report: Encodable {

@@ -65,6 +65,20 @@ import Testing
         #expect(try await signer(after: 0) == second.keyID)
     }
 
+    @Test func `the files' names tell what each key is good for`() throws {
+        let world = try World()
+        _ = try world.folder.rotate(.driver, at: Self.now)
+        try Data("no key".utf8).write(to: world.url.appending(path: "callers.json"))
+        func states(after seconds: Double) throws -> [String: KeySchedule.State] {
+            try world.folder.states(at: Self.now + seconds)
+        }
+        let (old, new) = ("driver.json", "driver.1767225600.json")
+        #expect(try states(after: 599) == [old: .signing, new: .published])
+        #expect(try states(after: 600) == [old: .retiring, new: .signing])
+        #expect(try states(after: 4800) == [old: .retired, new: .signing])
+        #expect(throws: TokenServerError.self) { try KeyFolder(path: "/nowhere").states(at: Self.now) }
+    }
+
     @Test func `a stolen key can go at once, but never the only one`() throws {
         let world = try World()
         #expect(throws: TokenServerError.self) {
