@@ -164,6 +164,7 @@ let package = Package(
                 server("HummingbirdHTTP2", "hummingbird"),
                 server("Logging", "swift-log"),
                 server("NIOCore", "swift-nio"),
+                server("NIOHTTP1", "swift-nio"),
                 server("NIOHTTP2", "swift-nio-http2"),
                 server("NIOHTTPTypes", "swift-nio-extras"),
                 server("NIOSSL", "swift-nio-ssl"),

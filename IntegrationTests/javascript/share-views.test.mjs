@@ -55,3 +55,29 @@ test("a shipment on its way tells how far it is", () => {
     assert.equal(view.steps.findIndex((step) => step.state === "now"), now);
   }
 });
+
+test("a place on the equator or the first meridian is one, though JSON leaves the 0 out", () => {
+  const trip = {
+    tripStatus: "ENROUTE_TO_PICKUP", lastLocation: { location: { latitude: 51.5 } }, route: [{ longitude: 9.4 }, {}],
+    pickupPoint: { point: { longitude: 9.4 } }, dropoffPoint: { point: {} },
+  };
+  const { vehicle, way, signs } = tripView(trip);
+  assert.deepEqual(vehicle, [51.5, 0]);
+  assert.deepEqual(way, [[0, 9.4], [0, 0]]);
+  assert.deepEqual(signs.map((sign) => sign.place), [[0, 9.4], [0, 0]]);
+  assert.equal(tripView({ tripStatus: "ENROUTE_TO_PICKUP", lastLocation: {} }).vehicle, undefined);
+  assert.deepEqual(tripView({ pickupPoint: {} }).signs, []);
+});
+
+test("one stop before a recipient is one stop", () => {
+  const words = (remainingStopCount) => shipmentView({ state: "OPEN", remainingStopCount, remainingDrivingDuration: "120s" }).sub;
+  assert.equal(words(3), "2 stops before you · 2 min driving");
+  assert.equal(words(2), "1 stop before you · 2 min driving");
+  assert.equal(words(1), "2 min driving");
+});
+
+test("an arrival on another day tells which", () => {
+  const view = (time) => shipmentView({ state: "OPEN", estimatedArrivalTime: new Date(time).toISOString() });
+  assert.match(view(Date.now() + 400 * 86_400_000).sub, /^expected .*20\d\d/);
+  assert.doesNotMatch(view(Date.now()).sub, /20\d\d/);
+});

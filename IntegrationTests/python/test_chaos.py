@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults by script: what the vendor's client makes of them, and that nobody takes them for real."""
 
+import concurrent.futures
 import json
 import time
 
@@ -49,6 +50,13 @@ def strikes(up):
     result = run("chaos", "show", "--engine", up.http, "--output", "json")
     assert result.returncode == 0, result.stderr
     return [step["strikes"] for step in json.loads(result.stdout)["steps"]]
+
+
+def wait_until_struck(up):
+    deadline = time.monotonic() + 30
+    while strikes(up) != [1]:
+        assert time.monotonic() < deadline, "no call was struck"
+        time.sleep(0.1)
 
 
 def vehicle_name(up, vehicle="veh-1"):
@@ -173,6 +181,41 @@ def test_a_typed_request_for_a_token_is_struck_by_whom_its_body_names(up, play):
     assert strikes(up) == [1, 1]
 
 
+def test_a_slow_call_goes_on_when_its_script_ends(up, play):
+    token = up.mint("driver", vehicle="veh-1")
+    play({"slow": "5m", "vehicle": "veh-1"})
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        call = pool.submit(up.rest, "GET", "vehicles/veh-1", token)
+        wait_until_struck(up)
+        assert run("chaos", "clear", "--engine", up.http).returncode == 0
+        answer = call.result()
+    assert answer.status_code == 200
+    assert answer.headers["x-fleetpass-chaos"] == "steps[0] slow 5m"
+
+
+def test_shutdown_does_not_wait_for_slow_calls(tmp_path):
+    service = Service(tmp_path / "data")
+    token = service.mint("server")
+    script = json.dumps({"steps": [{"slow": "5m", "target": "engine"}]}).encode()
+    assert run("chaos", "set", "-", "--engine", service.http, stdin=script).returncode == 0
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        call = pool.submit(service.rest, "GET", "vehicles/none", token)
+        wait_until_struck(service)
+        code, _, errors = service.stop()
+        assert code == 0, errors
+        # It was answered, and not cut off.
+        assert call.result().status_code == 404
+
+
+def test_an_id_that_looks_like_a_number_needs_no_quotes(up, play, tmp_path):
+    file = tmp_path / "script.yaml"
+    file.write_text("steps:\n  - slow: 1\n    vehicle: 007\n")
+    result = run("chaos", "set", file, "--engine", up.http, "--output", "json")
+    assert result.returncode == 0, result.stderr
+    (step,) = json.loads(result.stdout)["steps"]
+    assert json.loads(step["step"]) == {"slow": "1s", "vehicle": "007"}
+
+
 def test_web_pages_cannot_use_it(up):
     script = {"steps": [{"slow": "1s"}]}
     for headers in [{"Origin": "https://example.com"}, {"Origin": up.http}]:
@@ -183,6 +226,8 @@ def test_web_pages_cannot_use_it(up):
 
 @pytest.mark.parametrize("script, told", [
     ("steps: []", "1 to 100"), ("steps:\n  - statu: UNAVAILABLE", "there is no statu"), ("a: [", "neither YAML nor JSON"),
+    ("steps:\n  - slow: 1s\n    vehicle: a/b", "steps[0]: vehicle: The vehicle id holds"),
+    ("steps:\n  - {slow: 1s, target: tokens, task: x}", "by its task"),
 ])
 def test_a_wrong_script_is_told_what_to_mend(up, tmp_path, script, told):
     file = tmp_path / "script.yaml"

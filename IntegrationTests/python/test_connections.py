@@ -189,6 +189,32 @@ class Peer:
                 yield frame
 
 
+def test_a_client_over_tls_that_waits_for_leave_to_send_a_body_gets_it(folder, certificates):
+    server = start(folder, "optional")
+    context = ssl.create_default_context(cafile=folder / "server.pem")
+    address = ("127.0.0.1", int(server.http.rsplit(":", 1)[1]))
+    with socket.create_connection(address, timeout=20) as plain, \
+            context.wrap_socket(plain, server_hostname="127.0.0.1") as client:
+        client.sendall(
+            b"POST /v1/tokens HTTP/1.1\r\nHost: 127.0.0.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+        received = b""
+        while b"\r\n\r\n" not in received:
+            data = client.recv(65536)
+            assert data, "the connection was closed"
+            received += data
+        assert received.startswith(b"HTTP/1.1 100 Continue\r\n\r\n")
+    peer = Peer(server, folder)
+    stream = peer.http.get_next_available_stream_id()
+    peer.http.send_headers(stream, [
+        (":method", "POST"), (":scheme", "https"), (":authority", "127.0.0.1"), (":path", "/v1/tokens"),
+        ("expect", "100-continue"), ("content-length", "2")])
+    peer.send()
+    leave = h2.events.InformationalResponseReceived
+    assert any(isinstance(event, leave) for event in peer.read(leave))
+    peer.socket.close()
+    assert server.stop()[0] == 0
+
+
 def test_idle_http2_connections_do_not_keep_the_server(folder, certificates):
     server = start(folder, "optional")
     # One that asked and reads nothing more, and one that never asked.

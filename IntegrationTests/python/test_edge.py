@@ -129,6 +129,85 @@ def test_a_request_that_is_quick_on_a_kept_connection_is_answered_long_after(eng
             time.sleep(1)
 
 
+EXPECTING = (
+    b"POST /v1/providers/demo-fleet/vehicles:search HTTP/1.1\r\nHost: 127.0.0.1\r\nExpect: 100-continue\r\n"
+    b"Content-Length: 2\r\n")
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+def receive(connection, count):
+    """That many heads, each with the body that it tells of."""
+    received, begin = b"", 0
+    for _ in range(count):
+        while (end := received.find(b"\r\n\r\n", begin)) < 0:
+            received += read(connection)
+        length = re.search(rb"(?i)content-length: (\d+)", received[begin:end])
+        begin = end + 4 + (int(length[1]) if length else 0)
+        while len(received) < begin:
+            received += read(connection)
+    return received
+
+
+def read(connection):
+    data = connection.recv(65536)
+    assert data, "the connection was closed"
+    return data
+
+
+def test_a_client_that_waits_for_leave_gets_it_before_it_sends_the_body(engine, token):
+    head = EXPECTING + b"Authorization: Bearer " + token.encode() + b"\r\n\r\n"
+    with connect(engine.http_port) as client:
+        for _ in range(2):
+            client.sendall(head)
+            assert receive(client, 1) == CONTINUE
+            client.sendall(b"{}")
+            assert receive(client, 1).startswith(b"HTTP/1.1 400 ")
+        # Behind a request whose answer is not there yet, leave comes after that answer.
+        client.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" + head)
+        received = receive(client, 2)
+        assert received.startswith(b"HTTP/1.1 200 ") and received.endswith(b"ok\n" + CONTINUE)
+        client.sendall(b"{}")
+        assert receive(client, 1).startswith(b"HTTP/1.1 400 ")
+    with connect(engine.http_port) as hasty:
+        # Who sends the body at once needs no leave.
+        hasty.sendall(head + b"{}")
+        assert receive(hasty, 1).startswith(b"HTTP/1.1 400 ")
+    with connect(engine.http_port) as slow:
+        # Leave is no answer: a body that does not come is answered as ever.
+        slow.sendall(head)
+        assert drip(slow, b"").startswith(CONTINUE + b"HTTP/1.1 408 ")
+
+
+def test_a_connection_of_http_1_0_ends_with_its_answer_unless_it_is_to_be_kept(service):
+    # A server that lets connections be idle for longer than the test waits.
+    port = int(service.http.rsplit(":", 1)[1])
+    with connect(port) as old:
+        old.sendall(b"GET /healthz HTTP/1.0\r\nHost: 127.0.0.1\r\nExpect: 100-continue\r\n\r\n")
+        received = b""
+        while data := old.recv(65536):
+            received += data
+        assert received.startswith(b"HTTP/1.1 200 ") and received.endswith(b"ok\n")
+    with connect(port) as kept:
+        for _ in range(2):
+            kept.sendall(b"GET /healthz HTTP/1.0\r\nHost: 127.0.0.1\r\nConnection: keep-alive\r\n\r\n")
+            assert receive(kept, 1).startswith(b"HTTP/1.1 200 ")
+    with connect(port) as last:
+        last.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Close\r\n\r\n")
+        assert closes(last)
+
+
+def test_a_message_that_cannot_be_read_is_refused_for_its_token_first(engine, token):
+    codes = grpc.StatusCode
+    with grpc.insecure_channel(engine.grpc) as channel:
+        call = channel.unary_unary("/maps.fleetengine.v1.VehicleService/GetVehicle")
+        for sent, code in [
+                (None, codes.UNAUTHENTICATED), ("x", codes.UNAUTHENTICATED), (token, codes.INVALID_ARGUMENT)]:
+            metadata = [("authorization", f"Bearer {sent}")] if sent else None
+            with pytest.raises(grpc.RpcError) as error:
+                call(b"\xff\xff\xff", metadata=metadata, timeout=PATIENCE)
+            assert error.value.code() == code
+
+
 def http2(port, **settings):
     """A raw HTTP/2 connection."""
     connection = connect(port)

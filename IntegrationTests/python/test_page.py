@@ -1,9 +1,8 @@
 # Fleetpass
 # Licence: see LICENSE in the project root.
 # SPDX-License-Identifier: Apache-2.0
-"""The page and the share pages in a real browser, against a running service."""
+"""The page in a real browser, against a running service."""
 
-import base64
 import json
 import os
 import socket
@@ -16,8 +15,7 @@ import requests
 import browser
 from browser import Browser
 from clients import vehicle_body
-from forgery import LEAVE_OUT, Forger
-from service import AUDIENCE, Service, run
+from service import Service
 
 pytestmark = pytest.mark.skipif(
     not browser.PROGRAM, reason="Chromium is missing; Scripts/install-packages.sh --tests installs it")
@@ -159,6 +157,68 @@ def test_delivery_vehicles_show_their_stops_and_tasks_can_be_filtered(service, n
     page.wait("document.querySelectorAll('#list .row').length === 1")
 
 
+@needs_leaflet
+def test_a_map_that_was_out_of_sight_at_first_shows_the_fleet(service, server_token, driven, new_id, page):
+    other = new_id("vehicle")
+    assert service.rest("POST", f"vehicles?vehicleId={other}", server_token, json=vehicle_body()).status_code == 200
+    report(service, other, {"latitude": 37.5, "longitude": -122.2}, server_token)
+    page.open(f"{service.http}/#tokens")
+    is_live(page)
+    page.wait("document.getElementById('map').classList.contains('leaflet-container')")
+    page.press("1")
+    page.wait(f"!!document.querySelector('.leaflet-marker-icon[title=\"{driven[0]}\"]')")
+    scale = text_of(page, ".leaflet-control-scale-line")
+    page.press("f")
+    assert text_of(page, ".leaflet-control-scale-line") == scale
+
+
+def test_what_stays_in_a_list_keeps_the_focus(service, page):
+    page.open(service.http)
+    found = page.value("""import('/page/dom.js').then(({ el, reconcile }) => {
+      const list = el('div');
+      document.body.append(list);
+      const blurs = [];
+      const create = (key) => el('button', { onblur: () => blurs.push(key) }, key);
+      const draw = (keys) => reconcile(list, [...keys], (key) => key, create, () => {});
+      draw('abcd');
+      list.children[2].focus();
+      return ['bcd', 'ncd', 'c', 'xcy', 'yxc'].map((keys) => {
+        draw(keys);
+        return [[...list.children].map((it) => it.textContent).join(''), document.activeElement.textContent, blurs.length];
+      });
+    })""")
+    assert [shown for shown, _, _ in found] == ["bcd", "ncd", "c", "xcy", "yxc"]
+    assert [focused for _, focused, _ in found] == ["c"] * 5
+    assert [blurs for _, _, blurs in found[:4]] == [0] * 4, "nothing moves because something else went"
+
+
+def test_a_screen_reader_is_told_what_is_chosen(service, driven, page):
+    page.open(service.http)
+    is_live(page)
+    page.press("/")
+    page.type(driven[0])
+    page.wait("document.querySelectorAll('#list .row').length === 1")
+    page.press("Enter")
+    page.wait("document.activeElement.id === 'list'")
+    chosen = "document.getElementById(document.activeElement.getAttribute('aria-activedescendant'))"
+    assert page.value(f"{chosen}.matches('[role=option][aria-selected=true]')")
+    assert driven[0] in page.value(f"{chosen}.innerText")
+    page.press("Escape")
+    page.wait("!document.getElementById('list').hasAttribute('aria-activedescendant')")
+    tabs = "[...document.querySelectorAll('[role=tab]')]"
+    assert page.value(f"{tabs}.map((it) => it.tabIndex)") == [0, -1, -1, -1]
+    page.focus("#tab-vehicles")
+    steps = [
+        ("ArrowRight", "trips"), ("End", "tasks"), ("ArrowRight", "vehicles"), ("ArrowLeft", "tasks"), ("Home", "vehicles")]
+    for key, tab in steps:
+        page.press(key)
+        assert page.value("document.activeElement.id") == f"tab-{tab}"
+        stops = f"{tabs}.filter((it) => it.tabIndex === 0 && it.ariaSelected === 'true').map((it) => it.id)"
+        assert page.value(stops) == [f"tab-{tab}"]
+        assert page.value("document.querySelector('[role=tabpanel]').getAttribute('aria-labelledby')") == f"tab-{tab}"
+    panels = f"{tabs}.map((it) => document.getElementById(it.getAttribute('aria-controls')).role)"
+    assert page.value(panels) == ["tabpanel"] * 4
+
 def test_the_life_of_a_token_is_on_the_time_line_by_fingerprint_alone(service, driven, page, picture):
     vehicle, token = driven
     assert service.rest("GET", "vehicles/somebody-else", token).status_code == 403
@@ -177,6 +237,58 @@ def test_the_life_of_a_token_is_on_the_time_line_by_fingerprint_alone(service, d
     for part in token.split("."):
         assert part not in everything
 
+
+def test_the_time_lines_say_when_there_are_more_tokens_than_they_show(service, page):
+    page.open(f"{service.http}/#tokens")
+    is_live(page)
+    assert page.value("document.getElementById('token-note').hidden")
+    page.value("""import('/page/timeline.js').then(({ Timeline }) =>
+      new Timeline({ state: { tokens: new Map(), refusals: new Map() }, truncated: ['token'], now: 0 }).draw())""")
+    assert "more tokens than this page shows" in text_of(page, "#token-note")
+
+
+def test_a_jump_to_another_view_leads_to_what_is_meant(service, driven, page):
+    vehicle, token = driven
+    assert service.rest("DELETE", f"vehicles/{vehicle}", token).status_code == 403
+    page.open(f"{service.http}/#tokens")
+    is_live(page)
+    # What is filtered in the other view does not hide what the jump is to.
+    show_only(page, "refusal-filter", "nothing fits this")
+    show_only(page, "token-filter", vehicle)
+    page.wait("!!document.querySelector('#lanes .mark.refused')")
+    page.value("document.querySelector('#lanes button.lane').click()")
+    page.wait("!!document.querySelector('#lanes .story .link')")
+    page.value("document.querySelector('#lanes .story .link').click()")
+    frames = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    page.value(frames)
+    assert page.value("location.hash") == "#refusals"
+    assert page.value("document.activeElement.id") == "refusal-list"
+    assert "ROLE_LACKS_PERMISSION" in text_of(page, "#refusal-detail h2") and vehicle in text_of(page, "#refusal-detail")
+    page.value("[...document.querySelectorAll('#refusal-detail button')].at(-1).click()")
+    page.value(frames)
+    assert page.value("document.activeElement.matches('.cell.chosen')")
+    assert "may not call DeleteVehicle" in text_of(page, "#matrix-words")
+    page.value("history.back()")
+    page.wait("!document.getElementById('refusals').hidden")
+
+
+def test_what_is_read_stays_until_the_reader_chooses(service, driven, page):
+    vehicle, token = driven
+    assert service.rest("GET", "vehicles/somebody-else", token).status_code == 403
+    page.open(f"{service.http}/#refusals")
+    is_live(page)
+    show_only(page, "refusal-filter", vehicle)
+    page.wait("document.querySelector('#refusal-detail h2')?.innerText.includes('CLAIM_MISMATCH')")
+    assert service.rest("DELETE", f"vehicles/{vehicle}", token).status_code == 403
+    page.wait("document.querySelectorAll('#refusal-list .row').length === 2")
+    assert "ROLE_LACKS_PERMISSION" in text_of(page, "#refusal-list .row")
+    assert "CLAIM_MISMATCH" in text_of(page, "#refusal-detail h2")
+    assert "CLAIM_MISMATCH" in text_of(page, "#refusal-list [aria-selected=true]")
+    page.press("/")
+    page.press("Enter")
+    assert "ROLE_LACKS_PERMISSION" in text_of(page, "#refusal-detail h2"), "Enter takes the first"
+    page.press("ArrowDown")
+    assert "CLAIM_MISMATCH" in text_of(page, "#refusal-detail h2")
 
 def test_a_refused_call_is_explained_check_by_check(service, driven, page, picture):
     vehicle, token = driven
@@ -202,6 +314,9 @@ def test_deviations_are_listed_by_rule_with_whose_they_are(service, driven, page
     page.open(f"{service.http}/#deviations")
     is_live(page)
     show_only(page, "deviation-filter", vehicle)
+    row = "[...document.querySelectorAll('#deviation-list .row')].find((it) => it.innerText.includes('report-too-often'))"
+    page.wait(row)
+    page.value(f"{row}.click()")
     page.wait("document.querySelector('#deviation-detail h2')?.innerText === 'report-too-often'")
     picture(page)
     detail = text_of(page, "#deviation-detail")
@@ -240,184 +355,6 @@ def test_the_matrix_is_read_with_the_keyboard(service, page, picture):
     page.press("ArrowDown")
     assert "driver" in text_of(page, "#matrix-words") and "GetVehicle" in text_of(page, "#matrix-words") != first
     picture(page)
-
-
-def inspect(page, token):
-    page.value(f"document.getElementById('token-text').value = {json.dumps(token)};"
-               "document.getElementById('token-text').dispatchEvent(new Event('input'))")
-    page.wait("!!document.querySelector('#token-result h2, #token-result .hint')")
-    return page
-
-
-def test_the_inspector_reads_a_token_without_any_request(service, vehicle, page, picture):
-    token = token_from(service, f"driver/{vehicle}")
-    page.open(f"{service.http}/#inspect")
-    page.wait("document.getElementById('token-keys').innerText.includes('verified with')")
-    is_live(page)
-    asked = len(page.requests)
-    inspect(page, token).wait("document.querySelector('#token-result h2')?.innerText === 'A good token'")
-    picture(page)
-    assert vehicle in text_of(page, "#token-parts")
-    assert "GetVehicle" in text_of(page, "#token-result .opened")
-    assert "CreateVehicle" not in text_of(page, "#token-result .opened")
-    changed = token[:-8] + ("AAAAAAAA" if not token.endswith("AAAAAAAA") else "BBBBBBBB")
-    inspect(page, changed).wait("document.querySelector('#token-result .first')?.innerText.includes('signature')")
-    page.value("document.getElementById('token-text').focus()")
-    page.value("location.hash = 'live'")
-    page.wait("!document.getElementById('live').hidden")
-    page.value("location.hash = 'inspect'")
-    assert page.value("document.getElementById('token-text').value") == ""
-    page.wait("!!document.querySelector('#token-result .hint')")
-    kept = page.value("JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, location.href])")
-    assert token[:20] not in kept and token[-20:] not in kept
-    # Coming back asks for the keys once more, before there is a token.
-    later = [request for request in page.requests[asked:] if "/.well-known/jwks" not in request[1]]
-    assert not later
-    assert not any(part in json.dumps(page.requests) for part in token.split("."))
-
-
-def forged(header, payload, raw=False):
-    def part(value):
-        text = value if isinstance(value, str) else json.dumps(value)
-        return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
-
-    return f"{part(header)}.{part(payload)}.c2lnbmF0dXJl"
-
-
-def test_the_inspector_judges_as_the_program_does(service, page):
-    now = int(time.time())
-    header = {"alg": "RS256", "typ": "JWT", "kid": "k"}
-    account = "driver@demo-fleet.iam.gserviceaccount.com"
-    payload = {
-        "iss": account, "sub": account, "aud": AUDIENCE, "iat": now - 300, "exp": now + 3300,
-        "authorization": {"vehicleid": "veh-1"},
-    }
-    good = forged(header, payload)
-    tokens = [
-        good, "", "a", "a.b", "a.b.c.d", "..", good + "=", good[:-1] + "+", good.replace(".", ".=", 1), "e30.e30.e30", "x" * 13000,
-        *[forged(header | change, payload) for change in [
-            {"alg": "none"}, {"alg": "HS256"}, {"alg": 1}, {"typ": "jwt"}, {"typ": "at+jwt"}, {"typ": 1}, {"crit": ["b64"]},
-            {"kid": ""}, {"kid": 7}, {"kid": "k" * 257}]],
-        *[forged(header, payload | change) for change in [
-            {"sub": "other@x"}, {"iss": ""}, {"aud": AUDIENCE[:-1]}, {"aud": [AUDIENCE]}, {"aud": []},
-            {"iat": now + 500}, {"iat": now + 700}, {"iat": now - 4000}, {"iat": now - 5000}, {"iat": "1"}, {"iat": 1.5}, {"iat": -1},
-            {"exp": now - 5}, {"exp": now + 3700}, {"exp": now + 3300, "iat": now - 2000}, {"exp": True}, {"exp": 1e300},
-            {"exp": now + 3000, "iat": now - 4000},
-            {"nbf": now + 500}, {"nbf": now + 700}, {"nbf": now - 9000}, {"nbf": str(now)}, {"nbf": 1.5}, {"nbf": None},
-            {"exp": float(now + 3300)}, {"iat": float(now - 300)}, {"nbf": float(now)},
-            {"authorization": {}}, {"authorization": []}, {"authorization": None}, {"authorization": {"vehicleid": 1}},
-            {"authorization": {"vehicleid": "*", "tripid": "*"}}, {"authorization": {"vehicleid": "a/b"}},
-            {"authorization": {"vehicleid": ""}}, {"authorization": {"vehicleid": "v" * 65}}, {"authorization": {"tripid": "e\u0301"}},
-            {"authorization": {"taskids": ["a", "b"]}}, {"authorization": {"taskids": ["*"]}}, {"authorization": {"taskids": []}},
-            {"authorization": {"taskids": ["*", "a"]}}, {"authorization": {"taskids": ["a"], "taskid": "a"}}, {"authorization": {"taskids": "a"}},
-            {"authorization": {"trackingid": "t", "taskid": "a"}}, {"authorization": {"trackingid": "*", "taskid": "*"}},
-            {"authorization": {"trackingid": "*", "taskid": "a"}}, {"authorization": {"trackingid": "t"}}, {"authorization": {"own": "x"}}]],
-        forged(header, "[]"), forged("{", payload), forged('{"alg":"RS256","alg":"RS256"}', payload), forged(header, "{}"),
-        forged(header, json.dumps(payload)[:-1] + ',"a":{"exp":1.0},"nbf":-0}'), forged(header, json.dumps(payload)[:-1] + ',"nbf":17e8}'),
-        forged(header, json.dumps(payload)[:-1] + ',"exp":1}'), forged(header, '{"a":{"b":1,"b":2}}'), forged(header, "null"),
-    ]
-    page.open(f"{service.http}/#inspect")
-    found = page.value(
-        "import('/page/token-rules.js').then(({ inspect }) => Promise.all("
-        f"{json.dumps(tokens)}.map((token) => inspect(token, {{ now: {now} }}))))")
-    differences = []
-    for token, here in zip(tokens, found, strict=True):
-        result = run("inspect", "-", "--output", "json", stdin=token.encode())
-        if not result.stdout:
-            continue  # What cannot even be read from standard input, such as nothing.
-        there = {check["rule"]: check["outcome"] for check in json.loads(result.stdout)["checks"]}
-        for check in here["checks"]:
-            word = {"notReached": "not_reached"}.get(check["outcome"], check["outcome"])
-            if check["rule"] not in ("key", "signature") and there[check["rule"]] != word:
-                differences.append((token[:60], check, there[check["rule"]]))
-    assert not differences
-
-
-def test_the_inspector_knows_whose_keys_are_whose(service, page):
-    driver, server = service.account("driver"), service.account("server")
-    forger = Forger(driver, {"vehicleid": "veh-1"})
-    anothers = {"iss": server["client_email"], "sub": server["client_email"]}
-    page.open(f"{service.http}/#inspect")
-    page.wait("document.getElementById('token-keys').innerText.includes('verified with')")
-    for changes, header in [({}, {}), (anothers, {}), ({}, {"kid": LEAVE_OUT}), (anothers, {"kid": LEAVE_OUT})]:
-        token = forger.token(header=header, **changes)
-        result = run(
-            "explain", "-", "--method", "GetVehicle", "--resource", f"providers/{service.provider}/vehicles/veh-1", "--keys",
-            service.data, "--output", "json", stdin=token.encode())
-        there = json.loads(result.stdout)
-        verdict = "A good token" if there["allowed"] else "The engine would refuse it"
-        inspect(page, token).wait(f"document.querySelector('#token-result h2')?.innerText === {json.dumps(verdict)}")
-        assert there["allowed"] == (not changes)
-
-
-@needs_leaflet
-def test_a_trip_is_shared_with_a_token_that_the_browser_fetches(service, server_token, driven, new_id, page, picture):
-    vehicle, _ = driven
-    trip = new_id("trip")
-    make_trip(service, server_token, trip, vehicle)
-    page.open(f"{service.http}/share/trips/{trip}")
-    page.wait("document.getElementById('headline').innerText === 'Your driver is on the way'")
-    page.wait("!!document.querySelector('.vehicle-icon')")
-    picture(page)
-    assert "Token for this trip alone" in page.text()
-    set_status(service, server_token, trip, "ARRIVED_AT_PICKUP")
-    page.wait("document.getElementById('headline').innerText === 'Your driver is here'")
-    fetched = [address for _, address, _ in page.requests if "/token/" in address]
-    assert fetched == [f"{service.http}/token/consumer/{trip}"]
-    assert not any("eyJ" in address for _, address, _ in page.requests), "a token never stands in an address"
-    set_status(service, server_token, trip, "CANCELED")
-    page.wait("document.getElementById('headline').innerText === 'This trip was cancelled'")
-    asked = len(page.requests)
-    time.sleep(6)
-    assert len(page.requests) == asked, "nothing is asked after the end"
-
-
-def test_a_share_page_replaces_a_token_that_was_withdrawn(service, server_token, driven, new_id, page):
-    vehicle, _ = driven
-    trip = new_id("trip")
-    make_trip(service, server_token, trip, vehicle)
-    page.open(f"{service.http}/share/trips/{trip}")
-    page.wait("document.getElementById('headline').innerText === 'Your driver is on the way'")
-    tokens = requests.get(f"{service.http}/page/state", timeout=30).json()["tokens"].values()
-    (fingerprint,) = [token["fingerprint"] for token in tokens if token["subject"]["id"] == trip]
-    assert run("revoke", "--data", service.data, "--fingerprint", fingerprint).returncode == 0
-    # iat has whole seconds, so a new token differs by then.
-    deadline = time.monotonic() + 40
-    while sum("/token/" in address for _, address, _ in page.requests) < 2:
-        assert time.monotonic() < deadline
-        page.value("1")
-        time.sleep(0.2)
-    set_status(service, server_token, trip, "ARRIVED_AT_PICKUP")
-    page.wait("document.getElementById('headline').innerText === 'Your driver is here'", seconds=30)
-
-
-def test_a_share_page_of_nothing_says_so(service, new_id, page):
-    page.open(f"{service.http}/share/trips/{new_id('trip')}")
-    page.wait("!document.getElementById('trouble').hidden")
-    assert "Nothing to show" in page.text()
-
-
-@needs_leaflet
-def test_a_shipment_is_shared_by_its_tracking_id(service, new_id, page, picture):
-    token = service.mint("delivery_server")
-    vehicle, task, tracking = new_id("dv"), new_id("task"), new_id("shp")
-    assert service.rest("POST", f"deliveryVehicles?deliveryVehicleId={vehicle}", token, json={}).status_code == 200
-    point = {"point": {"latitude": 37.43, "longitude": -122.07}}
-    body = {"type": "DELIVERY", "state": "OPEN", "taskDuration": "60s", "trackingId": tracking, "plannedLocation": point}
-    assert service.rest("POST", f"tasks?taskId={task}", token, json=body).status_code == 200
-    page.open(f"{service.http}/share/shipments/{tracking}")
-    page.wait("document.getElementById('headline').innerText === 'On the list'")
-    answer = service.rest(
-        "PATCH", f"deliveryVehicles/{vehicle}?updateMask=remainingVehicleJourneySegments,lastLocation", token,
-        json={
-            "remainingVehicleJourneySegments": [
-                {"stop": {"state": "ENROUTE", "plannedLocation": point, "tasks": [{"taskId": task}]}}],
-            "lastLocation": {"location": MOUNTAIN_VIEW},
-        })
-    assert answer.status_code == 200, answer.text
-    page.wait("document.getElementById('headline').innerText === 'You are next'")
-    picture(page)
-    assert [a for _, a, _ in page.requests if "/token/" in a] == [f"{service.http}/token/delivery_consumer/{tracking}"]
 
 
 def test_views_lists_and_filters_work_with_the_keyboard(service, driven, page):

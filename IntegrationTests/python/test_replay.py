@@ -91,7 +91,13 @@ def test_a_call_that_ends_otherwise_is_told(service, tmp_path):
         "timestamp": "2026-01-02T03:04:05Z", "logName": f"projects/{service.provider}/logs/x",
         "jsonPayload": {
             "@type": "type.googleapis.com/maps.fleetengine.v1.GetVehicleLog",
-            "request": {"vehicleId": "nobody"}, "errorResponse": {"code": "UNAVAILABLE", "message": "then"},
+            "request": {"vehicleId": "nobody"}, "errorResponse": {"code": "PERMISSION_DENIED", "message": "then"},
+        },
+    }, {
+        "timestamp": "2026-01-02T03:04:05.5Z", "logName": f"projects/{service.provider}/logs/x",
+        "jsonPayload": {
+            "@type": "type.googleapis.com/maps.fleetengine.v1.GetVehicleLog",
+            "request": {"vehicleId": "nobody"}, "errorResponse": {"code": "NOT_FOUND", "message": "then"},
         },
     }, {
         "timestamp": "2026-01-02T03:04:06Z", "logName": f"projects/{service.provider}/logs/x",
@@ -102,8 +108,28 @@ def test_a_call_that_ends_otherwise_is_told(service, tmp_path):
     }]))
     arguments = ["replay", recording, "--engine", service.http, "--data", service.data, "--provider", service.provider]
     done = run(*arguments, code=1)
-    assert "call 2 DeleteVehicle: recorded OK, now 404 NOT_FOUND" in done.stdout
-    assert done.stdout.endswith("sent=2 otherwise=1 left_out=0\n")
+    assert "call 1 GetVehicle: recorded PERMISSION_DENIED, now 404 NOT_FOUND" in done.stdout
+    assert "call 3 DeleteVehicle: recorded OK, now 404 NOT_FOUND" in done.stdout
+    assert done.stdout.endswith("sent=3 otherwise=2 left_out=0\n")
+
+
+def test_torn_lines_are_passed_over_and_told(service, new_id, tmp_path):
+    entry = json.dumps({
+        "timestamp": "2026-01-02T03:04:05Z", "logName": f"projects/{service.provider}/logs/x",
+        "jsonPayload": {
+            "@type": "type.googleapis.com/maps.fleetengine.v1.GetVehicleLog",
+            "request": {"vehicleId": new_id("vehicle")}, "errorResponse": {"code": "NOT_FOUND", "message": "none"},
+        },
+    })
+    recording = tmp_path / "torn.jsonl"
+    recording.write_text(f"{entry}\n{entry[:40]}{entry}\n{entry}\n{entry[:40]}")
+    told = f"fleetpass: passed over 2 lines of {recording} that are not JSON: 2, 4.\n"
+    done = run("export", recording)
+    assert len(json.loads(done.stdout)["rawLogs"]) == 2
+    assert told in done.stderr
+    done = run("replay", recording, "--engine", service.http, "--data", service.data, "--provider", service.provider)
+    assert done.stdout == "sent=2 otherwise=0 left_out=0\n"
+    assert told in done.stderr
 
 
 def test_what_a_recording_presumes_is_there_though_it_begins_with_a_call_that_is_left_out(service, new_id, tmp_path):

@@ -37,6 +37,38 @@ def test_a_fleet_drives_for_a_while_and_says_what_it_did(tmp_path):
     assert code == 0
 
 
+def test_fast_drives_keep_to_the_interval(tmp_path):
+    service = Service(tmp_path / "data")
+    result = run(
+        "simulate", "--vehicles", 2, "--speed", 1000, "--for", "7s", "--interval", 6, "--output", "json", "--token-server",
+        service.http, "--engine", service.http, "--create-with", service.key_file("server"),
+    )
+    assert result.returncode == 0, result.stderr
+    # Each comes to the end of its drive several times; it goes online, reports at once and after 6 s, and goes offline.
+    assert json.loads(result.stdout)["updates"]["taken"] <= 2 * 4
+    # No report comes too soon, not even the last.
+    result = run("lint", "--engine", service.http)
+    assert result.returncode == 0, result.stdout
+    code, _, _ = service.stop()
+    assert code == 0
+
+
+def test_a_drive_to_its_end_departs_from_nothing(tmp_path):
+    service = Service(tmp_path / "data", "--profile", "strict")
+    result = run(
+        "drive", "--vehicle", "v", "--route", ROUTE, "--speed", 1000, "--interval", 5, "--token-server", service.http,
+        "--engine", service.http, "--create-with", service.key_file("server"),
+    )
+    assert result.returncode == 0, result.stderr
+    first, second, *_, last = result.stdout.decode().splitlines()
+    assert first.startswith("reported  online no location") and second.startswith("reported  online 37.")
+    assert last.startswith("reported  offline 37.") and not last.endswith("+0 past")
+    result = run("lint", "--engine", service.http)
+    assert result.returncode == 0, result.stdout
+    code, _, _ = service.stop()
+    assert code == 0
+
+
 def test_a_fleet_without_an_engine_says_so():
     result = run("simulate", "--vehicles", 1, "--for", "1s", "--engine", "http://127.0.0.1:9", "--token-server",
                  "http://127.0.0.1:9")

@@ -8,6 +8,7 @@ import time
 
 import jwt
 import pytest
+import requests
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.x509.oid import NameOID
@@ -167,6 +168,16 @@ def test_keys_change_by_the_rules(accounts, engine):
     time.sleep(2.5)
     assert theirs.rest("GET", "vehicles/none", accounts.token(OTHER)).status_code == 404
     accounts.is_up = True
+
+
+def test_the_age_of_fetched_keys_is_a_metric(engine):
+    deadline = time.monotonic() + 20
+    while not any(
+        line.startswith("fleetpass_trusted_keys_age_seconds ")
+        for line in requests.get(f"{engine.http}/metrics", timeout=10).text.splitlines()
+    ):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
 
 
 def test_verify_and_explain_read_published_keys(accounts):

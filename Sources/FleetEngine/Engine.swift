@@ -18,6 +18,7 @@ public struct Engine: Sendable {
     public let watch: DeviationWatch
 
     let store: any EngineStore
+    private let health: StoreHealth
     let routes: any RouteEstimator
     private let router: (any RoadRouter)?
     let now: @Sendable () -> Date
@@ -41,6 +42,7 @@ public struct Engine: Sendable {
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.store = store
+        self.health = StoreHealth(store, now: now)
         self.verifier = verifier
         self.activity = activity
         self.routes = routes
@@ -61,10 +63,11 @@ public struct Engine: Sendable {
     /// Whether a script lets things go wrong.
     private var isDisturbed: Bool { self.faults?.isActive ?? false }
 
-    /// Whether the store answers now.
-    package func isServing() async -> Bool {
-        (try? await self.store.read { _ in true }) ?? false
-    }
+    /// What keeps the store from its work now, by check: `store`, and `clock` where machines share a database.
+    package func storeProblems() async -> [String: String] { await self.health.problems() }
+
+    /// Whether calls can be answered as they should be.
+    package func isServing() async -> Bool { await self.storeProblems().isEmpty }
 
     /// Checks a token before anything else of a call is read, for adapters that have more to read.
     ///

@@ -51,12 +51,16 @@ public struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Code, reason and message on one line.
     public var description: String { "\(self.code.rawValue) \(self.reason): \(self.message)" }
 
-    /// Makes an error.
+    /// The most bytes of a text; gRPC takes 8 KiB of metadata, in which the message stands twice, and encoded.
+    private static let maximumBytes = 1000
+
+    /// Makes an error; a message or value of metadata of more than 1,000 bytes, such as one that repeats a part of a
+    /// request, is cut.
     public init(code: Code, reason: String, message: String, metadata: [String: String] = [:]) {
         self.code = code
         self.reason = reason
-        self.message = message
-        self.metadata = metadata
+        self.message = Self.cut(message)
+        self.metadata = metadata.mapValues(Self.cut)
     }
 
     /// The answer to a refused token.
@@ -76,5 +80,14 @@ public struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
             message: message,
             metadata: field.map { ["field": $0] } ?? [:]
         )
+    }
+
+    /// As many of a text's scalars as there is room for; a character has no limit of length.
+    private static func cut(_ text: String) -> String {
+        guard text.utf8.count > self.maximumBytes else { return text }
+        let mark = "…"
+        var end = text.utf8.index(text.startIndex, offsetBy: self.maximumBytes - mark.utf8.count)
+        while text.utf8[end] & 0xC0 == 0x80 { text.utf8.formIndex(before: &end) }
+        return String(text[..<end]) + mark
     }
 }

@@ -212,6 +212,36 @@ import Testing
         #expect(try await world.event().unsentCount == 0)
     }
 
+    @Test func `where tracking ends with the source, its last locations set the vehicle offline`() async throws {
+        let world = try ReporterWorld()
+        await world.reporter.startTracking()
+        try await world.reporter.setState(.online)
+        let fixes = AsyncStream<LocationFix> { source in
+            for second in 1...3 { if let fix = try? LocationFix.at(second) { source.yield(fix) } }
+            source.finish()
+        }
+        try await world.reporter.run(reporting: fixes, endsTracking: true)
+        #expect(try world.engine.requests.map { try $0.latitudes } == [[], [0.1], [0.2, 0.3]])
+        let states = try world.engine.requests.map { try $0.json["vehicleState"] as? String }
+        #expect(states == ["ONLINE", "ONLINE", "OFFLINE"])
+        #expect(await !world.reporter.isTracking)
+        await world.reporter.stopTracking()
+        #expect(world.engine.requests.count == 3)
+    }
+
+    @Test func `a run that is cancelled ends no tracking`() async throws {
+        let world = try ReporterWorld()
+        let reporter = world.reporter
+        await reporter.startTracking()
+        let (fixes, source) = AsyncStream.makeStream(of: LocationFix.self)
+        defer { source.finish() }
+        let run = Task { try await reporter.run(reporting: fixes, endsTracking: true) }
+        run.cancel()
+        await #expect(throws: CancellationError.self) { try await run.value }
+        #expect(await reporter.isTracking)
+        #expect(world.engine.requests.isEmpty)
+    }
+
     @Test func `there are never two reports on their way`() async throws {
         let (held, release) = AsyncStream.makeStream(of: Void.self)
         let world = try ReporterWorld(

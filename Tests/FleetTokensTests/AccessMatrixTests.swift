@@ -49,6 +49,8 @@ import Testing
         Row(.updateTrip, ["dropoff_point"], "nyyn"),
         Row(.updateTrip, ["vehicle_id"], "nnyn"),
         Row(.updateTrip, ["dropoffPoint", "vehicleId"], "nnyn"),
+        Row(.updateTrip, ["vehicle_waypoints"], "nnyn"),
+        Row(.updateTrip, ["dropoff_point", "vehicleWaypoints.location"], "nnyn"),
         Row(.updateTrip, ["trip_status"], "nnyn"),
         Row(.updateTrip, ["tripStatus", "vehicleId"], "nnyn"),
         Row(.searchTrips, "nyyy"),

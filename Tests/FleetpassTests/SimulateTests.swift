@@ -12,8 +12,9 @@ import Testing
 @Suite struct SimulateTests {
     @Test(arguments: [
         ["--vehicles", "0"], ["--vehicles", "1001"], ["--vehicles", "10", "--max-rate", "1.9"], ["--trips", "5"],
-        ["--trips", "-1"], ["--interval", "4"], ["--speed", "0"], ["--for", "0s"], ["--for", "60"], ["--for", "25h"],
-        ["--for", "s"], ["--for", "-5s"],
+        ["--trips", "-1"], ["--interval", "4"], ["--speed", "0"], ["--speed", "0.0009"], ["--speed", "1001"],
+        ["--speed", "1e12"], ["--speed", "nan"], ["--for", "0s"], ["--for", "60"], ["--for", "25h"], ["--for", "s"],
+        ["--for", "-5s"],
     ])
     func `a fleet is bounded in size, rate and time`(options: [String]) {
         #expect(throws: (any Error).self) { try SimulateCommand.parse(options) }

@@ -38,7 +38,12 @@ struct ReportPace: Sendable {
 
 extension LocationReporting {
     /// Reports the locations of a source, at once for the first and then at each interval, until the source ends.
-    func report(from source: some LocationSource) async throws {
+    ///
+    /// - Parameters:
+    ///   - source: Where the locations come from.
+    ///   - endsTracking: Whether tracking ends with the source, whose last locations go with its last report then.
+    /// - Throws: What the source throws, or `CancellationError` when the calling task was cancelled.
+    func report(from source: some LocationSource, endsTracking: Bool = false) async throws {
         self.putOffNextReport()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -48,6 +53,9 @@ extension LocationReporting {
                     if isFirst { await self.reportNow() }
                     isFirst = false
                 }
+                guard endsTracking else { return }
+                try Task.checkCancellation()
+                await self.stopTracking()
             }
             group.addTask { try await self.reportAtIntervals() }
             defer { group.cancelAll() }

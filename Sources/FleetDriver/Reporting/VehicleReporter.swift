@@ -8,16 +8,15 @@ public import Foundation
 
 /// Reports the location and the state of one on-demand vehicle to the engine.
 ///
-/// Tracking is off and the vehicle offline at first. With tracking on, ``run(reporting:)`` sends one report at each
-/// interval: the state, the newest location, and the locations that could not be sent before. There is never more than
-/// one report on its way, and one report ends, by success or by its time limit, before the next is due. What became of
-/// each is in ``updates``.
+/// Tracking is off and the vehicle offline at first. With tracking on, ``run(reporting:endsTracking:)`` sends one report
+/// at each interval: the state, the newest location, and the locations that could not be sent before. There is never more
+/// than one report on its way, and one report ends, by success or by its time limit, before the next is due. What became
+/// of each is in ``updates``.
 ///
 /// ```swift
 /// await reporter.startTracking()
 /// try await reporter.setState(.online)
-/// try await reporter.run(reporting: locations)
-/// await reporter.stopTracking()
+/// try await reporter.run(reporting: locations, endsTracking: true)
 /// ```
 public actor VehicleReporter {
     /// Whom the vehicle belongs to.
@@ -100,8 +99,8 @@ public actor VehicleReporter {
 
     /// Sets the vehicle's state, and reports it at once unless a report is on its way already.
     ///
-    /// A report that fails is repeated at each interval of ``run(reporting:)``, or by ``reportNow()``, while tracking is
-    /// on.
+    /// A report that fails is repeated at each interval of ``run(reporting:endsTracking:)``, or by ``reportNow()``, while
+    /// tracking is on.
     ///
     /// - Parameter state: The wanted state.
     /// - Throws: ``DriverError`` with ``DriverError/Code/trackingDisabled`` for online while tracking is off.
@@ -127,12 +126,17 @@ public actor VehicleReporter {
 
     /// Reports the locations of a source, at once for the first and then at each interval, until the source ends.
     ///
-    /// Start tracking first: locations that come while it is off are ignored.
+    /// Start tracking first: locations that come while it is off are ignored. Those after the last report are reported
+    /// when the source ends, however soon that is after it.
     ///
-    /// - Parameter source: Where the locations come from.
+    /// - Parameters:
+    ///   - source: Where the locations come from.
+    ///   - endsTracking: Whether tracking ends with the source, as by ``stopTracking()``: the locations after the last
+    ///     report go with the update that sets the vehicle offline then, and need none of their own. A source that
+    ///     throws, or a task that is cancelled, ends no tracking.
     /// - Throws: What the source throws, or `CancellationError` when the calling task was cancelled.
-    public func run(reporting source: some LocationSource) async throws {
-        try await self.report(from: source)
+    public func run(reporting source: some LocationSource, endsTracking: Bool = false) async throws {
+        try await self.report(from: source, endsTracking: endsTracking)
     }
 
     /// Sends a report now, unless one is on its way or there is nothing to say.

@@ -4,12 +4,22 @@
 
 import FleetTokens
 import Foundation
+public import ServiceLifecycle
 
 /// Lets things go wrong by script, at the one place where calls are admitted.
 ///
 /// Without a script it costs a look under a lock. Whatever it does is marked as chaos in the answer.
-public final class FaultInjector: Sendable {
-    private let play = Locked<FaultPlay?>(nil)
+public final class FaultInjector: Service {
+    private struct State {
+        var play: FaultPlay?
+        /// How often a script was set or ended.
+        var changes = 0
+        /// What the calls wait for that are slow now, by number.
+        var waits: [Int: Task<Void, any Error>] = [:]
+        var lastWait = 0
+    }
+
+    private let state = Locked(State())
     private let uptime: @Sendable () -> Duration
     private let now: @Sendable () -> Date
     private let sleep: @Sendable (Duration) async throws -> Void
@@ -38,18 +48,31 @@ public final class FaultInjector: Sendable {
     }
 
     /// Whether a script is set.
-    public var isActive: Bool { self.play.withLock { $0 != nil } }
+    public var isActive: Bool { self.state.withLock { $0.play != nil } }
 
     /// Begins a script in place of any other; `nil` ends the one that plays.
+    ///
+    /// Calls that are slow by the former go on at once.
     public func set(_ script: FaultScript?) {
         let play = script.map { FaultPlay($0, at: self.uptime(), date: self.now()) }
-        self.play.withLock { $0 = play }
+        let waits = self.state.withLock { state in
+            state.play = play
+            state.changes += 1
+            return Array(state.waits.values)
+        }
+        for wait in waits { wait.cancel() }
+    }
+
+    /// Ends the script at graceful shutdown, which must not wait for calls that are slow on purpose.
+    public func run() async throws {
+        try? await gracefulShutdown()
+        self.set(nil)
     }
 
     /// What plays, as `fleetpass chaos show` prints it.
     public var status: FaultStatus {
         let uptime = self.uptime()
-        let play = self.play.withLock { $0 }
+        let play = self.state.withLock { $0.play }
         return FaultStatus(
             steps: play.map { play in
                 play.script.steps.indices.map { index in
@@ -74,7 +97,7 @@ public final class FaultInjector: Sendable {
         if let status = effect.status { throw status }
         effect.takeKey = { token in
             let uptime = self.uptime()
-            let mark = self.play.withLock { $0?.strikeKey(of: token, in: call, at: uptime) }
+            let mark = self.state.withLock { $0.play?.strikeKey(of: token, in: call, at: uptime) }
             if let mark { remarks?.mark(chaos: [mark]) }
             return mark
         }
@@ -95,15 +118,37 @@ public final class FaultInjector: Sendable {
 
     private func strike(_ call: FaultPlay.Call) async throws(EngineError) -> FaultEffect? {
         let uptime = self.uptime()
-        let effect = self.play.withLock { $0?.strike(call, at: uptime) }
+        let (effect, change) = self.state.withLock { state in
+            (state.play?.strike(call, at: uptime), state.changes)
+        }
         guard let effect, !effect.isEmpty else { return nil }
         guard effect.delay > .zero else { return effect }
-        do {
-            try await self.sleep(effect.delay)
-        } catch {
+        await self.wait(for: effect.delay, after: change)
+        guard !Task.isCancelled else {
             throw EngineError(code: .unavailable, reason: "CANCELLED", message: "The call was cancelled; call again.")
         }
         return effect
+    }
+
+    /// Waits, but no longer than the script plays that wants it, nor than the calling task lives.
+    private func wait(for delay: Duration, after change: Int) async {
+        let wait = Task { [sleep = self.sleep] in try await sleep(delay) }
+        let number = self.state.withLock { state -> Int? in
+            guard state.changes == change else { return nil }
+            state.lastWait += 1
+            state.waits[state.lastWait] = wait
+            return state.lastWait
+        }
+        guard let number else {
+            wait.cancel()
+            return
+        }
+        await withTaskCancellationHandler {
+            _ = await wait.result
+        } onCancel: {
+            wait.cancel()
+        }
+        self.state.withLock { $0.waits[number] = nil }
     }
 }
 

@@ -63,11 +63,21 @@ extension FaultScript {
 
 extension FaultStep {
     private static let faults = ["slow", "status", "refuse", "clockOff", "keyExpired", "keyRotated"]
-    private static let subjects: [(key: String, kind: EngineActivity.Subject.Kind)] = [
-        ("vehicle", .vehicle), ("trip", .trip), ("deliveryVehicle", .deliveryVehicle), ("task", .task),
-        ("tracking", .shipment),
+    private typealias IDCheck = @Sendable (String) throws(TokenError) -> String
+    private static let subjects: [(key: String, kind: EngineActivity.Subject.Kind, id: IDCheck)] = [
+        ("vehicle", .vehicle, { text throws(TokenError) in try VehicleID(checking: text).value }),
+        ("trip", .trip, { text throws(TokenError) in try TripID(checking: text).value }),
+        (
+            "deliveryVehicle", .deliveryVehicle,
+            { text throws(TokenError) in try DeliveryVehicleID(checking: text).value }
+        ),
+        ("task", .task, { text throws(TokenError) in try TaskID(checking: text).value }),
+        ("tracking", .shipment, { text throws(TokenError) in try TrackingID(checking: text).value }),
     ]
     private static let limits = ["target", "methods", "share", "calls", "after", "for"]
+
+    /// The members of a step whose values are ids.
+    package static var idMembers: [String] { Self.subjects.map(\.key) }
 
     init(_ value: JSONValue) throws(FaultScriptError) {
         guard let members = value.object else { throw .init(message: "it is not an object.") }
@@ -84,11 +94,20 @@ extension FaultStep {
         guard subjects.count <= 1 else {
             throw .init(message: "it names \(subjects.map(\.key).joined(separator: " and ")); write a step for each.")
         }
-        if let (key, kind) = subjects.first {
-            guard let id = members[key]?.string, !id.isEmpty else { throw .init(message: "\(key) is no id.") }
-            self.subject = EngineActivity.Subject(kind: kind, id: id)
+        if let (key, kind, check) = subjects.first {
+            guard let text = members[key]?.string else {
+                throw .init(message: "\(key) is no id; write one, in quotes.")
+            }
+            do throws(TokenError) {
+                self.subject = EngineActivity.Subject(kind: kind, id: try check(text))
+            } catch {
+                throw FaultScriptError(message: "\(key): \(error.message)")
+            }
         }
         try self.readLimits(members)
+        guard self.target == .engine || self.subject?.kind != .task else {
+            throw .init(message: "no request for a token is known by its task; name the deliveryVehicle.")
+        }
         guard self.target == .engine || self.isForTokens else {
             throw .init(message: "the token server takes slow and status only, and no methods.")
         }

@@ -9,7 +9,7 @@ import SwiftProtobuf
 
 /// One RPC as the engine runs it; a type for each, shared by gRPC and REST.
 ///
-/// A call conforms to ``ReadingCall`` or ``WritingCall``, never to this protocol alone.
+/// A call conforms to ``ReadingCall``, ``WritingCall`` or ``UpdatingCall``, never to this protocol alone.
 protocol EngineCall: Sendable {
     associatedtype Request: Message & DocumentedRequest
     associatedtype Response: Message & Sendable
@@ -58,6 +58,25 @@ protocol WritingCall: EngineCall {
     ) throws -> Response
 }
 
+/// An RPC that changes the fields of a resource that its mask names.
+protocol UpdatingCall: EngineCall {
+    associatedtype Resource: Message & Sendable
+
+    /// The fields that a mask may name.
+    static var fields: FieldTable<Resource> { get }
+
+    /// The mask of a request.
+    static func mask(of request: Request) -> Google_Protobuf_FieldMask
+
+    /// Applies the call after it was authorized.
+    ///
+    /// - Throws: ``EngineError``, before anything was put.
+    static func run(
+        _ request: Request, _ selection: FieldSelection<Resource>, access: AccessRequest,
+        in store: any EngineTransaction, context: CallContext
+    ) throws -> Response
+}
+
 extension ReadingCall {
     static func run(_ request: Request, _ admission: Admission, on engine: Engine) async throws -> Response {
         try await engine.look(admission) { store, context in
@@ -71,5 +90,24 @@ extension WritingCall {
         try await engine.change(admission) { store, context in
             try self.run(request, access: admission.access, in: store, context: context)
         }
+    }
+}
+
+extension UpdatingCall {
+    static func run(_ request: Request, _ admission: Admission, on engine: Engine) async throws -> Response {
+        // A mask may have many paths, and while a transaction reads them nobody else can write.
+        let selection = Result { () throws(EngineError) in try self.fields.select(self.mask(of: request)) }
+        if !admission.dependsOnTrip { _ = try selection.get() }
+        return try await engine.change(admission) { store, context in
+            try self.run(request, selection.get(), access: admission.access, in: store, context: context)
+        }
+    }
+
+    /// The fields that a request names whole: all that can be checked without the resource; `nil` where there is none.
+    ///
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
+    static func wholeFields(of request: Request) throws(EngineError) -> FieldSelection<Resource>? {
+        let paths = self.mask(of: request).paths.filter { !$0.utf8.contains(UInt8(ascii: ".")) }
+        return paths.isEmpty ? nil : try self.fields.select(.with { $0.paths = paths })
     }
 }

@@ -37,13 +37,17 @@ struct GRPCAdapter: Sendable {
 
     /// Why a call that carries no good token is refused before it is read.
     func refusal(of method: FleetMethod, _ metadata: Metadata) async -> any Error {
+        let tooMany = EngineError(
+            code: .unavailable, reason: "TOO_MANY_CALLS",
+            message: "Too many calls without a good token are under way; call again.")
+        return await self.refusal(of: method, metadata, otherwise: Self.status(of: tooMany))
+    }
+
+    /// Why a call is refused for its token; another error where a script decides, or the token's key has become known.
+    func refusal(of method: FleetMethod, _ metadata: Metadata, otherwise other: any Error) async -> any Error {
         do throws(EngineError) {
             _ = try await self.engine.authenticate(Self.token(in: metadata), for: method, of: "")
-            // By script, or as its key has just become known.
-            return Self.status(
-                of: EngineError(
-                    code: .unavailable, reason: "TOO_MANY_CALLS",
-                    message: "Too many calls without a good token are under way; call again."))
+            return other
         } catch {
             return Self.status(of: error)
         }

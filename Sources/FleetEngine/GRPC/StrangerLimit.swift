@@ -7,7 +7,8 @@ import GRPCCore
 
 /// Bounds the memory that callers without a good token can take: the bodies of few of their calls are waited for at once.
 ///
-/// These are read to the end, so that what they were for can be told; any more are refused by their metadata alone.
+/// These are read to the end, so that what they were for can be told; any more are refused by their metadata alone. One
+/// whose message cannot be read is refused for its token, too, which comes before what it says.
 struct StrangerLimit: ServerInterceptor {
     /// How many calls without a good token are read at once.
     static let maximumCalls = 32
@@ -37,6 +38,10 @@ struct StrangerLimit: ServerInterceptor {
         }
         guard isRead else { throw await self.adapter.refusal(of: method, request.metadata) }
         defer { self.calls.withLock { $0 -= 1 } }
-        return try await next(request, context)
+        do {
+            return try await next(request, context)
+        } catch let error as RPCError where error.code != .unauthenticated {
+            throw await self.adapter.refusal(of: method, request.metadata, otherwise: error)
+        }
     }
 }

@@ -52,7 +52,7 @@ public final class EngineMetrics: Sendable {
             help: "Calls that were refused for their token, by reason.")
         for (reason, count) in state.refusals { refusals.set(Double(count), reason) }
         let own = calls.text + refusals.text + state.duration.text
-        return alone ? own + state.readiness.text + state.revocations.text + state.keys.text : own
+        return alone ? own + state.readiness.text + state.revocations.text + state.keys.text : own + state.keys.text
     }
 
     /// Shows how long ago the keys of trusted accounts were fetched that were fetched longest ago.

@@ -6,6 +6,7 @@ public import FleetTokens
 import Foundation
 import HTTPTypes
 public import Hummingbird
+public import Logging
 import NIOCore
 public import ServiceLifecycle
 
@@ -18,6 +19,7 @@ public struct EnginePage: Service {
     private let provider: ProviderID
     private let files: PageFiles
     private let feed: PageFeed
+    private let logger: Logger
 
     /// Makes the page of one provider.
     ///
@@ -25,25 +27,48 @@ public struct EnginePage: Service {
     ///   - engine: The engine to show.
     ///   - provider: Whose resources and callers are shown.
     ///   - options: What it may show beyond that.
-    public init(engine: Engine, provider: ProviderID, options: PageOptions = PageOptions()) {
+    ///   - logger: Hears when the page can no longer be kept up to date.
+    public init(
+        engine: Engine, provider: ProviderID, options: PageOptions = PageOptions(),
+        logger: Logger = Logger(label: "fleetpass.page") { _ in SwiftLogNoOpLogHandler() }
+    ) {
         self.engine = engine
         self.provider = provider
         self.files = PageFiles(options: options)
         self.feed = PageFeed(run: String(UInt64.random(in: .min ... .max), radix: 36))
+        self.logger = logger
     }
 
     /// Reads the engine's state each second and sends what changed, until shutdown.
     public func run() async {
         await cancelWhenGracefulShutdown {
+            var isFailing = false
             while !Task.isCancelled {
-                // A store that fails now is asked again; readers keep what they have.
-                if let state = try? await PageState(of: self.engine, provider: self.provider) {
-                    try? self.feed.publish(state, at: self.engine.now())
-                }
+                isFailing = await self.update(afterFailure: isFailing)
                 try? await Task.sleep(for: .seconds(1))
             }
         }
         self.feed.close()
+    }
+
+    /// Reads the engine's state once and sends what changed.
+    ///
+    /// Where that fails, readers keep what they have and get a sign of life, which tells those that went from the others.
+    ///
+    /// - Parameter isFailing: Whether the time before failed, too, so that it need not be told again.
+    /// - Returns: Whether it failed.
+    func update(afterFailure isFailing: Bool) async -> Bool {
+        do {
+            let state = try await PageState(of: self.engine, provider: self.provider)
+            try self.feed.publish(state, at: self.engine.now())
+            return false
+        } catch {
+            self.feed.beat(at: self.engine.now())
+            if !isFailing, !Task.isCancelled {
+                self.logger.error("The page cannot be kept up to date", metadata: ["error": "\(error)"])
+            }
+            return true
+        }
     }
 
     /// Adds `/`, `/share/…` and everything below `/page/`.

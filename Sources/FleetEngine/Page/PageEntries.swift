@@ -13,7 +13,7 @@ struct PageVehicle: Encodable, Hashable, Sendable {
     let state: String
     let place: PagePlace?
     let heading: Int32?
-    /// Kilometres an hour.
+    /// Kilometres an hour; `nil` also where a report is beyond what a number holds.
     let speed: Double?
     let type: String
     let trips: [String]
@@ -24,11 +24,12 @@ struct PageVehicle: Encodable, Hashable, Sendable {
 
     init(_ vehicle: Vehicle, id: String) {
         let location = vehicle.lastLocation
+        let speed = location.speed.value * 3.6
         self.id = id
         self.state = vehicle.vehicleState.word
-        self.place = location.hasLocation ? PagePlace(location.location) : nil
+        self.place = location.place.map(PagePlace.init)
         self.heading = location.hasHeading ? location.heading.value : nil
-        self.speed = location.hasSpeed ? location.speed.value * 3.6 : nil
+        self.speed = location.hasSpeed && speed.isFinite ? speed : nil
         self.type = vehicle.vehicleType.category.word
         self.trips = vehicle.currentTrips
         self.waypoints = vehicle.waypoints.map { PagePlace($0.location.point) }

@@ -75,13 +75,26 @@ final class PageFeed: Sendable {
     }
 
     /// Sends what changed, or a sign of life when nothing did for a while.
+    ///
+    /// - Throws: `EncodingError`; nothing was sent then, and readers keep what they have.
     func publish(_ new: PageState, at now: Date) throws {
-        let dropped = try self.state.withLock { state in
-            var event = try state.history.advance(to: new, at: now)
+        try self.send(at: now) { history in try history.advance(to: new, at: now) }
+    }
+
+    /// Sends a sign of life when nothing was sent for a while: where there is no new state.
+    func beat(at now: Date) {
+        self.send(at: now) { _ in nil }
+    }
+
+    private func send<Failure: Error>(
+        at now: Date, _ change: (inout PageHistory) throws(Failure) -> String?
+    ) throws(Failure) {
+        let dropped = try self.state.withLock { (state) throws(Failure) -> [Connection] in
+            var event = try change(&state.history)
             if event == nil, now.timeIntervalSince(state.lastEvent) >= Self.beatInterval {
                 event = PageHistory.beat(at: now)
             }
-            guard let event else { return [Connection]() }
+            guard let event else { return [] }
             state.lastEvent = now
             let slow = state.readers.filter { _, connection in
                 if case .dropped = connection.events.yield(event) { true } else { false }

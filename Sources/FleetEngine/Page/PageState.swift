@@ -36,7 +36,9 @@ struct PageState: Encodable, Hashable, Sendable {
         }
         self.chaos = engine.faults?.status.steps ?? []
         let activity = engine.activity.snapshot()
-        self.tokens = PageToken.all(in: activity, of: provider)
+        let tokens = PageToken.latest(Self.limit, in: activity, of: provider)
+        self.tokens = tokens.shown
+        if tokens.areMore { self.truncated.append(PageToken.collection) }
         for refusal in activity.refusals where refusal.provider == provider {
             let shown = PageRefusal(refusal)
             self.refusals[shown.id] = shown

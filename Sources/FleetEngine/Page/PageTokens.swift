@@ -21,12 +21,27 @@ struct PageToken: Encodable, Hashable, Sendable {
     var lastMethod: String?
     var count = 0
 
-    /// How many tokens the page shows, the last used or issued first.
-    private static let limit = 300
+    /// How tokens are named among the kinds of which there are more than are shown.
+    static let collection = "token"
 
-    static func all(in activity: EngineActivity.Snapshot, of provider: ProviderID) -> [String: PageToken] {
+    /// The tokens that were used or issued last.
+    ///
+    /// - Parameters:
+    ///   - limit: How many there are at most.
+    ///   - activity: What the engine remembers.
+    ///   - provider: Whose tokens.
+    /// - Returns: The tokens by fingerprint, and whether there are more.
+    static func latest(
+        _ limit: Int, in activity: EngineActivity.Snapshot, of provider: ProviderID
+    ) -> (shown: [String: PageToken], areMore: Bool) {
+        let uses = activity.tokens.filter { $0.provider == provider }
+        let issues = activity.issues.filter { $0.provider == provider }
+        let times = uses.map { ($0.fingerprint, $0.lastUse) } + issues.map { ($0.fingerprint, $0.time) }
+        let last = Dictionary(times, uniquingKeysWith: max)
+        // Only those that are shown are put into words.
+        let chosen = Set(last.sorted { ($0.value, $0.key) > ($1.value, $1.key) }.prefix(limit).map(\.key))
         var tokens: [String: PageToken] = [:]
-        for use in activity.tokens.filter({ $0.provider == provider }).prefix(Self.limit) {
+        for use in uses where chosen.contains(use.fingerprint) {
             var token = PageToken(
                 fingerprint: use.fingerprint, role: use.role, claims: use.claims, subject: PageSubject(use.subject),
                 expires: use.expiry.milliseconds)
@@ -36,7 +51,7 @@ struct PageToken: Encodable, Hashable, Sendable {
             token.count = use.count
             tokens[use.fingerprint] = token
         }
-        for issue in activity.issues.filter({ $0.provider == provider }).prefix(Self.limit) {
+        for issue in issues where chosen.contains(issue.fingerprint) {
             var token =
                 tokens[issue.fingerprint]
                 ?? PageToken(
@@ -46,7 +61,7 @@ struct PageToken: Encodable, Hashable, Sendable {
             token.replaced = issue.replaced
             tokens[issue.fingerprint] = token
         }
-        return tokens
+        return (tokens, last.count > limit)
     }
 }
 

@@ -8,8 +8,10 @@ import NIOCore
 
 /// The engine's REST interface, to be added to a router beside anything else that a server offers.
 public struct EngineRoutes: Sendable {
-    /// The most bytes that a body may have.
+    /// The most bytes that a body may have, unless it is a batch of tasks.
     public static let maximumBodyBytes = 1024 * 1024
+    /// The most bytes that a batch of tasks may have; one that is full has 500 tasks with all their attributes.
+    public static let maximumBatchBytes = 8 * 1024 * 1024
 
     private let engine: Engine
 
@@ -25,8 +27,10 @@ public struct EngineRoutes: Sendable {
     /// - Parameter router: The router or group to add to; it must stand at the root.
     public func add<Context: RequestContext>(to router: some RouterMethods<Context>) {
         router.get(RouterPath(EngineOpenAPI.path)) { _, _ in RESTAnswer.description }
-        for verb in HTTPRule.verbs {
-            router.on("/v1/**", method: verb) { request, _ in await self.respond(to: request) }
+        for verb in HTTPRule.verbs + [.options] {
+            for path: RouterPath in ["/v1", "/v1/**"] {
+                router.on(path, method: verb) { request, _ in await self.respond(to: request) }
+            }
         }
     }
 
@@ -44,7 +48,9 @@ public struct EngineRoutes: Sendable {
             // A caller whose token is not good is refused before anything else it sent is read.
             let examined = try await self.engine.authenticate(token, for: match.rule.method, of: match.name)
             if let fault = match.fault { throw fault }
-            guard let body = try await Self.body(of: request, for: match.rule) else { return Self.bodyTooLarge }
+            guard let body = try await Self.body(of: request, for: match.rule) else {
+                return Self.bodyTooLarge(for: match.rule)
+            }
             // Until a body is there, the token may have ended or been withdrawn: it is looked at once more.
             let known = match.rule.takesBody ? nil : examined
             let input = RESTBinding.Input(
@@ -61,17 +67,19 @@ public struct EngineRoutes: Sendable {
     private static func body(of request: Request, for rule: HTTPRule) async throws(EngineError) -> [UInt8]? {
         // What is ignored is not waited for either.
         guard rule.takesBody else { return [] }
-        guard let received = try? await request.body.collect(upTo: self.maximumBodyBytes) else { return nil }
+        guard let received = try? await request.body.collect(upTo: rule.maximumBodyBytes) else { return nil }
         return try ContentCoding.decode(
-            Array(buffer: received), coding: request.headers[.contentEncoding], upTo: self.maximumBodyBytes)
+            Array(buffer: received), coding: request.headers[.contentEncoding], upTo: rule.maximumBodyBytes)
     }
 
-    private static let bodyTooLarge = RESTAnswer.error(
-        EngineError(
-            code: .invalidArgument,
-            reason: "BODY_TOO_LARGE",
-            message: "The body is longer than \(Self.maximumBodyBytes) bytes; send less at once."
-        ),
-        status: .contentTooLarge
-    )
+    private static func bodyTooLarge(for rule: HTTPRule) -> Response {
+        RESTAnswer.error(
+            EngineError(
+                code: .invalidArgument,
+                reason: "BODY_TOO_LARGE",
+                message: "The body is longer than \(rule.maximumBodyBytes) bytes; send less at once."
+            ),
+            status: .contentTooLarge
+        )
+    }
 }

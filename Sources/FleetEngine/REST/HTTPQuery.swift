@@ -11,7 +11,12 @@ struct HTTPQuery {
     /// Whether the answer is to hold the numbers of enumerations rather than their names.
     private(set) var wantsEnumNumbers = false
 
+    /// What every method of Google's APIs takes beside its fields, under these names and with `$` before them.
+    private static let systemParameters: Set<String> = ["alt", "fields", "key", "prettyPrint", "quotaUser"]
+
     /// Binds a query.
+    ///
+    /// System parameters are ignored but for `alt`, which may ask for the numbers of enumerations.
     ///
     /// - Parameters:
     ///   - query: The query as it was sent, without the question mark.
@@ -24,8 +29,8 @@ struct HTTPQuery {
             guard let name = PercentCoding.decode(parts[0], plusIsSpace: true),
                 let value = PercentCoding.decode(parts.count == 2 ? parts[1] : "", plusIsSpace: true)
             else { throw .invalidArgument("The query is not percent-encoded UTF-8.") }
-            guard !name.hasPrefix("$") else {
-                if name == "$alt" { self.wantsEnumNumbers = value.hasSuffix(";enum-encoding=int") }
+            if name.hasPrefix("$") || Self.systemParameters.contains(name) && allowed[name] == nil {
+                if name == "$alt" || name == "alt" { self.wantsEnumNumbers = value.hasSuffix(";enum-encoding=int") }
                 continue
             }
             let path = name.split(separator: ".", omittingEmptySubsequences: false).map(FieldName.camelCase)

@@ -4,32 +4,37 @@
 
 import FleetEngineAPI
 import FleetTokens
+import Foundation
 import SwiftProtobuf
 
 extension Engine {
-    /// Deletes what a policy no longer keeps.
+    /// Deletes what a policy no longer keeps, by the database's clock where machines share one.
     ///
     /// - Parameter policy: How long what is kept.
     /// - Returns: How many resources were deleted.
-    /// - Throws: What the store throws; what was deleted before stays deleted.
+    /// - Throws: ``EngineError`` with the reason `STORE_CLOCK`, and nothing is deleted, while this machine's clock is more
+    ///   than 5 seconds from the database's; or what the store throws, and what was deleted before stays deleted.
     @discardableResult
     public func sweep(_ policy: RetentionPolicy) async throws -> Int {
+        let now = try await self.timeOfSweep()
         var count = 0
         for provider in try await self.store.read({ try $0.providers() }) {
             // Trips first: a vehicle may go once it has none.
-            count += try await self.sweep(provider, after: policy.trips, Self.removeTrip)
-            count += try await self.sweep(provider, after: policy.vehicles) { (store, id, vehicle: Vehicle, _) in
+            count += try await self.sweep(provider, at: now, after: policy.trips, Self.removeTrip)
+            count += try await self.sweep(provider, at: now, after: policy.vehicles) {
+                (store, id, vehicle: Vehicle, _) in
                 guard vehicle.currentTrips.isEmpty else { return false }
                 try store.remove(id, of: provider, as: Vehicle.self)
                 return true
             }
-            count += try await self.sweep(provider, after: policy.deliveryVehicles) {
+            count += try await self.sweep(provider, at: now, after: policy.deliveryVehicles) {
                 (store, id, vehicle: DeliveryVehicle, _) in
                 guard Journey(of: vehicle).tasks.isEmpty else { return false }
                 try store.remove(id, of: provider, as: DeliveryVehicle.self)
                 return true
             }
-            count += try await self.sweep(provider, after: policy.tasks) { (store, id, task: DeliveryTask, _) in
+            count += try await self.sweep(provider, at: now, after: policy.tasks) {
+                (store, id, task: DeliveryTask, _) in
                 guard task.state == .closed || task.deliveryVehicleID.isEmpty else { return false }
                 try store.remove(id, of: provider, as: DeliveryTask.self)
                 return true
@@ -38,16 +43,29 @@ extension Engine {
         return count
     }
 
+    /// A machine that is days ahead must not delete what is in use on all the others.
+    private func timeOfSweep() async throws -> Date {
+        let before = self.now()
+        guard let status = try await self.store.status() else { return before }
+        let clocks = StoreClocks(local: (before, self.now()), database: status.time)
+        if let problem = clocks.problem {
+            throw EngineError(
+                code: .failedPrecondition, reason: "STORE_CLOCK",
+                message: "Nothing is deleted while \(problem); set the one that is wrong, and have NTP keep both.")
+        }
+        return status.time
+    }
+
     /// Removes a resource within a transaction, or says that it must stay.
     private typealias Removal<Resource: StoredResource> =
         @Sendable (any EngineTransaction, FleetID<Resource.Kind>, Resource, CallContext) throws -> Bool
 
     /// Looks through one collection in portions, so that neither a reader nor the writer is held for long.
     private func sweep<Resource: StoredResource>(
-        _ provider: ProviderID, after age: Duration?, _ remove: @escaping Removal<Resource>
+        _ provider: ProviderID, at now: Date, after age: Duration?, _ remove: @escaping Removal<Resource>
     ) async throws -> Int {
         guard let age else { return 0 }
-        let context = CallContext(now: self.now(), routes: self.routes, seesEveryVehicle: true)
+        let context = CallContext(now: now, routes: self.routes, seesEveryVehicle: true)
         let since = Google_Protobuf_Timestamp(stamping: context.now).advanced(by: .zero - age)
         var scan = StoreScan(unchangedSince: since)
         var count = 0
@@ -62,7 +80,9 @@ extension Engine {
             }
             guard let last = portion.last else { return count }
             count += try await self.store.write { store in
-                try portion.count { text, resource in
+                try store.prefetch(
+                    portion.compactMap { FleetID<Resource.Kind>($0.id) }, of: provider, as: Resource.self)
+                return try portion.count { text, resource in
                     // What was changed since it was read is kept for that.
                     guard let id = FleetID<Resource.Kind>(text),
                         try store.find(id, of: provider, as: Resource.self) == resource

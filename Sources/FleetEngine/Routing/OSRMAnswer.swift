@@ -10,8 +10,11 @@ struct OSRMAnswer {
     /// The longest answer that is read: the way across a continent with every bend.
     static let maximumBytes = 2 * 1024 * 1024
 
-    /// The way; `nil` where there is no road between the points.
+    /// The way; `nil` where the server has none between the points.
     let way: RouteEstimate?
+
+    /// What OSRM says of an address that is not its own; of whatever else it refuses, the points are the reason.
+    private static let codesOfAddress: Set<String> = ["", "InvalidUrl", "InvalidService", "InvalidVersion"]
 
     private struct Document: Decodable {
         struct Route: Decodable {
@@ -26,8 +29,11 @@ struct OSRMAnswer {
 
     /// Reads an answer.
     ///
+    /// - Parameters:
+    ///   - json: The body.
+    ///   - status: The HTTP status: 200, or 400 for what the server refuses.
     /// - Throws: ``EngineError`` for what is none.
-    init(json: [UInt8]) throws(EngineError) {
+    init(json: [UInt8], status: Int) throws(EngineError) {
         guard let document = try? JSONDecoder().decode(Document.self, from: Data(json)) else {
             throw Self.malformed("no answer of OSRM")
         }
@@ -39,6 +45,7 @@ struct OSRMAnswer {
             let path = try Self.points(polyline: route.geometry)
             self.way = RouteEstimate(meters: route.distance, duration: .seconds(route.duration), path: path)
         case "NoRoute", "NoSegment": self.way = nil
+        case let code where status == 400 && !Self.codesOfAddress.contains(code): self.way = nil
         default: throw Self.malformed("the code \(document.code.prefix(32))")
         }
     }

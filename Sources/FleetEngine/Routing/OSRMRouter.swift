@@ -11,7 +11,7 @@ public import Logging
 /// Asks a server that speaks OSRM's HTTP API for ways along the roads, and remembers the answers.
 ///
 /// While the server does not answer, ways are straight lines: after three failures in a row nobody waits for it, and one
-/// request at a time looks whether it is back.
+/// request at a time looks whether it is back. A leg that it takes too long for counts once.
 public final class OSRMRouter: Sendable {
     /// How a router is asked.
     public struct Settings: Hashable, Sendable {
@@ -40,6 +40,10 @@ public final class OSRMRouter: Sendable {
 
     /// The most requests under way; legs beyond are straight lines until the next time they are asked for.
     static let maximumRequests = 256
+    /// The longest leg that is asked for, as the crow flies; nobody's next stop is further, and its way takes long to find.
+    static let maximumMeters = 1_000_000.0
+    /// How long a leg that took too long is not asked for again.
+    static let pause = Duration.seconds(30)
 
     /// What became of a request.
     private enum Answer {
@@ -47,12 +51,16 @@ public final class OSRMRouter: Sendable {
         /// The server knows no road there.
         case none
         case failure(String)
+        /// No answer within the time limit.
+        case late
     }
 
     private struct State {
         /// `nil` is a leg without a road.
         var cache: RouteCache<GridLeg, RouteEstimate?>
         var requests: [GridLeg: Task<Bool, Never>] = [:]
+        /// The legs that took too long, and when they may be asked for again.
+        var late: RouteCache<GridLeg, Duration>
         var breaker = CircuitBreaker()
     }
 
@@ -88,32 +96,39 @@ public final class OSRMRouter: Sendable {
         self.transport = transport
         self.logger = logger
         self.uptime = uptime
-        self.state = Locked(State(cache: RouteCache(capacity: settings.cachedLegs)))
+        self.state = Locked(
+            State(
+                cache: RouteCache(capacity: settings.cachedLegs), late: RouteCache(capacity: settings.cachedLegs)))
     }
 }
 
 extension OSRMRouter: RoadRouter {
     func known(_ leg: RouteLeg) -> RouteEstimate? {
-        guard let found = self.state.withLock({ $0.cache.value(of: GridLeg(leg)) }) else { return nil }
+        let isFar = leg.start.meters(to: leg.end) > Self.maximumMeters
+        let found: RouteEstimate?? = isFar ? .some(nil) : self.state.withLock { $0.cache.value(of: GridLeg(leg)) }
+        guard let found else { return nil }
         return found ?? StraightLineEstimator().estimate(from: leg.start, to: leg.end, by: .auto)
     }
 
-    func learn(_ legs: Set<RouteLeg>) async -> Bool {
+    func learn(_ legs: [RouteLeg]) async -> Bool {
         var hasLearned = false
         for request in self.requests(for: legs) where await request.value { hasLearned = true }
         return hasLearned
     }
 
-    func prepare(_ legs: Set<RouteLeg>) {
+    func prepare(_ legs: [RouteLeg]) {
         _ = self.requests(for: legs)
     }
 
     /// The requests for legs, those of others included; what may not be asked now has none.
-    private func requests(for legs: Set<RouteLeg>) -> [Task<Bool, Never>] {
+    private func requests(for legs: [RouteLeg]) -> [Task<Bool, Never>] {
         let now = self.uptime()
+        var seen: Set<GridLeg> = []
+        let wanted = legs.map(GridLeg.init).filter { seen.insert($0).inserted }
         return self.state.withLock { state in
-            Set(legs.map(GridLeg.init)).compactMap { leg in
+            wanted.compactMap { leg in
                 if let request = state.requests[leg] { return request }
+                if let again = state.late.value(of: leg), now < again { return nil }
                 guard state.requests.count < Self.maximumRequests, let pass = state.breaker.admit(at: now) else {
                     return nil
                 }
@@ -132,22 +147,35 @@ extension OSRMRouter: RoadRouter {
             let wasOpen = state.breaker.isOpen
             state.requests[leg] = nil
             switch answer {
-            case .way(let way): state.cache.put(way, at: leg)
-            case .none: state.cache.put(nil, at: leg)
-            case .failure: break
+            case .way(let way):
+                state.cache.put(way, at: leg)
+                state.breaker.succeed()
+            case .none:
+                state.cache.put(nil, at: leg)
+                state.breaker.succeed()
+            case .failure: state.breaker.fail(pass, at: now)
+            case .late:
+                let isLateAgain = state.late.value(of: leg) != nil
+                state.late.put(now + Self.pause, at: leg)
+                // It may be the leg alone; who looks whether the server is back has to know.
+                if isLateAgain, !wasOpen { state.breaker.abandon(pass) } else { state.breaker.fail(pass, at: now) }
             }
-            if case .failure = answer { state.breaker.fail(pass, at: now) } else { state.breaker.succeed() }
             return (wasOpen, state.breaker.isOpen)
         }
-        let address: Logger.Metadata = ["url": "\(self.settings.url)"]
-        if case .failure(let why) = answer {
-            self.logger.log(
-                level: before == after ? .debug : .error, "the router does not answer; ways are straight lines",
-                metadata: address.merging(["error": "\(why)"]) { $1 })
-            return false
+        let why: String
+        switch answer {
+        case .failure(let problem): why = problem
+        case .late: why = "no answer within \(self.settings.timeLimit)"
+        case .way, .none:
+            if before, !after {
+                self.logger.notice("the router answers again", metadata: ["url": "\(self.settings.url)"])
+            }
+            return true
         }
-        if before, !after { self.logger.notice("the router answers again", metadata: address) }
-        return true
+        self.logger.log(
+            level: before == after ? .debug : .error, "the router does not answer; ways are straight lines",
+            metadata: ["url": "\(self.settings.url)", "error": "\(why)"])
+        return false
     }
 
     private func answer(for leg: GridLeg) async -> Answer {
@@ -155,17 +183,21 @@ extension OSRMRouter: RoadRouter {
         let request = UpstreamRequest(
             url: "\(base)/route/v1/driving/\(leg.path)?overview=full&geometries=polyline&annotations=false&steps=false",
             timeout: self.settings.timeLimit, maximumBytes: OSRMAnswer.maximumBytes)
+        let start = self.uptime()
         do {
             let response = try await self.transport.send(request)
             // A point that is on no road is answered with 400 and a word; the server is well.
             guard response.status == 200 || response.status == 400 else {
                 return .failure("status \(response.status)")
             }
-            return try OSRMAnswer(json: response.body).way.map { .way($0) } ?? .none
+            return try OSRMAnswer(json: response.body, status: response.status).way.map { .way($0) } ?? .none
         } catch let error as EngineError {
             return .failure(error.message)
+        } catch let error as URLError where error.code == .dataLengthExceedsMaximum {
+            // The server is well, and the way longer than anybody wants to see.
+            return .none
         } catch {
-            return .failure("\(type(of: error))")
+            return self.uptime() - start >= self.settings.timeLimit ? .late : .failure("\(type(of: error))")
         }
     }
 }

@@ -22,6 +22,12 @@ protocol EngineStore: Sendable {
     func write<Result: Sendable>(
         _ body: @escaping @Sendable (any EngineTransaction) throws -> Result
     ) async throws -> Result
+
+    /// Looks whether the store serves.
+    ///
+    /// - Returns: What the database says of itself, where machines share one; `nil` for a store of this machine's own.
+    /// - Throws: Why the store cannot be read.
+    func status() async throws -> StoreStatus?
 }
 
 /// What can be looked up within a transaction.
@@ -30,6 +36,17 @@ protocol EngineReader {
     func find<Resource: StoredResource>(
         _ id: FleetID<Resource.Kind>, of provider: ProviderID, as type: Resource.Type
     ) throws -> Resource?
+
+    /// Says which resources are looked up next, so that a store that is far away is asked once for all of them.
+    ///
+    /// - Parameters:
+    ///   - ids: The ids; they need not be there.
+    ///   - provider: The provider.
+    ///   - type: The type of the resources.
+    /// - Throws: What the store throws.
+    func prefetch<Resource: StoredResource>(
+        _ ids: [FleetID<Resource.Kind>], of provider: ProviderID, as type: Resource.Type
+    ) throws
 
     /// Looks through resources, one at a time, until the body returns `false`.
     func scan<Resource: StoredResource>(
@@ -100,6 +117,11 @@ extension EngineReader {
 }
 
 extension EngineReader {
+    /// Does nothing, for stores that are as quick one by one.
+    func prefetch<Resource: StoredResource>(
+        _ ids: [FleetID<Resource.Kind>], of provider: ProviderID, as type: Resource.Type
+    ) throws {}
+
     /// Looks through all vehicles in a box about the point, for stores whose index knows no distances.
     func scanVehicles(
         nearest point: LatLng, within meters: Double, of provider: ProviderID,

@@ -17,11 +17,9 @@ final class GroupReader<Snapshot>: Sendable {
         var isClosed = false
     }
 
-    /// How many reads share a snapshot, so that a long one keeps few waiting.
-    private static var groupLimit: Int { 16 }
-
     private let state = Locked(State())
     private let runnerLimit: Int
+    private let groupLimit: Int
     private let threads = DispatchQueue(label: "fleetpass.store.reads", attributes: .concurrent)
     private let withSnapshot: @Sendable (_ body: (Snapshot) -> Void) throws -> Void
 
@@ -29,9 +27,14 @@ final class GroupReader<Snapshot>: Sendable {
     ///
     /// - Parameters:
     ///   - runnerLimit: How many threads read at once.
+    ///   - groupLimit: How many reads share a snapshot, so that a long one keeps few waiting.
     ///   - withSnapshot: Gives a snapshot to a body, or throws without running it.
-    init(runnerLimit: Int, withSnapshot: @escaping @Sendable (_ body: (Snapshot) -> Void) throws -> Void) {
+    init(
+        runnerLimit: Int, groupLimit: Int,
+        withSnapshot: @escaping @Sendable (_ body: (Snapshot) -> Void) throws -> Void
+    ) {
         self.runnerLimit = runnerLimit
+        self.groupLimit = groupLimit
         self.withSnapshot = withSnapshot
     }
 
@@ -83,7 +86,7 @@ final class GroupReader<Snapshot>: Sendable {
                 state.runners -= 1
                 return nil
             }
-            let group = Array(state.waiting.prefix(Self.groupLimit))
+            let group = Array(state.waiting.prefix(self.groupLimit))
             state.waiting.removeFirst(group.count)
             return group
         }

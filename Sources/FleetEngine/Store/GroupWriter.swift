@@ -54,6 +54,23 @@ final class GroupWriter: Sendable {
         }
     }
 
+    /// Has writes wait that another writer took before and could not commit.
+    ///
+    /// - Parameters:
+    ///   - writes: The writes; those that find too many waiting, or the store closed, are rejected.
+    ///   - start: Starts the writer, which rests.
+    func takeOver(_ writes: [QueuedWrite], start: () -> Void) {
+        var startsWriter = false
+        for write in writes {
+            do throws(EngineError) {
+                if try self.enqueue(write) { startsWriter = true }
+            } catch {
+                write.reject(error)
+            }
+        }
+        if startsWriter { start() }
+    }
+
     /// The writes to commit next; `nil` sends the writer to rest.
     func nextGroup() -> [QueuedWrite]? { self.queue.withLock { $0.nextGroup() } }
 

@@ -60,6 +60,12 @@ final class GroupedTransaction: EngineTransaction {
         return resource
     }
 
+    func prefetch<Resource: StoredResource>(
+        _ ids: [FleetID<Resource.Kind>], of provider: ProviderID, as type: Resource.Type
+    ) throws {
+        try self.group.prefetch(Set(ids.map { ResourceKey($0, provider, type) }))
+    }
+
     func put<Resource: StoredResource>(
         _ resource: Resource, _ id: FleetID<Resource.Kind>, of provider: ProviderID, at now: Google_Protobuf_Timestamp?
     ) throws {
@@ -110,6 +116,14 @@ protocol ResourceLookup: AnyObject {
     /// The resource as it is stored, or `nil`.
     func stored<Resource: StoredResource>(_ key: ResourceKey, as type: Resource.Type) throws -> Resource?
 
+    /// Reads resources that are looked for next.
+    func prefetch(_ keys: Set<ResourceKey>) throws
+
     /// The tables with changes sent to them; `nil` where others could come in between.
     func tables(with changes: [ResourceKey: StoreChange]) throws -> (any EngineReader)?
+}
+
+extension ResourceLookup {
+    /// Does nothing, where resources are as quickly read one by one.
+    func prefetch(_ keys: Set<ResourceKey>) throws {}
 }

@@ -9,54 +9,92 @@ import Logging
 struct PostgreSQLCommitter {
     private static let attempts = 12
 
+    /// How long others may be in the way, at which the last attempt begins.
+    private static let limit = Duration.seconds(5)
+
+    /// The writes whose callers were told nothing yet.
+    private struct Left {
+        /// Those that need rows that others hold.
+        var held: [QueuedWrite] = []
+        /// Those that must run alone.
+        var alone: [QueuedWrite] = []
+    }
+
     let session: PostgreSQLSession
     let logger: Logger
 
     /// Runs and commits writes, and tells every caller what became of its own.
-    func commit(_ writes: [QueuedWrite]) {
-        let discovery = ResourceDiscovery()
-        for write in writes { _ = write.run(GroupedTransaction(discovery)) }
-        for write in self.commit(writes, isAlone: false, discovery.keys) {
-            _ = self.commit([write], isAlone: true, [])
+    ///
+    /// - Returns: The writes that need rows that others hold; their callers were told nothing, and nothing is kept.
+    func commit(_ writes: [QueuedWrite]) -> [QueuedWrite] {
+        var writes = writes
+        for index in writes.indices where writes[index].keys.isEmpty {
+            let discovery = ResourceDiscovery()
+            _ = writes[index].run(GroupedTransaction(discovery))
+            writes[index].keys = discovery.keys
         }
+        let left = self.commit(writes, isAlone: false)
+        return left.held + left.alone.flatMap { self.commit([$0], isAlone: true).held }
     }
 
-    /// - Returns: The writes that must run alone, whose callers were told nothing.
-    private func commit(_ writes: [QueuedWrite], isAlone: Bool, _ first: Set<ResourceKey>) -> [QueuedWrite] {
-        var keys = first
+    private func commit(_ writes: [QueuedWrite], isAlone: Bool) -> Left {
+        var (writes, held) = (writes, [QueuedWrite]())
+        var (hasBegun, leavesHeld) = (false, false)
         var failure: any Error = PostgreSQLError(code: .conflict, message: "Others were in the way again and again.")
+        let deadline = ContinuousClock.now + Self.limit
         for _ in 0..<Self.attempts {
+            hasBegun = false
             do {
-                let group = try PostgreSQLGroup(self.session, isAlone: isAlone, locking: keys)
-                do {
-                    var outcomes: [QueuedWrite.Outcome] = []
-                    var left: [QueuedWrite] = []
-                    for write in writes {
-                        if let outcome = try group.run(write) { outcomes.append(outcome) } else { left.append(write) }
+                let keys = writes.reduce(into: Set<ResourceKey>()) { $0.formUnion($1.keys) }
+                let group = try PostgreSQLGroup(self.session, isAlone: isAlone, locking: keys, leavesHeld: leavesHeld)
+                hasBegun = true
+                held += writes.filter { !group.held.isDisjoint(with: $0.keys) }
+                writes.removeAll { !group.held.isDisjoint(with: $0.keys) }
+                var outcomes: [QueuedWrite.Outcome] = []
+                var alone: [QueuedWrite] = []
+                for index in writes.indices {
+                    // What a body comes upon is noted, so that the next attempt locks it in order.
+                    if let outcome = try group.run(&writes[index]) {
+                        outcomes.append(outcome)
+                    } else {
+                        alone.append(writes[index])
                     }
-                    try group.commit()
-                    for outcome in outcomes { outcome.reply() }
-                    return left
-                } catch {
-                    // The next attempt locks in order what this one came upon.
-                    keys.formUnion(group.keys)
-                    throw error
                 }
-            } catch let error as PostgreSQLError where error.code == .conflict {
-                self.session.rollBack()
-                failure = error
+                try group.commit()
+                for outcome in outcomes { outcome.reply() }
+                return Left(held: held, alone: alone)
             } catch {
                 self.session.rollBack()
                 failure = error
-                break
+                guard (error as? PostgreSQLError)?.code == .conflict, ContinuousClock.now < deadline else { break }
+                // A row that was waited for in vain is another's for longer, and keeps only those who need it.
+                leavesHeld = !hasBegun
             }
         }
+        guard writes.count > 1, hasBegun, Self.mayBeOfOne(failure) else {
+            self.reject(writes, failure)
+            return Left(held: held)
+        }
+        return writes.reduce(into: Left(held: held)) { left, write in
+            let own = self.commit([write], isAlone: isAlone)
+            left.held += own.held
+            left.alone += own.alone
+        }
+    }
+
+    /// Whether a failure may come from one write, and the others would be kept without it.
+    private static func mayBeOfOne(_ failure: any Error) -> Bool {
+        guard let error = failure as? PostgreSQLError else { return true }
+        return error.code == .conflict || error.code == .statementFailed
+    }
+
+    private func reject(_ writes: [QueuedWrite], _ failure: any Error) {
+        guard !writes.isEmpty else { return }
         self.logger.error(
             "A group of writes could not be committed", metadata: ["writes": "\(writes.count)", "error": "\(failure)"])
         let answer =
             (failure as? PostgreSQLError).map { EngineError($0) }
             ?? .store("STORE_COMMIT_FAILED", "The change could not be stored; retry in a second.")
         for write in writes { write.reject(answer) }
-        return []
     }
 }

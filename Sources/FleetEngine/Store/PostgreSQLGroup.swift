@@ -13,7 +13,14 @@ final class PostgreSQLGroup: ResourceLookup {
     /// What was read, `nil` for what is absent.
     private var stored: [ResourceKey: [UInt8]?] = [:]
     private var changes: [ResourceKey: StoreChange] = [:]
+    /// What the body that runs looked for, whether or not it was had.
+    private var wanted: Set<ResourceKey> = []
     private var failure: (any Error)?
+    /// The rows that others hold, of those to be locked at first.
+    private(set) var held: Set<ResourceKey> = []
+
+    /// How long a row is waited for that another transaction holds: long enough for a group of another node.
+    static let patience = Duration.milliseconds(100)
 
     /// Begins the transaction, and locks and reads rows.
     ///
@@ -21,24 +28,31 @@ final class PostgreSQLGroup: ResourceLookup {
     ///   - session: The connection.
     ///   - isAlone: Whether no other group of any node may run meanwhile.
     ///   - keys: What to read; more can be read later, but then not waited for.
+    ///   - leavesHeld: Whether rows that others hold are left to them, and told by ``held``, or waited for.
     /// - Throws: ``PostgreSQLError``.
-    init(_ session: PostgreSQLSession, isAlone: Bool, locking keys: Set<ResourceKey>) throws(PostgreSQLError) {
+    init(
+        _ session: PostgreSQLSession, isAlone: Bool, locking keys: Set<ResourceKey>, leavesHeld: Bool
+    ) throws(PostgreSQLError) {
         self.session = session
         self.isAlone = isAlone
         let lock = "SELECT pg_advisory_xact_lock\(isAlone ? "" : "_shared")($1)"
         try self.read(
-            keys, after: [.once("BEGIN"), PostgreSQLStatement(lock, [.integer(PostgreSQLEngineSchema.writersLock)])],
-            waits: true)
+            keys,
+            after: [
+                .once("BEGIN"), PostgreSQLStatement(lock, [.integer(PostgreSQLEngineSchema.writersLock)]),
+                PostgreSQLQuery.wait(atMost: Self.patience),
+            ],
+            held: leavesHeld ? .isLeftOut : .isAwaited)
     }
-
-    /// What bodies looked at so far.
-    var keys: Set<ResourceKey> { Set(self.stored.keys) }
 
     /// Runs a body and takes its changes over.
     ///
+    /// - Parameter write: The body, which is told what it looked for, also where that failed.
     /// - Returns: What became of it; `nil` when it must run alone and left nothing.
     /// - Throws: ``PostgreSQLError``, whatever the body made of it.
-    func run(_ write: QueuedWrite) throws -> QueuedWrite.Outcome? {
+    func run(_ write: inout QueuedWrite) throws -> QueuedWrite.Outcome? {
+        self.wanted = []
+        defer { write.keys.formUnion(self.wanted) }
         let transaction = GroupedTransaction(self)
         let outcome = write.run(transaction)
         if let failure { throw failure }
@@ -55,9 +69,16 @@ final class PostgreSQLGroup: ResourceLookup {
     func change(of key: ResourceKey) throws -> StoreChange? { self.changes[key] }
 
     func stored<Resource: StoredResource>(_ key: ResourceKey, as type: Resource.Type) throws -> Resource? {
-        // Out of the order in which all lock, so waiting could be for ever. Who is alone waits for nobody.
-        if self.stored[key] == nil { try self.noting { try self.read([key], waits: self.isAlone) } }
+        try self.prefetch([key])
         return try self.stored[key]?.map { try Resource(serializedBytes: $0) }
+    }
+
+    func prefetch(_ keys: Set<ResourceKey>) throws {
+        self.wanted.formUnion(keys)
+        let unknown = keys.filter { self.stored[$0] == nil }
+        guard !unknown.isEmpty else { return }
+        // Out of the order in which all lock, so waiting could be for ever. Who is alone waits for no other node.
+        try self.noting { try self.read(unknown, held: self.isAlone ? .isAwaited : .fails) }
     }
 
     func tables(with changes: [ResourceKey: StoreChange]) throws -> (any EngineReader)? {
@@ -80,18 +101,36 @@ final class PostgreSQLGroup: ResourceLookup {
     }
 
     private func read(
-        _ keys: Set<ResourceKey>, after first: [PostgreSQLStatement] = [], waits: Bool
+        _ keys: Set<ResourceKey>, after first: [PostgreSQLStatement] = [], held: PostgreSQLQuery.HeldRow
     ) throws(PostgreSQLError) {
-        let collections = Dictionary(grouping: keys, by: \.collection)
-        let wanted = StoreCollection.allCases.filter { collections[$0] != nil }
-        let answers = try self.session.pipeline(
-            first + wanted.map { PostgreSQLQuery.lock((collections[$0] ?? []).sorted(), in: $0, waits: waits) })
+        let byCollection = Dictionary(grouping: keys, by: \.collection)
+        let collections = StoreCollection.allCases.compactMap { collection in
+            byCollection[collection].map { (collection, $0) }
+        }
+        var statements = first
+        for (collection, keys) in collections {
+            statements.append(PostgreSQLQuery.lock(keys.sorted(), in: collection, held: held))
+        }
+        if held == .isLeftOut {
+            // After them, so that whatever is there and was not locked is another's.
+            for (collection, keys) in collections { statements.append(PostgreSQLQuery.present(keys, in: collection)) }
+        }
+        let answers = try self.session.pipeline(statements).dropFirst(first.count)
         for key in keys { self.stored[key] = .some(nil) }
-        for (collection, rows) in zip(wanted, answers.dropFirst(first.count)) {
+        for ((collection, _), rows) in zip(collections, answers) {
             for number in 0..<rows.count {
                 let row = rows[number]
                 let key = ResourceKey(collection: collection, provider: try row.text(0), id: try row.text(1))
                 self.stored[key] = try row.bytes(2)
+            }
+        }
+        for ((collection, _), rows) in zip(collections, answers.dropFirst(collections.count)) {
+            for number in 0..<rows.count {
+                let key = ResourceKey(
+                    collection: collection, provider: try rows[number].text(0), id: try rows[number].text(1))
+                guard case .some(.none) = self.stored[key] else { continue }
+                self.stored[key] = nil
+                self.held.insert(key)
             }
         }
     }

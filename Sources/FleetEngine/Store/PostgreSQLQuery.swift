@@ -49,20 +49,57 @@ enum PostgreSQLQuery {
             "SELECT count(*) FROM \(collection.rawValue) WHERE provider = $1", [.text(provider.value)])
     }
 
-    static let providers = PostgreSQLStatement(
-        StoreCollection.allCases.map { "SELECT provider FROM \($0.rawValue)" }.joined(separator: " UNION "))
+    /// The rows of those keys that are there.
+    static func find(_ keys: [ResourceKey], in collection: StoreCollection) -> PostgreSQLStatement {
+        Self.select("r.provider, r.id, r.message", keys, in: collection)
+    }
+
+    /// Which keys are there, whoever holds their rows.
+    static func present(_ keys: [ResourceKey], in collection: StoreCollection) -> PostgreSQLStatement {
+        Self.select("r.provider, r.id", keys, in: collection)
+    }
+
+    /// What a statement does about a row that another transaction holds.
+    enum HeldRow: String {
+        case isAwaited = ""
+        case fails = "NOWAIT"
+        case isLeftOut = "SKIP LOCKED"
+    }
 
     /// Locks rows and reads them; the rows are locked in the order of their keys.
     static func lock(
-        _ keys: [ResourceKey], in collection: StoreCollection, waits: Bool
+        _ keys: [ResourceKey], in collection: StoreCollection, held: HeldRow
+    ) -> PostgreSQLStatement {
+        var statement = Self.find(keys, in: collection)
+        statement.sql += " ORDER BY r.provider, r.id FOR UPDATE OF r \(held.rawValue)"
+        return statement
+    }
+
+    private static func select(
+        _ columns: String, _ keys: [ResourceKey], in collection: StoreCollection
     ) -> PostgreSQLStatement {
         PostgreSQLStatement(
             """
-            SELECT r.provider, r.id, r.message FROM unnest($1, $2) AS k (provider, id)
+            SELECT \(columns) FROM unnest($1, $2) AS k (provider, id)
             JOIN \(collection.rawValue) AS r ON r.provider = k.provider AND r.id = k.id
-            ORDER BY r.provider, r.id FOR UPDATE OF r\(waits ? "" : " NOWAIT")
             """, [.texts(keys.map(\.provider)), .texts(keys.map(\.id))])
     }
+
+    /// Limits how long a transaction waits for whatever others hold, until its end.
+    static func wait(atMost limit: Duration) -> PostgreSQLStatement {
+        let milliseconds = Int64(limit / .milliseconds(1))
+        return PostgreSQLStatement("SELECT set_config('lock_timeout', $1, true)", [.text("\(milliseconds)ms")])
+    }
+
+    /// The time in milliseconds since 1970, and whether changes are taken.
+    static let status = PostgreSQLStatement(
+        """
+        SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+        NOT (pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean)
+        """)
+
+    static let providers = PostgreSQLStatement(
+        StoreCollection.allCases.map { "SELECT provider FROM \($0.rawValue)" }.joined(separator: " UNION "))
 
     static func remove(_ keys: [ResourceKey], from collection: StoreCollection) -> PostgreSQLStatement {
         PostgreSQLStatement(

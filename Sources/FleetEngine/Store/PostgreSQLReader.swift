@@ -11,6 +11,8 @@ final class PostgreSQLReader: EngineReader {
     private let session: PostgreSQLSession
     private var begin: PostgreSQLStatement?
     private var cursors = 0
+    /// What was read ahead, `nil` for what is absent.
+    private var fetched: [ResourceKey: [UInt8]?] = [:]
 
     /// Looks within a transaction that is under way, or in one of its own that begins so.
     init(_ session: PostgreSQLSession, begin: String? = nil) {
@@ -26,8 +28,23 @@ final class PostgreSQLReader: EngineReader {
     func find<Resource: StoredResource>(
         _ id: FleetID<Resource.Kind>, of provider: ProviderID, as type: Resource.Type
     ) throws -> Resource? {
-        let rows = try self.send([PostgreSQLQuery.find(ResourceKey(id, provider, type))])
+        let key = ResourceKey(id, provider, type)
+        if let fetched = self.fetched[key] { return try fetched.map { try Resource(serializedBytes: $0) } }
+        let rows = try self.send([PostgreSQLQuery.find(key)])
         return try rows?.first.map { try Resource(serializedBytes: try $0.bytes(0)) }
+    }
+
+    func prefetch<Resource: StoredResource>(
+        _ ids: [FleetID<Resource.Kind>], of provider: ProviderID, as type: Resource.Type
+    ) throws {
+        let keys = ids.map { ResourceKey($0, provider, type) }
+        guard !keys.isEmpty, let rows = try self.send([PostgreSQLQuery.find(keys, in: type.collection)]) else { return }
+        for key in keys { self.fetched[key] = .some(nil) }
+        for number in 0..<rows.count {
+            let row = rows[number]
+            let key = ResourceKey(collection: type.collection, provider: try row.text(0), id: try row.text(1))
+            self.fetched[key] = try row.bytes(2)
+        }
     }
 
     func scan<Resource: StoredResource>(

@@ -10,12 +10,18 @@ public import Logging
 ///
 /// Writes are committed in groups, as in ``SQLiteStore``; a group costs three round trips, whatever its size. The rows
 /// that a group looks at are locked first, in one order for all nodes, so that commands on one resource take place one
-/// after the other, wherever they arrive. Bodies may run more than once, and only what the last run put is kept.
+/// after the other, wherever they arrive. Bodies may run more than once, and only what the last run put is kept. A write
+/// whose rows others hold waits for them on a connection of its own, for 5 seconds, and keeps none of its neighbours.
 public final class PostgreSQLStore: EngineStore {
     private let readers: PostgreSQLPool
     /// One connection, as groups are larger and fewer by it.
     private let writer: PostgreSQLPool
     private let queue: GroupWriter
+    /// For writes whose rows others hold.
+    private let heldWriter: PostgreSQLPool
+    private let heldQueue: GroupWriter
+    private let patience: Duration
+    private let scans: ScanLimit
     private let logger: Logger
 
     /// Prepares the use of a database; see ``check()`` for whether it can be used.
@@ -29,7 +35,8 @@ public final class PostgreSQLStore: EngineStore {
     }
 
     init(
-        _ address: String, logger: Logger, readers: Int, groupLimit: Int, waitingLimit: Int
+        _ address: String, logger: Logger, readers: Int, groupLimit: Int, waitingLimit: Int,
+        patience: Duration = .seconds(5)
     ) throws(EngineError) {
         let parsed: PostgreSQLAddress
         do throws(PostgreSQLError) {
@@ -40,7 +47,11 @@ public final class PostgreSQLStore: EngineStore {
         self.readers = PostgreSQLPool(
             parsed, connections: readers, schema: PostgreSQLEngineSchema.schema, logger: logger)
         self.writer = PostgreSQLPool(parsed, connections: 1, schema: PostgreSQLEngineSchema.schema, logger: logger)
+        self.heldWriter = PostgreSQLPool(parsed, connections: 1, schema: PostgreSQLEngineSchema.schema, logger: logger)
         self.queue = GroupWriter(groupLimit: groupLimit, waitingLimit: waitingLimit)
+        self.heldQueue = GroupWriter(groupLimit: groupLimit, waitingLimit: waitingLimit)
+        self.patience = patience
+        self.scans = ScanLimit(max(1, readers / 2), waitingLimit: waitingLimit)
         self.logger = logger
     }
 
@@ -63,6 +74,8 @@ public final class PostgreSQLStore: EngineStore {
     public func close() async {
         self.queue.close()
         await self.writer.close()
+        self.heldQueue.close()
+        await self.heldWriter.close()
         await self.readers.close()
     }
 
@@ -70,17 +83,43 @@ public final class PostgreSQLStore: EngineStore {
         _ body: @escaping @Sendable (any EngineReader) throws -> Result
     ) async throws -> Result {
         do {
-            return try await self.readers.run { session in
-                let reader = PostgreSQLReader(session, begin: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                do {
-                    let result = try body(reader)
-                    try reader.end()
-                    return result
-                } catch {
-                    session.rollBack()
-                    throw error
-                }
+            return try await self.look { try LookupReader.run(body, over: $0) }
+        } catch is LookupReader.Scans {
+            return try await self.scans.pass { try await self.look(body) }
+        }
+    }
+
+    /// Runs a body on a snapshot.
+    private func look<Result: Sendable>(
+        _ body: @escaping @Sendable (any EngineReader) throws -> Result
+    ) async throws -> Result {
+        try await self.reading { session in
+            let reader = PostgreSQLReader(session, begin: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            do {
+                let result = try body(reader)
+                try reader.end()
+                return result
+            } catch {
+                session.rollBack()
+                throw error
             }
+        }
+    }
+
+    func status() async throws -> StoreStatus? {
+        try await self.reading { session in
+            guard let row = try session.query(PostgreSQLQuery.status).first else { return nil }
+            return StoreStatus(
+                time: Date(timeIntervalSince1970: Double(try row.integer(0)) / 1000), takesChanges: try row.bool(1))
+        }
+    }
+
+    /// Uses a reader's connection; a fault of a statement is left as it is, as no caller can do anything about it.
+    private func reading<Result: Sendable>(
+        _ body: @escaping @Sendable (PostgreSQLSession) throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await self.readers.run(body)
         } catch let error as PostgreSQLError where error.code != .statementFailed {
             throw EngineError(error)
         }
@@ -89,7 +128,9 @@ public final class PostgreSQLStore: EngineStore {
     func write<Result: Sendable>(
         _ body: @escaping @Sendable (any EngineTransaction) throws -> Result
     ) async throws -> Result {
-        try await self.queue.write(body) { self.startWriter() }
+        // While the server is away, nobody waits for the group that found it so.
+        if let refusal = self.writer.refusal { throw EngineError(refusal) }
+        return try await self.queue.write(body) { self.startWriter() }
     }
 
     /// How many writes wait for the next group.
@@ -98,25 +139,59 @@ public final class PostgreSQLStore: EngineStore {
     private func startWriter() {
         self.writer.submit { session in
             guard let group = self.queue.nextGroup() else { return }
-            do throws(PostgreSQLError) {
-                PostgreSQLCommitter(session: try session.get(), logger: self.logger).commit(group)
-            } catch {
-                for write in group { write.reject(EngineError(error)) }
-            }
+            self.commit(group, session)
             // Each group asks for its session anew, as this one may have broken.
             self.startWriter()
         }
     }
+
+    private func startHeldWriter() {
+        self.heldWriter.submit { session in
+            guard let group = self.heldQueue.nextGroup() else { return }
+            self.commit(group, session)
+            self.startHeldWriter()
+        }
+    }
+
+    private func commit(_ group: [QueuedWrite], _ session: Result<PostgreSQLSession, PostgreSQLError>) {
+        do throws(PostgreSQLError) {
+            self.setAside(PostgreSQLCommitter(session: try session.get(), logger: self.logger).commit(group))
+        } catch {
+            for write in group { write.reject(EngineError(error)) }
+        }
+    }
+
+    /// Has writes wait for rows that others hold, and gives those up that did for too long.
+    private func setAside(_ writes: [QueuedWrite]) {
+        let now = ContinuousClock.now
+        var waiting: [QueuedWrite] = []
+        for var write in writes {
+            let since = write.heldSince ?? now
+            guard since.duration(to: now) <= self.patience else {
+                self.logger.error("A write was given up, as others hold what it changes")
+                write.reject(EngineError.storeContended)
+                continue
+            }
+            write.heldSince = since
+            waiting.append(write)
+        }
+        self.heldQueue.takeOver(waiting) { self.startHeldWriter() }
+    }
 }
 
 extension EngineError {
+    /// A store in which others hold what a write is about.
+    static let storeContended = Self.store(
+        "STORE_CONTENDED", "Others change the same resources; retry in a second.")
+
     /// What callers are told of a database that cannot serve; the log has the rest.
     init(_ error: PostgreSQLError) {
         self =
             switch error.code {
             case .overloaded: .store("STORE_OVERLOADED", "Too much waits for the store; retry in a second.")
             case .closed: .storeClosed
-            case .conflict: .store("STORE_CONTENDED", "Others change the same resources; retry in a second.")
+            case .conflict: .storeContended
+            case .statementFailed: .unexpected
             default: .store("STORE_UNAVAILABLE", "The store cannot be reached now; retry in a second.")
             }
     }

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetEngineAPI
 import FleetTokens
 
 /// Resources as the tables hold them that were read or changed lately, so that looking one up again touches no table.
@@ -9,39 +10,59 @@ import FleetTokens
 /// One process alone writes the tables. What a group of writes changes is not known here from before it is committed
 /// until after, so that nobody is shown less than another was shown before.
 final class RecentResources: Sendable {
+    /// A resource, and how many bytes its message has; in memory it takes about ten times that.
+    struct Entry: Sendable {
+        let resource: any StoredResource
+        let size: Int
+    }
+
     private struct State {
         /// Grows with each group of writes.
         var version: UInt64 = 0
         /// What the group that is being committed changes.
         var changing: Set<ResourceKey> = []
         /// Those that were wanted since the last change of generations, and those of the generation before.
-        var young: [ResourceKey: any StoredResource] = [:]
-        var old: [ResourceKey: any StoredResource] = [:]
+        var young: [ResourceKey: Entry] = [:]
+        var old: [ResourceKey: Entry] = [:]
+        /// The sizes of the young together.
+        var youngBytes = 0
         var isClosed = false
 
-        mutating func keep(_ resource: any StoredResource, _ key: ResourceKey, limit: Int) {
+        mutating func keep(_ entry: Entry, _ key: ResourceKey, _ limits: Limits) {
             guard !self.isClosed else { return }
-            if self.young.count >= limit {
+            // What is too large for a generation would leave nothing else in it.
+            guard entry.size <= limits.bytes else { return self.forget(key) }
+            if self.young.count >= limits.count || self.youngBytes + entry.size > limits.bytes {
                 self.old = self.young
                 self.young = [:]
+                self.youngBytes = 0
             }
-            self.young[key] = resource
+            let former = self.young.updateValue(entry, forKey: key)
+            self.youngBytes += entry.size - (former?.size ?? 0)
         }
 
         mutating func forget(_ key: ResourceKey) {
-            self.young[key] = nil
+            self.youngBytes -= self.young.removeValue(forKey: key)?.size ?? 0
             self.old[key] = nil
         }
     }
 
+    /// What one generation holds at most.
+    private struct Limits {
+        let count: Int
+        let bytes: Int
+    }
+
     private let state = Locked(State())
-    private let generationLimit: Int
+    private let generation: Limits
 
     /// Makes an empty memory.
     ///
-    /// - Parameter limit: How many resources are kept at most.
-    init(limit: Int) {
-        self.generationLimit = max(1, limit / 2)
+    /// - Parameters:
+    ///   - limit: How many resources are kept at most.
+    ///   - byteLimit: How many bytes their messages have at most, together.
+    init(limit: Int, byteLimit: Int) {
+        self.generation = Limits(count: max(1, limit / 2), bytes: byteLimit / 2)
     }
 
     /// Grows with each group of writes.
@@ -50,23 +71,23 @@ final class RecentResources: Sendable {
     /// The resource and the version at which it is as it is; `nil` when the tables must be asked.
     func find(_ key: ResourceKey) -> (resource: any StoredResource, version: UInt64)? {
         self.state.withLock { state in
-            if let resource = state.young[key] { return (resource, state.version) }
-            guard let resource = state.old[key] else { return nil }
-            state.keep(resource, key, limit: self.generationLimit)
-            return (resource, state.version)
+            if let entry = state.young[key] { return (entry.resource, state.version) }
+            guard let entry = state.old[key] else { return nil }
+            state.keep(entry, key, self.generation)
+            return (entry.resource, state.version)
         }
     }
 
     /// Keeps what a look at the tables found, if it is that still.
     ///
     /// - Parameters:
-    ///   - resource: What was found.
+    ///   - entry: What was found.
     ///   - key: Where it is.
     ///   - version: The version from before the look began.
-    func keep(_ resource: any StoredResource, _ key: ResourceKey, since version: UInt64) {
+    func keep(_ entry: Entry, _ key: ResourceKey, since version: UInt64) {
         self.state.withLock { state in
             guard state.version == version, !state.changing.contains(key) else { return }
-            state.keep(resource, key, limit: self.generationLimit)
+            state.keep(entry, key, self.generation)
         }
     }
 
@@ -78,14 +99,12 @@ final class RecentResources: Sendable {
         }
     }
 
-    /// Keeps what a group changed, now that it is durable; nothing, where it is not known whether it is.
-    func end(with changes: [ResourceKey: StoreChange]) {
+    /// Keeps what a group put, now that it is durable; nothing, where it is not known whether it is.
+    func end(with changes: [ResourceKey: Entry]) {
         self.state.withLock { state in
             state.version += 1
             state.changing = []
-            for case (let key, .put(let resource, _)) in changes {
-                state.keep(resource, key, limit: self.generationLimit)
-            }
+            for (key, entry) in changes { state.keep(entry, key, self.generation) }
         }
     }
 
@@ -94,6 +113,7 @@ final class RecentResources: Sendable {
         self.state.withLock { state in
             state.young = [:]
             state.old = [:]
+            state.youngBytes = 0
             state.isClosed = true
         }
     }
@@ -107,6 +127,8 @@ final class RecentReader: EngineReader {
     private let recent: RecentResources
     private var version: UInt64?
     private var isInterrupted = false
+    /// Whether the body wanted to look through many resources, and so will over the tables.
+    private(set) var scans = false
 
     init(_ recent: RecentResources) {
         self.recent = recent
@@ -128,15 +150,25 @@ final class RecentReader: EngineReader {
     func scan<Resource: StoredResource>(
         _ scan: StoreScan, of provider: ProviderID, _ body: (_ id: String, Resource) throws -> Bool
     ) throws {
+        throw self.interrupt(scans: !scan.isShort)
+    }
+
+    func scanVehicles(
+        nearest point: LatLng, within meters: Double, of provider: ProviderID,
+        _ body: (_ leastMeters: Double, Vehicle) throws -> Bool
+    ) throws {
         throw self.interrupt()
     }
 
-    func count(_ collection: StoreCollection, of provider: ProviderID) throws -> Int { throw self.interrupt() }
+    func count(_ collection: StoreCollection, of provider: ProviderID) throws -> Int {
+        throw self.interrupt(scans: true)
+    }
 
-    func providers() throws -> [ProviderID] { throw self.interrupt() }
+    func providers() throws -> [ProviderID] { throw self.interrupt(scans: true) }
 
-    private func interrupt() -> Unknown {
+    private func interrupt(scans: Bool = false) -> Unknown {
         self.isInterrupted = true
+        self.scans = self.scans || scans
         return Unknown()
     }
 }

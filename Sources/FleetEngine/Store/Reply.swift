@@ -18,11 +18,13 @@ final class Reply<Answer: Sendable>: Sendable {
 
     private let state = Locked(State.open)
 
-    /// Gives the answer, once, and has the task go on.
+    /// Gives the answer and has the task go on; a later answer counts for nothing.
     func give(_ result: Result<Answer, any Error>) {
         let before = self.state.withLock { state in
-            defer { state = .given(result) }
-            return state
+            let before = state
+            if case .given = before { return before }
+            state = .given(result)
+            return before
         }
         if case .awaited(let continuation) = before { continuation.resume() }
     }

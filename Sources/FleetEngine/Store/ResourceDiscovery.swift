@@ -15,5 +15,7 @@ final class ResourceDiscovery: ResourceLookup {
         throw Unknown()
     }
 
+    func prefetch(_ keys: Set<ResourceKey>) throws { self.keys.formUnion(keys) }
+
     func tables(with changes: [ResourceKey: StoreChange]) -> (any EngineReader)? { nil }
 }

@@ -17,8 +17,8 @@ final class SQLiteGroup: ResourceLookup {
     private let recent: RecentResources
     private let rows: SQLiteRows
     private var changes: [ResourceKey: StoreChange] = [:]
-    /// What was sent to the tables last, `nil` where it was undone with more.
-    private(set) var sent: [ResourceKey: StoreChange?] = [:]
+    /// What was sent to the tables last, `nil` where it was removed, or undone with more.
+    private(set) var sent: [ResourceKey: RecentResources.Entry?] = [:]
     private var hasSavepoint = false
 
     init(_ database: Database, recent: RecentResources, rows: SQLiteRows) {
@@ -97,15 +97,18 @@ final class SQLiteGroup: ResourceLookup {
 extension SQLiteGroup {
     private func send(_ changes: [ResourceKey: StoreChange]) throws {
         for (key, change) in changes {
-            self.sent[key] = change
+            self.sent[key] = .some(nil)
             switch change {
-            case .put(let resource, let updated): try self.put(resource, key, updated)
+            case .put(let resource, let updated):
+                self.sent[key] = RecentResources.Entry(
+                    resource: resource, size: try self.put(resource, key, updated))
             case .removed: try self.remove(key)
             }
         }
     }
 
-    private func put(_ resource: any StoredResource, _ key: ResourceKey, _ updated: Int64?) throws {
+    /// Writes a row, and tells the size of its message.
+    private func put(_ resource: any StoredResource, _ key: ResourceKey, _ updated: Int64?) throws -> Int {
         let texts = SQLiteQuery.texts(key.collection)
         let keys = resource.keys
         let message: Data = try resource.serializedBytes()
@@ -124,7 +127,7 @@ extension SQLiteGroup {
             number = self.database.lastInsertedRowID
         }
         self.rows[key] = SQLiteRow(number: number, place: place)
-        guard key.collection.hasPlaces, place != former?.place else { return }
+        guard key.collection.hasPlaces, place != former?.place else { return message.count }
         if let place {
             try self.execute(
                 texts.putPlace,
@@ -136,6 +139,7 @@ extension SQLiteGroup {
         } else {
             try self.execute(texts.removePlace, [number])
         }
+        return message.count
     }
 
     private func remove(_ key: ResourceKey) throws {

@@ -19,8 +19,14 @@ struct SQLiteReader: EngineReader {
     ) throws -> Resource? {
         let statement = try self.database.cachedStatement(sql: SQLiteQuery.texts(type.collection).find)
         let rows = try Row.fetchCursor(statement, arguments: [provider.value, id.value])
-        guard let resource: Resource = try rows.next()?.resource(at: 0) else { return nil }
-        if let recent { recent.resources.keep(resource, ResourceKey(id, provider, type), since: recent.version) }
+        guard let row = try rows.next() else { return nil }
+        let (resource, size): (Resource, Int) = try row.withUnsafeData(atIndex: 0) { data in
+            (try Resource(serializedBytes: data ?? Data()), data?.count ?? 0)
+        }
+        if let recent {
+            let entry = RecentResources.Entry(resource: resource, size: size)
+            recent.resources.keep(entry, ResourceKey(id, provider, type), since: recent.version)
+        }
         return resource
     }
 

@@ -14,9 +14,11 @@ public import Logging
 public final class SQLiteStore: EngineStore {
     let pool: DatabasePool
     private let lock: StoreFileLock
-    private let recent = RecentResources(limit: 16 * 1024)
+    private let recent = RecentResources(limit: 16 * 1024, byteLimit: 16 << 20)
     private let rows = SQLiteRows()
     private let reads: GroupReader<SQLiteReader>
+    /// For what looks through many resources, with half of the connections at most.
+    private let scans: GroupReader<SQLiteReader>
     private let queue: GroupWriter
     private let logger: Logger
     /// Serial, and the only place that waits for the disk: no thread of the concurrency runtime ever does.
@@ -36,10 +38,12 @@ public final class SQLiteStore: EngineStore {
         self.lock = try StoreFileLock(path)
         let pool = try SQLiteSchema.open(path)
         self.pool = pool
-        self.reads = GroupReader(runnerLimit: SQLiteSchema.readers) { [recent] body in
+        let withSnapshot: @Sendable (_ body: (SQLiteReader) -> Void) throws -> Void = { [recent] body in
             let version = recent.version
             try pool.read { body(SQLiteReader(database: $0, recent: (recent, version))) }
         }
+        self.reads = GroupReader(runnerLimit: SQLiteSchema.readers, groupLimit: 16, withSnapshot: withSnapshot)
+        self.scans = GroupReader(runnerLimit: SQLiteSchema.readers / 2, groupLimit: 1, withSnapshot: withSnapshot)
         self.logger = logger
         self.queue = GroupWriter(groupLimit: groupLimit, waitingLimit: waitingLimit)
     }
@@ -50,6 +54,7 @@ public final class SQLiteStore: EngineStore {
     public func close() async throws {
         self.queue.close()
         self.reads.close()
+        self.scans.close()
         // The writer is serial: what was admitted before runs before this.
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             self.writer.async {
@@ -67,7 +72,12 @@ public final class SQLiteStore: EngineStore {
         let known = RecentReader(self.recent)
         let result = Swift.Result { try body(known) }
         if known.isEnough { return try result.get() }
-        return try await self.reads.read { try body($0) }
+        if !known.scans {
+            do {
+                return try await self.reads.read { try LookupReader.run(body, over: $0) }
+            } catch is LookupReader.Scans {}
+        }
+        return try await self.scans.read { try body($0) }
     }
 
     func write<Result: Sendable>(
@@ -85,7 +95,7 @@ public final class SQLiteStore: EngineStore {
 
     private func commit(_ group: [QueuedWrite]) {
         var outcomes: [QueuedWrite.Outcome] = []
-        var changes: [ResourceKey: StoreChange] = [:]
+        var changes: [ResourceKey: RecentResources.Entry] = [:]
         do {
             try self.pool.writeWithoutTransaction { database in
                 try database.inTransaction(.immediate) {

@@ -31,6 +31,9 @@ struct StoreScan: Hashable, Sendable {
         return place().map { box.contains(latitude: $0.latitude, longitude: $0.longitude) } ?? false
     }
 
+    /// Whether it looks at a few resources at most: those of one tracking id.
+    var isShort: Bool { self.tracking != nil }
+
     /// Whether nothing but the position is restricted.
     var isUnrestricted: Bool {
         var other = self

@@ -18,6 +18,10 @@ struct QueuedWrite: Sendable {
     let run: @Sendable (any EngineTransaction) -> Outcome
     /// Resumes the caller with an error; the body has not run or was undone.
     let reject: @Sendable (any Error) -> Void
+    /// What the body was seen to look for, where a store locks that before it runs the body.
+    var keys: Set<ResourceKey> = []
+    /// Since when others were seen to hold what the body looks for, if they do.
+    var heldSince: ContinuousClock.Instant?
 }
 
 /// The writes that wait, as a plain value: what may join, what goes next, and whether someone is at work.

@@ -34,6 +34,8 @@ struct ReportIntervals {
     var count: Int { self.young.count + self.old.count }
 
     /// Takes a report, and gives what is wrong with the time since the one before.
+    ///
+    /// One that sets the vehicle offline is not measured: a shift ends when it ends.
     mutating func note(_ report: LocationReport, of access: AccessRequest, at now: Date) -> Deviation? {
         let key = Key(
             provider: access.provider, vehicle: access.vehicle, deliveryVehicle: access.deliveryVehicle)
@@ -46,7 +48,7 @@ struct ReportIntervals {
         } else {
             return nil
         }
-        guard report.isLocated, let last else { return nil }
+        guard report.isLocated, !report.isLast, let last else { return nil }
         switch time - last {
         case 0..<Self.shortest: return .reportTooOften
         case (Self.longest + 1)..<Self.shift: return .reportTooSeldom

@@ -22,7 +22,7 @@ public final class CallRecorder: Service {
     private let continuation: AsyncStream<LoggedCall>.Continuation
     private let logger: Logger
 
-    /// Opens the file, and makes it where it is missing; what is in it stays.
+    /// Opens the file, and makes it where it is missing; what is in it stays, and a torn last line is ended.
     ///
     /// - Parameters:
     ///   - path: The file. It tells who went where, so only this user may read it.
@@ -32,13 +32,22 @@ public final class CallRecorder: Service {
         if !FileManager.default.fileExists(atPath: path) {
             _ = FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
         }
-        guard let file = FileHandle(forUpdatingAtPath: path), (try? file.seekToEnd()) != nil else {
+        guard let file = FileHandle(forUpdatingAtPath: path), (try? Self.beginLine(in: file)) != nil else {
             throw CallRecordingError("cannot be written; name a file in a folder that exists and is writable")
         }
         self.file = file
         self.path = path
         self.logger = logger
         (self.calls, self.continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.maximumWaiting))
+    }
+
+    /// Goes to the end; after a line that a recorder left torn, as it was killed, a new one begins.
+    private static func beginLine(in file: FileHandle) throws {
+        let end = try file.seekToEnd()
+        guard end > 0 else { return }
+        try file.seek(toOffset: end - 1)
+        let newline = Data([UInt8(ascii: "\n")])
+        if try file.read(upToCount: 1) != newline { try file.write(contentsOf: newline) }
     }
 
     /// Writes until graceful shutdown, and then what is left.

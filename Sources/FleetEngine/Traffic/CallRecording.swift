@@ -19,21 +19,26 @@ public struct CallRecordingError: Error, Hashable, Sendable {
 public struct CallRecording: Hashable, Sendable {
     /// The calls, the earliest first.
     public let calls: [LoggedCall]
+    /// The numbers of the lines that were passed over, from 1, as they are not JSON: a recorder that is killed leaves one.
+    public let tornLines: [Int]
 
     /// Makes a recording of calls, in any order.
-    init(_ calls: [LoggedCall]) {
+    init(_ calls: [LoggedCall], tornLines: [Int] = []) {
         // Stable, as calls may have been answered at the same time.
         self.calls = calls.enumerated()
             .sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
             .map(\.element)
+        self.tornLines = tornLines
     }
 
     /// Reads a recording: an array of log entries, an object that holds one as `rawLogs`, or one entry on each line.
     ///
+    /// Of several lines, those that are not JSON are passed over; ``tornLines`` has them.
+    ///
     /// - Parameter bytes: The UTF-8 JSON.
     /// - Throws: ``CallRecordingError`` that names the first entry that is wrong.
     public init(parsing bytes: Data) throws(CallRecordingError) {
-        let entries = try Self.entries(bytes)
+        let (entries, tornLines) = try Self.entries(bytes)
         guard !entries.isEmpty else { throw CallRecordingError("holds no entries") }
         var calls: [LoggedCall] = []
         calls.reserveCapacity(entries.count)
@@ -47,30 +52,35 @@ public struct CallRecording: Hashable, Sendable {
                 throw CallRecordingError("is no recording: its entry \(number + 1) \(error.message)")
             }
         }
-        self.init(calls)
+        self.init(calls, tornLines: tornLines)
     }
 
-    private static func entries(_ bytes: Data) throws(CallRecordingError) -> [JSONValue] {
+    private static func entries(
+        _ bytes: Data
+    ) throws(CallRecordingError) -> (entries: [JSONValue], tornLines: [Int]) {
         do throws(TokenError) {
             switch try JSONValue(parsing: bytes) {
-            case .array(let entries): return entries
-            case .object(let members) where members["rawLogs"]?.array != nil: return members["rawLogs"]?.array ?? []
-            case let entry: return [entry]
+            case .array(let entries): return (entries, [])
+            case .object(let members) where members["rawLogs"]?.array != nil:
+                return (members["rawLogs"]?.array ?? [], [])
+            case let entry: return ([entry], [])
             }
         } catch let whole {
             // One value after another is no JSON text, but may be lines of them.
-            let lines = bytes.split(separator: UInt8(ascii: "\n"))
+            let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             var entries: [JSONValue] = []
-            for (number, line) in lines.enumerated() {
-                do throws(TokenError) {
-                    entries.append(try JSONValue(parsing: line))
-                } catch {
-                    // A torn last line is how a recorder that was killed leaves its file.
-                    if number > 0, number == lines.count - 1 { break }
-                    throw CallRecordingError("is not JSON: " + (number == 0 ? whole : error).message)
+            var tornLines: [Int] = []
+            for (index, line) in lines.enumerated() where !line.isEmpty {
+                if let entry = try? JSONValue(parsing: line) {
+                    entries.append(entry)
+                } else {
+                    tornLines.append(index + 1)
                 }
             }
-            return entries
+            guard !entries.isEmpty || tornLines.isEmpty else {
+                throw CallRecordingError("is not JSON: \(whole.message)")
+            }
+            return (entries, tornLines)
         }
     }
 

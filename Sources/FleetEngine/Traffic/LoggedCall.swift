@@ -33,6 +33,18 @@ public struct LoggedCall: Hashable, Sendable {
     /// Whether it was refused.
     public var isRefused: Bool { self.failure != nil }
 
+    /// Compares the end of an answer over REST with the recorded one.
+    ///
+    /// - Parameters:
+    ///   - httpStatus: The HTTP status of the answer.
+    ///   - word: The status word in the body of a refusal; `nil` without one.
+    /// - Returns: Whether both went well, or were refused with the same status.
+    public func endsAlike(httpStatus: Int, word: String?) -> Bool {
+        guard let failure else { return httpStatus == 200 }
+        // Where the log has no word, it may have the HTTP status.
+        return httpStatus != 200 && (failure.status == word || failure.status == "\(httpStatus)")
+    }
+
     /// The name of the resource or its parent, such as `providers/p/vehicles/v`.
     var resourceName: String {
         let resource = self.resourceField.flatMap { self.request[$0]?.object?["name"]?.string }

@@ -59,8 +59,7 @@ package struct HTTPListener: Sendable {
     private func server() -> HTTPServerBuilder {
         let (limits, pending) = (self.limits, self.pending)
         let stream = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [RequestTimeLimit(limits.request)]
-                + (pending.map { [PendingRequestLimit($0)] } ?? []),
+            additionalChannelHandlers: Self.handlers(limits, pending),
             idleTimeout: TimeAmount(limits.idle),
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: limits.headerBytes, maxHeaderListSize: limits.headerBytes,
@@ -75,5 +74,15 @@ package struct HTTPListener: Sendable {
             }
         }
         return .http1OnEventLoops(configuration: stream)
+    }
+
+    /// What stands between a connection, or a stream of one, and the router, from the network's end.
+    private static func handlers(
+        _ limits: ConnectionLimits, _ pending: PendingRequestLimit.Rule?
+    ) -> [any RemovableChannelHandler] {
+        var handlers: [any RemovableChannelHandler] = [RequestTimeLimit(limits.request)]
+        if let pending { handlers.append(PendingRequestLimit(pending)) }
+        handlers.append(ContinueAnswer())
+        return handlers
     }
 }

@@ -55,7 +55,8 @@ package final class RequestTimeLimit: ChannelDuplexHandler, RemovableChannelHand
 
     package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch self.unwrapOutboundIn(data) {
-        case .head: self.isAnswering = true
+        // Leave to send the body is no answer.
+        case .head(let answer): self.isAnswering = answer.status.kind != .informational
         case .body: break
         case .end: self.isAnswering = false
         }

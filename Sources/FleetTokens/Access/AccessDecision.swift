@@ -81,6 +81,8 @@ extension AccessRequest {
         case .tripOrItsVehicle:
             // The wildcard reaches a trip that is assigned to no vehicle as well.
             covers(claims.trip, self.trip) || claims.vehicle == .any || covers(claims.vehicle, self.vehicleOfTrip)
+        case .vehicleOfTrip:
+            claims.vehicle == .any || covers(claims.vehicle, self.nextVehicleOfTrip ?? self.vehicleOfTrip)
         case .tripSearchedFor: self.trip.map { claims.trip?.covers($0) ?? true } ?? true
         case .deliveryVehicle: covers(claims.deliveryVehicle, self.deliveryVehicle)
         case .everyDeliveryVehicle: claims.deliveryVehicle == .any
@@ -104,6 +106,8 @@ extension AccessRule.Claim {
         case .tripOrItsVehicle:
             "tripid must be the trip's id or the wildcard, or vehicleid the vehicle that the trip is assigned to or "
                 + "the wildcard"
+        case .vehicleOfTrip:
+            "vehicleid must be the vehicle that the trip is, or is to be, assigned to, or the wildcard"
         case .tripSearchedFor:
             "tripid, where the token has one, must be the id of the trip searched for, or the wildcard"
         case .deliveryVehicle: "deliveryvehicleid must be the delivery vehicle's id or the wildcard"

@@ -14,6 +14,8 @@ public struct AccessRequest: Hashable, Sendable {
     public var trip: TripID?
     /// The vehicle that ``trip`` is assigned to, where it exists and has one: a driver reaches the trips of its vehicle.
     public var vehicleOfTrip: VehicleID?
+    /// The vehicle that an update assigns ``trip`` to, where it assigns it to one.
+    public var nextVehicleOfTrip: VehicleID?
     /// The delivery vehicle addressed or created.
     public var deliveryVehicle: DeliveryVehicleID?
     /// The task addressed or created, or all tasks of a batch.
@@ -30,6 +32,7 @@ public struct AccessRequest: Hashable, Sendable {
         vehicle: VehicleID? = nil,
         trip: TripID? = nil,
         vehicleOfTrip: VehicleID? = nil,
+        nextVehicleOfTrip: VehicleID? = nil,
         deliveryVehicle: DeliveryVehicleID? = nil,
         tasks: [TaskID] = [],
         tracking: TrackingID? = nil,
@@ -40,6 +43,7 @@ public struct AccessRequest: Hashable, Sendable {
         self.vehicle = vehicle
         self.trip = trip
         self.vehicleOfTrip = vehicleOfTrip
+        self.nextVehicleOfTrip = nextVehicleOfTrip
         self.deliveryVehicle = deliveryVehicle
         self.tasks = tasks
         self.tracking = tracking

@@ -28,6 +28,8 @@ public struct AccessRule: Hashable, Sendable {
         case trip
         /// `tripid` covers the trip, or `vehicleid` covers the vehicle it is assigned to.
         case tripOrItsVehicle
+        /// `vehicleid` covers the vehicle that the trip is assigned to, or that the call assigns it to.
+        case vehicleOfTrip
         /// `tripid`, where the token has one, covers the trip that the search names, where it names one.
         case tripSearchedFor
         /// `deliveryvehicleid` covers the delivery vehicle.
@@ -73,8 +75,8 @@ extension AccessRule {
     ///
     /// Permissions of a method are mapped by name from the IAM reference; the location fields of the vehicles are those
     /// the driver SDK was recorded sending, and the older `route`. Who reaches a trip only through its vehicle cannot
-    /// give it to another: that would write into the other vehicle's plan. Denials of the published validation scripts
-    /// are all met.
+    /// give it to another: that would write into the other vehicle's plan. The order of all stops of a vehicle takes
+    /// through a trip what it takes through the vehicle. Denials of the published validation scripts are all met.
     public static let matrix: [AccessRule] = [
         AccessRule(.createVehicle, .vehiclesCreate, claim: .vehicle),
         AccessRule(.getVehicle, .vehiclesGet, claim: .vehicle),
@@ -89,6 +91,7 @@ extension AccessRule {
         AccessRule(.updateTrip, .others, .tripsUpdate, claim: .tripOrItsVehicle),
         AccessRule(.updateTrip, .only(["trip_status"]), .tripsUpdate, .tripsUpdateState, claim: .tripOrItsVehicle),
         AccessRule(.updateTrip, .only(["vehicle_id"]), .tripsUpdate, claim: .trip),
+        AccessRule(.updateTrip, .only(["vehicle_waypoints"]), .tripsUpdate, .vehiclesUpdate, claim: .vehicleOfTrip),
         AccessRule(.deleteTrip, .tripsDelete, claim: .trip),
         AccessRule(.searchTrips, .tripsSearch, claim: .vehicleSearched),
         AccessRule(.reportBillableTrip, .billableTripsReport, claim: .trip),

@@ -40,17 +40,25 @@ struct FaultScriptFile {
 }
 
 extension Node {
-    /// The node as JSON; plain scalars that look like numbers, truth values or null are those.
+    /// The node as JSON; plain scalars that look like numbers, truth values or null are those, but for ids.
     fileprivate var json: JSONValue {
         switch self {
         case .sequence(let nodes): .array(nodes.map(\.json))
         case .mapping(let pairs):
-            .object(
-                JSONObject(
-                    Dictionary(pairs.map { ($0.key.scalar?.string ?? "", $0.value.json) }) { first, _ in first }))
+            .object(JSONObject(Dictionary(pairs.map { Self.member($0.key, $0.value) }) { first, _ in first }))
         case .scalar(let scalar): scalar.style == .plain ? Self.plain(scalar.string) : .string(scalar.string)
         case .alias: .null
         }
+    }
+
+    private static func member(_ key: Node, _ value: Node) -> (String, JSONValue) {
+        let name = key.scalar?.string ?? ""
+        let json = value.json
+        // An id such as 7 need not be quoted.
+        guard FaultStep.idMembers.contains(name), let id = value.scalar?.string, json != .null else {
+            return (name, json)
+        }
+        return (name, .string(id))
     }
 
     private static func plain(_ text: String) -> JSONValue {

@@ -95,8 +95,7 @@ struct DriveCommand: AsyncParsableCommand {
         let outcome = Task { await DriveReport.print(reporter.updates) { DriveReport($0) } }
         await reporter.startTracking()
         try await reporter.setState(.online)
-        try await reporter.run(reporting: source)
-        await reporter.stopTracking()
+        try await reporter.run(reporting: source, endsTracking: true)
         outcome.cancel()
         if let failure = await outcome.value { throw failure }
     }

@@ -55,7 +55,8 @@ struct LocalService {
                 file: folder.storeFile, database: options.store, recording: options.record, router: options.router,
                 profile: options.profile, faults: faults),
             verifier: tokens.trust ?? tokens.verifier, logger: logger)
-        self.page = EnginePage(engine: engine.engine, provider: provider, options: try options.pageOptions)
+        self.page = EnginePage(
+            engine: engine.engine, provider: provider, options: try options.pageOptions, logger: logger)
         self.tokenRoutes = tokens.routes(authenticator: authenticator) { log in
             ObservedAuditLog(log: log, provider: provider, activity: engine.engine.activity)
         }
@@ -100,23 +101,21 @@ struct LocalService {
             try await whenReady(addresses)
         }
         let own: [any Service] = [self.tokens, http, grpc, ready, self.page]
-        let services = self.engine.services(own + self.tokens.followers)
+        // The faults end first, so that no call is held back by them while the others end.
+        let services = self.engine.services(own + self.tokens.followers + [self.faults])
         try await self.tokens.checkStore()
         try await self.engine.check()
-        let group = ServiceGroup(
-            configuration: .init(
-                services: services.map { .init(service: $0) },
-                gracefulShutdownSignals: [.sigterm, .sigint],
-                logger: self.logger
-            )
-        )
+        var group = ServiceGroupConfiguration(
+            services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: self.logger)
+        // What is left then did not end in time, and is ended.
+        group.maximumGracefulShutdownDuration = limits.drain + .seconds(5)
         do {
             try ListeningPort.check(
                 [
                     ListeningPort(number: options.port, setting: "pass --port (0 picks a free one)"),
                     ListeningPort(number: options.grpcPort, setting: "pass --grpc-port (0 picks a free one)"),
                 ], of: host, hostSetting: "pass another with --host")
-            try await group.run()
+            try await ServiceGroup(configuration: group).run()
             try await self.engine.close()
             try self.tokens.store.close()
         } catch {
@@ -138,9 +137,13 @@ struct LocalService {
         DeviationRoutes(engine: self.engine.engine).add(to: router)
         ChaosRoutes(injector: self.faults).add(to: router)
         self.page.add(to: router)
-        let metrics = self.engine.metrics
-        self.tokens.operationRoutes { metrics.text(alone: false) + connections.metrics }.add(to: router)
+        let (metrics, trust) = (self.engine.metrics, self.tokens.trust)
+        self.tokens.operationRoutes {
+            if let age = trust?.age { metrics.trustedKeys(age: age) }
+            return metrics.text(alone: false) + connections.metrics
+        }.add(to: router)
         self.tokens.revocationRoutes.add(to: router)
+        router.add(middleware: UnknownPathMiddleware())
         return router
     }
 }

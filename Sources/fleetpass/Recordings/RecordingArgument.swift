@@ -20,12 +20,24 @@ struct RecordingArgument: ParsableArguments {
         guard let bytes else {
             throw CommandFailure(status: .configuration, message: "the recording \(self.recording) cannot be read.")
         }
+        let name = isStdin ? "stdin" : self.recording
         do throws(CallRecordingError) {
-            return try CallRecording(parsing: bytes)
+            let recording = try CallRecording(parsing: bytes)
+            Self.tell(of: recording.tornLines, in: name)
+            return recording
         } catch {
-            let name = isStdin ? "stdin" : self.recording
             let end = error.message.hasSuffix(".") ? "" : "."
             throw CommandFailure(status: .configuration, message: "\(name) \(error.message)\(end)")
         }
+    }
+
+    /// Says on stderr which lines are missing in what was read.
+    private static func tell(of tornLines: [Int], in name: String) {
+        guard !tornLines.isEmpty else { return }
+        let (lines, are) = tornLines.count == 1 ? ("line", "is") : ("lines", "are")
+        let numbers = tornLines.prefix(10).map(String.init).joined(separator: ", ")
+        let more = tornLines.count > 10 ? " and more" : ""
+        Console.say(
+            "fleetpass: passed over \(tornLines.count) \(lines) of \(name) that \(are) not JSON: \(numbers)\(more).")
     }
 }

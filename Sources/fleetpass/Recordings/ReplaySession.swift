@@ -34,7 +34,7 @@ struct ReplaySession {
             }
             let answer = try await self.send(replayed)
             report.sent += 1
-            if (answer.status == 200) == call.isRefused {
+            if !call.endsAlike(httpStatus: answer.status, word: answer.fault?.status) {
                 report.otherwise.append(
                     .init(
                         number: index + 1, call: call.name, recorded: call.status, status: answer.status,
@@ -80,17 +80,24 @@ struct ReplaySession {
 }
 
 extension HTTPTransportResponse {
-    /// The status word and the message of an error of the API.
-    fileprivate var refusal: String {
+    /// An error of the API.
+    fileprivate struct Fault: Decodable {
+        /// The status word.
+        let status: String
+        let message: String
+    }
+
+    /// The error of the API, if the answer is one.
+    fileprivate var fault: Fault? {
         struct Envelope: Decodable {
-            struct Fault: Decodable {
-                let status: String
-                let message: String
-            }
             let error: Fault
         }
-        let fault = (try? JSONDecoder().decode(Envelope.self, from: self.body))?.error
-        return fault.map { "\($0.status): \($0.message)" } ?? "an answer that is not the API's"
+        return (try? JSONDecoder().decode(Envelope.self, from: self.body))?.error
+    }
+
+    /// The status word and the message of an error of the API.
+    fileprivate var refusal: String {
+        self.fault.map { "\($0.status): \($0.message)" } ?? "an answer that is not the API's"
     }
 }
 

@@ -49,7 +49,8 @@ struct EngineProcess {
             configuration.page.visibility == .nobody
             ? nil
             : EnginePage(
-                engine: engine.engine, provider: configuration.page.provider, options: configuration.page.options)
+                engine: engine.engine, provider: configuration.page.provider, options: configuration.page.options,
+                logger: logger)
         self.engine = engine
         self.logger = logger
     }
@@ -130,13 +131,14 @@ struct EngineProcess {
 
     /// What keeps the engine from its work now, by check.
     @Sendable private func problems() async -> [String: String] {
-        var problems: [String: String] = [:]
-        problems["store"] = await self.engine.engine.isServing() ? nil : "the store cannot be read"
+        var problems = await self.engine.engine.storeProblems()
         problems["trust"] = self.trusting.trust.problem
         if let age = self.trusting.trust.age { self.engine.metrics.trustedKeys(age: age) }
         problems["revocations"] = self.following?.follower.problem ?? self.stored?.problem
         let followsRevocations = self.following != nil || self.stored != nil
-        let checks = ["store", "trust"] + (followsRevocations ? ["revocations"] : [])
+        let checks =
+            ["store", "trust"] + (self.configuration.postgreSQL == nil ? [] : ["clock"])
+            + (followsRevocations ? ["revocations"] : [])
         self.engine.metrics.readiness(
             Dictionary(uniqueKeysWithValues: checks.map { ($0, problems[$0] == nil) }))
         return problems

@@ -35,7 +35,7 @@ struct SimulateCommand: AsyncParsableCommand {
     @Option(help: "Seconds between a vehicle's reports, 5 to 60.")
     var interval: Int = 5
 
-    @Option(help: "How many times faster than recorded the vehicles drive.")
+    @Option(help: "How many times faster than recorded the vehicles drive, 0.001 to 1000.")
     var speed: Double = 1
 
     @Option(help: ArgumentHelp("The most updates a second that the fleet may send.", valueName: "rate"))
@@ -56,7 +56,8 @@ struct SimulateCommand: AsyncParsableCommand {
         guard (1...100_000).contains(self.vehicles) else { throw ValidationError("--vehicles must be 1 to 100000.") }
         guard (0...6_000).contains(self.trips) else { throw ValidationError("--trips must be 0 to 6000 a minute.") }
         guard (5...60).contains(self.interval) else { throw ValidationError("--interval must be 5 to 60.") }
-        guard self.speed.isFinite, self.speed > 0 else { throw ValidationError("--speed must be above 0.") }
+        // Faster, a fleet would be busy with fixes that are never sent.
+        guard (0.001...1_000).contains(self.speed) else { throw ValidationError("--speed must be 0.001 to 1000.") }
         guard self.trips == 0 || self.createWith != nil else {
             throw ValidationError("--trips needs --create-with: trips are made by a backend.")
         }

@@ -18,6 +18,8 @@ struct SimulatedFleet: Sendable {
     let starts: [Route]
     let routes: [Route]
     let speed: Double
+    /// Between two reports of a vehicle, and between two states of a trip.
+    let interval: Duration
     let configuration: VehicleReporterConfiguration
     let provider: ProviderID
     let engine: URL
@@ -40,6 +42,7 @@ struct SimulatedFleet: Sendable {
             }
         }
         self.speed = speed
+        self.interval = interval
         self.configuration = VehicleReporterConfiguration(
             reportingInterval: interval, sensor: .customerSupplied, eventCapacity: 16)
         self.provider = provider
@@ -92,14 +95,10 @@ struct SimulatedFleet: Sendable {
             for await update in reporter.updates { meter.count(update) }
         }
         await reporter.startTracking()
-        var route = start
-        let full = self.routes.first { $0.name == start.name && $0.fixes.last == start.fixes.last } ?? start
+        let lap = self.routes.first { $0.name == start.name && $0.fixes.last == start.fixes.last } ?? start
         do {
             try await reporter.setState(.online)
-            while true {
-                try await reporter.run(reporting: RouteLocationSource(route: route, speed: self.speed))
-                route = full
-            }
+            try await reporter.run(reporting: EndlessDrive(start, then: lap, speed: self.speed))
         } catch {
             // The time is over.
         }
@@ -131,7 +130,7 @@ struct SimulatedFleet: Sendable {
     }
 
     /// One trip: asked for, made and over within a few reports, watched by its customer.
-    private func carry(by vehicle: VehicleID, on route: Route, with backend: FleetBackend) async throws {
+    func carry(by vehicle: VehicleID, on route: Route, with backend: FleetBackend) async throws {
         let trip = try TripID(checking: "sim-trip-\(UUID().uuidString.prefix(13).lowercased())")
         let ends = [route.fixes[route.fixes.count / 2], route.fixes[route.fixes.count - 1]]
         try await backend.createTrip(
@@ -143,16 +142,17 @@ struct SimulatedFleet: Sendable {
         do {
             for (index, status) in ["ENROUTE_TO_PICKUP", "ARRIVED_AT_PICKUP", "ENROUTE_TO_DROPOFF"].enumerated() {
                 try await backend.updateTrip(trip, status: status, vehicle: index == 0 ? vehicle : nil)
-                try await Task.sleep(for: self.configuration.reportingInterval)
+                try await Task.sleep(for: self.interval)
             }
             try await backend.updateTrip(trip, status: "COMPLETE")
-            try await watching
-            self.meter.count { $0.tripsCompleted += 1 }
         } catch {
             if Task.isCancelled { self.meter.count { $0.tripsCutShort += 1 } }
             // A task of its own, because this one may be cancelled: no trip is left open.
             await Task { try? await backend.updateTrip(trip, status: "CANCELED") }.value
             throw error
         }
+        self.meter.count { $0.tripsCompleted += 1 }
+        // The trip is complete, whether or not its customer hears of that before the time is over.
+        try? await watching
     }
 }

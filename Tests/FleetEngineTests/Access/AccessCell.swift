@@ -10,7 +10,8 @@ enum AccessCell {
     enum Operation: String, CaseIterable {
         case createVehicle, getVehicle, updateVehicleLocation, updateVehicleState, updateVehicleOther
         case updateVehicleMixed, updateVehicleAttributes, deleteVehicle, listVehicles, searchVehicles
-        case createTrip, getTrip, updateTripFields, updateTripStatus, updateTripMixed, assignTrip, deleteTrip
+        case createTrip, getTrip, updateTripFields, updateTripStatus, updateTripMixed, orderThroughTrip, assignTrip
+        case deleteTrip
         case searchTripsOfVehicle, searchAllTrips, reportBillableTrip
         case createDeliveryVehicle, getDeliveryVehicle, updateDeliveryVehicleLocation, updateDeliveryVehicleStops
         case updateDeliveryVehicleOther, updateDeliveryVehicleMixed, deleteDeliveryVehicle, listDeliveryVehicles
@@ -75,8 +76,9 @@ enum AccessCell {
             .updateVehicleState: vehicle, .updateVehicleOther: vehicle, .updateVehicleMixed: vehicle,
             .updateVehicleAttributes: vehicle, .deleteVehicle: vehicle, .listVehicles: everyVehicle,
             .searchVehicles: search, .createTrip: trip, .getTrip: tripOrVehicle, .updateTripFields: tripOrVehicle,
-            .updateTripStatus: tripOrVehicle, .updateTripMixed: tripOrVehicle, .assignTrip: trip, .deleteTrip: trip,
-            .searchTripsOfVehicle: vehicle, .searchAllTrips: everyVehicle, .reportBillableTrip: trip,
+            .updateTripStatus: tripOrVehicle, .updateTripMixed: tripOrVehicle, .orderThroughTrip: vehicle,
+            .assignTrip: trip, .deleteTrip: trip, .searchTripsOfVehicle: vehicle, .searchAllTrips: everyVehicle,
+            .reportBillableTrip: trip,
         ],
         "fleet_reader": [
             .getVehicle: vehicle, .listVehicles: everyVehicle, .searchVehicles: search, .getTrip: tripOrVehicle,
@@ -88,7 +90,7 @@ enum AccessCell {
             .createVehicle: any, .getVehicle: any, .updateVehicleLocation: any, .updateVehicleState: any,
             .updateVehicleOther: any, .updateVehicleMixed: any, .updateVehicleAttributes: any, .deleteVehicle: any,
             .listVehicles: any, .searchVehicles: any, .createTrip: any, .getTrip: any, .updateTripFields: any,
-            .updateTripStatus: any, .updateTripMixed: any, .assignTrip: any, .deleteTrip: any,
+            .updateTripStatus: any, .updateTripMixed: any, .orderThroughTrip: any, .assignTrip: any, .deleteTrip: any,
             .searchTripsOfVehicle: any, .searchAllTrips: any, .reportBillableTrip: any,
         ],
         "delivery_consumer": [.getTaskTrackingInfo: tracking],

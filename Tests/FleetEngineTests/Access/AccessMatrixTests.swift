@@ -160,6 +160,24 @@ import Testing
         #expect(try await fixture.vehicle("veh-1").currentTrips == ["trip-1"])
     }
 
+    @Test func `the order of a vehicle's stops takes through a trip what it takes through the vehicle`() async throws {
+        let fixture = try await Self.fixture()
+        func order(_ token: String, _ mask: [String] = ["vehicle_waypoints"]) async -> EngineError.Code? {
+            await code { try await fixture.updateTrip("trip-1", mask, token: token) { $0.vehicleID = "veh-2" } }
+        }
+        for token in ["driver|vehicleid=veh-1", "driver|tripid=trip-1", "server|tripid=trip-1", "server|tripid=*"] {
+            #expect(await order(token) == .permissionDenied, "\(token)")
+            #expect(await order(token, ["vehicleWaypoints"]) == .permissionDenied, "\(token)")
+        }
+        #expect(await order("server|vehicleid=veh-1") == nil)
+        #expect(await order("server|vehicleid=veh-2") == .permissionDenied)
+        // An update that gives the trip to a vehicle puts that vehicle's stops in order.
+        let both = ["vehicle_id", "vehicle_waypoints"]
+        #expect(await order("server|vehicleid=veh-1|tripid=trip-1", both) == .permissionDenied)
+        #expect(await order("server|vehicleid=veh-2|tripid=trip-1", both) == nil)
+        #expect(try await fixture.vehicle("veh-2").currentTrips.contains("trip-1"))
+    }
+
     @Test func `an account of another provider is refused everywhere`() async throws {
         let fixture = EngineFixture()
         let outcome = await code {

@@ -52,8 +52,8 @@ struct AccessTarget {
         case .createVehicle, .getVehicle, .updateVehicleLocation, .updateVehicleState, .updateVehicleOther,
             .updateVehicleMixed, .updateVehicleAttributes, .deleteVehicle, .listVehicles, .searchVehicles:
             self.vehicleCalls(operation)
-        case .createTrip, .getTrip, .updateTripFields, .updateTripStatus, .updateTripMixed, .assignTrip, .deleteTrip,
-            .searchTripsOfVehicle, .searchAllTrips, .reportBillableTrip:
+        case .createTrip, .getTrip, .updateTripFields, .updateTripStatus, .updateTripMixed, .orderThroughTrip,
+            .assignTrip, .deleteTrip, .searchTripsOfVehicle, .searchAllTrips, .reportBillableTrip:
             self.tripCalls(operation)
         default:
             self.deliveryCalls(operation)
@@ -149,6 +149,7 @@ extension AccessTarget {
                     $0.tripStatus = .enrouteToPickup
                 }
             ]
+        case .orderThroughTrip: [update(["vehicle_waypoints"]) { _ in }, update(["vehicleWaypoints"]) { _ in }]
         case .assignTrip: [update(["vehicleId"]) { $0.vehicleID = "veh-2" }]
         case .deleteTrip: [.deleteTrip(.with { $0.name = name })]
         case .searchTripsOfVehicle:

@@ -89,6 +89,34 @@ import Testing
         #expect(world.waits.withLock { $0 } == [.seconds(2)])
     }
 
+    @Test func `a call that is slow waits no longer than its script plays, nor than its caller`() async throws {
+        let (arrivals, arrive) = AsyncStream.makeStream(of: Void.self)
+        let faults = FaultInjector(
+            uptime: { .zero }, now: { TestClock.start },
+            sleep: { _ in
+                arrive.yield()
+                // Ends with its task only.
+                let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
+                for await _ in stream {}
+                withExtendedLifetime(continuation) {}
+                throw CancellationError()
+            })
+        var step = FaultStep(.slow(.seconds(300)))
+        step.target = .tokens
+        for next in [FaultScript(steps: [step]), nil] {
+            faults.set(FaultScript(steps: [step]))
+            let call = Task { try await faults.strikeTokenRequest(for: nil)?.marks }
+            _ = await arrivals.first { _ in true }
+            faults.set(next)
+            #expect(try await call.value == ["steps[0] slow 5m"])
+        }
+        faults.set(FaultScript(steps: [step]))
+        let call = Task { try await faults.strikeTokenRequest(for: nil)?.marks }
+        _ = await arrivals.first { _ in true }
+        call.cancel()
+        await #expect(throws: EngineError.self) { try await call.value }
+    }
+
     @Test func `a refusal by rule is on the page as chaos`() async throws {
         let world = try await World(#"{"refuse":"CLAIM_MISMATCH","calls":1},{"refuse":"SIGNATURE_INVALID"}"#)
         #expect(await world.get()?.code == .permissionDenied)

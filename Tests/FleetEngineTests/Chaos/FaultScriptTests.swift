@@ -48,6 +48,11 @@ import Testing
         (#"{"steps":[{"slow":"1s","calls":0}]}"#, "calls"), (#"{"steps":[{"slow":"1s","methods":["Fly"]}]}"#, "Fly"),
         (#"{"steps":[{"slow":"1s","vehicle":"v","trip":"t"}]}"#, "vehicle and trip"),
         (#"{"steps":[{"slow":"1s","on":"x"}]}"#, "there is no on"),
+        (#"{"steps":[{"slow":"1s","vehicle":"a/b"}]}"#, "vehicle: The vehicle id holds"),
+        (#"{"steps":[{"slow":"1s","tracking":""}]}"#, "tracking: The tracking id is empty"),
+        (#"{"steps":[{"slow":"1s","trip":"*"}]}"#, "trip: The trip id is the wildcard"),
+        (#"{"steps":[{"slow":"1s","vehicle":7}]}"#, "vehicle is no id; write one, in quotes"),
+        (#"{"steps":[{"slow":"1s","task":"x","target":"tokens"}]}"#, "by its task"),
         (#"{"steps":[{"slow":"1s"},{"clockOff":"1s","target":"tokens"}]}"#, "steps[1]: the token server"),
     ])
     func `a script that is wrong is told where and why`(json: String, expected: String) {

@@ -48,6 +48,24 @@ import Testing
         #expect(failure?.status != nil)
     }
 
+    @Test func `an error that repeats a long text of the request keeps its status`() async throws {
+        let engine = Engine(store: MemoryStore(), verifier: TextVerifier())
+        // One character of 40 kB.
+        let path = "x" + String(repeating: "\u{301}", count: 20_000)
+        let call = WireCall.updateVehicle(
+            .with {
+                $0.name = "providers/acme/vehicles/veh-1"
+                $0.updateMask.paths = [path]
+            })
+        let failure = try await GRPCWire.withClient(of: engine) { client in
+            await #expect(throws: WireFailure.self) {
+                _ = try await client.send(call, authorization: "Bearer \(serverToken)")
+            }
+        }
+        #expect(failure?.status == "INVALID_ARGUMENT")
+        #expect(failure?.reason == "INVALID_ARGUMENT")
+    }
+
     @Test func `of calls without a good token few are read, and those with one as ever`() async throws {
         let store = MemoryStore()
         let engine = Engine(store: store, verifier: TextVerifier())

@@ -35,7 +35,7 @@ import Testing
     @Test(arguments: [
         "", "*", "nonsense", "available_capacity", "eta_to_next_waypoint", "Vehicle_state", "vehicle_state.",
         "last_location.nonsense", "waypoints.0", "past_locations.location", "vehicle_state.name", "name",
-        "current_trips",
+        "current_trips", "last_location.server_time", "lastLocation.serverTime", "last_location.server_time.seconds",
     ])
     func `a path that is unknown or not writable is refused`(path: String) {
         let error = #expect(throws: EngineError.self) { try VehicleFields.table.select(.of(path)) }
@@ -114,6 +114,53 @@ import Testing
         #expect(!patched.hasEtaToFirstWaypoint)
     }
 
+    @Test func `a nested path reads nothing of the other fields that are stored`() throws {
+        let stored = Vehicle.with(.sample) { $0.etaToFirstWaypoint.seconds = 1 << 50 }
+        let selection = try VehicleFields.table.select(.of("last_location.heading"))
+        let patched = try selection.patching(stored, with: .with { $0.lastLocation.heading = 90 })
+        let turned = Vehicle.with(stored) { $0.lastLocation.heading = 90 }
+        #expect(patched == turned)
+    }
+
+    @Test func `a nested path into a long field is refused, whichever side is long`() throws {
+        let long = Vehicle.with {
+            $0.currentRouteSegmentEndPoint.tripID = String(repeating: "x", count: 4097)
+            $0.currentRouteSegment = String(repeating: "x", count: 1_000_000)
+        }
+        let selection = try VehicleFields.table.select(.of("current_route_segment_end_point.waypoint_type"))
+        for (stored, body) in [(long, Vehicle()), (Vehicle(), long)] {
+            let error = #expect(throws: EngineError.self) { try selection.patching(stored, with: body) }
+            #expect(error?.code == .invalidArgument)
+            #expect(error?.metadata["field"] == "update_mask")
+        }
+        let elsewhere = try VehicleFields.table.select(.of("last_location.heading"))
+        let turned = Vehicle.with(long) { $0.lastLocation.heading = 90 }
+        #expect(try elsewhere.patching(long, with: turned) == turned)
+    }
+
+    @Test func `a mask has a hundred paths at most`() throws {
+        func select(_ count: Int) throws -> FieldSelection<Vehicle> {
+            let paths = Array(repeating: "last_location.location.latitude", count: count)
+            return try VehicleFields.table.select(.with { $0.paths = paths })
+        }
+        #expect(try select(100).touches("last_location"))
+        let error = #expect(throws: EngineError.self) { try select(101) }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.message.contains("101") == true)
+        #expect(error?.message.contains("100") == true)
+    }
+
+    @Test func `an error names a few of the nested paths, and each once`() throws {
+        let readings = ["heading", "heading", "speed", "altitude", "speed_accuracy", "altitude_accuracy"]
+        let mask = Google_Protobuf_FieldMask.with { $0.paths = readings.map { "last_location.\($0).value" } }
+        let selection = try VehicleFields.table.select(mask)
+        let error = #expect(throws: EngineError.self) {
+            try selection.patching(.sample, with: .with { $0.lastLocation.heading = 7 })
+        }
+        let named = "last_location.heading.value, last_location.speed.value, last_location.altitude.value, …,"
+        #expect(error?.message.contains("names \(named)") == true)
+    }
+
     @Test(arguments: ["current_route_segment_traffic", "currentRouteSegmentTraffic.trafficRendering"])
     func `the traffic that a driver sends is not kept`(path: String) async throws {
         let fixture = EngineFixture()
@@ -132,11 +179,30 @@ import Testing
         #expect(patched.taskTrackingViewConfig == body.taskTrackingViewConfig)
     }
 
-    @Test func `a nested path into a bare value is refused`() throws {
-        let stored = Vehicle.with(.sample) { $0.lastLocation.heading = 5 }
+    @Test func `a nested path into a bare value is refused, whether or not there is one yet`() throws {
         let selection = try VehicleFields.table.select(.of("last_location.heading.value"))
-        #expect(throws: EngineError.self) {
-            try selection.patching(stored, with: .with { $0.lastLocation.heading = 7 })
+        for stored in [Vehicle.with { $0.lastLocation.heading = 5 }, Vehicle()] {
+            #expect(throws: EngineError.self) {
+                try selection.patching(stored, with: .with { $0.lastLocation.heading = 7 })
+            }
         }
+    }
+
+    @Test func `a nested path that brings nothing makes no field that holds it`() throws {
+        let path = "task_tracking_view_config.vehicle_location_visibility.always"
+        let selection = try TaskFields.table.select(.of(path))
+        for body in [DeliveryTask(), .with { $0.taskTrackingViewConfig.vehicleLocationVisibility = .init() }] {
+            #expect(try !selection.patching(DeliveryTask(), with: body).hasTaskTrackingViewConfig)
+        }
+    }
+
+    @Test func `a mask reaches what it names, what that holds, and what holds that`() throws {
+        for mask in ["last_location", "last_location.location", "last_location.location.latitude"] {
+            let selection = try VehicleFields.table.select(.of(mask))
+            #expect(selection.reaches("last_location.location"))
+            #expect(selection.reaches("last_location.raw_location") == (mask == "last_location"))
+            #expect(selection.tellsPosition)
+        }
+        #expect(try !VehicleFields.table.select(.of("last_location.heading", "vehicle_state")).tellsPosition)
     }
 }

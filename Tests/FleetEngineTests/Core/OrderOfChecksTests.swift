@@ -78,6 +78,56 @@ import Testing
             await code { try await fixture.updateTrip("t", ["vehicle_id"]) { $0.vehicleID = "v" } } == .notFound)
     }
 
+    @Test func `a part of what is not there is not found, whatever else the whole would need`() async throws {
+        let fixture = EngineFixture()
+        #expect(
+            await code {
+                try await fixture.updateVehicle("veh-1", ["last_location.heading", "license_plate.last_character"])
+            } == .notFound)
+        // What is named whole can be judged all the same.
+        #expect(
+            await code { try await fixture.updateVehicle("veh-1", ["last_location.heading", "maximum_capacity"]) }
+                == .invalidArgument)
+        #expect(await code { try await fixture.updateTrip("t", ["pickup_point.point"]) } == .notFound)
+        #expect(
+            await code { try await fixture.updateTrip("t", ["pickup_point.point", "trip_status"]) } == .invalidArgument)
+        let update = UpdateDeliveryVehicle.Request.with {
+            $0.deliveryVehicle.name = "providers/acme/deliveryVehicles/dv-1"
+            $0.updateMask = .of("last_location.heading")
+        }
+        #expect(
+            await code {
+                try await fixture.engine.perform(UpdateDeliveryVehicle.self, update, token: deliveryToken)
+            } == .notFound)
+    }
+
+    @Test func `a mask is read before the store is asked`() async throws {
+        let engine = Engine(store: UnreachableStore(), verifier: TextVerifier())
+        let vehicle = UpdateVehicle.Request.with {
+            $0.name = "providers/acme/vehicles/v"
+            $0.updateMask = .of("nonsense")
+        }
+        let trip = UpdateTrip.Request.with {
+            $0.name = "providers/acme/trips/t"
+            $0.updateMask = .of("nonsense")
+        }
+        let delivery = UpdateDeliveryVehicle.Request.with {
+            $0.deliveryVehicle.name = "providers/acme/deliveryVehicles/v"
+            $0.updateMask = .of("nonsense")
+        }
+        #expect(
+            await code { try await engine.perform(UpdateVehicle.self, vehicle, token: serverToken) }
+                == .invalidArgument)
+        #expect(await code { try await engine.perform(UpdateTrip.self, trip, token: serverToken) } == .invalidArgument)
+        #expect(
+            await code { try await engine.perform(UpdateDeliveryVehicle.self, delivery, token: deliveryToken) }
+                == .invalidArgument)
+        // Whether a driver reaches the trip is told first, and only the store knows.
+        #expect(
+            await code { try await engine.perform(UpdateTrip.self, trip, token: "driver|vehicleid=v") }
+                == .internalError)
+    }
+
     @Test(arguments: [
         "", "providers/acme", "providers/acme/vehicles/", "providers/acme/trips/t", "vehicles/v",
         "providers/acme/vehicles/a:b", "providers/acme/vehicles/*", "providers/acme/vehicles/a/b",

@@ -137,4 +137,47 @@ import Testing
             await code { try await fixture.updateTrip("trip-1", ["vehicle_id"]) { $0.vehicleID = "x" } } == .notFound)
         #expect(try await fixture.trip("trip-1").vehicleID.isEmpty)
     }
+
+    @Test func `without a position a trip shows what the driver reported of the way to its first stop`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1", .with(.sample) { $0.clearLastLocation() })
+        try await fixture.createTrip("trip-1", .with(.sample) { $0.vehicleID = "veh-1" })
+        #expect(try await !fixture.trip("trip-1").hasEtaToFirstWaypoint)
+        try await fixture.updateVehicle("veh-1", ["remaining_distance_meters"]) { $0.remainingDistanceMeters = 1200 }
+        let near = try await fixture.trip("trip-1")
+        #expect(near.remainingDistanceMeters.value == 1200)
+        #expect(!near.hasEtaToFirstWaypoint)
+        #expect(!near.hasPickupTime)
+        try await fixture.updateVehicle("veh-1", ["remaining_time_seconds"]) { $0.remainingTimeSeconds = 90 }
+        let timed = try await fixture.trip("trip-1")
+        #expect(timed.etaToFirstWaypoint.date == Self.start + 90)
+        #expect(timed.remainingTimeToFirstWaypoint.seconds == 90)
+        #expect(timed.remainingDistanceMeters.value == 1200)
+        #expect(timed.pickupTime == timed.etaToFirstWaypoint)
+        // From the pickup on the way is estimated as ever.
+        #expect(timed.dropoffTime.date > Self.start + 90)
+    }
+
+    @Test func `messages name a status and a kind of stop as the contract does`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1")
+        try await fixture.createTrip("trip-1", .with(.sample) { $0.vehicleID = "veh-1" })
+        let status = await #expect(throws: EngineError.self) {
+            try await fixture.updateTrip("trip-1", ["trip_status"]) {
+                $0.tripStatus = .enrouteToIntermediateDestination
+            }
+        }
+        #expect(status?.message.hasPrefix("trip_status is ENROUTE_TO_INTERMEDIATE_DESTINATION, ") == true)
+        let order = await #expect(throws: EngineError.self) {
+            try await fixture.updateTrip("trip-1", ["vehicle_waypoints"]) {
+                $0.vehicleWaypoints = [
+                    .with {
+                        $0.tripID = "other"
+                        $0.waypointType = .dropOffWaypointType
+                    }
+                ]
+            }
+        }
+        #expect(order?.message.hasPrefix("vehicle_waypoints holds a DROP_OFF_WAYPOINT_TYPE of trip") == true)
+    }
 }

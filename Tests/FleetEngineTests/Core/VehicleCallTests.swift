@@ -150,6 +150,39 @@ import Testing
         #expect(location.hasHeading == (mask != ["last_location"]))
     }
 
+    @Test func `where no position is known, passengers are shown the raw reading, or else the fused one`() {
+        let (raw, fused) = (LatLng.at(1, 2), LatLng.at(3, 4))
+        let reported = VehicleLocation.with {
+            $0.rawLocation = raw
+            $0.rawLocationSensor = .network
+            $0.rawLocationTime = .init(seconds: 5)
+            $0.rawLocationAccuracy = 6.0
+            $0.flpLocation = fused
+            $0.flpUpdateTime = .init(seconds: 7)
+            $0.flpLatlngAccuracyMeters = 8.0
+            $0.heading = 90
+        }
+        #expect(reported.bare == VehicleLocation.at(1, 2))
+        let first = VehicleLocation.with(.at(1, 2)) {
+            $0.locationSensor = .network
+            $0.updateTime = .init(seconds: 5)
+            $0.latlngAccuracy = 6.0
+            $0.heading = 90
+        }
+        #expect(LocationRules.shared(reported) == first)
+        let second = VehicleLocation.with(.at(3, 4)) {
+            $0.locationSensor = .fusedLocationProvider
+            $0.updateTime = .init(seconds: 7)
+            $0.latlngAccuracy = 8.0
+            $0.heading = 90
+        }
+        #expect(LocationRules.shared(VehicleLocation.with(reported) { $0.clearRawLocation() }) == second)
+        // A position that is known stays.
+        let known = VehicleLocation.with(reported) { $0.location = .at(9, 9) }
+        #expect(LocationRules.shared(known).location == .at(9, 9))
+        #expect(LocationRules.shared(known).locationSensor == .unknownSensor)
+    }
+
     @Test func `a supplemental position comes with its own time, and without one the device's stays`() async throws {
         let fixture = EngineFixture()
         try await fixture.createVehicle("veh-1")
@@ -198,7 +231,7 @@ import Testing
             try await fixture.updateVehicle("veh-1", ["last_location", "vehicle_state"]) {
                 $0.vehicleState = .online
                 $0.lastLocation = .at(latitude, 0)
-                if let seconds { $0.lastLocation.updateTime = .init(seconds: seconds) }
+                if let seconds { $0.lastLocation.updateTime = .init(seconds: 1_800_000_000 + seconds) }
             }.lastLocation.location.latitude
         }
         #expect(try await report(1, at: 100) == 1)

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngineAPI
+import FleetTokens
 import Foundation
 import SwiftProtobuf
 import Testing
@@ -182,6 +183,84 @@ import Testing
         #expect(try await self.search(fixture) { $0.count = 2 } == ["a", "b"])
     }
 
+    /// A fixture with vehicles in a row, the nearest to the pickup first.
+    private static func row(of count: Int, _ roads: KnownRoads) async throws -> EngineFixture {
+        let fixture = EngineFixture(router: roads)
+        for number in 0..<count {
+            let latitude = 37.419646 + 0.00004 * Double(number)
+            try await fixture.createVehicle(
+                String(format: "v%02d", number), .with(.sample) { $0.lastLocation = .at(latitude, -122.073885) })
+        }
+        return fixture
+    }
+
+    @Test func `roads rank the nearest vehicles, which alone are asked for, the nearest first`() async throws {
+        // Each vehicle is quicker than the nearer ones.
+        let roads = KnownRoads { leg in 1000 - (leg.start.latitude - 37.419646) / 0.00004 * 10 }
+        let fixture = try await Self.row(of: 80, roads)
+        for _ in 0..<2 {
+            let found = try await self.search(fixture) { $0.orderBy = .pickupPointEta }
+            #expect(found == ["v49", "v48", "v47", "v46", "v45"])
+        }
+        let asked = try #require(roads.asked.first)
+        #expect(roads.asked.count == 1)
+        #expect(asked.count == 50)
+        #expect(asked.map(\.start.latitude) == asked.map(\.start.latitude).sorted())
+    }
+
+    @Test func `where one road is lacking all vehicles are ranked by straight lines`() async throws {
+        let roads = KnownRoads { leg in leg.start.latitude > 37.41985 ? nil : 1000 }
+        let fixture = try await Self.row(of: 10, roads)
+        let request = Self.request { $0.orderBy = .pickupPointEta }
+        let matches = try await fixture.engine.perform(SearchVehicles.self, request, token: serverToken).matches
+        #expect(matches.map(\.vehicle.name) == (0..<5).map { "providers/acme/vehicles/v0\($0)" })
+        #expect(matches.map(\.vehiclePickupEta.seconds) == matches.map(\.vehiclePickupEta.seconds).sorted())
+        #expect(matches.allSatisfy { $0.vehiclePickupEta.date < TestClock.start + 60 })
+    }
+
+    @Test func `an order by straight lines asks for the roads of its matches alone`() async throws {
+        let roads = KnownRoads { _ in 60 }
+        let fixture = try await Self.row(of: 20, roads)
+        #expect(
+            try await self.search(fixture) { $0.orderBy = .pickupPointStraightDistance }
+                == ["v00", "v01", "v02", "v03", "v04"])
+        #expect(roads.asked.map(\.count) == [5])
+    }
+
+    @Test func `more types and attributes than a search can mean are refused`() async throws {
+        func lists(_ count: Int, of size: Int) -> [Maps_Fleetengine_V1_VehicleAttributeList] {
+            let attribute = VehicleAttribute.with { $0.key = "a" }
+            let list = Maps_Fleetengine_V1_VehicleAttributeList.with {
+                $0.attributes = Array(repeating: attribute, count: size)
+            }
+            return Array(repeating: list, count: count)
+        }
+        func problem(_ change: (inout SearchVehicles.Request) -> Void) async throws -> String? {
+            do {
+                _ = try await self.search(EngineFixture(), change)
+                return nil
+            } catch let error as EngineError {
+                return error.code == .invalidArgument ? error.metadata["field"] : error.description
+            }
+        }
+        let auto = Vehicle.VehicleType.with { $0.category = .auto }
+        #expect(try await problem { $0.vehicleTypes = Array(repeating: auto, count: 50) } == nil)
+        #expect(try await problem { $0.vehicleTypes = Array(repeating: auto, count: 51) } == "vehicle_types")
+        for (count, size, isRefused) in [(50, 10, false), (51, 1, true), (1, 50, false), (1, 51, true), (11, 50, true)]
+        {
+            #expect(
+                try await problem { $0.requiredOneOfAttributes = lists(count, of: size) }
+                    == (isRefused ? "required_one_of_attributes" : nil))
+            #expect(
+                try await problem { $0.requiredOneOfAttributeSets = lists(count, of: size) }
+                    == (isRefused ? "required_one_of_attribute_sets" : nil))
+        }
+        #expect(throws: EngineError.self) {
+            try AttributeCriteria(
+                ListVehicles.Request.with { $0.requiredOneOfAttributes = Array(repeating: "a:b", count: 51) })
+        }
+    }
+
     @Test func `vehicles with trips are found as the request allows`() async throws {
         let fixture = EngineFixture()
         try await fixture.createVehicle(
@@ -323,6 +402,42 @@ import Testing
         let pole = GeoBox(around: .at(89.99, 10), meters: 5000)
         #expect(pole.contains(latitude: 90, longitude: -170))
     }
+}
+
+/// A router that takes as long for a leg as it is told, and never learns of one without a time.
+private final class KnownRoads: RoadRouter {
+    private struct State {
+        var roads: [RouteLeg: RouteEstimate] = [:]
+        var asked: [[RouteLeg]] = []
+    }
+
+    private let seconds: @Sendable (RouteLeg) -> Double?
+    private let state = Locked(State())
+
+    init(_ seconds: @escaping @Sendable (RouteLeg) -> Double?) {
+        self.seconds = seconds
+    }
+
+    /// The legs that were asked for, by call.
+    var asked: [[RouteLeg]] { self.state.withLock(\.asked) }
+
+    func known(_ leg: RouteLeg) -> RouteEstimate? { self.state.withLock { $0.roads[leg] } }
+
+    func learn(_ legs: [RouteLeg]) async -> Bool {
+        var learned: [RouteLeg: RouteEstimate] = [:]
+        for leg in legs {
+            guard let seconds = self.seconds(leg) else { continue }
+            learned[leg] = RouteEstimate(meters: 1000, duration: .seconds(seconds), path: [leg.start, leg.end])
+        }
+        let news = learned
+        self.state.withLock { state in
+            state.asked.append(legs)
+            state.roads.merge(news) { $1 }
+        }
+        return !news.isEmpty
+    }
+
+    func prepare(_ legs: [RouteLeg]) {}
 }
 
 extension Message {

@@ -89,4 +89,19 @@ import Testing
             "destinations of b": b.intermediateDestinationsVersion,
         ]
     }
+
+    @Test func `a vehicle's server_time stays where an update tells no position`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1")
+        fixture.advance(by: 10)
+        let turned = try await fixture.updateVehicle("veh-1", ["last_location.heading"]) {
+            $0.lastLocation.heading = 90
+        }
+        #expect(turned.lastLocation.heading.value == 90)
+        #expect(turned.lastLocation.serverTime.date == TestClock.start)
+        let moved = try await fixture.updateVehicle("veh-1", ["last_location"]) {
+            $0.lastLocation = .at(37.42, -122.07)
+        }
+        #expect(moved.lastLocation.serverTime.date == TestClock.start + 10)
+    }
 }

@@ -70,6 +70,41 @@ import Testing
                 == .invalidArgument)
     }
 
+    @Test func `a location is as old as its position`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        world.clock.advance(by: 60)
+        let turned = try await world.updateVehicle("dv-1", ["last_location.heading"]) {
+            $0.lastLocation.heading = 90
+            $0.lastLocation.serverTime.seconds = 1
+        }
+        #expect(turned.lastLocation.heading.value == 90)
+        #expect(turned.lastLocation.serverTime.date == TestClock.start)
+        #expect(await code { try await world.updateVehicle("dv-1", ["lastLocation.serverTime"]) } == .invalidArgument)
+        for path in ["last_location.raw_location", "last_location.location.latitude", "last_location"] {
+            world.clock.advance(by: 60)
+            let moved = try await world.updateVehicle("dv-1", [path]) {
+                $0.lastLocation = .deliveryAt(37.43, -122.07)
+                $0.lastLocation.rawLocation = .at(37.43, -122.07)
+            }
+            #expect(moved.lastLocation.serverTime.date == world.clock.now, "\(path)")
+        }
+    }
+
+    @Test func `a nested mask makes a location of what it brings, and of nothing none`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1") { _ in }
+        let mask = ["last_location.heading", "last_location.supplemental_location"]
+        #expect(try await !world.updateVehicle("dv-1", mask).hasLastLocation)
+        let empty = try await world.updateVehicle("dv-1", mask) { $0.lastLocation = .init() }
+        #expect(!empty.hasLastLocation)
+        let placed = try await world.updateVehicle("dv-1", mask) {
+            $0.lastLocation.supplementalLocation = .at(37.42, -122.07)
+        }
+        #expect(placed.lastLocation.location == .at(37.42, -122.07))
+        #expect(placed.lastLocation.serverTime.date == TestClock.start)
+    }
+
     // MARK: - The driver's route
 
     @Test func `what the driver reports of its route counts along with the route only`() async throws {

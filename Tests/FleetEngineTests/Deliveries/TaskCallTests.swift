@@ -56,6 +56,11 @@ import Testing
             $0.clearPlannedLocation()
         }
         #expect(try await world.task("break").hasPlannedLocation == false)
+        try await world.createTask("rest", tracking: "") {
+            $0.type = .unavailable
+            $0.plannedLocation.clearPoint()
+        }
+        #expect(try await world.task("rest").hasPlannedLocation == false)
         #expect(
             await code {
                 try await world.createTask("nowhere", tracking: "") {
@@ -117,9 +122,19 @@ import Testing
         #expect(
             await code { try await Self.batch(world, ["c"]) { $0.requests[0].parent = "providers/other" } }
                 == .invalidArgument)
-        #expect(
-            await code { try await Self.batch(world, ["c"]) { $0.requests[0].header.regionCode = "US" } }
-                == .invalidArgument)
+        // Only a header of the batch binds those inside.
+        _ = try await Self.batch(world, ["e"]) { $0.requests[0].header.regionCode = "US" }
+        _ = try await Self.batch(world, ["f", "g"]) {
+            $0.requests[0].header.regionCode = "US"
+            $0.requests[1].header.regionCode = "DE"
+        }
+        let outcome = await code {
+            try await Self.batch(world, ["c"]) {
+                $0.header.regionCode = "DE"
+                $0.requests[0].header.regionCode = "US"
+            }
+        }
+        #expect(outcome == .invalidArgument)
     }
 
     // MARK: - State
@@ -231,12 +246,15 @@ import Testing
         let info = try await world.task("b").journeySharingInfo
         #expect(info.remainingVehicleJourneySegments.count == 2)
         #expect(info.remainingVehicleJourneySegments.allSatisfy { !$0.hasStop && $0.hasDrivingDistanceMeters })
+        // The lines between the stops would tell these.
+        #expect(info.remainingVehicleJourneySegments.allSatisfy { $0.path.isEmpty })
         #expect(info.lastLocation.location == .at(37.42, -122.07))
         #expect(!info.lastLocationSnappable)
         let updated = try await world.updateTask("b", ["attributes"])
         #expect(
             updated.journeySharingInfo.remainingVehicleJourneySegments.map { $0.stop.tasks.map(\.taskID) }
                 == [["a"], ["b"]])
+        #expect(updated.journeySharingInfo.remainingVehicleJourneySegments.allSatisfy { $0.path.count == 2 })
         try await world.plan("dv-1", [["a"], ["c"]])
         #expect(try await !world.task("b").hasJourneySharingInfo)
     }

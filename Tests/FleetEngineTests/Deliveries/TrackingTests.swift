@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngineAPI
+import FleetTokens
 import Foundation
 import SwiftProtobuf
 import Testing
@@ -55,6 +56,72 @@ import Testing
         #expect(far.plannedLocation.point == .at(37.43, -122.07))
         #expect(Self.visible(far).isEmpty)
     }
+
+    // MARK: - The line of the way
+
+    private static let door = LatLng.at(37.4312345, -122.0712345)
+    private static let ours = LatLng.at(37.4412345, -122.0712345)
+    private static let stops: [VehicleJourneySegment] = [
+        .stop(door.latitude, door.longitude, ["a"]), .stop(ours.latitude, ours.longitude, ["b"]),
+    ]
+
+    @Test func `the line of the way does not tell the doors of the recipients before`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        try await world.createTask("a", tracking: "other")
+        try await world.createTask("b")
+        try await world.updateVehicle("dv-1", ["remaining_vehicle_journey_segments"]) {
+            $0.remainingVehicleJourneySegments = Self.stops
+        }
+        let near = LatLng.at(37.431, -122.071)
+        let line = try await world.tracking("shp-1", token: Self.recipient).routePolylinePoints
+        #expect(line == [.at(37.42, -122.07), near, Self.ours])
+        // A vehicle that stands at the door of another has its way from there.
+        try await world.updateVehicle("dv-1", ["remaining_vehicle_journey_segments"]) {
+            $0.remainingVehicleJourneySegments = Self.stops
+            $0.remainingVehicleJourneySegments[0].stop.state = .arrived
+        }
+        #expect(try await world.tracking("shp-1", token: Self.recipient).routePolylinePoints == [near, Self.ours])
+    }
+
+    /// Roads with a bend every 25 m or so.
+    private struct Roads: RouteEstimator {
+        var followsRoads: Bool { true }
+
+        func isKnown(from start: LatLng, to end: LatLng, by category: Vehicle.VehicleType.Category) -> Bool { true }
+
+        func estimate(
+            from start: LatLng, to end: LatLng, by category: Vehicle.VehicleType.Category
+        ) -> RouteEstimate {
+            let path = (0...50).map { step in
+                let part = Double(step) / 50
+                return LatLng.at(
+                    start.latitude + (end.latitude - start.latitude) * part,
+                    start.longitude + (end.longitude - start.longitude) * part)
+            }
+            return RouteEstimate(meters: 1500, duration: .seconds(200), path: path)
+        }
+    }
+
+    @Test func `the line along roads has no bend by the door of a recipient before`() {
+        let vehicle = DeliveryVehicle.with {
+            $0.lastLocation = .deliveryAt(37.42, -122.07)
+            $0.remainingVehicleJourneySegments = Self.stops
+        }
+        let line = TrackingView.show(
+            .with { $0.state = .open }, id: "b", name: .taskTrackingInfo(TestID.acme, TestID.id("shp-1")),
+            vehicle: vehicle,
+            context: CallContext(now: TestClock.start, routes: Roads(), seesEveryVehicle: false)
+        ).routePolylinePoints
+        let near = Self.door.rough
+        #expect(line.count { $0 == near } == 1)
+        #expect(line.allSatisfy { $0 == near || $0.meters(to: near) > LatLng.roughMeters })
+        #expect(line.count > 80)
+        #expect(line.first == LatLng.at(37.42, -122.07))
+        #expect(line.last.map { $0.meters(to: Self.ours) < 1 } == true)
+    }
+
+    // MARK: - Visibility
 
     private static func visible(_ info: TaskTrackingInfo) -> Set<String> {
         var visible: Set<String> = []
@@ -115,7 +182,11 @@ import Testing
         try await world.plan("dv-1", [["a"]])
         #expect(Self.visible(try await world.tracking("shp-1")) == ["stops"])
         try await world.updateVehicle("dv-1", ["last_location"]) { $0.lastLocation.rawLocation = .at(37.42, -122.07) }
-        #expect(Self.visible(try await world.tracking("shp-1")).count == 6)
+        let located = try await world.tracking("shp-1")
+        #expect(Self.visible(located).count == 6)
+        #expect(located.vehicleLocation.location == .at(37.42, -122.07))
+        #expect(located.vehicleLocation.locationSensor == .gps)
+        #expect(!located.vehicleLocation.hasRawLocation)
     }
 
     @Test func `nothing of a way is told before the assignment, nor after the task is closed`() async throws {
@@ -154,6 +225,24 @@ import Testing
             world.clock.advance(by: 1)
             try await world.updateTask("b", ["task_outcome"]) { $0.taskOutcome = .succeeded }
             #expect(try await told() == "b")
+        }
+    }
+
+    @Test func `of the open tasks of a shipment, one that is still to be done is told, and the nearest of several`()
+        async throws
+    {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        for id in ["a", "b", "c", "d"] {
+            try await world.createTask(id) { $0.attributes = [.with { $0.key = id }] }
+        }
+        try await world.plan("dv-1", [["a"], ["b"], ["c"]])
+        func told() async throws -> String? { try await world.tracking("shp-1").attributes.first?.key }
+        // The last one is not assigned.
+        for (id, next) in [("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")] {
+            #expect(try await told() == id)
+            try await world.updateTask(id, ["task_outcome"]) { $0.taskOutcome = .failed }
+            #expect(try await told() == next)
         }
     }
 

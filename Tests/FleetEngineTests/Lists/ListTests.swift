@@ -129,6 +129,36 @@ import Testing
         #expect(await code { try await Self.list(fixture) { $0.pageSize = -1 } } == .invalidArgument)
     }
 
+    @Test(arguments: StoreKind.allCases)
+    func `a page ends before it is too long for clients, and holds one resource at least`(
+        kind: StoreKind
+    ) async throws {
+        try await kind.withStore { store in
+            let world = DeliveryWorld(store: store)
+            let lengths = [("a", 1_400_000), ("b", 1_400_000), ("c", 1_400_000), ("d", 4_000_000), ("e", 1), ("f", 1)]
+            for (id, length) in lengths {
+                try await world.createVehicle(id)
+                try await world.updateVehicle(id, ["current_route_segment"]) {
+                    $0.currentRouteSegment = Data(count: length)
+                }
+            }
+            var pages: [String] = []
+            var token = ""
+            repeat {
+                let page = try await world.engine.perform(
+                    ListDeliveryVehicles.self,
+                    .with {
+                        $0.parent = "providers/acme"
+                        $0.pageToken = token
+                    }, token: deliveryToken)
+                #expect(page.totalSize == 6)
+                pages.append(String(page.deliveryVehicles.compactMap(\.name.last)))
+                token = page.nextPageToken
+            } while !token.isEmpty
+            #expect(pages == ["ab", "c", "d", "ef"])
+        }
+    }
+
     // MARK: - Criteria
 
     private static let world: [String: @Sendable (inout Vehicle) -> Void] = [
@@ -189,6 +219,19 @@ import Testing
         }
     }
 
+    @Test(arguments: StoreKind.allCases)
+    func `a filter finds any text that an attribute may have`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            let fixture = EngineFixture(store: store)
+            try await fixture.createVehicle("veh-1", .with(.sample) { $0.attributes = [.of("class", "a\0b")] })
+            let cases: [(String, [String])] = [("a\0b", ["veh-1"]), ("a*", ["veh-1"]), ("a", []), ("a\0", [])]
+            for (value, found) in cases {
+                let list = try await Self.list(fixture) { $0.filter = "attributes.class = \"\(value)\"" }
+                #expect(Self.ids(list) == found)
+            }
+        }
+    }
+
     private static let malformed: [Change] = [
         { $0.vehicleTypeCategories = [.unknown] }, { $0.tripTypes = [.unknownTripType] }, { $0.minimumCapacity = -1 },
         { $0.maximumStaleness.seconds = 0 }, { $0.vehicleState = .UNRECOGNIZED(9) },
@@ -197,8 +240,7 @@ import Testing
             $0.requiredAttributes = ["class:van"]
             $0.filter = "attributes.class = \"van\""
         },
-        { $0.filter = "state = ONLINE" }, { $0.filter = "attributes.class = \"a\0b\"" },
-        { $0.viewport.low = .at(1, 1) }, { $0.viewport = .of(1, 1, 0, 2) },
+        { $0.filter = "state = ONLINE" }, { $0.viewport.low = .at(1, 1) }, { $0.viewport = .of(1, 1, 0, 2) },
         { $0.viewport = .of(0, 180, 1, -180) }, { $0.viewport = .of(0, 0, 91, 1) },
     ]
 
@@ -247,21 +289,40 @@ import Testing
             for id in ["a", "b", "c"] { try await world.createTask(id, tracking: id == "c" ? "shp-2" : "shp-1") }
             try await world.plan("dv-1", [["a"], ["b"]])
             try await world.plan("dv-1", [["b"]])
-            func ids(_ filter: String) async throws -> [String] {
-                let response = try await world.engine.perform(
-                    ListTasks.self,
-                    .with {
-                        $0.parent = "providers/acme"
-                        $0.filter = filter
-                    }, token: deliveryToken)
-                return response.tasks.map { String($0.name.split(separator: "/")[3]) }
-            }
+            func ids(_ filter: String) async throws -> [String] { try await Self.tasks(world, filter) }
             #expect(try await ids("") == ["a", "b", "c"])
             #expect(try await ids("delivery_vehicle_id = dv-1") == ["a", "b"])
             #expect(try await ids("delivery_vehicle_id = dv-1 AND state = OPEN") == ["b"])
             #expect(try await ids("state = OPEN") == ["b", "c"])
             #expect(try await ids("state = CLOSED OR tracking_id = shp-2") == ["a", "c"])
             #expect(try await ids("NOT delivery_vehicle_id = dv-1") == ["c"])
+        }
+    }
+
+    private static func tasks(_ world: DeliveryWorld, _ filter: String) async throws -> [String] {
+        let response = try await world.engine.perform(
+            ListTasks.self,
+            .with {
+                $0.parent = "providers/acme"
+                $0.filter = filter
+            }, token: deliveryToken)
+        return response.tasks.map { String($0.name.split(separator: "/")[3]) }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `tasks are found by their ids however an accent is spelled`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            let world = DeliveryWorld(store: store)
+            try await world.createVehicle("Caf\u{E9}")
+            for id in ["a", "b"] { try await world.createTask(id, tracking: id == "a" ? "Caf\u{E9}" : "other") }
+            try await world.plan("Caf\u{E9}", [["a"]])
+            for id in ["Caf\u{E9}", "Cafe\u{301}"] {
+                for field in ["tracking_id", "delivery_vehicle_id"] {
+                    #expect(try await Self.tasks(world, "\(field) = \"\(id)\"") == ["a"])
+                    #expect(try await Self.tasks(world, "\(field) = \"\(id)*\"") == ["a"])
+                }
+                #expect(try await Self.tasks(world, "tracking_id != \"\(id)\"") == ["b"])
+            }
         }
     }
 }

@@ -76,6 +76,25 @@ import Testing
         }
     }
 
+    @Test func `a page of trips ends before their vehicle's way makes it too long for clients`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1")
+        for id in ["t1", "t2", "t3"] { try await fixture.createTrip(id, .with(.sample) { $0.vehicleID = "veh-1" }) }
+        try await fixture.updateVehicle("veh-1", ["current_route_segment"]) {
+            $0.currentRouteSegment = String(repeating: "x", count: 1_400_000)
+        }
+        let first = try await Self.search(fixture) { $0.vehicleID = "veh-1" }
+        #expect(Self.ids(first) == ["t1", "t2"])
+        let second = try await Self.search(fixture) {
+            $0.vehicleID = "veh-1"
+            $0.pageToken = first.nextPageToken
+        }
+        #expect(Self.ids(second) == ["t3"])
+        #expect(second.nextPageToken.isEmpty)
+        // A search over all vehicles tells no segments.
+        #expect(Self.ids(try await Self.search(fixture)) == ["t1", "t2", "t3"])
+    }
+
     @Test func `a search over all vehicles leaves their ways out`() async throws {
         try await Self.withWorld(.memory) { fixture in
             let all = try await Self.search(fixture) { $0.activeTripsOnly = true }

@@ -8,6 +8,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import Logging
 import NIOCore
 import SwiftProtobuf
 import Testing
@@ -149,6 +150,89 @@ import Testing
         #expect(state.vehicles.count == PageState.limit)
         #expect(state.vehicles.values.count { $0.state == "online" } == 50)
         #expect(state.truncated == ["vehicle"])
+    }
+
+    @Test func `the tokens that were used or issued last are shown, and that there are more`() async throws {
+        let activity = EngineActivity()
+        for number in 0..<400 {
+            let (text, time) = ("driver|vehicleid=veh-\(number)", TestClock.start + TimeInterval(number))
+            activity.admit(try TextVerifier().verify(text, at: time), text, to: .getVehicle, at: time)
+        }
+        func issue(_ numbers: Range<Int>) throws {
+            for number in numbers {
+                let time = TestClock.start + TimeInterval(number)
+                activity.noteIssue(
+                    fingerprint: "issued-\(number)", role: .driver, provider: try Self.provider(),
+                    claims: try AuthorizationClaims(vehicle: .only(VehicleID(checking: "veh-\(number)"))),
+                    expiry: time + 3300, at: time)
+            }
+        }
+        let engine = Engine(store: MemoryStore(), verifier: TextVerifier(), activity: activity)
+        try issue(400..<500)
+        let all = try await PageState(of: engine, provider: try Self.provider())
+        #expect(all.tokens.count == 500 && all.truncated.isEmpty)
+        try issue(500..<800)
+        let state = try await PageState(of: engine, provider: try Self.provider())
+        #expect(state.tokens.count == 500 && state.truncated == ["token"])
+        #expect(state.tokens.values.count { $0.issued != nil } == 400)
+        let shown = Set(state.tokens.values.filter { $0.issued == nil }.map(\.subject.id))
+        #expect(shown == Set((300..<400).map { "veh-\($0)" }))
+    }
+
+    @Test func `a speed beyond what can be told is left out, and the rest is told`() async throws {
+        let fixture = EngineFixture()
+        var vehicle = Vehicle.sample
+        vehicle.lastLocation.speed = 1e308
+        try await fixture.createVehicle("veh-1", vehicle)
+        try await fixture.createVehicle("veh-2")
+        try await Self.withPage(of: fixture) { client in
+            let response = try await client.execute(uri: "/page/state", method: .get)
+            #expect(response.status == .ok)
+            let vehicles = try #require(try Self.object(response)["vehicles"] as? [String: [String: Any]])
+            #expect(vehicles["veh-1"]?["place"] != nil && vehicles["veh-1"]?["speed"] == nil)
+            #expect(vehicles["veh-2"]?["speed"] as? Double == 108_000)
+        }
+    }
+
+    @Test func `what keeps the page from its work is logged once each time`() async throws {
+        let store = MemoryStore()
+        let errors = Locked(0)
+        let logger = Logger(label: "test") { _ in ErrorCount(errors: errors) }
+        let page = EnginePage(
+            engine: EngineFixture(store: store).engine, provider: try Self.provider(), logger: logger)
+        let provider = try Self.provider()
+        func put(pickupLatitude: Double) async throws {
+            var trip = Trip.sample
+            trip.pickupPoint = .at(pickupLatitude, 0)
+            let (id, shown) = (try TripID(checking: "trip-1"), trip)
+            try await store.write { try $0.put(shown, id, of: provider, at: Google_Protobuf_Timestamp()) }
+        }
+        let rounds: [(Double, Bool, Int)] = [
+            (1, false, 0), (.nan, true, 1), (.nan, true, 1), (2, false, 1), (.nan, true, 2),
+        ]
+        var isFailing = false
+        for (latitude, outcome, told) in rounds {
+            try await put(pickupLatitude: latitude)
+            isFailing = await page.update(afterFailure: isFailing)
+            #expect(isFailing == outcome)
+            #expect(errors.withLock { $0 } == told)
+        }
+    }
+
+    /// Counts what is logged as an error.
+    private struct ErrorCount: LogHandler {
+        let errors: Locked<Int>
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.trace
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { self.metadata[key] }
+            set { self.metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            if event.level == .error { self.errors.withLock { $0 += 1 } }
+        }
     }
 
     @Test func `the matrix is the table that decides, row by row`() async throws {

@@ -67,6 +67,27 @@ import Testing
         #expect(beats.allSatisfy { $0.hasPrefix("event: beat\ndata: {\"now\":") })
     }
 
+    @Test func `a state that cannot be told holds up neither signs of life nor the next state`() async throws {
+        let feed = PageFeed(run: "a")
+        try feed.publish(Self.state(1), at: TestClock.start)
+        let reader = try #require(try feed.join(after: nil))
+        var vehicle = Vehicle.sample
+        vehicle.lastLocation = .at(.nan, 0)
+        var untold = PageState()
+        untold.vehicles["veh-1"] = PageVehicle(vehicle, id: "veh-1")
+        for second in 1...20 {
+            let now = TestClock.start + TimeInterval(second)
+            #expect(throws: EncodingError.self) { try feed.publish(untold, at: now) }
+            feed.beat(at: now)
+        }
+        try feed.publish(Self.state(2), at: TestClock.start + 21)
+        feed.close()
+        let names = await Array(reader.events).map { event in
+            ["snapshot", "beat", "change"].first { event.contains("event: \($0)\n") } ?? event
+        }
+        #expect(names == ["snapshot", "beat", "beat", "change"])
+    }
+
     @Test func `a closed feed ends its readers and takes no more`() async throws {
         let feed = PageFeed(run: "a")
         let reader = try #require(try feed.join(after: nil))

@@ -33,6 +33,7 @@ import Testing
         ),
         ("header.regionCode=US&header.sdk_type=2", #"{"header":{"regionCode":"US","sdkType":2}}"#),
         ("$prettyPrint=true&%24alt=json", "{}"),
+        ("alt=json&key=k&prettyPrint=false&fields=name,vehicleState&quotaUser=u", "{}"),
     ])
     func `a query becomes fields`(query: String, json: String) throws {
         let query = try HTTPQuery(query, allowed: Self.fields)
@@ -40,7 +41,14 @@ import Testing
         #expect(!query.wantsEnumNumbers)
     }
 
-    @Test(arguments: ["%24alt=json%3Benum-encoding%3Dint", "$alt=json;enum-encoding=int"])
+    @Test func `a field that is named like a system parameter is bound`() throws {
+        let query = try HTTPQuery("key=k&fields=f", allowed: ["key": .text])
+        #expect(String(decoding: JSONValue.object(query.fields).serialized, as: UTF8.self) == #"{"key":"k"}"#)
+    }
+
+    @Test(arguments: [
+        "%24alt=json%3Benum-encoding%3Dint", "$alt=json;enum-encoding=int", "alt=json;enum-encoding=int",
+    ])
     func `a client may ask for the numbers of enumerations`(query: String) throws {
         #expect(try HTTPQuery(query, allowed: [:]).wantsEnumNumbers)
     }

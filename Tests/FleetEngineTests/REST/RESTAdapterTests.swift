@@ -207,6 +207,31 @@ import Testing
         }
     }
 
+    @Test func `a batch of tasks may be as long as 500 tasks with their attributes are`() async throws {
+        try await self.withClient { client in
+            let text = String(repeating: "x", count: 200)
+            let attributes = (0..<20).map { #"{"key":"key-\#($0)","stringValue":"\#(text)"}"# }.joined(separator: ",")
+            let requests = (0..<500).map { number in
+                #"{"taskId":"task-\#(number)","task":{"type":"DELIVERY","state":"OPEN","trackingId":"shp-1","#
+                    + #""plannedLocation":{"point":{"latitude":37,"longitude":-122}},"taskDuration":"60s","#
+                    + #""attributes":[\#(attributes)]}}"#
+            }
+            let body = #"{"requests":[\#(requests.joined(separator: ","))]}"#
+            #expect(body.utf8.count > 2 * EngineRoutes.maximumBodyBytes)
+            let uri = "/v1/providers/acme/tasks:batchCreate"
+            let authorization = "Bearer delivery_server|taskids=*"
+            let created = try await Self.send(client, .post, uri, body, authorization: authorization)
+            #expect(created.status == .ok)
+            #expect(try (Self.object(created)["tasks"] as? [Any])?.count == 500)
+            let tooLong = String(repeating: " ", count: EngineRoutes.maximumBatchBytes + 1)
+            let refused = try await Self.send(client, .post, uri, tooLong, authorization: authorization)
+            #expect(refused.status == .contentTooLarge)
+            // Who is not known is not read from.
+            let stranger = try await Self.send(client, .post, uri, tooLong, authorization: nil)
+            #expect(stranger.status == .unauthorized)
+        }
+    }
+
     @Test func `the name in the path wins over the body's`() async throws {
         try await self.withClient { client in
             let response = try await Self.send(

@@ -117,7 +117,7 @@ import Testing
         (200, #"{"code":"Ok","routes":[{"distance":1,"duration":1,"geometry":""}]}"#),
         (200, #"{"code":"Ok","routes":[{"distance":1,"duration":1,"geometry":"~~~~~~~~~~~~~~"}]}"#),
         (200, #"{"code":"Ok","routes":[{"distance":1,"duration":1,"geometry":" !"}]}"#),
-        (400, #"{"code":"InvalidUrl"}"#),
+        (400, #"{"code":"InvalidUrl"}"#), (400, #"{"code":""}"#), (400, "{}"), (200, #"{"code":"TooBig"}"#),
     ])
     func `an answer that is none teaches nothing`(status: Int, body: String) async throws {
         let world = try World()
@@ -126,13 +126,69 @@ import Testing
         #expect(world.router.known(Self.leg) == nil)
     }
 
-    @Test(arguments: ["NoRoute", "NoSegment"])
+    @Test(arguments: ["NoRoute", "NoSegment", "TooBig", "InvalidValue"])
     func `where there is no road the way is straight, and nobody asks again`(word: String) async throws {
         let world = try World()
         world.server.answer(400, #"{"code":"\#(word)","message":"none"}"#)
         #expect(await world.router.learn([Self.leg]))
         #expect(world.router.known(Self.leg)?.path == [Self.leg.start, Self.leg.end])
         #expect(world.log.messages(at: .error).isEmpty)
+    }
+
+    @Test func `a way that is too long to read is as none, and does not count against the server`() async throws {
+        let world = try World()
+        world.server.fail(.dataLengthExceedsMaximum)
+        for leg in Self.legs(10) {
+            #expect(await world.router.learn([leg]))
+            #expect(world.router.known(leg)?.path == [leg.start, leg.end])
+        }
+        #expect(world.log.messages(at: .error).isEmpty)
+    }
+
+    @Test func `a leg across the world is not asked for`() throws {
+        let world = try World()
+        let (near, far) = (LatLng.at(37.42, -122.07), LatLng.at(-33.9, 151.2))
+        #expect(world.router.known(RouteLeg(start: near, end: far))?.path == [near, far])
+        #expect(world.router.known(RouteLeg(start: near, end: .at(45.5, -122.07))) == nil)
+    }
+
+    /// Legs that nothing is known of.
+    private static func legs(_ count: Int) -> [RouteLeg] {
+        (0..<count).map { RouteLeg(start: Self.leg.start, end: .at(37.5 + Double($0) / 100, -122.08)) }
+    }
+
+    /// Asks for a leg whose answer takes too long; says whether it was asked for at all.
+    private func asksInVain(for leg: RouteLeg, in world: World) async -> Bool {
+        let before = world.server.urls.count
+        world.server.hold()
+        world.server.fail(.timedOut)
+        let (router, isDone) = (world.router, Locked(false))
+        let learning = Task {
+            defer { isDone.withLock { $0 = true } }
+            return await router.learn([leg])
+        }
+        while world.server.urls.count == before, !isDone.withLock({ $0 }) { await Task.yield() }
+        world.elapse(.milliseconds(500))
+        world.server.release()
+        #expect(await !learning.value)
+        return world.server.urls.count > before
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a leg that takes too long counts once, and is left alone for a while`() async throws {
+        let world = try World()
+        let legs = Self.legs(4)
+        for _ in 0..<5 {
+            #expect(await self.asksInVain(for: legs[0], in: world))
+            #expect(await !self.asksInVain(for: legs[0], in: world))
+            world.elapse(OSRMRouter.pause)
+        }
+        #expect(world.log.messages(at: .error).isEmpty)
+        // A server that is too slow for one leg after another does not answer.
+        #expect(await self.asksInVain(for: legs[1], in: world))
+        #expect(await self.asksInVain(for: legs[2], in: world))
+        #expect(world.log.messages(at: .error).count == 1)
+        #expect(await !self.asksInVain(for: legs[3], in: world))
     }
 
     @Test func `who walks or cycles takes no car's road`() {
@@ -142,6 +198,7 @@ import Testing
         }
         #expect(survey.unknown.isEmpty)
         _ = survey.estimate(from: Self.leg.start, to: Self.leg.end, by: .auto)
+        #expect(!survey.isKnown(from: Self.leg.start, to: Self.leg.end, by: .taxi))
         #expect(survey.unknown == [Self.leg])
     }
 
@@ -167,8 +224,8 @@ import Testing
 
 private struct NoRoads: RoadRouter {
     func known(_ leg: RouteLeg) -> RouteEstimate? { nil }
-    func learn(_ legs: Set<RouteLeg>) async -> Bool { false }
-    func prepare(_ legs: Set<RouteLeg>) {}
+    func learn(_ legs: [RouteLeg]) async -> Bool { false }
+    func prepare(_ legs: [RouteLeg]) {}
 }
 
 /// What was logged.

@@ -14,6 +14,7 @@ final class RouterStandIn: UpstreamTransport {
 
     private struct State {
         var status = 200
+        var failure = URLError.Code.cannotConnectToHost
         var body = RouterStandIn.way
         var urls: [String] = []
         var isHeld = false
@@ -29,6 +30,14 @@ final class RouterStandIn: UpstreamTransport {
         self.state.withLock { state in
             state.status = status
             state.body = body
+        }
+    }
+
+    /// Answers nothing from now on.
+    func fail(_ failure: URLError.Code) {
+        self.state.withLock { state in
+            state.status = 0
+            state.failure = failure
         }
     }
 
@@ -53,8 +62,8 @@ final class RouterStandIn: UpstreamTransport {
             }
             if goesOn { continuation.resume() }
         }
-        let (status, body) = self.state.withLock { ($0.status, $0.body) }
-        guard status != 0 else { throw URLError(.cannotConnectToHost) }
+        let (status, body, failure) = self.state.withLock { ($0.status, $0.body, $0.failure) }
+        guard status != 0 else { throw URLError(failure) }
         return UpstreamResponse(status: status, body: Array(body.utf8))
     }
 }

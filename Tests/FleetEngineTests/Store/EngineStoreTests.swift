@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import Dispatch
 import FleetEngineAPI
 import FleetTokens
 import SwiftProtobuf
@@ -276,7 +277,61 @@ import Testing
         }
     }
 
+    @Test(arguments: StoreKind.allCases)
+    func `what is read ahead is what is there`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            try await store.write { transaction in
+                for id in ["a", "b"] { try transaction.put(Trip.with { $0.name = id }, TestID.id(id), of: TestID.acme) }
+            }
+            let ids = ["b", "none", "a"].map { TestID.id($0, TripID.self) }
+            let read = try await store.read { reader in
+                try reader.prefetch([], of: TestID.acme, as: Trip.self)
+                try reader.prefetch(ids, of: TestID.acme, as: Trip.self)
+                return try ids.map { try reader.trip($0, of: TestID.acme)?.name }
+            }
+            #expect(read == ["b", nil, "a"])
+            let written = try await store.write { transaction in
+                try transaction.prefetch(ids, of: TestID.acme, as: Trip.self)
+                try transaction.put(Trip.with { $0.name = "changed" }, ids[0], of: TestID.acme)
+                try transaction.remove(ids[2], of: TestID.acme, as: Trip.self)
+                try transaction.prefetch(ids, of: TestID.acme, as: Trip.self)
+                return try ids.map { try transaction.trip($0, of: TestID.acme)?.name }
+            }
+            #expect(written == ["changed", nil, nil])
+        }
+    }
+
     // MARK: - Scans
+
+    @Test(.timeLimit(.minutes(5)), arguments: StoreKind.allCases.filter { $0 != .memory })
+    func `however many look through everything, one resource is found meanwhile`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            try await store.write { try $0.put(Trip(), TestID.trip, of: TestID.acme) }
+            let (starts, start) = AsyncStream.makeStream(of: Void.self)
+            let release = DispatchSemaphore(value: 0)
+            try await withThrowingDiscardingTaskGroup { group in
+                defer { for _ in 0..<8 { release.signal() } }
+                for _ in 0..<8 {
+                    group.addTask {
+                        try await store.read { reader in
+                            try reader.scan(StoreScan(), of: TestID.acme) { (_, _: Trip) in
+                                start.yield()
+                                release.wait()
+                                return true
+                            }
+                        }
+                    }
+                }
+                var iterator = starts.makeAsyncIterator()
+                _ = await iterator.next()
+                for _ in 0..<100 {
+                    // What is not there is in no memory either.
+                    let found = try await store.read { try $0.vehicle(TestID.vehicle, of: TestID.acme) }
+                    #expect(found == nil)
+                }
+            }
+        }
+    }
 
     /// The ids of the trips that a scan finds.
     private static func trips(_ store: any EngineStore, _ scan: StoreScan) async throws -> [String] {

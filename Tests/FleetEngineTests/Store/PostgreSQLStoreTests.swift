@@ -174,7 +174,7 @@ struct PostgreSQLStoreTests {
 
     @Test func `sweeps of several nodes at once delete each thing once`() async throws {
         try await self.withNodes { nodes in
-            let fixtures = nodes.map { EngineFixture(store: $0) }
+            let fixtures = nodes.map { EngineFixture(store: StatedStore(store: $0)) }
             for number in 0..<300 { try await fixtures[0].createVehicle("old-\(number)") }
             for fixture in fixtures { fixture.advance(by: 8 * 86_400) }
             try await fixtures[1].createVehicle("fresh")
@@ -185,6 +185,72 @@ struct PostgreSQLStoreTests {
             #expect(count == 300)
             #expect(try await nodes[2].read { try $0.count(.vehicles, of: TestID.acme) } == 1)
         }
+    }
+
+    @Test func `a node that is days ahead is not ready, and deletes nothing of the others'`() async throws {
+        try await self.withNodes { nodes in
+            let right = Engine(store: nodes[0] as any EngineStore, verifier: TextVerifier())
+            let ahead = Engine(
+                store: nodes[1] as any EngineStore, verifier: TextVerifier(), now: { Date() + 8 * 86_400 })
+            try await nodes[2].write { transaction in
+                let now = Google_Protobuf_Timestamp(date: Date())
+                try transaction.put(Vehicle.at(1, 2), TestID.vehicle, of: TestID.acme, at: now)
+            }
+            #expect(await ahead.storeProblems().keys.sorted() == ["clock"])
+            let error = await #expect(throws: EngineError.self) { try await ahead.sweep(RetentionPolicy()) }
+            #expect(error?.reason == "STORE_CLOCK")
+            #expect(await right.storeProblems() == [:])
+            #expect(try await right.sweep(RetentionPolicy()) == 0)
+            #expect(try await nodes[2].read { try $0.count(.vehicles, of: TestID.acme) } == 1)
+        }
+    }
+
+    @Test func `a database that can only be read makes a node one that does not serve`() async throws {
+        let address = try await PostgreSQLServer.shared().makeDatabase()
+        let first = try PostgreSQLStore(address: address)
+        #expect(try await first.status()?.takesChanges == true)
+        await first.close()
+        let pool = PostgreSQLPool(try PostgreSQLAddress(address), connections: 1, logger: .silent)
+        try await pool.run { session in
+            _ = try session.query(
+                .once(
+                    """
+                    DO $$ BEGIN
+                    EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database());
+                    END $$
+                    """))
+        }
+        await pool.close()
+        let second = try PostgreSQLStore(address: address)
+        let engine = Engine(store: second as any EngineStore, verifier: TextVerifier())
+        #expect(await engine.storeProblems() == ["store": "the store takes no changes"])
+        #expect(await !engine.isServing())
+        let error = await #expect(throws: EngineError.self) {
+            try await second.write { try $0.put(Trip(), TestID.trip, of: TestID.acme) }
+        }
+        #expect(error?.code == .unavailable)
+        await second.close()
+    }
+
+    @Test func `what was read ahead is not asked for again`() async throws {
+        let address = try await PostgreSQLServer.shared().makeDatabase()
+        let store = try PostgreSQLStore(address: address)
+        let ids = ["a", "b", "none"].map { TestID.id($0, TripID.self) }
+        try await store.write { transaction in
+            for id in ids.prefix(2) { try transaction.put(Trip(), id, of: TestID.acme) }
+        }
+        let pool = PostgreSQLPool(
+            try PostgreSQLAddress(address), connections: 1, schema: PostgreSQLEngineSchema.schema, logger: .silent)
+        let found = try await pool.run { session in
+            let reader = PostgreSQLReader(session)
+            try reader.prefetch(ids, of: TestID.acme, as: Trip.self)
+            // Who asked now would find nothing.
+            try session.query(.once("DELETE FROM trip"))
+            return try ids.map { try reader.trip($0, of: TestID.acme) != nil }
+        }
+        #expect(found == [true, true, false])
+        await pool.close()
+        await store.close()
     }
 
     @Test func `a server that restarts loses nothing that was acknowledged, and is found again`() async throws {

@@ -21,35 +21,35 @@ import Testing
     private func named(_ name: String) -> Vehicle { .with { $0.name = name } }
 
     @Test func `what a look found is kept unless a group was committed meanwhile`() {
-        let recent = RecentResources(limit: 10)
-        recent.keep(self.named("first"), self.vehicle, since: recent.version)
+        let recent = RecentResources(limit: 10, byteLimit: 1000)
+        recent.keep(.init(resource: self.named("first"), size: 1), self.vehicle, since: recent.version)
         #expect(self.name(self.vehicle, in: recent) == "first")
         let before = recent.version
         recent.begin(changing: [self.trip])
         recent.end(with: [:])
-        recent.keep(self.named("stale"), self.vehicle, since: before)
+        recent.keep(.init(resource: self.named("stale"), size: 1), self.vehicle, since: before)
         #expect(self.name(self.vehicle, in: recent) == "first")
     }
 
     @Test func `what is being changed is unknown until it is durable`() {
-        let recent = RecentResources(limit: 10)
-        recent.keep(self.named("old"), self.vehicle, since: recent.version)
+        let recent = RecentResources(limit: 10, byteLimit: 1000)
+        recent.keep(.init(resource: self.named("old"), size: 1), self.vehicle, since: recent.version)
         recent.begin(changing: [self.vehicle])
         #expect(recent.find(self.vehicle) == nil)
         // A look that began now may find the old one or the new one.
-        recent.keep(self.named("old"), self.vehicle, since: recent.version)
+        recent.keep(.init(resource: self.named("old"), size: 1), self.vehicle, since: recent.version)
         #expect(recent.find(self.vehicle) == nil)
-        recent.end(with: [self.vehicle: .put(self.named("new"), updated: 1)])
+        recent.end(with: [self.vehicle: .init(resource: self.named("new"), size: 1)])
         #expect(self.name(self.vehicle, in: recent) == "new")
         recent.begin(changing: [self.vehicle])
-        recent.end(with: [self.vehicle: .removed])
+        recent.end(with: [:])
         #expect(recent.find(self.vehicle) == nil)
     }
 
     @Test func `a body sees all as of one moment, or runs over the tables`() throws {
-        let recent = RecentResources(limit: 10)
-        recent.keep(self.named("vehicle"), self.vehicle, since: recent.version)
-        recent.keep(Trip(), self.trip, since: recent.version)
+        let recent = RecentResources(limit: 10, byteLimit: 1000)
+        recent.keep(.init(resource: self.named("vehicle"), size: 1), self.vehicle, since: recent.version)
+        recent.keep(.init(resource: Trip(), size: 1), self.trip, since: recent.version)
         let whole = RecentReader(recent)
         #expect(try whole.vehicle(TestID.id("veh-1"), of: TestID.acme)?.name == "vehicle")
         #expect(try whole.trip(TestID.id("trip-1"), of: TestID.acme) != nil)
@@ -64,22 +64,45 @@ import Testing
     }
 
     @Test func `those wanted lately stay, and no more than the limit`() {
-        let recent = RecentResources(limit: 8)
+        let recent = RecentResources(limit: 8, byteLimit: 1000)
         let keys = (0..<100).map { ResourceKey(collection: .vehicles, provider: "acme", id: "other-\($0)") }
-        recent.keep(self.named("wanted"), self.vehicle, since: recent.version)
+        recent.keep(.init(resource: self.named("wanted"), size: 1), self.vehicle, since: recent.version)
         for key in keys {
-            recent.keep(Vehicle(), key, since: recent.version)
+            recent.keep(.init(resource: Vehicle(), size: 1), key, since: recent.version)
             #expect(self.name(self.vehicle, in: recent) == "wanted")
         }
         #expect(keys.count { recent.find($0) != nil } <= 8)
     }
 
+    @Test func `messages together are no longer than the limit, and one that is too long is not kept`() {
+        let recent = RecentResources(limit: 1000, byteLimit: 100)
+        let keys = (0..<50).map { ResourceKey(collection: .vehicles, provider: "acme", id: "other-\($0)") }
+        for key in keys { recent.keep(.init(resource: Vehicle(), size: 10), key, since: recent.version) }
+        let known = keys.filter { recent.find($0) != nil }
+        #expect((5...10).contains(known.count) && known.last == keys.last)
+        recent.keep(.init(resource: self.named("short"), size: 1), self.vehicle, since: recent.version)
+        recent.keep(.init(resource: self.named("long"), size: 51), self.vehicle, since: recent.version)
+        #expect(recent.find(self.vehicle) == nil)
+    }
+
+    @Test func `what is kept again and again takes its place once`() {
+        let recent = RecentResources(limit: 1000, byteLimit: 100)
+        recent.keep(.init(resource: Trip(), size: 10), self.trip, since: recent.version)
+        for round in 0..<100 {
+            recent.keep(.init(resource: self.named("\(round)"), size: 10), self.vehicle, since: recent.version)
+            recent.begin(changing: [self.vehicle])
+            recent.end(with: [self.vehicle: .init(resource: self.named("\(round)"), size: 10)])
+        }
+        #expect(recent.find(self.trip) != nil)
+        #expect(self.name(self.vehicle, in: recent) == "99")
+    }
+
     @Test func `a closed memory knows and keeps nothing`() {
-        let recent = RecentResources(limit: 8)
-        recent.keep(Vehicle(), self.vehicle, since: recent.version)
+        let recent = RecentResources(limit: 8, byteLimit: 1000)
+        recent.keep(.init(resource: Vehicle(), size: 1), self.vehicle, since: recent.version)
         recent.close()
         #expect(recent.find(self.vehicle) == nil)
-        recent.keep(Vehicle(), self.vehicle, since: recent.version)
+        recent.keep(.init(resource: Vehicle(), size: 1), self.vehicle, since: recent.version)
         #expect(recent.find(self.vehicle) == nil)
     }
 

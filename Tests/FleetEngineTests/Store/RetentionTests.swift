@@ -15,7 +15,7 @@ import Testing
     @Test(arguments: StoreKind.allCases)
     func `what nobody changed for a week goes, unless it is at work`(kind: StoreKind) async throws {
         try await kind.withStore { store in
-            let fixture = EngineFixture(store: store)
+            let fixture = EngineFixture(store: StatedStore(store: store))
             let engine = fixture.engine
             for id in ["old", "fresh", "busy", "driving"] { try await fixture.createVehicle(id) }
             try await fixture.createTrip("old")
@@ -44,7 +44,7 @@ import Testing
     @Test(arguments: StoreKind.allCases)
     func `a trip that goes does not keep its neighbours for longer`(kind: StoreKind) async throws {
         try await kind.withStore { store in
-            let fixture = EngineFixture(store: store)
+            let fixture = EngineFixture(store: StatedStore(store: store))
             try await fixture.createVehicle("veh-1")
             try await fixture.createTrip("first", .with(.sample) { $0.vehicleID = "veh-1" })
             fixture.advance(by: 3600)
@@ -85,5 +85,31 @@ import Testing
         let fixture = EngineFixture(store: store)
         #expect(try await fixture.engine.sweep(RetentionPolicy(vehicles: nil)) == 0)
         #expect(try await fixture.engine.sweep(RetentionPolicy()) == 900)
+    }
+
+    @Test func `where machines share a database, its clock says what is old`() async throws {
+        let database = TestClock(TestClock.start)
+        let fixture = EngineFixture(
+            store: StatedStore(store: MemoryStore()) { StoreStatus(time: database.now, takesChanges: true) })
+        try await fixture.createVehicle("old")
+        fixture.advance(by: Self.week)
+        database.advance(by: Self.week - 3)
+        #expect(try await fixture.engine.sweep(RetentionPolicy()) == 0)
+        database.advance(by: 3)
+        #expect(try await fixture.engine.sweep(RetentionPolicy()) == 1)
+    }
+
+    @Test(arguments: [-8 * 86_400, -6, 6, 8 * 86_400] as [TimeInterval])
+    func `a machine whose clock is not the database's deletes nothing`(ahead: TimeInterval) async throws {
+        let time = TestClock.start + Self.week
+        let fixture = EngineFixture(
+            store: StatedStore(store: MemoryStore()) { StoreStatus(time: time, takesChanges: true) })
+        try await fixture.createVehicle("old")
+        fixture.advance(by: Self.week + ahead)
+        let error = await #expect(throws: EngineError.self) {
+            try await fixture.engine.sweep(RetentionPolicy())
+        }
+        #expect(error?.reason == "STORE_CLOCK")
+        #expect(await code { try await fixture.vehicle("old") } == nil)
     }
 }

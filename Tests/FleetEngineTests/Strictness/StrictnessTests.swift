@@ -89,6 +89,16 @@ import Testing
         #expect(world.counts == [:])
     }
 
+    @Test func `the update that sets a vehicle offline may bring its last location at any time`() async throws {
+        let world = try await World()
+        for seconds in [1.0, 100] {
+            try await world.report(after: 10)
+            world.clock.advance(by: seconds)
+            try await world.update(mask: "vehicle_state", "last_location") { $0.vehicle.vehicleState = .offline }
+        }
+        #expect(world.counts == [:])
+    }
+
     @Test func `an update of something else is no report`() async throws {
         let world = try await World()
         try await world.report(after: 0)

@@ -85,16 +85,66 @@ import Testing
         #expect(try CallRecording(parsing: Data("\(Self.entry)\n\(Self.entry)\n".utf8)) == one)
     }
 
-    @Test func `a torn last line is what a killed recorder leaves`() throws {
-        let text = "\(Self.entry)\n\(Self.entry)\n\(Self.entry.prefix(40))"
-        #expect(try CallRecording(parsing: Data(text.utf8)).calls.count == 2)
+    @Test(
+        arguments: [
+            ("\(Self.entry)\n\(Self.entry)\n\(Self.entry.prefix(40))", [3]),
+            ("\(Self.entry)\n\(Self.entry.prefix(40))\(Self.entry)\n\(Self.entry)\n", [2]),
+            ("\(Self.entry.prefix(40))\n\n\(Self.entry)\nnonsense\n\(Self.entry)\n", [1, 4]),
+            ("\(Self.entry)\n\(Self.entry)\n", []),
+        ] as [(String, [Int])])
+    func `torn lines, as a killed recorder leaves them, are passed over and named`(text: String, torn: [Int]) throws {
+        let recording = try CallRecording(parsing: Data(text.utf8))
+        #expect(recording.calls.count == 2)
+        #expect(recording.tornLines == torn)
+    }
+
+    @Test func `a recorder leaves a torn line alone and goes on below it`() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).jsonl").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Data("\(Self.entry)\n\(Self.entry.prefix(40))".utf8).write(to: URL(filePath: path))
+        for _ in 1...2 {
+            let recorder = try CallRecorder(appendingTo: path, logger: Logger(label: "test"))
+            let answer: Result<Vehicle, EngineError> = .failure(
+                EngineError(code: .notFound, reason: "NOT_FOUND", message: "none"))
+            let request = GetVehicle.Request.with { $0.name = "providers/acme/vehicles/v-1" }
+            recorder.record(.getVehicle, request, answer, at: TestClock.start)
+            recorder.finish()
+            try await recorder.run()
+        }
+        let recording = try CallRecording(parsing: Data(contentsOf: URL(filePath: path)))
+        #expect(recording.calls.map(\.status) == ["OK", "NOT_FOUND", "NOT_FOUND"])
+        #expect(recording.tornLines == [2])
+    }
+
+    private static let answers: [(recorded: String, httpStatus: Int, word: String?, isAlike: Bool)] = [
+        (#""response":{}"#, 200, nil, true),
+        (#""response":{}"#, 404, "NOT_FOUND", false),
+        (#""errorResponse":{"code":"PERMISSION_DENIED"}"#, 403, "PERMISSION_DENIED", true),
+        (#""errorResponse":{"code":"PERMISSION_DENIED"}"#, 401, "UNAUTHENTICATED", false),
+        (#""errorResponse":{"code":"PERMISSION_DENIED"}"#, 503, "UNAVAILABLE", false),
+        (#""errorResponse":{"code":"PERMISSION_DENIED"}"#, 403, nil, false),
+        (#""errorResponse":{"code":"PERMISSION_DENIED"}"#, 200, nil, false),
+        (#""errorResponse":{"code":"ALREADY_EXISTS"}"#, 409, "ABORTED", false),
+        (#""errorResponse":{"code":"UNAVAILABLE"}"#, 503, "UNAVAILABLE", true),
+        (#""errorResponse":{"httpStatusCode":404}"#, 404, "NOT_FOUND", true),
+        (#""errorResponse":{"httpStatusCode":404}"#, 401, "UNAUTHENTICATED", false),
+    ]
+
+    @Test(arguments: answers)
+    func `an answer is the recorded one by its status word`(
+        recorded: String, httpStatus: Int, word: String?, isAlike: Bool
+    ) throws {
+        let payload = #"{"@type":"x.GetVehicleLog","request":{},\#(recorded)}"#
+        let text = #"{"timestamp":"2026-01-02T03:04:05Z","jsonPayload":\#(payload)}"#
+        let call = try #require(CallRecording(parsing: Data(text.utf8)).calls.first)
+        #expect(call.endsAlike(httpStatus: httpStatus, word: word) == isAlike)
     }
 
     @Test(arguments: [
         ("", "holds no entries"), ("[]", "holds no entries"), ("[1]", "entry 1 is not an object"),
         ("{}", "no jsonPayload"),
         (#"[{"jsonPayload":{"@type":"x.Nothing"}}]"#, "x.Nothing"), ("{\n{", "is not JSON"),
-        ("\(Self.entry)\nnonsense\n\(Self.entry)", "is not JSON"),
+        ("nonsense\nnonsense\n", "is not JSON"),
         (
             #"{"timestamp":"noon","jsonPayload":{"@type":"maps.fleetengine.v1.GetTripLog"}}"#,
             "the timestamp \"noon\""

@@ -33,6 +33,7 @@ enum BatchCreateTasks: WritingCall {
             }
             tasks.append(try TaskRules.create(item.task, name: .task(access.provider, id)))
         }
+        try store.prefetch(access.tasks, of: access.provider, as: DeliveryTask.self)
         for id in access.tasks where try store.task(id, of: access.provider) != nil {
             throw EngineError.alreadyExists(.task(access.provider, id))
         }
@@ -53,8 +54,9 @@ enum BatchCreateTasks: WritingCall {
             request.requests.allSatisfy { $0.parent.isEmpty || $0.parent == request.parent },
             "holds one whose parent is another"
         )
+        // Without a header of the batch, each may have its own.
         try require(
-            request.requests.allSatisfy { [.init(), request.header].contains($0.header) },
+            request.header == .init() || request.requests.allSatisfy { [.init(), request.header].contains($0.header) },
             "holds one whose header is another"
         )
         try require(Set(access.tasks).count == access.tasks.count, "holds a task_id twice")

@@ -24,6 +24,8 @@ enum GetDeliveryVehicle: ReadingCall {
             throw EngineError.notFound(name)
         }
         var shown = DeliveryVehicleView.show(vehicle, context: context)
+        let tasks = shown.remainingVehicleJourneySegments.flatMap { $0.stop.tasks.compactMap { TaskID($0.taskID) } }
+        try store.prefetch(tasks, of: access.provider, as: DeliveryTask.self)
         // The tasks' time windows may change at any time, so they are looked up where they are kept.
         for stop in shown.remainingVehicleJourneySegments.indices {
             for place in shown.remainingVehicleJourneySegments[stop].stop.tasks.indices {

@@ -30,7 +30,10 @@ enum GetTaskTrackingInfo: ReadingCall {
             tasks.append((id, task))
             return true
         }
-        guard let (id, task) = TrackingView.choose(tasks) else { throw EngineError.notFound(name) }
+        let chosen = try TrackingView.choose(tasks) { id, task in
+            try store.deliveryVehicle(of: task, provider: access.provider).flatMap { Journey(of: $0).stop(of: id) }
+        }
+        guard let (id, task) = chosen else { throw EngineError.notFound(name) }
         let vehicle = try store.deliveryVehicle(of: task, provider: access.provider)
         return TrackingView.show(task, id: id, name: name, vehicle: vehicle, context: context)
     }

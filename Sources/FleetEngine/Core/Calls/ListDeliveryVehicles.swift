@@ -29,10 +29,11 @@ enum ListDeliveryVehicles: ReadingCall {
                 { (_, vehicle: DeliveryVehicle) in
                     filter.matches(attributes: AttributeRules.values(vehicle.attributes))
                 }
-            }
+            },
+            show: { (_, vehicle: DeliveryVehicle) in DeliveryVehicleView.summary(vehicle, context: context) }
         )
         return .with {
-            $0.deliveryVehicles = page.resources.map { DeliveryVehicleView.summary($0.resource, context: context) }
+            $0.deliveryVehicles = page.resources
             $0.nextPageToken = page.nextToken
             $0.totalSize = Int64(page.total)
         }

@@ -34,10 +34,11 @@ enum ListTasks: ReadingCall {
                     let attributes = AttributeRules.values(task.attributes)
                     return filter.matches { TaskFields.value($0, of: task, attributes: attributes) }
                 }
-            }
+            },
+            show: { (_, task: DeliveryTask) in task }
         )
         return .with {
-            $0.tasks = page.resources.map(\.resource)
+            $0.tasks = page.resources
             $0.nextPageToken = page.nextToken
             $0.totalSize = Int64(page.total)
         }

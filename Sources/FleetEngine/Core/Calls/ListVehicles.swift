@@ -24,10 +24,11 @@ enum ListVehicles: ReadingCall {
         let paging = try Paging(request, of: Self.method)
         let page = try store.page(
             paging, list.scan, of: access.provider,
-            where: list.isUnrestricted ? nil : { (_, vehicle: Vehicle) in list.holds(vehicle) }
+            where: list.isUnrestricted ? nil : { (_, vehicle: Vehicle) in list.holds(vehicle) },
+            show: { (_, vehicle: Vehicle) in VehicleView.show(vehicle, context: context) }
         )
         return .with {
-            $0.vehicles = page.resources.map { VehicleView.show($0.resource, context: context) }
+            $0.vehicles = page.resources
             $0.nextPageToken = page.nextToken
             $0.totalSize = Int64(page.total)
         }

@@ -31,19 +31,20 @@ enum SearchTrips: ReadingCall {
             }
             scan.unchangedSince = Google_Protobuf_Timestamp(stamping: context.now).advanced(by: .zero - staleness)
         }
-        let page = try store.page(
-            paging, scan, of: access.provider, counting: false, where: nil as ((String, Trip) -> Bool)?
-        )
         let vehicle = try access.vehicle.flatMap { try store.vehicle($0, of: access.provider) }
-        return try .with { response in
-            response.nextPageToken = page.nextToken
-            response.trips = try page.resources.map { id, trip in
+        let page = try store.page(
+            paging, scan, of: access.provider, counting: false, where: nil,
+            show: { (id: String, trip: Trip) throws -> Trip in
                 guard access.vehicle == nil else {
                     return TripView.show(trip, id: id, vehicle: vehicle, context: context)
                 }
                 let vehicle = try VehicleID(trip.vehicleID).flatMap { try store.vehicle($0, of: access.provider) }
                 return TripView.summary(trip, id: id, vehicle: vehicle, context: context)
             }
+        )
+        return .with {
+            $0.trips = page.resources
+            $0.nextPageToken = page.nextToken
         }
     }
 }

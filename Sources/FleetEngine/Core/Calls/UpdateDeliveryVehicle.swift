@@ -6,11 +6,12 @@ import FleetEngineAPI
 import FleetTokens
 import SwiftProtobuf
 
-enum UpdateDeliveryVehicle: WritingCall {
+enum UpdateDeliveryVehicle: UpdatingCall {
     typealias Request = Maps_Fleetengine_Delivery_V1_UpdateDeliveryVehicleRequest
     typealias Response = DeliveryVehicle
 
     static let method = FleetMethod.updateDeliveryVehicle
+    static let fields = DeliveryVehicleFields.table
 
     static func access(_ request: Request) throws(EngineError) -> AccessRequest {
         try Self.access(
@@ -19,20 +20,23 @@ enum UpdateDeliveryVehicle: WritingCall {
         )
     }
 
+    static func mask(of request: Request) -> Google_Protobuf_FieldMask { request.updateMask }
+
     static func run(
-        _ request: Request, access: AccessRequest,
+        _ request: Request, _ selection: FieldSelection<DeliveryVehicle>, access: AccessRequest,
         in store: any EngineTransaction, context: CallContext
     ) throws -> Response {
         let (id, name) = try access.deliveryVehicleAddress
         let body = request.deliveryVehicle
-        let selection = try DeliveryVehicleFields.table.select(request.updateMask)
         let journey =
             selection.touches(DeliveryVehicleFields.segments)
             ? try Journey(reading: body.remainingVehicleJourneySegments) : nil
         let now = Google_Protobuf_Timestamp(stamping: context.now)
         guard let vehicle = try store.deliveryVehicle(id, of: access.provider) else {
             // A request that is wrong in itself is told so, whether or not the vehicle exists.
-            _ = try DeliveryVehicleRules.update(DeliveryVehicle(), with: body, selection: selection, at: now)
+            if let whole = try Self.wholeFields(of: request) {
+                _ = try DeliveryVehicleRules.update(DeliveryVehicle(), with: body, selection: whole, at: now)
+            }
             throw EngineError.notFound(name)
         }
         var updated = try DeliveryVehicleRules.update(vehicle, with: body, selection: selection, at: now)

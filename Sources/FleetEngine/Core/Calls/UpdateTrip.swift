@@ -7,27 +7,36 @@ import FleetTokens
 import SwiftProtobuf
 
 /// `TripService.UpdateTrip`.
-enum UpdateTrip: WritingCall {
+enum UpdateTrip: UpdatingCall {
     typealias Request = Maps_Fleetengine_V1_UpdateTripRequest
     typealias Response = Trip
 
     static let method = FleetMethod.updateTrip
+    static let fields = TripFields.table
 
     static func access(_ request: Request) throws(EngineError) -> AccessRequest {
-        try Self.access(trip: request.name, maskedFields: request.updateMask.paths)
+        var access = try Self.access(trip: request.name, maskedFields: request.updateMask.paths)
+        if access.maskedFields.contains(where: { $0 == "vehicle_id" || $0 == "vehicleId" }) {
+            // Its stops are what `vehicle_waypoints` of the same update puts in order.
+            access.nextVehicleOfTrip = VehicleID(request.trip.vehicleID)
+        }
+        return access
     }
 
+    static func mask(of request: Request) -> Google_Protobuf_FieldMask { request.updateMask }
+
     static func run(
-        _ request: Request, access: AccessRequest,
+        _ request: Request, _ selection: FieldSelection<Trip>, access: AccessRequest,
         in store: any EngineTransaction, context: CallContext
     ) throws -> Response {
         let (id, name) = try access.tripAddress
-        let selection = try TripFields.table.select(request.updateMask)
         guard request.hasTrip else { throw EngineError.invalidArgument("trip is required.", field: "trip") }
         let now = Google_Protobuf_Timestamp(stamping: context.now)
         guard let trip = try store.trip(id, of: access.provider) else {
             // A request that is wrong in itself is told so, whether or not the trip exists.
-            try TripRules.check(request.trip, selection: selection)
+            if let whole = try Self.wholeFields(of: request) {
+                try TripRules.check(request.trip, selection: whole)
+            }
             throw EngineError.notFound(name)
         }
         let updated = try TripRules.update(trip, with: request.trip, selection: selection, at: now)

@@ -7,29 +7,32 @@ import FleetTokens
 import SwiftProtobuf
 
 /// `VehicleService.UpdateVehicle`, the call that drivers make every few seconds.
-enum UpdateVehicle: WritingCall {
+enum UpdateVehicle: UpdatingCall {
     typealias Request = Maps_Fleetengine_V1_UpdateVehicleRequest
     typealias Response = Vehicle
 
     static let method = FleetMethod.updateVehicle
+    static let fields = VehicleFields.table
 
     static func access(_ request: Request) throws(EngineError) -> AccessRequest {
         try Self.access(vehicle: request.name, maskedFields: request.updateMask.paths)
     }
 
+    static func mask(of request: Request) -> Google_Protobuf_FieldMask { request.updateMask }
+
     static func run(
-        _ request: Request, access: AccessRequest,
+        _ request: Request, _ selection: FieldSelection<Vehicle>, access: AccessRequest,
         in store: any EngineTransaction, context: CallContext
     ) throws -> Response {
         let (id, name) = try access.vehicleAddress
-        let selection = try VehicleFields.table.select(request.updateMask)
         guard request.hasVehicle else { throw EngineError.invalidArgument("vehicle is required.", field: "vehicle") }
         let now = Google_Protobuf_Timestamp(stamping: context.now)
         guard let vehicle = try store.vehicle(id, of: access.provider) else {
             // A request that is wrong in itself is told so, whether or not the vehicle exists.
-            _ = try VehicleRules.update(
-                Vehicle(), with: request.vehicle, selection: selection.without("waypoints"), tripTypes: [:], at: now
-            )
+            if let whole = try Self.wholeFields(of: request)?.without("waypoints") {
+                _ = try VehicleRules.update(
+                    Vehicle(), with: request.vehicle, selection: whole, tripTypes: [:], at: now)
+            }
             throw EngineError.notFound(name)
         }
         let reorders = selection.touches("waypoints")

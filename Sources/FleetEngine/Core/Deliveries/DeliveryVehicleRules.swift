@@ -54,9 +54,10 @@ enum DeliveryVehicleRules {
         if updated.type == .unspecified { updated.type = .auto }
         if selection.touches("attributes") { updated.attributes = try AttributeRules.accept(updated.attributes) }
         if selection.touches("last_location"), updated.hasLastLocation {
-            selection.preferSupplemental(in: &updated.lastLocation)
+            selection.preferReported(in: &updated.lastLocation)
             updated.lastLocation = try LocationRules.accept(
-                updated.lastLocation, over: vehicle.hasLastLocation ? vehicle.lastLocation : nil, at: now
+                updated.lastLocation, over: vehicle.hasLastLocation ? vehicle.lastLocation : nil,
+                isFix: selection.tellsPosition, at: now
             )
         }
         self.applyRoute(&updated, selection, at: now)

@@ -86,7 +86,9 @@ extension EngineTransaction {
         at now: Google_Protobuf_Timestamp
     ) throws {
         var journey = journey
-        let before = Journey(of: vehicle).tasks
+        let (before, kept) = (Journey(of: vehicle).tasks, journey.tasks)
+        let concerned = Set(before.keys).symmetricDifference(kept.keys).compactMap { TaskID($0) }
+        try self.prefetch(concerned, of: provider, as: DeliveryTask.self)
         var changed: [(TaskID, DeliveryTask)] = []
         for stop in journey.segments.indices {
             for place in journey.segments[stop].stop.tasks.indices {
@@ -102,7 +104,6 @@ extension EngineTransaction {
                 journey.segments[stop].stop.tasks[place].taskDuration = task.taskDuration
             }
         }
-        let kept = journey.tasks
         for text in before.keys where kept[text] == nil {
             guard let taskID = TaskID(text), var task = try self.task(taskID, of: provider) else { continue }
             task.state = .closed

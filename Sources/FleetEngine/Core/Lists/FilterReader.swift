@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import SwiftProtobuf
 
 /// Reads the words and signs of a filter into terms.
@@ -19,10 +20,11 @@ struct FilterReader {
         self.fields = fields
     }
 
-    /// Reads everything.
+    /// Reads everything; a blank filter takes all.
     ///
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
     mutating func read() throws(EngineError) -> ResourceFilter.Term {
+        guard !self.tokens.isEmpty else { return .all([]) }
         let term = try self.sequence(depth: 0)
         guard self.tokens.isEmpty else { throw ResourceFilter.invalid("has something after its end") }
         return term
@@ -101,6 +103,12 @@ struct FilterReader {
     ) throws(EngineError) -> ResourceFilter.Value {
         switch kind {
         case .text: return .text(text)
+        case .id:
+            // No id has it, and not every database takes it in a query.
+            guard !text.utf8.contains(0) else {
+                throw ResourceFilter.invalid("compares \(name.prefix(64)) with a text that holds U+0000")
+            }
+            return .text(text.precomposedStringWithCanonicalMapping)
         case .choice(let names):
             guard names.contains(text) else {
                 throw ResourceFilter.invalid(

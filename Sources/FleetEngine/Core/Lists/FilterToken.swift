@@ -11,20 +11,21 @@ enum FilterToken: Hashable {
     case close
     case minus
 
-    /// Takes a filter apart.
+    /// Takes a filter apart, scalar by scalar: a character may be a sign together with the accent behind it, or the two
+    /// that end a line.
     ///
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
     static func tokens(_ text: String) throws(EngineError) -> ArraySlice<Self> {
         var tokens: [Self] = []
-        var rest = Substring(text)
-        while let character = rest.first {
-            switch character {
+        var rest = text.unicodeScalars[...]
+        while let scalar = rest.first {
+            switch scalar {
             case " ", "\t", "\n", "\r": rest.removeFirst()
             case "(": tokens.append(.open); rest.removeFirst()
             case ")": tokens.append(.close); rest.removeFirst()
             case "-": tokens.append(.minus); rest.removeFirst()
             case "=", "!", "<", ">":
-                let sign = String(rest.prefix(rest.dropFirst().first == "=" && character != "=" ? 2 : 1))
+                let sign = String(rest.prefix(rest.dropFirst().first == "=" && scalar != "=" ? 2 : 1))
                 guard let comparison = ResourceFilter.Comparison(rawValue: sign) else {
                     throw ResourceFilter.invalid("has a single \(sign)")
                 }
@@ -32,9 +33,9 @@ enum FilterToken: Hashable {
                 rest = rest.dropFirst(sign.count)
             case "\"", "'":
                 rest.removeFirst()
-                tokens.append(.text(try Self.quoted(&rest, by: character)))
+                tokens.append(.text(try Self.quoted(&rest, by: scalar)))
             default:
-                let word = rest.prefix { !" \t\n\r()=!<>\"'".contains($0) }
+                let word = rest.prefix { !" \t\n\r()=!<>\"'".unicodeScalars.contains($0) }
                 tokens.append(.word(String(word)))
                 rest = rest.dropFirst(word.count)
             }
@@ -42,11 +43,13 @@ enum FilterToken: Hashable {
         return tokens[...]
     }
 
-    private static func quoted(_ rest: inout Substring, by quote: Character) throws(EngineError) -> String {
-        var text = ""
-        while let character = rest.popFirst() {
-            if character == quote { return text }
-            if character == "\\", let next = rest.popFirst() { text.append(next) } else { text.append(character) }
+    private static func quoted(
+        _ rest: inout Substring.UnicodeScalarView, by quote: Unicode.Scalar
+    ) throws(EngineError) -> String {
+        var text = String.UnicodeScalarView()
+        while let scalar = rest.popFirst() {
+            if scalar == quote { return String(text) }
+            if scalar == "\\", let next = rest.popFirst() { text.append(next) } else { text.append(scalar) }
         }
         throw ResourceFilter.invalid("has a quotation that does not end")
     }

@@ -3,11 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTokens
+import SwiftProtobuf
 
 /// One page of a list.
-struct Page<Resource: StoredResource> {
+struct Page<Shown: Message> {
     /// What the page holds, in the order of ids.
-    var resources: [(id: String, resource: Resource)] = []
+    var resources: [Shown] = []
     /// The token of the next page; empty on the last one.
     var nextToken = ""
     /// How many there are over all pages, as of the first one.
@@ -15,7 +16,7 @@ struct Page<Resource: StoredResource> {
 }
 
 extension EngineReader {
-    /// Looks up one page.
+    /// Looks up one page, which is full at its number of resources or at ``Paging/maximumBytes``.
     ///
     /// Only the first page counts what there is in all; those behind it stop looking where they are full.
     ///
@@ -25,30 +26,39 @@ extension EngineReader {
     ///   - provider: The provider.
     ///   - counting: Whether the list tells how long it is in all.
     ///   - criterion: What only the resource can tell; `nil` where there is nothing of the kind.
+    ///   - show: Makes what the response has of a resource.
     /// - Returns: The page.
-    /// - Throws: What the store throws.
-    func page<Resource: StoredResource>(
+    /// - Throws: What `show` or the store throws.
+    func page<Resource: StoredResource, Shown: Message>(
         _ paging: Paging, _ scan: StoreScan, of provider: ProviderID, counting: Bool = true,
-        where criterion: ((String, Resource) -> Bool)?
-    ) throws -> Page<Resource> {
+        where criterion: ((String, Resource) -> Bool)?, show: (String, Resource) throws -> Shown
+    ) throws -> Page<Shown> {
         var scan = scan
         scan.after = paging.after
         var known = counting ? paging.total : 0
         if known == nil, criterion == nil, scan.isUnrestricted {
             known = try self.count(Resource.collection, of: provider)
         }
-        var page = Page<Resource>()
-        var found = 0
+        var page = Page<Shown>()
+        var (found, bytes, last, isFull) = (0, 0, "", false)
         try self.scan(scan, of: provider) { (id, resource: Resource) in
             guard criterion?(id, resource) ?? true else { return true }
             found += 1
-            if found <= paging.limit { page.resources.append((id, resource)) }
-            return known == nil || found <= paging.limit
+            isFull = isFull || page.resources.count == paging.limit
+            if !isFull {
+                let shown = try show(id, resource)
+                let binary: [UInt8] = try shown.serializedBytes()
+                bytes += binary.count
+                isFull = bytes > Paging.maximumBytes && !page.resources.isEmpty
+                if !isFull {
+                    page.resources.append(shown)
+                    last = id
+                }
+            }
+            return known == nil || !isFull
         }
         page.total = known ?? found
-        if found > paging.limit, let last = page.resources.last {
-            page.nextToken = paging.token(after: last.id, total: page.total)
-        }
+        if isFull { page.nextToken = paging.token(after: last, total: page.total) }
         return page
     }
 }

@@ -23,6 +23,10 @@ extension Maps_Fleetengine_Delivery_V1_ListTasksRequest: PagedRequest {}
 /// A page begins after an id, so that what is created or deleted meanwhile moves nothing else between pages. Its token
 /// names the query by a digest and is refused with another one.
 struct Paging: Sendable {
+    /// How many bytes of resources a page has at most, unless one alone has more; clients of gRPC take 4 MiB unless told
+    /// otherwise.
+    static let maximumBytes = 3 * 1024 * 1024
+
     private static let defaultSize = 100
     private static let maximumSize = 1000
     private static let digestLength = 8

@@ -11,6 +11,8 @@ struct ResourceFilter: Sendable {
     enum FieldKind: Sendable {
         /// Text: `=` and `!=`, with the wildcard `*` at either end.
         case text
+        /// An id: as text, whatever the spelling of its accents.
+        case id
         /// One of these names: `=` and `!=`.
         case choice([String])
         /// A time in RFC 3339: every comparison.
@@ -55,10 +57,6 @@ struct ResourceFilter: Sendable {
     ///   - fields: The fields that it may name beside `attributes.KEY`, in snake case.
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
     init(_ text: String, fields: [String: FieldKind] = [:]) throws(EngineError) {
-        // No resource has such a text, and not every database takes it in a query.
-        guard !text.utf8.contains(0) else {
-            throw .invalidArgument("filter holds the character U+0000, which no value has.", field: "filter")
-        }
         var reader = FilterReader(tokens: try FilterToken.tokens(text), fields: fields)
         self.term = try reader.read()
     }

@@ -7,28 +7,33 @@ import SwiftProtobuf
 
 /// What becomes of a reported location.
 enum LocationRules {
+    /// How far off a device's clock may be and is still believed.
+    fileprivate static let clockTolerance = Duration.seconds(300)
+
     /// Checks a reported location and brings it into the form that is stored and returned.
     ///
     /// - Parameters:
     ///   - report: The location as the device or a server sent it.
     ///   - stored: The location that the vehicle has, if any.
+    ///   - isFix: Whether the report tells a position; where it does not, the position keeps its `server_time`.
     ///   - now: The time to stamp as `server_time`.
     /// - Returns: The location to keep: the stored one where the report is older.
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
     static func accept<Location: ReportedLocation>(
-        _ report: Location, over stored: Location?, at now: Google_Protobuf_Timestamp
+        _ report: Location, over stored: Location?, isFix: Bool = true, at now: Google_Protobuf_Timestamp
     ) throws(EngineError) -> Location {
         try self.check(report)
         var location = report
         location.renameDeprecated()
         location.dropInputOnly()
         location.completeSources()
-        location.serverTime = now
-        if let stored, stored.hasUpdateTime, !stored.isAhead, location.hasUpdateTime,
-            location.updateTime < stored.updateTime
-        {
-            return stored
+        location.clearServerTime()
+        if isFix {
+            location.serverTime = now
+        } else if let stored, stored.hasServerTime {
+            location.serverTime = stored.serverTime
         }
+        if let stored, location.hasUpdateTime, stored.isNewer(than: location.updateTime) { return stored }
         return location
     }
 
@@ -78,9 +83,10 @@ enum LocationRules {
         }
     }
 
-    /// A vehicle's location as passengers and recipients see it: without the readings behind it.
+    /// A vehicle's location as passengers and recipients see it: the best known position, without the readings behind it.
     static func shared<Location: ReportedLocation>(_ location: Location) -> Location {
         var shared = location
+        shared.publishReading()
         shared.clearRawLocation()
         shared.clearRawLocationTime()
         shared.rawLocationSensor = .unknownSensor
@@ -97,7 +103,9 @@ enum LocationRules {
 extension ReportedLocation {
     /// Where the vehicle is, as well as that is known.
     var place: LatLng? {
-        self.hasLocation ? self.location : self.hasRawLocation ? self.rawLocation : nil
+        if self.hasLocation { return self.location }
+        if self.hasRawLocation { return self.rawLocation }
+        return self.hasFlpLocation ? self.flpLocation : nil
     }
 
     /// When the position was taken, as well as that is known.
@@ -105,8 +113,18 @@ extension ReportedLocation {
         self.hasUpdateTime ? self.updateTime : self.hasRawLocationTime ? self.rawLocationTime : self.serverTime
     }
 
-    /// Whether the device's clock was further ahead, as the location came in, than clocks usually are.
-    fileprivate var isAhead: Bool { self.serverTime.advanced(by: .seconds(300)) < self.updateTime }
+    /// Whether a position that was taken at this time is older.
+    ///
+    /// Where no device told when this one was taken, its `server_time` counts, less what a clock may be off.
+    fileprivate func isNewer(than time: Google_Protobuf_Timestamp) -> Bool {
+        guard self.hasUpdateTime else {
+            return self.hasServerTime && time.advanced(by: LocationRules.clockTolerance) < self.serverTime
+        }
+        return !self.isAhead && time < self.updateTime
+    }
+
+    /// Whether the device's clock was further ahead, as the location came in, than is believed.
+    private var isAhead: Bool { self.serverTime.advanced(by: LocationRules.clockTolerance) < self.updateTime }
 
     /// Moves values from deprecated fields to those that replaced them.
     fileprivate mutating func renameDeprecated() {
@@ -139,10 +157,36 @@ extension ReportedLocation {
             self.supplementalLocationSensor = .customerSuppliedLocation
         }
         guard !self.hasLocation else { return }
-        self.location = self.supplementalLocation
-        self.locationSensor = self.supplementalLocationSensor
-        if self.hasSupplementalLocationAccuracy { self.latlngAccuracy = self.supplementalLocationAccuracy }
-        if self.hasSupplementalLocationTime, !self.hasUpdateTime { self.updateTime = self.supplementalLocationTime }
+        self.publish(
+            self.supplementalLocation, from: self.supplementalLocationSensor,
+            accuracy: self.hasSupplementalLocationAccuracy ? self.supplementalLocationAccuracy : nil,
+            at: self.hasSupplementalLocationTime ? self.supplementalLocationTime : nil)
+    }
+
+    /// Publishes the raw reading, or else the fused one, where there is no other position.
+    fileprivate mutating func publishReading() {
+        guard !self.hasLocation else { return }
+        if self.hasRawLocation {
+            self.publish(
+                self.rawLocation, from: self.rawLocationSensor,
+                accuracy: self.hasRawLocationAccuracy ? self.rawLocationAccuracy : nil,
+                at: self.hasRawLocationTime ? self.rawLocationTime : nil)
+        } else if self.hasFlpLocation {
+            self.publish(
+                self.flpLocation, from: .fusedLocationProvider,
+                accuracy: self.hasFlpLatlngAccuracyMeters ? self.flpLatlngAccuracyMeters : nil,
+                at: self.hasFlpUpdateTime ? self.flpUpdateTime : nil)
+        }
+    }
+
+    private mutating func publish(
+        _ point: LatLng, from sensor: Sensor, accuracy: Google_Protobuf_DoubleValue?,
+        at time: Google_Protobuf_Timestamp?
+    ) {
+        self.location = point
+        self.locationSensor = sensor
+        if let accuracy { self.latlngAccuracy = accuracy }
+        if let time, !self.hasUpdateTime { self.updateTime = time }
     }
 
     fileprivate mutating func clearSupplemental() {
@@ -154,14 +198,59 @@ extension ReportedLocation {
 }
 
 extension FieldSelection {
-    /// Lets a supplemental position that the update brings take the place of the device's reading, which is older.
-    func preferSupplemental<Location: ReportedLocation>(in location: inout Location) {
+    /// Whether the update tells where the vehicle is.
+    var tellsPosition: Bool {
+        ["location", "raw_location", "flp_location", "supplemental_location"].contains {
+            self.reaches("last_location.\($0)")
+        }
+    }
+
+    /// Lets what the update brings take the place of what it makes void: a supplemental position that of the device's
+    /// reading, which is older, and every value that of what belonged to the former one.
+    func preferReported<Location: ReportedLocation>(in location: inout Location) {
+        self.dropRenamed(in: &location)
+        self.dropSources(in: &location)
         guard location.hasSupplementalLocation, !self.covers("last_location.location"),
             self.covers("last_location.supplemental_location")
         else { return }
         location.clearLocation()
         if !self.covers("last_location.update_time") { location.clearUpdateTime() }
         if !self.covers("last_location.latlng_accuracy") { location.clearLatlngAccuracy() }
+    }
+
+    /// Drops what is stored under a new name where the update names the deprecated field alone.
+    private func dropRenamed<Location: ReportedLocation>(in location: inout Location) {
+        func names(_ deprecated: String, not replacement: String) -> Bool {
+            self.covers("last_location.\(deprecated)") && !self.covers("last_location.\(replacement)")
+        }
+        if names("horizontal_accuracy", not: "latlng_accuracy") { location.clearLatlngAccuracy() }
+        if names("bearing_accuracy", not: "heading_accuracy") { location.clearHeadingAccuracy() }
+        if names("vertical_accuracy", not: "altitude_accuracy") { location.clearAltitudeAccuracy() }
+        if names("speed_kmph", not: "speed") { location.clearSpeed() }
+    }
+
+    /// Drops the sensor, accuracy and time of a position in whose place the update brings another without them.
+    private func dropSources<Location: ReportedLocation>(in location: inout Location) {
+        func lacks(_ part: String, of position: String) -> Bool {
+            self.reaches("last_location.\(position)") && !self.covers("last_location.\(part)")
+        }
+        if lacks("location_sensor", of: "location") { location.locationSensor = .unknownSensor }
+        if lacks("latlng_accuracy", of: "location") { location.clearLatlngAccuracy() }
+        if lacks("update_time", of: "location") { location.clearUpdateTime() }
+        if lacks("raw_location_sensor", of: "raw_location") { location.rawLocationSensor = .unknownSensor }
+        if lacks("raw_location_accuracy", of: "raw_location") { location.clearRawLocationAccuracy() }
+        if lacks("raw_location_time", of: "raw_location") { location.clearRawLocationTime() }
+        if lacks("flp_latlng_accuracy_meters", of: "flp_location") { location.clearFlpLatlngAccuracyMeters() }
+        if lacks("flp_update_time", of: "flp_location") { location.clearFlpUpdateTime() }
+        if lacks("supplemental_location_sensor", of: "supplemental_location") {
+            location.supplementalLocationSensor = .unknownSensor
+        }
+        if lacks("supplemental_location_accuracy", of: "supplemental_location") {
+            location.clearSupplementalLocationAccuracy()
+        }
+        if lacks("supplemental_location_time", of: "supplemental_location") {
+            location.clearSupplementalLocationTime()
+        }
     }
 }
 
@@ -177,7 +266,7 @@ extension VehicleLocation {
     /// The position alone.
     var bare: VehicleLocation {
         var bare = VehicleLocation()
-        if self.hasLocation { bare.location = self.location }
+        if let place = self.place { bare.location = place }
         return bare
     }
 }

@@ -26,10 +26,13 @@ protocol ReportedLocation: Message {
     var hasUpdateTime: Bool { get }
     mutating func clearUpdateTime()
     var serverTime: Google_Protobuf_Timestamp { get set }
+    var hasServerTime: Bool { get }
+    mutating func clearServerTime()
     var rawLocationTime: Google_Protobuf_Timestamp { get set }
     var hasRawLocationTime: Bool { get }
     mutating func clearRawLocationTime()
     var flpUpdateTime: Google_Protobuf_Timestamp { get set }
+    var hasFlpUpdateTime: Bool { get }
     mutating func clearFlpUpdateTime()
     var supplementalLocationTime: Google_Protobuf_Timestamp { get set }
     var hasSupplementalLocationTime: Bool { get }
@@ -49,15 +52,20 @@ protocol ReportedLocation: Message {
     mutating func clearLatlngAccuracy()
     var headingAccuracy: Google_Protobuf_DoubleValue { get set }
     var hasHeadingAccuracy: Bool { get }
+    mutating func clearHeadingAccuracy()
     var altitudeAccuracy: Google_Protobuf_DoubleValue { get set }
     var hasAltitudeAccuracy: Bool { get }
+    mutating func clearAltitudeAccuracy()
     var altitude: Google_Protobuf_DoubleValue { get }
     var speedAccuracy: Google_Protobuf_DoubleValue { get }
     var speed: Google_Protobuf_DoubleValue { get set }
     var hasSpeed: Bool { get }
+    mutating func clearSpeed()
     var rawLocationAccuracy: Google_Protobuf_DoubleValue { get }
+    var hasRawLocationAccuracy: Bool { get }
     mutating func clearRawLocationAccuracy()
     var flpLatlngAccuracyMeters: Google_Protobuf_DoubleValue { get }
+    var hasFlpLatlngAccuracyMeters: Bool { get }
     mutating func clearFlpLatlngAccuracyMeters()
     var supplementalLocationAccuracy: Google_Protobuf_DoubleValue { get set }
     var hasSupplementalLocationAccuracy: Bool { get }
@@ -89,6 +97,7 @@ protocol LocationSensor: Hashable {
     static var gps: Self { get }
     static var customerSuppliedLocation: Self { get }
     static var fleetEngineLocation: Self { get }
+    static var fusedLocationProvider: Self { get }
 }
 
 extension Maps_Fleetengine_V1_LocationSensor: LocationSensor {}

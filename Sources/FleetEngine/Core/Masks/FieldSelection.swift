@@ -34,6 +34,12 @@ struct FieldSelection<Resource: Message & Sendable>: Sendable {
             || self.nested.contains { path == $0.path || path.hasPrefix($0.path + ".") }
     }
 
+    /// Whether the update names a nested path, anything above it, or a part of it.
+    func reaches(_ path: String) -> Bool {
+        let parts = path + "."
+        return self.covers(path) || self.nested.contains { $0.path.hasPrefix(parts) }
+    }
+
     /// The selection without one top-level field.
     func without(_ field: String) -> Self {
         Self(
@@ -46,7 +52,8 @@ struct FieldSelection<Resource: Message & Sendable>: Sendable {
     ///
     /// A named field that the body leaves unset is cleared; whatever else the body holds is ignored.
     ///
-    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT` for a nested path that leads into a bare value.
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT` for a nested path that leads into a bare value, or into a field
+    ///   of more than 4096 bytes.
     func patching(_ resource: Resource, with body: Resource) throws(EngineError) -> Resource {
         var patched = resource
         for field in self.whole { field.copy(body, &patched) }
@@ -55,23 +62,47 @@ struct FieldSelection<Resource: Message & Sendable>: Sendable {
 
     /// Nested paths are rare; they go through the JSON form, where every message is a dictionary and unset is absent.
     private func patchingNested(_ resource: Resource, with body: Resource) throws(EngineError) -> Resource {
+        // The fields that the mask reaches and no others: these may be long, and those of the body may hold anything.
+        var stored = Resource()
+        var named = Resource()
+        for part in self.nested {
+            part.field.copy(resource, &stored)
+            part.field.copy(body, &named)
+        }
+        guard Self.isShort(stored), Self.isShort(named) else {
+            throw self.invalid("in fields of more than \(Self.maximumBytes) bytes")
+        }
         do {
-            // What the mask does not name may hold anything.
-            var named = Resource()
-            for part in self.nested { part.field.copy(body, &named) }
-            var target = try Self.object(resource)
+            var target = try Self.object(stored)
             let source = try Self.object(named)
             for part in self.nested {
                 Self.take(part.path.split(separator: ".").map(Self.camelCased), from: source, into: &target)
             }
-            return try Resource(jsonUTF8Bytes: JSONSerialization.data(withJSONObject: target))
+            let changed = try Resource(jsonUTF8Bytes: JSONSerialization.data(withJSONObject: target))
+            var patched = resource
+            for part in self.nested { part.field.copy(changed, &patched) }
+            return patched
         } catch {
-            throw .invalidArgument(
-                "update_mask names \(self.nested.map(\.path).joined(separator: ", ")), and the body has no such part; name the "
-                    + "whole field.",
-                field: "update_mask"
-            )
+            throw self.invalid("and the body has no such part")
         }
+    }
+
+    private func invalid(_ problem: String) -> EngineError {
+        let most = 3
+        let paths = self.nested.prefix(most).map(\.path) + (self.nested.count > most ? ["…"] : [])
+        return .invalidArgument(
+            "update_mask names \(paths.joined(separator: ", ")), \(problem); name the whole field.",
+            field: "update_mask"
+        )
+    }
+
+    /// The most bytes of the fields of which parts are changed: many times those of a location, and converted soon enough
+    /// for everybody else's writes, which wait meanwhile.
+    private static var maximumBytes: Int { 4096 }
+
+    private static func isShort(_ message: Resource) -> Bool {
+        let binary: [UInt8]? = try? message.serializedBytes()
+        return binary.map { $0.count <= Self.maximumBytes } ?? false
     }
 
     private static func object(_ message: Resource) throws -> [String: Any] {
@@ -89,6 +120,9 @@ struct FieldSelection<Resource: Message & Sendable>: Sendable {
         }
         var inner = target[name] as? [String: Any] ?? [:]
         Self.take(Array(path.dropFirst()), from: source[name] as? [String: Any] ?? [:], into: &inner)
+        // Clearing a part of what is not there makes nothing. A bare value has no parts, which reading the result tells.
+        let isAbsent = source[name] == nil || source[name] is [String: Any]
+        if target[name] == nil, inner.isEmpty, isAbsent { return }
         target[name] = inner
     }
 

@@ -17,6 +17,12 @@ struct FieldTable<Resource: Message & Sendable>: Sendable {
         let copy: @Sendable (Resource, inout Resource) -> Void
     }
 
+    /// The most paths of a mask; no resource has as many fields and parts that are worth naming.
+    private static var maximumPaths: Int { 100 }
+
+    /// The parts of fields that are the service's own, in whichever resource has them.
+    private static var outputOnlyParts: [String] { ["last_location.server_time"] }
+
     private let fields: [String: Field]
     private let refusals: [String: String]
 
@@ -37,13 +43,18 @@ struct FieldTable<Resource: Message & Sendable>: Sendable {
     /// Reads an update mask.
     ///
     /// - Parameter mask: The mask as it was received; its paths may be in snake or camel case.
-    /// - Returns: The fields that the mask names.
-    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT` for an empty mask, a wildcard, or a path that is unknown or
-    ///   not to be updated.
+    /// - Returns: The fields that the mask names, each once.
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT` for an empty mask, one of more than 100 paths, a wildcard, or a
+    ///   path that is unknown or not to be updated.
     func select(_ mask: Google_Protobuf_FieldMask) throws(EngineError) -> FieldSelection<Resource> {
         guard !mask.paths.isEmpty else {
             throw Self.invalid("update_mask cannot be empty; name the fields to change, separated by commas.")
         }
+        guard mask.paths.count <= Self.maximumPaths else {
+            throw Self.invalid(
+                "update_mask has \(mask.paths.count) paths; at most \(Self.maximumPaths) are read. Name whole fields.")
+        }
+        var seen: Set<String> = []
         var whole: [Field] = []
         var nested: [FieldSelection<Resource>.Part] = []
         for path in mask.paths {
@@ -51,22 +62,29 @@ struct FieldTable<Resource: Message & Sendable>: Sendable {
                 throw Self.invalid("update_mask does not take the wildcard *; name the fields to change.")
             }
             let path = FieldName.snakeCase(path)
+            guard seen.insert(path).inserted else { continue }
             let name = path.prefix { $0 != "." }
             if let refusal = self.refusals[String(name)] {
                 throw Self.invalid("update_mask names \(name), which \(refusal); leave it out.")
             }
-            guard let field = self.fields[String(name)] else {
-                throw Self.invalid("update_mask names \"\(path.prefix(100))\", which is not a field of the resource.")
-            }
-            if name.count == path.count {
+            guard let field = self.fields[String(name)] else { throw Self.unknown(path) }
+            guard name.count < path.count else {
                 whole.append(field)
-            } else if Resource.isPathValid(path) {
-                if !field.isIgnored { nested.append(.init(field: field, path: path)) }
-            } else {
-                throw Self.invalid("update_mask names \"\(path.prefix(100))\", which is not a field of the resource.")
+                continue
             }
+            guard Resource.isPathValid(path) else { throw Self.unknown(path) }
+            if let part = Self.outputOnlyParts.first(where: { path == $0 || path.hasPrefix($0 + ".") }) {
+                throw Self.invalid("update_mask names \(part), which is set by the service alone; leave it out.")
+            }
+            if !field.isIgnored { nested.append(.init(field: field, path: path)) }
         }
         return FieldSelection(whole: whole, nested: nested)
+    }
+
+    private static func unknown(_ path: String) -> EngineError {
+        // A character has no limit of length.
+        let start = String(path.unicodeScalars.prefix(100))
+        return self.invalid("update_mask names \"\(start)\", which is not a field of the resource.")
     }
 
     private static func invalid(_ message: String) -> EngineError {

@@ -6,19 +6,14 @@ import FleetEngineAPI
 
 /// Estimates the way between two points; the straight line, or a router that knows the roads.
 protocol RouteEstimator: Sendable {
+    /// Whether estimates are of ways along roads, as far as these are known.
+    var followsRoads: Bool { get }
+
     /// Estimates the way from one point to another, from what is at hand: it must not wait, as transactions call it.
     func estimate(from start: LatLng, to end: LatLng, by category: Vehicle.VehicleType.Category) -> RouteEstimate
 
-    /// What no estimate falls below for two points so far apart in a straight line, without a path; it lets searches stop
-    /// early.
-    func shortest(acrossMeters meters: Double, by category: Vehicle.VehicleType.Category) -> RouteEstimate
-}
-
-extension RouteEstimator {
-    /// Straight on, at a speed that no road vehicle exceeds.
-    func shortest(acrossMeters meters: Double, by category: Vehicle.VehicleType.Category) -> RouteEstimate {
-        RouteEstimate(meters: meters, duration: .seconds(meters / 60), path: [])
-    }
+    /// Whether the estimate of a way is what it will stay; where it is not, the way's roads are asked for.
+    func isKnown(from start: LatLng, to end: LatLng, by category: Vehicle.VehicleType.Category) -> Bool
 }
 
 /// A way: its length, the time it takes, and where it leads along.
@@ -34,12 +29,17 @@ struct StraightLineEstimator: RouteEstimator {
     /// How much longer streets are than the straight line.
     static let detour = 1.3
 
+    var followsRoads: Bool { false }
+
     func estimate(from start: LatLng, to end: LatLng, by category: Vehicle.VehicleType.Category) -> RouteEstimate {
         var way = self.shortest(acrossMeters: start.meters(to: end), by: category)
         way.path = [start, end]
         return way
     }
 
+    func isKnown(from start: LatLng, to end: LatLng, by category: Vehicle.VehicleType.Category) -> Bool { true }
+
+    /// The way between two points so far apart in a straight line, without a path; it lets searches stop early.
     func shortest(acrossMeters straight: Double, by category: Vehicle.VehicleType.Category) -> RouteEstimate {
         let meters = straight * Self.detour
         return RouteEstimate(meters: meters, duration: .seconds(meters / Self.metersPerSecond(category)), path: [])

@@ -4,7 +4,7 @@
 
 import FleetEngineAPI
 
-/// Which attributes a vehicle must have to be found.
+/// Which attributes a vehicle must have to be found: at most 50, in up to 50 lists of up to 50, of 500 in all.
 struct AttributeCriteria: Sendable {
     /// An attribute that is looked for.
     private struct Wanted: Sendable {
@@ -13,6 +13,8 @@ struct AttributeCriteria: Sendable {
     }
 
     private static let maximumCount = 50
+    /// How many attributes all lists of one field hold at most; each vehicle is compared with them.
+    private static let maximumTotal = 500
 
     private let all: [Wanted]
     /// One of each list.
@@ -71,17 +73,31 @@ struct AttributeCriteria: Sendable {
         self.oneOf = oneOf
         self.sets = sets
         self.filter = filter.isEmpty ? nil : try ResourceFilter(filter)
-        guard self.all.count <= Self.maximumCount else {
-            throw .invalidArgument(
-                "required_attributes holds \(self.all.count); at most \(Self.maximumCount) are looked for.",
-                field: "required_attributes"
-            )
-        }
+        try Self.check(all.count, "required_attributes")
+        try Self.check(oneOf, "required_one_of_attributes")
+        try Self.check(sets, "required_one_of_attribute_sets")
         guard self.filter == nil || self.all.isEmpty && self.oneOf.isEmpty && self.sets.isEmpty else {
             throw .invalidArgument(
                 "filter excludes required_attributes, required_one_of_attributes and required_one_of_attribute_sets.",
                 field: "filter"
             )
+        }
+    }
+
+    private static func check(_ lists: [[Wanted]], _ field: String) throws(EngineError) {
+        try self.check(lists.count, field)
+        for list in lists { try self.check(list.count, field) }
+        let total = lists.reduce(0) { $0 + $1.count }
+        guard total <= self.maximumTotal else {
+            throw .invalidArgument(
+                "\(field) holds \(total) attributes in all; at most \(self.maximumTotal) are looked for.", field: field)
+        }
+    }
+
+    private static func check(_ count: Int, _ field: String) throws(EngineError) {
+        guard count <= self.maximumCount else {
+            throw .invalidArgument(
+                "\(field) holds \(count); at most \(self.maximumCount) are looked for.", field: field)
         }
     }
 

@@ -13,6 +13,8 @@ struct VehicleList {
     let scan: StoreScan
 
     private let request: Request
+    private let categories: Set<Vehicle.VehicleType.Category>
+    private let tripTypes: Set<TripType>
     private let attributes: AttributeCriteria
     private let maximumStaleness: Duration?
     private let now: Google_Protobuf_Timestamp
@@ -24,15 +26,14 @@ struct VehicleList {
         func require(_ holds: Bool, _ field: String, _ problem: String) throws(EngineError) {
             guard holds else { throw .invalidArgument("\(field) \(problem).", field: field) }
         }
-        let categories = Vehicle.VehicleType.Category.allCases.dropFirst()
+        self.categories = Set(request.vehicleTypeCategories)
         try require(
-            request.vehicleTypeCategories.allSatisfy(categories.contains), "vehicle_type_categories",
-            "holds UNKNOWN or no category"
+            self.categories.isSubset(of: Vehicle.VehicleType.Category.allCases.dropFirst()),
+            "vehicle_type_categories", "holds UNKNOWN or no category"
         )
+        self.tripTypes = Set(request.tripTypes)
         try require(
-            request.tripTypes.allSatisfy { $0 == .shared || $0 == .exclusive }, "trip_types",
-            "must hold SHARED and EXCLUSIVE only"
-        )
+            self.tripTypes.isSubset(of: [.shared, .exclusive]), "trip_types", "must hold SHARED and EXCLUSIVE only")
         try require(request.minimumCapacity.value >= 0, "minimum_capacity", "must not be negative")
         try require(
             Maps_Fleetengine_V1_VehicleState.allCases.contains(request.vehicleState), "vehicle_state",
@@ -51,7 +52,7 @@ struct VehicleList {
 
     /// Whether ``scan`` tells everything.
     var isUnrestricted: Bool {
-        self.request.vehicleTypeCategories.isEmpty && self.request.tripTypes.isEmpty
+        self.categories.isEmpty && self.tripTypes.isEmpty
             && !self.request.hasMinimumCapacity && self.maximumStaleness == nil && !self.request.onTripOnly
             && self.request.vehicleState != .offline && self.attributes.isEmpty
     }
@@ -59,9 +60,8 @@ struct VehicleList {
     /// Whether the list holds a vehicle that ``scan`` found.
     func holds(_ vehicle: Vehicle) -> Bool {
         let request = self.request
-        let categories = request.vehicleTypeCategories
-        return (categories.isEmpty || categories.contains(vehicle.vehicleType.category))
-            && (request.tripTypes.isEmpty || request.tripTypes.contains(where: vehicle.supportedTripTypes.contains))
+        return (self.categories.isEmpty || self.categories.contains(vehicle.vehicleType.category))
+            && (self.tripTypes.isEmpty || vehicle.supportedTripTypes.contains(where: self.tripTypes.contains))
             && (!request.hasMinimumCapacity || vehicle.maximumCapacity >= request.minimumCapacity.value)
             && (request.vehicleState == .unknownVehicleState || vehicle.vehicleState == request.vehicleState)
             && (!request.onTripOnly || !vehicle.currentTrips.isEmpty)

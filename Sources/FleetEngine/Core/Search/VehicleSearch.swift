@@ -12,6 +12,7 @@ struct VehicleSearch {
 
     private let request: Request
     private let tripType: TripType
+    private let categories: Set<Vehicle.VehicleType.Category>
     private let attributes: AttributeCriteria
     private let maximumStaleness: Duration
     private let context: CallContext
@@ -31,11 +32,19 @@ struct VehicleSearch {
     /// How many vehicles are wanted.
     var count: Int { Int(self.request.count) }
 
+    /// How many vehicles stay in the running until their ways are measured: at most 150, of which each is a question to a
+    /// router.
+    var shortlist: Int {
+        let isByRoad = self.context.routes.followsRoads && self.request.orderBy != .pickupPointStraightDistance
+        return isByRoad ? max(3 * self.count, 50) : self.count
+    }
+
     /// Checks a search.
     ///
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
     init(_ request: Request, context: CallContext) throws(EngineError) {
         self.tripType = try Self.check(request)
+        self.categories = Set(request.vehicleTypes.map(\.category))
         self.attributes = try AttributeCriteria(request)
         self.maximumStaleness =
             request.hasMaximumStaleness ? Duration(request.maximumStaleness) : .seconds(300)
@@ -66,22 +75,45 @@ struct VehicleSearch {
     /// - Parameters:
     ///   - stored: A vehicle.
     ///   - trips: Looks up its trips, by id.
-    /// - Returns: The vehicle as the caller may see it, with its score; `nil` for one that does not fit.
+    /// - Returns: The vehicle as the caller may see it, with its score by straight lines; `nil` for one that does not fit.
     /// - Throws: What `trips` throws.
     func candidate(_ stored: Vehicle, trips: () throws -> [String: Trip]) throws -> Candidate? {
         let vehicle = self.context.seesEveryVehicle ? stored : VehicleView.rough(stored)
         guard self.fits(vehicle), let type = try self.matchType(of: vehicle, trips: trips) else { return nil }
+        return self.measure(vehicle, type, by: StraightLineEstimator())
+    }
+
+    /// A candidate with its score by roads; `nil` where not all of its way is known, which is asked for then.
+    func alongRoads(_ candidate: Candidate) -> Candidate? {
+        let routes = self.context.routes
+        guard routes.followsRoads else { return candidate }
+        let category = candidate.vehicle.vehicleType.category
+        let stops = candidate.before.map(\.location.point) + [self.pickup]
+        var start = candidate.vehicle.lastLocation.location
+        var isKnown = true
+        for stop in stops + (self.request.hasDropoffPoint ? [self.request.dropoffPoint.point] : []) {
+            if !routes.isKnown(from: start, to: stop, by: category) { isKnown = false }
+            start = stop
+        }
+        return isKnown ? self.measure(candidate.vehicle, candidate.type, by: routes) : nil
+    }
+
+    private func measure(
+        _ vehicle: Vehicle, _ type: Match.VehicleMatchType, by routes: any RouteEstimator
+    ) -> Candidate {
         let category = vehicle.vehicleType.category
+        var context = self.context
+        context.routes = routes
         // A vehicle that must finish a trip first comes by way of its stops.
-        let before = type == .backToBack ? VehicleView.timed(vehicle, context: self.context) : []
+        let before = type == .backToBack ? VehicleView.timed(vehicle, context: context) : []
         let start = before.last?.location.point ?? vehicle.lastLocation.location
         let departure = before.last.map { $0.eta < self.now ? self.now : $0.eta } ?? self.now
-        let leg = self.context.routes.estimate(from: start, to: self.pickup, by: category)
+        let leg = routes.estimate(from: start, to: self.pickup, by: category)
         let meters = leg.meters + before.reduce(0) { $0 + Double($1.distanceMeters.value) }
         let pickupTime = departure.advanced(by: leg.duration)
         let ride =
             self.request.hasDropoffPoint
-            ? self.context.routes.estimate(from: self.pickup, to: self.request.dropoffPoint.point, by: category) : nil
+            ? routes.estimate(from: self.pickup, to: self.request.dropoffPoint.point, by: category) : nil
         let score =
             switch self.request.orderBy {
             case .pickupPointDistance: Double(Self.whole(meters))
@@ -100,7 +132,8 @@ struct VehicleSearch {
     func match(_ candidate: Candidate) -> Match {
         let vehicle = candidate.vehicle
         var match = Match()
-        match.vehicle = VehicleView.show(vehicle, context: self.context)
+        // Who is shown nothing of the stops needs no ways to them.
+        match.vehicle = self.context.seesEveryVehicle ? VehicleView.show(vehicle, context: self.context) : vehicle
         match.vehiclePickupEta = candidate.pickupTime
         match.vehiclePickupDistanceMeters = .init(Self.whole(candidate.meters))
         match.vehiclePickupStraightLineDistanceMeters = .init(Self.whole(self.straightMeters(to: vehicle)))
@@ -133,7 +166,7 @@ struct VehicleSearch {
         // A vehicle that must finish a trip first comes from its last stop, which may be anywhere.
         guard !self.request.includeBackToBack else { return 0 }
         let meters = max(0, meters - self.roughMeters)
-        let ways = self.request.vehicleTypes.map { self.context.routes.shortest(acrossMeters: meters, by: $0.category) }
+        let ways = self.categories.map { StraightLineEstimator().shortest(acrossMeters: meters, by: $0) }
         return switch self.request.orderBy {
         case .pickupPointStraightDistance: meters - 1
         case .pickupPointDistance: (ways.map(\.meters).min() ?? 0) - 1
@@ -153,7 +186,7 @@ extension VehicleSearch {
             && location.serverTime.duration(to: self.now) <= self.maximumStaleness
             && vehicle.supportedTripTypes.contains(self.tripType)
             && vehicle.maximumCapacity >= self.request.minimumCapacity
-            && self.request.vehicleTypes.contains { $0.category == vehicle.vehicleType.category }
+            && self.categories.contains(vehicle.vehicleType.category)
             && self.attributes.match(vehicle.attributes)
     }
 
@@ -206,6 +239,7 @@ extension VehicleSearch {
             throw .invalidArgument("trip_types must hold exactly one of SHARED and EXCLUSIVE.", field: "trip_types")
         }
         let categories = Vehicle.VehicleType.Category.allCases.dropFirst()
+        try require(request.vehicleTypes.count <= 50, "vehicle_types", "holds more than 50")
         try require(
             !request.vehicleTypes.isEmpty && request.vehicleTypes.allSatisfy { categories.contains($0.category) },
             "vehicle_types", "must list at least one category, none UNKNOWN"

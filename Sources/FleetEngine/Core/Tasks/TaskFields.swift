@@ -33,8 +33,8 @@ enum TaskFields {
         "type": .choice(["PICKUP", "DELIVERY", "SCHEDULED_STOP", "UNAVAILABLE"]),
         "task_outcome": .choice(["SUCCEEDED", "FAILED"]),
         "task_outcome_time": .time,
-        "tracking_id": .text,
-        "delivery_vehicle_id": .text,
+        "tracking_id": .id,
+        "delivery_vehicle_id": .id,
     ]
 
     /// The value of a task's field as filters compare it.

@@ -24,7 +24,7 @@ enum TaskRules {
                 throw .invalidArgument(error.message, field: "tracking_id")
             }
         }
-        if !body.hasPlannedLocation { task.clearPlannedLocation() }
+        if !body.plannedLocation.hasPoint { task.clearPlannedLocation() }
         task.clearTaskOutcomeTime()
         task.clearTaskOutcomeLocation()
         task.clearJourneySharingInfo()
@@ -145,10 +145,11 @@ extension TaskRules {
             throw self.invalid(
                 "tracking_id", isShipment ? "is required for PICKUP and DELIVERY" : "is for PICKUP and DELIVERY only")
         }
-        guard body.type == .unavailable || body.hasPlannedLocation else {
-            throw self.invalid("planned_location", "is required")
+        // A sub-message without content counts as unset here, too.
+        guard body.type == .unavailable || body.plannedLocation.hasPoint else {
+            throw self.invalid("planned_location", "is required, with a point")
         }
-        if body.hasPlannedLocation { try self.check(body.plannedLocation, "planned_location") }
+        if body.plannedLocation.hasPoint { try self.check(body.plannedLocation, "planned_location") }
     }
 
     private static func check(_ task: DeliveryTask) throws(EngineError) {

@@ -13,7 +13,7 @@ enum TaskView {
     ///   - task: The task as it is stored.
     ///   - id: The task's id.
     ///   - vehicle: The vehicle that the task is assigned to.
-    ///   - showingStops: Whether the other stops on the way are told, or only how far it is.
+    ///   - showingStops: Whether the stops on the way and its line are told, or only how far it is.
     ///   - context: The time of reading.
     /// - Returns: The task as the response shows it.
     static func show(
@@ -28,6 +28,8 @@ enum TaskView {
             if !showingStops {
                 for index in info.remainingVehicleJourneySegments.indices {
                     info.remainingVehicleJourneySegments[index].clearStop()
+                    // The line leads from one stop to the next.
+                    info.remainingVehicleJourneySegments[index].path = []
                 }
             }
             if vehicle.hasLastLocation { info.lastLocation = vehicle.lastLocation }

@@ -8,13 +8,32 @@ import SwiftProtobuf
 
 /// What the recipient of a shipment may see of its task, and of the way of the vehicle that brings it.
 enum TrackingView {
-    /// Picks the task that a tracking id stands for now: an open one on its way, an open one, or the last to be done.
-    static func choose(_ tasks: [(id: String, task: DeliveryTask)]) -> (id: String, task: DeliveryTask)? {
-        func rank(_ task: DeliveryTask) -> Int { task.state != .open ? 0 : task.deliveryVehicleID.isEmpty ? 1 : 2 }
-        return tasks.max { left, right in
-            (rank(left.task), left.task.taskOutcomeTime.microseconds, left.id)
-                < (rank(right.task), right.task.taskOutcomeTime.microseconds, right.id)
+    /// Picks the task that a tracking id stands for now: an open one that is still to be done, on its way if there is such
+    /// a one, and the nearest of several; another open one; or the last to be done.
+    ///
+    /// - Parameters:
+    ///   - tasks: The tasks of the tracking id.
+    ///   - stop: Tells which of its vehicle's stops an open task is done at, if any.
+    /// - Returns: The task, or `nil` where there is none.
+    /// - Throws: What `stop` throws.
+    static func choose(
+        _ tasks: [(id: String, task: DeliveryTask)], stop: (_ id: String, DeliveryTask) throws -> Int?
+    ) throws -> (id: String, task: DeliveryTask)? {
+        func rank(_ task: DeliveryTask) -> Int {
+            guard task.state == .open else { return 0 }
+            return (task.taskOutcome == .unspecified ? 3 : 1) + (task.deliveryVehicleID.isEmpty ? 0 : 1)
         }
+        let first = tasks.map { rank($0.task) }.max()
+        let candidates = tasks.filter { rank($0.task) == first }
+        guard candidates.count > 1 else { return candidates.first }
+        let placed = try candidates.map { candidate in
+            let place = candidate.task.state == .open ? try stop(candidate.id, candidate.task) : nil
+            return (candidate: candidate, stop: place ?? .max)
+        }
+        return placed.max { left, right in
+            (right.stop, left.candidate.task.taskOutcomeTime.microseconds, left.candidate.id)
+                < (left.stop, right.candidate.task.taskOutcomeTime.microseconds, right.candidate.id)
+        }?.candidate
     }
 
     /// The task's own part, and as much of the vehicle's way as the task shows now.
@@ -48,9 +67,8 @@ enum TrackingView {
             meters: meters
         )
         if visibility.shows(config.routePolylinePointsVisibility) {
-            info.routePolylinePoints = way.legs[...stop].map(\.path).reduce(into: []) { path, leg in
-                path += path.last == leg.first ? leg.dropFirst() : leg[...]
-            }
+            let others = vehicle.remainingVehicleJourneySegments[..<stop].map(\.stop.plannedLocation.point.rough)
+            info.routePolylinePoints = self.line(of: way, past: others)
         }
         if let arrival, visibility.shows(config.estimatedArrivalTimeVisibility) { info.estimatedArrivalTime = arrival }
         if let arrival, visibility.shows(config.estimatedTaskCompletionTimeVisibility) {
@@ -65,6 +83,25 @@ enum TrackingView {
         if vehicle.hasLastLocation, visibility.shows(config.vehicleLocationVisibility) {
             info.vehicleLocation = LocationRules.shared(vehicle.lastLocation)
         }
+    }
+
+    /// The line of the way to the stop behind those of other recipients.
+    ///
+    /// It passes their stops at rough places, and has no other point so near to these that it would tell a door.
+    private static func line(of way: DeliveryWay, past others: [LatLng]) -> [LatLng] {
+        var line: [LatLng] = []
+        for (index, leg) in way.legs[...others.count].enumerated() {
+            guard let start = leg.path.first, let end = leg.path.last else { continue }
+            let near = others[max(0, index - 1)..<min(index + 1, others.count)]
+            let between = leg.path.dropFirst().dropLast().filter { point in
+                near.allSatisfy { $0.meters(to: point) > LatLng.roughMeters }
+            }
+            let first = index == 0 ? start : others[index - 1]
+            let last = index == others.count ? end : others[index]
+            let points = [first] + between + [last]
+            line += line.last == first ? points.dropFirst() : points[...]
+        }
+        return line
     }
 
     /// How long the tasks of a stop take up to and with one of them.

@@ -106,7 +106,7 @@ enum TripRules {
         let destinations = trip.intermediateDestinations
         guard !trip.tripStatus.isIntermediate || !destinations.isEmpty else {
             throw .invalidArgument(
-                "trip_status is \(trip.tripStatus), and the trip has no intermediate_destinations.",
+                "trip_status is \(trip.tripStatus.contractName), and the trip has no intermediate_destinations.",
                 field: "trip_status"
             )
         }

@@ -5,6 +5,22 @@
 import FleetEngineAPI
 
 extension TripStatus {
+    /// The name in the contract; the number where there is none.
+    var contractName: String {
+        switch self {
+        case .unknownTripStatus: "UNKNOWN_TRIP_STATUS"
+        case .new: "NEW"
+        case .enrouteToPickup: "ENROUTE_TO_PICKUP"
+        case .arrivedAtPickup: "ARRIVED_AT_PICKUP"
+        case .arrivedAtIntermediateDestination: "ARRIVED_AT_INTERMEDIATE_DESTINATION"
+        case .enrouteToIntermediateDestination: "ENROUTE_TO_INTERMEDIATE_DESTINATION"
+        case .enrouteToDropoff: "ENROUTE_TO_DROPOFF"
+        case .complete: "COMPLETE"
+        case .canceled: "CANCELED"
+        case .UNRECOGNIZED(let number): String(number)
+        }
+    }
+
     /// Whether the trip is over, for good.
     var isTerminal: Bool { self == .complete || self == .canceled }
 

@@ -32,8 +32,8 @@ enum TripView {
             let now = Google_Protobuf_Timestamp(stamping: context.now)
             shown.etaToFirstWaypoint = first.eta
             shown.remainingTimeToFirstWaypoint = Google_Protobuf_Duration(max(.zero, now.duration(to: first.eta)))
-            shown.remainingDistanceMeters = first.distanceMeters
         }
+        if let first = path.first, first.hasDistanceMeters { shown.remainingDistanceMeters = first.distanceMeters }
         shown.currentRouteSegment = vehicle.currentRouteSegment
         if vehicle.hasCurrentRouteSegmentVersion {
             shown.currentRouteSegmentVersion = vehicle.currentRouteSegmentVersion

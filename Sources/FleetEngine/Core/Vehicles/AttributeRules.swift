@@ -9,6 +9,8 @@ protocol ResourceAttribute {
     var key: String { get }
     /// The value as text, the form in which attributes are compared; `nil` where none is set.
     var text: String? { get }
+    /// The value as a number; `nil` where it is none.
+    var number: Double? { get }
 }
 
 extension VehicleAttribute: ResourceAttribute {
@@ -20,6 +22,8 @@ extension VehicleAttribute: ResourceAttribute {
         case nil: nil
         }
     }
+
+    var number: Double? { if case .numberValue(let number) = self.vehicleAttributeValue { number } else { nil } }
 }
 
 extension DeliveryVehicleAttribute: ResourceAttribute {
@@ -30,6 +34,10 @@ extension DeliveryVehicleAttribute: ResourceAttribute {
         case .numberValue(let number): AttributeRules.text(number)
         case nil: nil
         }
+    }
+
+    var number: Double? {
+        if case .numberValue(let number) = self.deliveryVehicleAttributeValue { number } else { nil }
     }
 }
 
@@ -42,6 +50,8 @@ extension TaskAttribute: ResourceAttribute {
         case nil: nil
         }
     }
+
+    var number: Double? { if case .numberValue(let number) = self.taskAttributeValue { number } else { nil } }
 }
 
 /// What the attributes of both kinds of vehicles have in common: a legacy text beside the typed value.
@@ -69,9 +79,11 @@ extension TripAttribute: ResourceAttribute {
         case nil: nil
         }
     }
+
+    var number: Double? { if case .numberValue(let number) = self.tripAttributeValue { number } else { nil } }
 }
 
-/// The rules of attributes: at most 100, unique keys without a colon, 256 characters for key and value.
+/// The rules of attributes: at most 100, unique keys without a colon, 256 characters for key and value, finite numbers.
 enum AttributeRules {
     static let maximumCount = 100
     static let maximumLength = 256
@@ -120,6 +132,10 @@ enum AttributeRules {
                 throw self.invalid(
                     "hold \"\(key.prefix(64))\", which is too long; KEY:VALUE has at most \(self.maximumLength) characters"
                 )
+            }
+            // What is not a number is not equal to itself, and a resource with it would seem to change at each look.
+            guard attribute.number?.isFinite ?? true else {
+                throw self.invalid("hold \"\(key.prefix(64))\" with a number that is not finite")
             }
             guard keys.insert(key).inserted else {
                 throw self.invalid("hold the key \"\(key.prefix(64))\" twice")

@@ -77,7 +77,7 @@ enum Itinerary {
         for waypoint in wanted {
             guard let match = left.firstIndex(where: { waypoint.names(plan[$0]) }) else {
                 throw .invalidArgument(
-                    "\(field) holds a \(waypoint.waypointType) of trip \"\(waypoint.tripID.prefix(64))\" that is not a "
+                    "\(field) holds a \(waypoint.waypointType.contractName) of trip \"\(waypoint.tripID.prefix(64))\" that is not a "
                         + "remaining stop, or holds it twice.",
                     field: field
                 )
@@ -126,6 +126,19 @@ enum Itinerary {
                 && (end.waypointType == .unknownWaypointType || end.waypointType == waypoint.waypointType)
                 && (!end.location.hasPoint || end.location.point.meters(to: waypoint.location.point) <= near)
         } ?? end.untimed
+    }
+}
+
+extension Maps_Fleetengine_V1_WaypointType {
+    /// The name in the contract; the number where there is none.
+    fileprivate var contractName: String {
+        switch self {
+        case .unknownWaypointType: "UNKNOWN_WAYPOINT_TYPE"
+        case .pickupWaypointType: "PICKUP_WAYPOINT_TYPE"
+        case .dropOffWaypointType: "DROP_OFF_WAYPOINT_TYPE"
+        case .intermediateDestinationWaypointType: "INTERMEDIATE_DESTINATION_WAYPOINT_TYPE"
+        case .UNRECOGNIZED(let number): "waypoint of type \(number)"
+        }
     }
 }
 

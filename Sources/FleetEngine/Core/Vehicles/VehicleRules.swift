@@ -74,9 +74,10 @@ enum VehicleRules {
         at now: Google_Protobuf_Timestamp
     ) throws(EngineError) {
         guard vehicle.hasLastLocation else { return }
-        selection.preferSupplemental(in: &vehicle.lastLocation)
+        selection.preferReported(in: &vehicle.lastLocation)
         vehicle.lastLocation = try LocationRules.accept(
-            vehicle.lastLocation, over: stored.hasLastLocation ? stored.lastLocation : nil, at: now
+            vehicle.lastLocation, over: stored.hasLastLocation ? stored.lastLocation : nil,
+            isFix: selection.tellsPosition, at: now
         )
     }
 

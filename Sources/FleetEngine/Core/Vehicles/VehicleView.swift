@@ -73,24 +73,24 @@ enum VehicleView {
     /// The stops of a vehicle with distance, time and duration of each leg.
     ///
     /// The first leg is what the driver reported, as far as it did; the rest is estimated, from when the vehicle was where
-    /// it is shown. Without a position nothing is known.
+    /// it is shown. Without a position the first leg is known from the driver alone, and nothing behind it without a time.
     static func timed(_ vehicle: Vehicle, context: CallContext) -> [TripWaypoint] {
-        guard vehicle.hasLastLocation, vehicle.lastLocation.hasLocation else { return vehicle.waypoints }
         let now = Google_Protobuf_Timestamp(stamping: context.now)
-        let taken = vehicle.lastLocation.serverTime
+        var place = vehicle.lastLocation.hasLocation ? vehicle.lastLocation.location : nil
+        let taken = place == nil ? now : vehicle.lastLocation.serverTime
         var time = now < taken ? now : taken
-        var place = vehicle.lastLocation.location
         var timed = vehicle.waypoints
         for index in timed.indices {
             let goal = timed[index].location.point
-            let leg = context.routes.estimate(from: place, to: goal, by: vehicle.vehicleType.category)
-            var arrival = time.advanced(by: leg.duration)
-            var meters = Int32(clamping: Int64(leg.meters.rounded()))
+            let leg = place.map { context.routes.estimate(from: $0, to: goal, by: vehicle.vehicleType.category) }
+            var arrival = leg.map { time.advanced(by: $0.duration) }
+            var meters = leg.map { Int32(clamping: Int64($0.meters.rounded())) }
             if index == 0 {
                 if vehicle.hasEtaToFirstWaypoint { arrival = vehicle.etaToFirstWaypoint }
                 if vehicle.hasRemainingDistanceMeters { meters = vehicle.remainingDistanceMeters.value }
             }
-            timed[index].distanceMeters = Google_Protobuf_Int32Value(meters)
+            if let meters { timed[index].distanceMeters = Google_Protobuf_Int32Value(meters) }
+            guard let arrival else { break }
             timed[index].eta = arrival
             timed[index].duration = Google_Protobuf_Duration(max(.zero, time.duration(to: arrival)))
             time = arrival < now ? now : arrival

@@ -4,7 +4,7 @@
 
 // Where calls depart from the documentation though the service lets them pass, by rule.
 
-import { byID, el, fill, reconcile, setText } from "./dom.js";
+import { Listbox, byID, el, fill, setText } from "./dom.js";
 import { ago, clockTime, count, roleWords, subjectWords } from "./words.js";
 
 const words = {
@@ -13,19 +13,27 @@ const words = {
 };
 
 export class Deviations {
+  /** The rule that the reader chose, or the first one that was shown; it stays when others are broken later. */
   #chosen;
   #drawn = "";
+  #box = new Listbox(byID("deviation-list"), {
+    key: (it) => it.rule,
+    isChosen: (it) => it.rule === this.#chosen,
+    choose: (it) => this.choose(it.rule),
+    create: (it) => [
+      el("i", { class: "code" }), el("span", { class: "body" }, el("strong", {}, it.rule), el("small", {}, it.findings[0].what)),
+      el("span", { class: "aside" }),
+    ],
+    update: (row, it) => {
+      setText(row.children[0], `${it.count} ×`);
+      setText(row.children[2], ago(it.last, this.live.now));
+    },
+  });
 
   constructor(live, profile) {
     this.live = live;
     setText(byID("deviation-words"), words[profile] ?? words.real);
     byID("deviation-filter").oninput = () => this.draw();
-    byID("deviation-list").onkeydown = (event) => {
-      const step = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity }[event.key];
-      if (!step) return;
-      event.preventDefault();
-      this.move(step);
-    };
   }
 
   /** How many rules are not kept. */
@@ -36,14 +44,11 @@ export class Deviations {
   choose(rule) {
     this.#chosen = rule;
     this.draw();
-    byID("deviation-list").querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+    this.#box.reveal();
   }
 
   move(step) {
-    const rules = this.#rules();
-    if (rules.length === 0) return;
-    const at = rules.findIndex((it) => it.rule === this.#chosen);
-    this.choose(rules[at < 0 ? 0 : Math.min(rules.length - 1, Math.max(0, at + step))].rule);
+    this.#box.move(step);
   }
 
   /** The rules with what was found of each, the last seen first. */
@@ -62,18 +67,8 @@ export class Deviations {
   draw() {
     const rules = this.#rules();
     const chosen = rules.find((it) => it.rule === this.#chosen) ?? rules[0];
-    reconcile(byID("deviation-list"), rules, (it) => it.rule,
-      (it) => el("button", { type: "button", class: "row", role: "option", tabindex: -1, onclick: () => this.choose(it.rule) },
-        el("i", { class: "code" }), el("span", { class: "body" }, el("strong", {}, it.rule), el("small", {}, it.findings[0].what)),
-        el("span", { class: "aside" })),
-      (row, it) => {
-        row.setAttribute("aria-selected", it === chosen);
-        setText(row.children[0], `${it.count} ×`);
-        setText(row.children[2], ago(it.last, this.live.now));
-      });
-    if (rules.length === 0) {
-      byID("deviation-list").append(el("p", { class: "hint" }, this.live.state.deviations.size > 0 ? "Nothing fits the filter." : "Nothing departs from the documentation so far."));
-    }
+    this.#chosen = chosen?.rule;
+    this.#box.draw(rules, this.live.state.deviations.size > 0 ? "Nothing fits the filter." : "Nothing departs from the documentation so far.");
     this.#drawDetail(chosen);
   }
 

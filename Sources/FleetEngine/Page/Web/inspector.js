@@ -67,7 +67,7 @@ export class Inspector {
       : `Nothing wrong is seen; ${isSigned ? "whose key signed it is not known here" : "the signature was not verified"}`;
     fill(byID("token-result"),
       el("h2", { class: refused ? "bad" : isVerified ? "good" : "" }, verdict),
-      payload && Number.isInteger(payload.exp)
+      isTime(payload?.iat) && isTime(payload.exp)
         ? el("p", { class: "lead" }, `Issued ${clockTime(payload.iat * 1000)}, ends ${clockTime(payload.exp * 1000)}.`) : undefined,
       checkList(all), role && payload ? this.#opened(role, payload.authorization) : undefined);
   }
@@ -84,6 +84,9 @@ export class Inspector {
         : el("ul", {}, rows.map((row) => el("li", {}, el("b", {}, row.method), fieldWords(row) && el("small", {}, fieldWords(row)), el("span", {}, row.requirement)))));
   }
 }
+
+/** Whether a claim is Unix seconds that a date can tell. */
+const isTime = (claim) => Number.isInteger(claim) && Math.abs(claim) <= 8.64e12;
 
 /** The keys that the token server here publishes, each with the account that owns it where it is one of these. */
 async function publishedKeys(accounts) {

@@ -4,7 +4,7 @@
 
 // The lists beside the map, with filters, and the details of what is chosen.
 
-import { byID, el, reconcile, setText } from "./dom.js";
+import { Listbox, byID, el, reconcile, setText } from "./dom.js";
 import { lanesOf, laneRow, storyOf } from "./timeline.js";
 import { ago, clockTime, count, isFinished } from "./words.js";
 
@@ -41,6 +41,15 @@ export class Lists {
   kind = "vehicles";
   choice = undefined;
   #states = "";
+  #box = new Listbox(byID("list"), {
+    key: (it) => `${this.kind} ${it.id}`,
+    isChosen: (it) => this.choice?.kind === this.kind && this.choice.id === it.id,
+    choose: (it) => this.choose(this.kind, it.id),
+    create: (it) => [
+      el("i", {}, lists[this.kind].icon), el("span", { class: "body" }, el("strong", {}, it.id), el("small", {})), el("span", { class: "aside" }),
+    ],
+    update: (row, it) => this.#update(row, it),
+  });
 
   constructor(live, { colour, onChoose }) {
     this.live = live;
@@ -48,17 +57,12 @@ export class Lists {
     this.onChoose = onChoose;
     byID("list-tabs").replaceChildren(...Object.entries(lists).map(([kind, list]) =>
       el("button", {
-        type: "button", role: "tab", id: `tab-${kind}`, "aria-controls": "list", title: `${list.name} (${list.key})`,
+        type: "button", role: "tab", id: `tab-${kind}`, "aria-controls": "list-panel", title: `${list.name} (${list.key})`,
         onclick: () => this.show(kind),
       }, list.name, el("b", {}))));
+    byID("list-tabs").onkeydown = (event) => this.#onTabKey(event);
     byID("filter").oninput = () => this.draw();
     byID("filter-state").onchange = () => this.draw();
-    byID("list").onkeydown = (event) => {
-      const step = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity }[event.key];
-      if (!step) return;
-      event.preventDefault();
-      this.move(step);
-    };
   }
 
   /** The kind of list that a key stands for. */
@@ -77,16 +81,23 @@ export class Lists {
     if (kind) this.kind = kind;
     this.onChoose(this.choice);
     this.draw();
-    byID("list").querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+    this.#box.reveal();
   }
 
   /** Chooses the next entry, or the one so many further. */
   move(step) {
-    const found = this.#found();
-    if (found.length === 0) return;
-    const at = found.findIndex((it) => this.choice?.kind === this.kind && it.id === this.choice.id);
-    const to = at < 0 ? 0 : Math.min(found.length - 1, Math.max(0, at + step));
-    this.choose(this.kind, found[to].id);
+    this.#box.move(step);
+  }
+
+  /** The arrows go through the tabs, of which only the chosen one is a stop of the tab key. */
+  #onTabKey(event) {
+    const kinds = Object.keys(lists);
+    const at = kinds.indexOf(this.kind);
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 }[event.key];
+    if (to === undefined || event.altKey) return;
+    event.preventDefault();
+    this.show(kinds.at(to % kinds.length));
+    byID(`tab-${this.kind}`).focus();
   }
 
   #found() {
@@ -105,27 +116,24 @@ export class Lists {
     for (const kind of Object.keys(lists)) {
       const tab = byID(`tab-${kind}`);
       tab.setAttribute("aria-selected", kind === this.kind);
+      tab.tabIndex = kind === this.kind ? 0 : -1;
       setText(tab.querySelector("b"), String(this.live.state[kind].size));
     }
+    byID("list-panel").setAttribute("aria-labelledby", `tab-${this.kind}`);
     this.#drawStates(list);
     const found = this.#found();
-    const now = this.live.now;
-    reconcile(byID("list"), found, (it) => `${this.kind} ${it.id}`, (it) => this.#row(list, it), (row, it) => {
-      const [icon, body, aside] = row.children;
-      icon.className = `icon ${this.#colourOf(it)}`;
-      row.dataset.state = list.state(it);
-      row.setAttribute("aria-selected", this.choice?.kind === this.kind && this.choice.id === it.id);
-      setText(body.children[1], `${list.state(it)} · ${list.text(it)}`);
-      setText(aside, list.aside(it, now));
-    });
+    this.#box.draw(found);
     this.#drawNote(found);
     this.#drawDetail();
   }
 
-  #row(list, it) {
-    const { kind } = this;
-    return el("button", { type: "button", class: "row", role: "option", tabindex: -1, onclick: () => this.choose(kind, it.id) },
-      el("i", {}, list.icon), el("span", { class: "body" }, el("strong", {}, it.id), el("small", {})), el("span", { class: "aside" }));
+  #update(row, it) {
+    const list = lists[this.kind];
+    const [icon, body, aside] = row.children;
+    icon.className = `icon ${this.#colourOf(it)}`;
+    row.dataset.state = list.state(it);
+    setText(body.children[1], `${list.state(it)} · ${list.text(it)}`);
+    setText(aside, list.aside(it, this.live.now));
   }
 
   #colourOf(it) {

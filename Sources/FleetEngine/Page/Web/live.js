@@ -2,12 +2,33 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-// The engine's state as this page knows it, kept up to date by server-sent events.
+// What this page knows of the engine: its settings, and its state, kept up to date by server-sent events.
 
 const kinds = ["vehicles", "trips", "deliveryVehicles", "tasks", "tokens", "refusals", "deviations"];
 const trailPoints = 600;
 /** The server sends something every ten seconds at least. In milliseconds. */
 const silence = 30_000;
+/** The longest wait between two questions after failures. In milliseconds. */
+const longestWait = 30_000;
+
+/**
+ * Asks this server for JSON until it is there, more and more seldom.
+ *
+ * @param {string} path
+ * @param {() => void} onFailure is told of each failure
+ */
+export async function get(path, onFailure) {
+  for (let wait = 1000; ; wait = Math.min(longestWait, wait * 2)) {
+    try {
+      const answer = await fetch(path, { signal: AbortSignal.timeout(10_000) });
+      if (answer.ok) return await answer.json();
+    } catch {
+      // It is told below, as an answer of another kind is.
+    }
+    onFailure();
+    await new Promise((resolve) => setTimeout(resolve, wait));
+  }
+}
 
 export class Live extends EventTarget {
   /** Each kind is a Map by id. */

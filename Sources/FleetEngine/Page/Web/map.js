@@ -78,6 +78,8 @@ export class FleetMap {
     const points = [...this.#layers.values()].filter((layer) => layer.getLatLng).map((layer) => layer.getLatLng());
     if (points.length === 0) return;
     this.#moved = false;
+    // The map may have come in sight just now, from a size of nothing.
+    this.#map.invalidateSize({ animate: false });
     this.#map.fitBounds(L.latLngBounds(points).pad(0.12), { maxZoom: 15, animate: false });
   }
 

@@ -8,7 +8,7 @@ import { byID, setText } from "./dom.js";
 import { Deviations } from "./deviations.js";
 import { Inspector } from "./inspector.js";
 import { Lists } from "./lists.js";
-import { Live } from "./live.js";
+import { Live, get } from "./live.js";
 import { FleetMap, loadLeaflet, missingMap } from "./map.js";
 import { Matrix } from "./matrix.js";
 import { Refusals } from "./refusals.js";
@@ -18,8 +18,11 @@ import { count } from "./words.js";
 
 const views = ["live", "tokens", "refusals", "deviations", "matrix", "inspect"];
 const nextTheme = useTheme(byID("theme"));
-const get = async (path) => (await fetch(path)).json();
-const [settings, matrixData] = await Promise.all([get("/page/settings"), get("/page/matrix")]);
+const silentEngine = "The engine does not answer; trying again";
+const [settings, matrixData] = await Promise.all(["/page/settings", "/page/matrix"].map((path) => get(path, () => {
+  byID("status").dataset.state = "lost";
+  setText(byID("status-text"), silentEngine);
+})));
 
 const live = new Live();
 let map;
@@ -32,8 +35,8 @@ const lists = new Lists(live, {
   },
 });
 const matrix = new Matrix(matrixData);
-const timeline = new Timeline(live, (id) => { location.hash = "refusals"; refusals.choose(id); });
-const refusals = new Refusals(live, (method, role) => { location.hash = "matrix"; matrix.point(method, role); });
+const timeline = new Timeline(live, (id) => { goTo("refusals"); refusals.point(id); });
+const refusals = new Refusals(live, (method, role) => { goTo("matrix"); matrix.point(method, role); });
 const deviations = new Deviations(live, settings.profile);
 const inspector = new Inspector(live, matrix, settings.provider);
 let view = "live";
@@ -77,7 +80,13 @@ function drawStatus() {
   byID("status").dataset.state = live.isConnected ? "live" : "lost";
   setText(byID("status-text"), live.isConnected
     ? `${settings.provider} · ${count(online + live.state.deliveryVehicles.size, "vehicle")} · ${count(live.state.tokens.size, "token")}`
-    : "The engine does not answer; trying again");
+    : silentEngine);
+}
+
+/** Goes to a view at once, so that something in it can be pointed at; a new fragment would take the focus later. */
+function goTo(name) {
+  history.pushState(null, "", `#${name}`);
+  show();
 }
 
 function show() {
@@ -99,7 +108,7 @@ function onKey(event) {
   const isTyping = event.target.closest("input, textarea, select, dialog");
   if (["Escape", "Enter"].includes(event.key) && isTyping?.matches("input")) {
     isTyping.blur();
-    if (event.key === "Enter") listOf(view)?.move(0);
+    if (event.key === "Enter") listOf(view)?.move(-Infinity);
   }
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping) return;
   const use = keyUses()[event.key] ?? (Lists.kindOf(event.key) && view === "live" && (() => lists.show(Lists.kindOf(event.key))));

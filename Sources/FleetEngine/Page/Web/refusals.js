@@ -4,7 +4,7 @@
 
 // Refused calls, each explained check by check.
 
-import { byID, el, fill, reconcile, setText } from "./dom.js";
+import { Listbox, byID, el, fill, setText } from "./dom.js";
 import { ago, clockTime, ruleName, subjectWords } from "./words.js";
 
 const signs = { passed: "✓", refused: "✗", notReached: "–", unknown: "?" };
@@ -20,33 +20,49 @@ export function checkList(checks) {
 }
 
 export class Refusals {
-  #chosen;
+  /** The refusal that the reader chose, or the first one that was shown; it stays while others come and go. */
+  #shown;
+  #drawn;
   #reasons = "";
+  #box = new Listbox(byID("refusal-list"), {
+    key: (it) => it.id,
+    isChosen: (it) => it.id === this.#shown?.id,
+    choose: (it) => this.choose(it.id),
+    create: (it) => [
+      el("i", { class: `code s${it.status}` }, String(it.status)),
+      el("span", { class: "body" }, el("strong", {}, it.reason), el("small", {}, `${it.method} · ${whoWords(it)}`)), el("span", { class: "aside" }),
+    ],
+    update: (row, it) => setText(row.children[2], ago(it.time, this.live.now)),
+  });
 
   constructor(live, onPermission) {
     this.live = live;
     this.onPermission = onPermission;
-    byID("refusal-filter").oninput = () => this.draw();
-    byID("refusal-reason").onchange = () => this.draw();
-    byID("refusal-list").onkeydown = (event) => {
-      const step = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity }[event.key];
-      if (!step) return;
-      event.preventDefault();
-      this.move(step);
-    };
+    byID("refusal-filter").oninput = () => this.#filter();
+    byID("refusal-reason").onchange = () => this.#filter();
   }
 
   choose(id) {
-    this.#chosen = id;
+    this.#shown = this.live.state.refusals.get(id);
     this.draw();
-    byID("refusal-list").querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+    this.#box.reveal();
+  }
+
+  /** Leads to a refusal from elsewhere, also to one that the filter hides. */
+  point(id) {
+    byID("refusal-filter").value = "";
+    byID("refusal-reason").value = "";
+    this.choose(id);
+    this.#box.focus();
   }
 
   move(step) {
-    const found = this.#found();
-    if (found.length === 0) return;
-    const at = found.findIndex((it) => it.id === this.#chosen);
-    this.choose(found[at < 0 ? 0 : Math.min(found.length - 1, Math.max(0, at + step))].id);
+    this.#box.move(step);
+  }
+
+  #filter() {
+    if (!this.#found().some((it) => it.id === this.#shown?.id)) this.#shown = undefined;
+    this.draw();
   }
 
   #found() {
@@ -60,20 +76,9 @@ export class Refusals {
   draw() {
     this.#drawReasons();
     const found = this.#found();
-    const now = this.live.now;
-    const chosen = found.find((it) => it.id === this.#chosen) ?? found[0];
-    reconcile(byID("refusal-list"), found, (it) => it.id,
-      (it) => el("button", { type: "button", class: "row", role: "option", tabindex: -1, onclick: () => this.choose(it.id) },
-        el("i", { class: `code s${it.status}` }, String(it.status)),
-        el("span", { class: "body" }, el("strong", {}, it.reason), el("small", {}, `${it.method} · ${whoWords(it)}`)), el("span", { class: "aside" })),
-      (row, it) => {
-        row.setAttribute("aria-selected", it === chosen);
-        setText(row.children[2], ago(it.time, now));
-      });
-    if (found.length === 0) {
-      byID("refusal-list").append(el("p", { class: "hint" }, this.live.state.refusals.size > 0 ? "Nothing fits the filter." : "Nothing was refused yet."));
-    }
-    this.#drawDetail(chosen);
+    this.#shown = found.find((it) => it.id === this.#shown?.id) ?? this.#shown ?? found[0];
+    this.#box.draw(found, this.live.state.refusals.size > 0 ? "Nothing fits the filter." : "Nothing was refused yet.");
+    this.#drawDetail(this.#shown);
   }
 
   #drawReasons() {
@@ -88,8 +93,8 @@ export class Refusals {
 
   #drawDetail(it) {
     const node = byID("refusal-detail");
-    if (node.dataset.of === (it?.id ?? "none")) return;
-    node.dataset.of = it?.id ?? "none";
+    if (this.#drawn === it) return;
+    this.#drawn = it;
     if (!it) return node.replaceChildren();
     const facts = [
       ["time", clockTime(it.time)], ["call", it.method], ["of", it.addressed && subjectWords(it.addressed)],

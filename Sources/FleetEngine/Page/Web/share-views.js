@@ -4,6 +4,8 @@
 
 // What the engine says of a trip or a shipment, in the words of the one who waits.
 
+import { count, minuteTime } from "./words.js";
+
 const tripSteps = [
   ["NEW", "Asked for"], ["ENROUTE_TO_PICKUP", "On the way to you"], ["ARRIVED_AT_PICKUP", "At the pick-up"],
   ["ENROUTE_TO_DROPOFF", "On board"], ["COMPLETE", "Arrived"],
@@ -54,7 +56,7 @@ export function shipmentView(info) {
     isOver,
     headline: isOpen ? deliverySteps[at] : deliveryOutcomes[outcome] ?? "No longer on its way",
     sub: isOver ? "" : !isOpen ? "What became of it is not known yet" : [
-      stops > 1 && `${stops - 1} stops before you`, seconds(info.remainingDrivingDuration, "driving"), metres(info.remainingDrivingDistanceMeters),
+      stops > 1 && `${count(stops - 1, "stop")} before you`, seconds(info.remainingDrivingDuration, "driving"), metres(info.remainingDrivingDistanceMeters),
     ].filter(Boolean).join(" · ") || arrival(info),
     steps: !isOpen && !deliveryOutcomes[outcome] ? [] : deliverySteps.map((name, index) => ({
       name: index === 3 && outcome === "FAILED" ? "Not delivered" : name, state: index < at || isOver ? "done" : index === at ? "now" : "next",
@@ -66,8 +68,9 @@ export function shipmentView(info) {
   };
 }
 
+/** A place as the map takes it; JSON leaves out a coordinate that is 0. */
 function point(place) {
-  return Number.isFinite(place?.latitude) && Number.isFinite(place?.longitude) ? [place.latitude, place.longitude] : undefined;
+  return place && [place.latitude ?? 0, place.longitude ?? 0];
 }
 
 function seconds(text, word = "") {
@@ -84,5 +87,5 @@ function metres(number) {
 
 function arrival(info) {
   const time = Date.parse(info.estimatedArrivalTime ?? "");
-  return Number.isFinite(time) ? `expected ${new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}` : "";
+  return Number.isFinite(time) ? `expected ${minuteTime(time)}` : "";
 }

@@ -5,8 +5,9 @@
 // A trip or a shipment for the one who waits for it. The page holds a token of its own for this trip or shipment alone,
 // gets it and refreshes it through fleet-token.js, and asks the engine's REST interface as any customer's app does.
 
-import { byID, el, setText } from "./dom.js";
+import { byID, el, reconcile, setText } from "./dom.js";
 import { FleetTokens } from "./fleet-token.js";
+import { get } from "./live.js";
 import { loadLeaflet } from "./map.js";
 import { ShareMap } from "./share-map.js";
 import { shipmentView, tripView } from "./share-views.js";
@@ -17,13 +18,24 @@ const interval = 5000;
 const longestWait = 60_000;
 
 const [, , kind, encoded] = location.pathname.split("/");
-const id = decodeURIComponent(encoded);
+const id = decoded(encoded);
 const isTrip = kind === "trips";
 const subject = { kind: isTrip ? "consumer" : "delivery_consumer", id };
-const settings = await (await fetch("/page/settings")).json();
 const tokens = new FleetTokens({ url: "/" });
+let settings;
 let map;
 let last;
+/** The token that was sent last. */
+let lastToken;
+
+/** The text of a part of the address; `undefined` where it is none. */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
 
 function resourcePath() {
   const collection = isTrip ? "trips" : "taskTrackingInfo";
@@ -32,21 +44,30 @@ function resourcePath() {
 
 /** Asks once; a token that was refused is replaced once before that is told. */
 async function ask() {
-  for (let attempt = 0; ; attempt += 1) {
-    const { token, expiresInSeconds } = await tokens.token(subject);
-    setText(byID("token-line"), `Token for this ${isTrip ? "trip" : "shipment"} alone, ${Math.round(expiresInSeconds / 60)} min left`);
-    const answer = await fetch(resourcePath(), {
-      headers: { Authorization: `Bearer ${token}` }, cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(10_000),
-    });
-    if (answer.ok) return answer.json();
-    if (answer.status === 401) {
-      tokens.invalidate(subject, token);
-      if (attempt === 0) continue;
-    }
-    const { error } = await answer.json().catch(() => ({}));
-    throw Object.assign(new Error(error?.message ?? `The engine answered ${answer.status}.`), { status: answer.status });
+  const sentBefore = lastToken;
+  const held = await tokens.token(subject);
+  let answer = await send(held);
+  // A 403 for a token that was sent before is about the request, and another token would not help.
+  if (answer.status === 401 || (answer.status === 403 && held.token !== sentBefore)) {
+    tokens.invalidate(subject, held.token);
+    // Where there is no other token, the engine's refusal says more than the lack of one.
+    const other = await tokens.token(subject).catch(() => undefined);
+    if (other) answer = await send(other);
   }
+  if (answer.ok) return answer.json();
+  const { error } = await answer.json().catch(() => ({}));
+  throw Object.assign(new Error(error?.message ?? `The engine answered ${answer.status}.`), { status: answer.status });
 }
+
+function send({ token, expiresInSeconds }) {
+  lastToken = token;
+  setText(byID("token-line"), `Token for this ${isTrip ? "trip" : "shipment"} alone, ${Math.round(expiresInSeconds / 60)} min left`);
+  return fetch(resourcePath(), {
+    headers: { Authorization: `Bearer ${token}` }, cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(10_000),
+  }).catch(() => { throw silence(); });
+}
+
+const silence = () => new Error("The engine does not answer.");
 
 function show(data) {
   const view = isTrip ? tripView(data) : shipmentView(data);
@@ -54,13 +75,17 @@ function show(data) {
   setText(byID("headline"), view.headline);
   setText(byID("sub"), view.sub);
   document.title = `${view.headline} · ${id}`;
-  byID("steps").replaceChildren(...view.steps.map(({ name, state }) => el("li", { class: state, "aria-current": state === "now" && "step" }, name)));
+  reconcile(byID("steps"), view.steps, ({ name }) => name, ({ name }) => el("li", {}, name), (node, { state }) => {
+    node.className = state;
+    if (state === "now") node.setAttribute("aria-current", "step");
+    else node.removeAttribute("aria-current");
+  });
   map?.draw(view);
   return view;
 }
 
 function tell(error) {
-  const isFinal = error.status === 403 || error.status === 404 || error.code === "refused";
+  const isFinal = [403, 404].includes(error.status) || ["refused", "invalidArgument"].includes(error.code);
   const text = isFinal ? `${error.message}` : `${last ? "This is the last that was heard. " : ""}${error.message} Trying again.`;
   byID("trouble").hidden = false;
   setText(byID("trouble"), text);
@@ -87,7 +112,18 @@ async function follow() {
   }
 }
 
+/** Begins where the link is one. */
+async function begin() {
+  if (id === undefined) {
+    document.body.classList.add("no-map");
+    tell(Object.assign(new Error("This link is broken; ask for it once more."), { status: 404 }));
+    return;
+  }
+  settings = await get("/page/settings", () => tell(silence()));
+  if (await loadLeaflet(settings)) map = new ShareMap(byID("map"), settings);
+  else document.body.classList.add("no-map");
+  await follow();
+}
+
 useTheme(byID("theme"));
-if (await loadLeaflet(settings)) map = new ShareMap(byID("map"), settings);
-else document.body.classList.add("no-map");
-follow();
+begin();

@@ -7,9 +7,27 @@
 const themes = ["auto", "light", "dark"];
 const key = "fleetpass-theme";
 
+/** The choice that was kept; a browser may deny its storage. */
+function kept() {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return undefined;
+  }
+}
+
+function keep(theme) {
+  try {
+    localStorage.setItem(key, theme);
+  } catch {
+    // It holds until the page is left.
+  }
+}
+
 /** Takes over the kept choice, and gives what goes on to the next. */
 export function useTheme(button) {
-  let theme = themes.includes(localStorage.getItem(key)) ? localStorage.getItem(key) : "auto";
+  const old = kept();
+  let theme = themes.includes(old) ? old : "auto";
   const apply = () => {
     document.documentElement.dataset.theme = theme;
     button.textContent = { auto: "Auto", light: "Light", dark: "Dark" }[theme];
@@ -17,7 +35,7 @@ export function useTheme(button) {
   };
   const next = () => {
     theme = themes[(themes.indexOf(theme) + 1) % themes.length];
-    localStorage.setItem(key, theme);
+    keep(theme);
     apply();
   };
   button.onclick = next;

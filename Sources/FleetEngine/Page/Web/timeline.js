@@ -159,6 +159,7 @@ export class Timeline {
     reconcile(byID("lanes"), [axisLane, ...lanes], (lane) => lane.key,
       (lane) => (lane === axisLane ? el("div", { class: "lane axis-row" }, axis(span)) : this.#row(lane)),
       (row, lane) => { if (lane !== axisLane) this.#update(row, lane, now, span); });
+    byID("token-note").hidden = !this.live.truncated.includes("token");
     if (lanes.length === 0) byID("lanes").append(el("p", { class: "hint" }, wanted ? "Nothing fits the filter." : "No token was fetched or used yet."));
   }
 

@@ -174,7 +174,10 @@ function checkTimes({ iat, exp, nbf = iat }, now, { require }) {
     !isAhead ? `iat lies ${now - iat} s back; no token lives that long.`
       : iat > now + tolerance ? `iat lies ${iat - now} s ahead; at most ${tolerance} s are tolerated.` : `nbf lies ahead by more than ${tolerance} s.`,
     isAhead ? "Set the clock of the signing server, or backdate iat." : "Mint a new token.");
-  require("expiry", exp + leeway > now, `${exp - now} s left`, `It expired ${now - exp} s ago.`, "Fetch a new one, and refresh while 5 minutes are left.");
+  const isOver = exp + leeway <= now;
+  require("expiry", !isOver && exp > iat, `${exp - now} s left`,
+    isOver ? `It expired ${now - exp} s ago.` : "exp is not after iat, so that it never holds.",
+    isOver ? "Fetch a new one, and refresh while 5 minutes are left." : "Set exp to iat + 3600 s.");
   require("expiryCeiling", exp <= now + lifetime + leeway && exp - iat <= lifetime + tolerance, `lifetime ${exp - iat} s`,
     exp > now + lifetime + leeway ? `exp lies ${exp - now} s ahead; at most ${lifetime} s are allowed.`
       : `exp lies ${exp - iat} s after iat; at most ${lifetime + tolerance} s are allowed.`, "Set exp to iat + 3600 s, and backdate iat.");
@@ -243,7 +246,7 @@ export function reaches(claims, rule) {
   const { vehicleid, tripid, deliveryvehicleid, taskid, taskids, trackingid } = claims ?? {};
   switch (rule) {
     case "none": return true;
-    case "vehicle": case "vehicleSearched": return vehicleid !== undefined;
+    case "vehicle": case "vehicleSearched": case "vehicleOfTrip": return vehicleid !== undefined;
     case "everyVehicle": return vehicleid === "*";
     case "trip": return tripid !== undefined;
     case "tripOrItsVehicle": return tripid !== undefined || vehicleid !== undefined;

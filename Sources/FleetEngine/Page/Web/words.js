@@ -4,8 +4,20 @@
 
 // How things are said: times, subjects, roles.
 
-export function clockTime(milliseconds) {
-  return new Date(milliseconds).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+/** A time of day to the second, with its date where that is not today. */
+export function clockTime(milliseconds, now = Date.now()) {
+  return timeOfDay(milliseconds, now, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+}
+
+/** A time of day to the minute, likewise, as people tell it. */
+export function minuteTime(milliseconds, now = Date.now()) {
+  return timeOfDay(milliseconds, now, { hour: "2-digit", minute: "2-digit" });
+}
+
+function timeOfDay(milliseconds, now, parts) {
+  const time = new Date(milliseconds);
+  const isToday = time.toDateString() === new Date(now).toDateString();
+  return time.toLocaleTimeString([], { ...(!isToday && { year: "numeric", month: "short", day: "numeric" }), ...parts });
 }
 
 export function duration(milliseconds) {

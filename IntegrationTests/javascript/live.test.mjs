@@ -1,0 +1,34 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { get } from "../../Sources/FleetEngine/Page/Web/live.js";
+
+/** Lets everything run that waits for nothing but promises. */
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+test("what a page needs to begin is asked for until it is there, more and more seldom", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const answers = [
+    () => { throw new TypeError("Failed to fetch"); }, () => new Response("", { status: 500 }), () => new Response("<html>"),
+    ...Array.from({ length: 5 }, () => () => new Response("", { status: 503 })), () => new Response('{"provider":"acme"}'),
+  ];
+  const asked = [];
+  context.mock.method(globalThis, "fetch", async (path) => { asked.push(path); return answers.shift()(); });
+  let failures = 0;
+  const settings = get("/page/settings", () => { failures += 1; });
+  for (const [index, wait] of [1, 2, 4, 8, 16, 30, 30, 30].entries()) {
+    await settle();
+    assert.deepEqual([asked.length, failures], [index + 1, index + 1]);
+    context.mock.timers.tick(wait * 1000 - 1);
+    await settle();
+    assert.equal(asked.length, index + 1);
+    context.mock.timers.tick(1);
+  }
+  assert.deepEqual(await settings, { provider: "acme" });
+  assert.equal(failures, 8);
+  assert.deepEqual(new Set(asked), new Set(["/page/settings"]));
+});

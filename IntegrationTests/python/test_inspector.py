@@ -1,0 +1,139 @@
+# Fleetpass
+# Licence: see LICENSE in the project root.
+# SPDX-License-Identifier: Apache-2.0
+"""The inspector of the page in a real browser: it judges as the program does, and sends nothing."""
+
+import base64
+import json
+import time
+
+import pytest
+
+import browser
+from forgery import LEAVE_OUT, Forger
+from service import AUDIENCE, run
+from test_page import is_live, page, picture, text_of, token_from  # noqa: F401 (fixtures)
+
+pytestmark = pytest.mark.skipif(
+    not browser.PROGRAM, reason="Chromium is missing; Scripts/install-packages.sh --tests installs it")
+
+
+def inspect(page, token):
+    page.value(f"document.getElementById('token-text').value = {json.dumps(token)};"
+               "document.getElementById('token-text').dispatchEvent(new Event('input'))")
+    page.wait("!!document.querySelector('#token-result h2, #token-result .hint')")
+    return page
+
+
+def test_the_inspector_reads_a_token_without_any_request(service, vehicle, page, picture):
+    token = token_from(service, f"driver/{vehicle}")
+    page.open(f"{service.http}/#inspect")
+    page.wait("document.getElementById('token-keys').innerText.includes('verified with')")
+    is_live(page)
+    asked = len(page.requests)
+    inspect(page, token).wait("document.querySelector('#token-result h2')?.innerText === 'A good token'")
+    picture(page)
+    assert vehicle in text_of(page, "#token-parts")
+    assert "GetVehicle" in text_of(page, "#token-result .opened")
+    assert "CreateVehicle" not in text_of(page, "#token-result .opened")
+    changed = token[:-8] + ("AAAAAAAA" if not token.endswith("AAAAAAAA") else "BBBBBBBB")
+    inspect(page, changed).wait("document.querySelector('#token-result .first')?.innerText.includes('signature')")
+    page.value("document.getElementById('token-text').focus()")
+    page.value("location.hash = 'live'")
+    page.wait("!document.getElementById('live').hidden")
+    page.value("location.hash = 'inspect'")
+    assert page.value("document.getElementById('token-text').value") == ""
+    page.wait("!!document.querySelector('#token-result .hint')")
+    kept = page.value("JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, location.href])")
+    assert token[:20] not in kept and token[-20:] not in kept
+    # Coming back asks for the keys once more, before there is a token.
+    later = [request for request in page.requests[asked:] if "/.well-known/jwks" not in request[1]]
+    assert not later
+    assert not any(part in json.dumps(page.requests) for part in token.split("."))
+
+
+def test_the_inspector_tells_no_times_that_a_token_does_not_have(service, page):
+    page.open(f"{service.http}/#inspect")
+    page.wait("document.getElementById('token-keys').innerText.includes('verified with')")
+    for claims, told in [
+        ({"iat": 1_500_000_000, "exp": 1_500_003_600}, True), ({"exp": 1_500_003_600}, False), ({"iat": "x", "exp": 1}, False),
+        ({"iat": 1, "exp": 10 ** 300}, False),
+    ]:
+        inspect(page, forged({"alg": "RS256", "typ": "JWT", "kid": json.dumps(claims)}, claims))
+        page.wait(f"document.getElementById('token-parts').innerText.includes({json.dumps(json.dumps(json.dumps(claims)))})")
+        page.wait("!!document.querySelector('#token-result h2')")
+        lead = text_of(page, "#token-result .lead")
+        assert ("2017" in lead) == told and bool(lead) == told, claims
+
+def forged(header, payload, raw=False):
+    def part(value):
+        text = value if isinstance(value, str) else json.dumps(value)
+        return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+
+    return f"{part(header)}.{part(payload)}.c2lnbmF0dXJl"
+
+
+def test_the_inspector_judges_as_the_program_does(service, page):
+    now = int(time.time())
+    header = {"alg": "RS256", "typ": "JWT", "kid": "k"}
+    account = "driver@demo-fleet.iam.gserviceaccount.com"
+    payload = {
+        "iss": account, "sub": account, "aud": AUDIENCE, "iat": now - 300, "exp": now + 3300,
+        "authorization": {"vehicleid": "veh-1"},
+    }
+    good = forged(header, payload)
+    tokens = [
+        good, "", "a", "a.b", "a.b.c.d", "..", good + "=", good[:-1] + "+", good.replace(".", ".=", 1), "e30.e30.e30", "x" * 13000,
+        *[forged(header | change, payload) for change in [
+            {"alg": "none"}, {"alg": "HS256"}, {"alg": 1}, {"typ": "jwt"}, {"typ": "at+jwt"}, {"typ": 1}, {"crit": ["b64"]},
+            {"kid": ""}, {"kid": 7}, {"kid": "k" * 257}]],
+        *[forged(header, payload | change) for change in [
+            {"sub": "other@x"}, {"iss": ""}, {"aud": AUDIENCE[:-1]}, {"aud": [AUDIENCE]}, {"aud": []},
+            {"iat": now + 500}, {"iat": now + 700}, {"iat": now - 4000}, {"iat": now - 5000}, {"iat": "1"}, {"iat": 1.5}, {"iat": -1},
+            {"exp": now - 5}, {"exp": now + 3700}, {"exp": now + 3300, "iat": now - 2000}, {"exp": True}, {"exp": 1e300},
+            {"exp": now + 3000, "iat": now - 4000}, {"iat": now + 500, "exp": now + 100}, {"iat": now, "exp": now},
+            {"nbf": now + 500}, {"nbf": now + 700}, {"nbf": now - 9000}, {"nbf": str(now)}, {"nbf": 1.5}, {"nbf": None},
+            {"exp": float(now + 3300)}, {"iat": float(now - 300)}, {"nbf": float(now)},
+            {"authorization": {}}, {"authorization": []}, {"authorization": None}, {"authorization": {"vehicleid": 1}},
+            {"authorization": {"vehicleid": "*", "tripid": "*"}}, {"authorization": {"vehicleid": "a/b"}},
+            {"authorization": {"vehicleid": ""}}, {"authorization": {"vehicleid": "v" * 65}}, {"authorization": {"tripid": "e\u0301"}},
+            {"authorization": {"taskids": ["a", "b"]}}, {"authorization": {"taskids": ["*"]}}, {"authorization": {"taskids": []}},
+            {"authorization": {"taskids": ["*", "a"]}}, {"authorization": {"taskids": ["a"], "taskid": "a"}}, {"authorization": {"taskids": "a"}},
+            {"authorization": {"trackingid": "t", "taskid": "a"}}, {"authorization": {"trackingid": "*", "taskid": "*"}},
+            {"authorization": {"trackingid": "*", "taskid": "a"}}, {"authorization": {"trackingid": "t"}}, {"authorization": {"own": "x"}}]],
+        forged(header, "[]"), forged("{", payload), forged('{"alg":"RS256","alg":"RS256"}', payload), forged(header, "{}"),
+        forged(header, json.dumps(payload)[:-1] + ',"a":{"exp":1.0},"nbf":-0}'), forged(header, json.dumps(payload)[:-1] + ',"nbf":17e8}'),
+        forged(header, json.dumps(payload)[:-1] + ',"exp":1}'), forged(header, '{"a":{"b":1,"b":2}}'), forged(header, "null"),
+    ]
+    page.open(f"{service.http}/#inspect")
+    found = page.value(
+        "import('/page/token-rules.js').then(({ inspect }) => Promise.all("
+        f"{json.dumps(tokens)}.map((token) => inspect(token, {{ now: {now} }}))))")
+    differences = []
+    for token, here in zip(tokens, found, strict=True):
+        result = run("inspect", "-", "--output", "json", stdin=token.encode())
+        if not result.stdout:
+            continue  # What cannot even be read from standard input, such as nothing.
+        there = {check["rule"]: check["outcome"] for check in json.loads(result.stdout)["checks"]}
+        for check in here["checks"]:
+            word = {"notReached": "not_reached"}.get(check["outcome"], check["outcome"])
+            if check["rule"] not in ("key", "signature") and there[check["rule"]] != word:
+                differences.append((token[:60], check, there[check["rule"]]))
+    assert not differences
+
+
+def test_the_inspector_knows_whose_keys_are_whose(service, page):
+    driver, server = service.account("driver"), service.account("server")
+    forger = Forger(driver, {"vehicleid": "veh-1"})
+    anothers = {"iss": server["client_email"], "sub": server["client_email"]}
+    page.open(f"{service.http}/#inspect")
+    page.wait("document.getElementById('token-keys').innerText.includes('verified with')")
+    for changes, header in [({}, {}), (anothers, {}), ({}, {"kid": LEAVE_OUT}), (anothers, {"kid": LEAVE_OUT})]:
+        token = forger.token(header=header, **changes)
+        result = run(
+            "explain", "-", "--method", "GetVehicle", "--resource", f"providers/{service.provider}/vehicles/veh-1", "--keys",
+            service.data, "--output", "json", stdin=token.encode())
+        there = json.loads(result.stdout)
+        verdict = "A good token" if there["allowed"] else "The engine would refuse it"
+        inspect(page, token).wait(f"document.querySelector('#token-result h2')?.innerText === {json.dumps(verdict)}")
+        assert there["allowed"] == (not changes)

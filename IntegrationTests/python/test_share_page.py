@@ -1,0 +1,162 @@
+# Fleetpass
+# Licence: see LICENSE in the project root.
+# SPDX-License-Identifier: Apache-2.0
+"""The share pages in a real browser, and what they have in common with the page."""
+
+import time
+
+import pytest
+import requests
+
+import browser
+from service import run
+from test_page import (  # noqa: F401 (fixtures)
+    MOUNTAIN_VIEW, driven, make_trip, needs_leaflet, page, picture, set_status, text_of)
+
+pytestmark = pytest.mark.skipif(
+    not browser.PROGRAM, reason="Chromium is missing; Scripts/install-packages.sh --tests installs it")
+
+
+@needs_leaflet
+def test_a_trip_is_shared_with_a_token_that_the_browser_fetches(service, server_token, driven, new_id, page, picture):
+    vehicle, _ = driven
+    trip = new_id("trip")
+    make_trip(service, server_token, trip, vehicle)
+    page.open(f"{service.http}/share/trips/{trip}")
+    page.wait("document.getElementById('headline').innerText === 'Your driver is on the way'")
+    page.wait("!!document.querySelector('.vehicle-icon')")
+    picture(page)
+    assert "Token for this trip alone" in page.text()
+    set_status(service, server_token, trip, "ARRIVED_AT_PICKUP")
+    page.wait("document.getElementById('headline').innerText === 'Your driver is here'")
+    fetched = [address for _, address, _ in page.requests if "/token/" in address]
+    assert fetched == [f"{service.http}/token/consumer/{trip}"]
+    assert not any("eyJ" in address for _, address, _ in page.requests), "a token never stands in an address"
+    set_status(service, server_token, trip, "CANCELED")
+    page.wait("document.getElementById('headline').innerText === 'This trip was cancelled'")
+    asked = len(page.requests)
+    time.sleep(6)
+    assert len(page.requests) == asked, "nothing is asked after the end"
+
+
+def test_a_share_page_replaces_a_token_that_was_withdrawn(service, server_token, driven, new_id, page):
+    vehicle, _ = driven
+    trip = new_id("trip")
+    make_trip(service, server_token, trip, vehicle)
+    page.open(f"{service.http}/share/trips/{trip}")
+    page.wait("document.getElementById('headline').innerText === 'Your driver is on the way'")
+    tokens = requests.get(f"{service.http}/page/state", timeout=30).json()["tokens"].values()
+    (fingerprint,) = [token["fingerprint"] for token in tokens if token["subject"]["id"] == trip]
+    assert run("revoke", "--data", service.data, "--fingerprint", fingerprint).returncode == 0
+    # iat has whole seconds, so a new token differs by then.
+    deadline = time.monotonic() + 40
+    while sum("/token/" in address for _, address, _ in page.requests) < 2:
+        assert time.monotonic() < deadline
+        page.value("1")
+        time.sleep(0.2)
+    set_status(service, server_token, trip, "ARRIVED_AT_PICKUP")
+    page.wait("document.getElementById('headline').innerText === 'Your driver is here'", seconds=30)
+
+
+def test_a_share_page_replaces_a_token_that_is_denied_when_it_is_new(service, server_token, driven, new_id, page):
+    vehicle, _ = driven
+    trip = new_id("trip")
+    make_trip(service, server_token, trip, vehicle)
+    script = {"steps": [{"refuse": "CLAIM_MISMATCH", "trip": trip, "calls": 1}]}
+
+    def fetches():
+        return sum("/token/" in address for _, address, _ in page.requests)
+
+    try:
+        assert requests.put(f"{service.http}/chaos", json=script, timeout=30).status_code == 200
+        page.open(f"{service.http}/share/trips/{trip}")
+        page.wait("document.getElementById('headline').innerText === 'Your driver is on the way'", seconds=40)
+        before = fetches()
+        assert before >= 2
+        # The same refusal of a token that was good before is about the call.
+        page.wait("document.getElementById('trouble').hidden")
+        assert requests.put(f"{service.http}/chaos", json=script, timeout=30).status_code == 200
+        page.wait("!document.getElementById('trouble').hidden", seconds=30)
+        page.wait("document.getElementById('trouble').hidden", seconds=40)
+        assert fetches() == before
+    finally:
+        assert requests.delete(f"{service.http}/chaos", timeout=30).status_code == 200
+
+
+@pytest.mark.parametrize("trip", ["%E0%A4%A", "%ff"])
+def test_a_share_page_says_that_its_link_is_broken(service, page, trip):
+    page.open(f"{service.http}/share/trips/{trip}")
+    page.wait("document.getElementById('headline').innerText === 'Nothing to show'")
+    assert "This link is broken" in text_of(page, "#trouble")
+    assert not [address for _, address, _ in page.requests if "/token/" in address or "/v1/" in address]
+
+
+@pytest.mark.parametrize("path", ["/", "/share/trips/"])
+def test_a_page_begins_as_soon_as_the_engine_answers(service, server_token, driven, new_id, page, path):
+    trip = new_id("trip")
+    make_trip(service, server_token, trip, driven[0])
+    page.call("Network.setBlockedURLs", urls=["*/page/settings"])
+    page.open(service.http + path + (trip if path != "/" else ""))
+    page.wait("document.body.innerText.includes('The engine does not answer')")
+    page.call("Network.setBlockedURLs", urls=[])
+    page.wait("document.body.innerText.includes('Your driver is on the way')" if path != "/" else
+              "document.getElementById('status').dataset.state === 'live'")
+    # The browser tells of each request that was blocked.
+    page.console = [text for text in page.console if "net::ERR_BLOCKED_BY_CLIENT" not in text]
+
+
+@pytest.mark.parametrize("path", ["/", "/share/trips/none"])
+def test_a_page_works_where_the_browser_denies_its_storage(service, page, path):
+    page.call("Page.addScriptToEvaluateOnNewDocument", source="""
+      Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('denied', 'SecurityError'); } });""")
+    page.open(service.http + path)
+    page.wait("document.getElementById('theme').innerText === 'Auto'")
+    page.value("document.getElementById('theme').click()")
+    assert page.value("document.documentElement.dataset.theme") == "light"
+    page.wait("document.getElementById('status').dataset.state === 'live'" if path == "/" else
+              "!document.getElementById('trouble').hidden")
+
+
+def test_a_share_page_tells_a_screen_reader_what_changed_and_nothing_else(service, server_token, driven, new_id, page):
+    trip = new_id("trip")
+    make_trip(service, server_token, trip, driven[0])
+    page.open(f"{service.http}/share/trips/{trip}")
+    page.wait("document.querySelectorAll('#steps li').length === 5")
+    assert page.value("[...document.querySelectorAll('[aria-live]')].map((it) => it.id)") == ["headline", "sub"]
+    page.value("""window.changes = []; window.observer = new MutationObserver((records) => changes.push(...records));
+      observer.observe(document.getElementById('steps'), { childList: true, subtree: true, characterData: true })""")
+    asked = "performance.getEntriesByType('resource').filter((it) => it.name.includes('/v1/')).length"
+    page.wait(f"{asked} >= {page.value(asked) + 2}", seconds=40)
+    set_status(service, server_token, trip, "ARRIVED_AT_PICKUP")
+    page.wait("document.querySelector('#steps [aria-current]').innerText === 'At the pick-up'")
+    assert page.value("[...document.querySelectorAll('#steps li')].map((it) => it.className)") == [
+        "done", "done", "now", "next", "next"]
+    assert page.value("changes.length + observer.takeRecords().length") == 0
+
+def test_a_share_page_of_nothing_says_so(service, new_id, page):
+    page.open(f"{service.http}/share/trips/{new_id('trip')}")
+    page.wait("!document.getElementById('trouble').hidden")
+    assert "Nothing to show" in page.text()
+
+
+@needs_leaflet
+def test_a_shipment_is_shared_by_its_tracking_id(service, new_id, page, picture):
+    token = service.mint("delivery_server")
+    vehicle, task, tracking = new_id("dv"), new_id("task"), new_id("shp")
+    assert service.rest("POST", f"deliveryVehicles?deliveryVehicleId={vehicle}", token, json={}).status_code == 200
+    point = {"point": {"latitude": 37.43, "longitude": -122.07}}
+    body = {"type": "DELIVERY", "state": "OPEN", "taskDuration": "60s", "trackingId": tracking, "plannedLocation": point}
+    assert service.rest("POST", f"tasks?taskId={task}", token, json=body).status_code == 200
+    page.open(f"{service.http}/share/shipments/{tracking}")
+    page.wait("document.getElementById('headline').innerText === 'On the list'")
+    answer = service.rest(
+        "PATCH", f"deliveryVehicles/{vehicle}?updateMask=remainingVehicleJourneySegments,lastLocation", token,
+        json={
+            "remainingVehicleJourneySegments": [
+                {"stop": {"state": "ENROUTE", "plannedLocation": point, "tasks": [{"taskId": task}]}}],
+            "lastLocation": {"location": MOUNTAIN_VIEW},
+        })
+    assert answer.status_code == 200, answer.text
+    page.wait("document.getElementById('headline').innerText === 'You are next'")
+    picture(page)
+    assert [a for _, a, _ in page.requests if "/token/" in a] == [f"{service.http}/token/delivery_consumer/{tracking}"]

@@ -1,0 +1,71 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+
+/// Looks resources up in a store's tables, and notes when a body wants to look through many.
+///
+/// Such a body takes long. It is run again where few of its kind are at work at once, so that the others find a reader.
+final class LookupReader: EngineReader {
+    /// Why a body must run again, whatever it makes of this.
+    struct Scans: Error {}
+
+    private let tables: any EngineReader
+    private var scans = false
+
+    private init(_ tables: any EngineReader) {
+        self.tables = tables
+    }
+
+    /// Runs a body.
+    ///
+    /// - Parameters:
+    ///   - body: The body.
+    ///   - tables: Where it looks.
+    /// - Returns: What the body returns.
+    /// - Throws: ``Scans``, or what the body throws.
+    static func run<Answer>(_ body: (any EngineReader) throws -> Answer, over tables: any EngineReader) throws -> Answer
+    {
+        let reader = Self(tables)
+        let result = Result { try body(reader) }
+        guard !reader.scans else { throw Scans() }
+        return try result.get()
+    }
+
+    func find<Resource: StoredResource>(
+        _ id: FleetID<Resource.Kind>, of provider: ProviderID, as type: Resource.Type
+    ) throws -> Resource? {
+        try self.tables.find(id, of: provider, as: type)
+    }
+
+    func prefetch<Resource: StoredResource>(
+        _ ids: [FleetID<Resource.Kind>], of provider: ProviderID, as type: Resource.Type
+    ) throws {
+        try self.tables.prefetch(ids, of: provider, as: type)
+    }
+
+    func scan<Resource: StoredResource>(
+        _ scan: StoreScan, of provider: ProviderID, _ body: (_ id: String, Resource) throws -> Bool
+    ) throws {
+        guard scan.isShort else { throw self.interrupt() }
+        try self.tables.scan(scan, of: provider, body)
+    }
+
+    func scanVehicles(
+        nearest point: LatLng, within meters: Double, of provider: ProviderID,
+        _ body: (_ leastMeters: Double, Vehicle) throws -> Bool
+    ) throws {
+        try self.tables.scanVehicles(nearest: point, within: meters, of: provider, body)
+    }
+
+    func count(_ collection: StoreCollection, of provider: ProviderID) throws -> Int { throw self.interrupt() }
+
+    func providers() throws -> [ProviderID] { throw self.interrupt() }
+
+    private func interrupt() -> Scans {
+        self.scans = true
+        return Scans()
+    }
+}

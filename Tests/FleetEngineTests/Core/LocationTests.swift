@@ -1,0 +1,138 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import Foundation
+import SwiftProtobuf
+import Testing
+
+@testable import FleetEngine
+
+@Suite struct LocationTests {
+    private static func world() async throws -> EngineFixture {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1")
+        return fixture
+    }
+
+    // MARK: Nested masks
+
+    @Test func `a deprecated field that a mask names alone renews the one that replaced it`() async throws {
+        let fixture = try await Self.world()
+        let mask = [
+            "lastLocation.speedKmph", "lastLocation.bearingAccuracy", "last_location.horizontal_accuracy",
+            "last_location.vertical_accuracy",
+        ]
+        for number in [36, 72] as [Int32] {
+            let reading = Double(number)
+            let location = try await fixture.updateVehicle("veh-1", mask) {
+                $0.lastLocation.speedKmph = .init(number)
+                $0.lastLocation.bearingAccuracy = .init(reading)
+                $0.lastLocation.horizontalAccuracy = .init(reading)
+                $0.lastLocation.verticalAccuracy = .init(reading)
+            }.lastLocation
+            #expect(location.speed.value == reading / 3.6)
+            #expect(location.headingAccuracy.value == reading)
+            #expect(location.latlngAccuracy.value == reading)
+            #expect(location.altitudeAccuracy.value == reading)
+        }
+        let both = try await fixture.updateVehicle("veh-1", ["lastLocation.speedKmph", "lastLocation.speed"]) {
+            $0.lastLocation.speedKmph = 36
+            $0.lastLocation.speed = 5.0
+        }.lastLocation
+        #expect(both.speed.value == 5)
+        let cleared = try await fixture.updateVehicle("veh-1", mask).lastLocation
+        #expect(!cleared.hasSpeed)
+        #expect(!cleared.hasHeadingAccuracy)
+        #expect(!cleared.hasLatlngAccuracy)
+        #expect(!cleared.hasAltitudeAccuracy)
+    }
+
+    @Test func `another position does not keep the source of the former one`() async throws {
+        let fixture = try await Self.world()
+        let taken = Google_Protobuf_Timestamp(date: TestClock.start)
+        let supplied = try await fixture.updateVehicle("veh-1", ["last_location"]) {
+            $0.lastLocation.supplementalLocation = .at(3, 4)
+            $0.lastLocation.supplementalLocationAccuracy = 9.0
+            $0.lastLocation.supplementalLocationTime = taken
+        }.lastLocation
+        #expect(supplied.location == .at(3, 4))
+        #expect(supplied.latlngAccuracy.value == 9)
+        for path in ["lastLocation.location", "last_location.location.latitude"] {
+            let moved = try await fixture.updateVehicle("veh-1", [path]) { $0.lastLocation = .at(7, 4) }.lastLocation
+            #expect(moved.location.latitude == 7)
+            #expect(moved.locationSensor == .unknownSensor)
+            #expect(!moved.hasLatlngAccuracy)
+            #expect(!moved.hasUpdateTime)
+            #expect(moved.supplementalLocation == .at(3, 4))
+            #expect(moved.supplementalLocationTime == taken)
+        }
+        let mask = ["location", "locationSensor", "latlngAccuracy", "updateTime"].map { "lastLocation.\($0)" }
+        let whole = try await fixture.updateVehicle("veh-1", mask) {
+            $0.lastLocation = .at(8, 4)
+            $0.lastLocation.locationSensor = .gps
+            $0.lastLocation.latlngAccuracy = 2.0
+            $0.lastLocation.updateTime = taken
+        }.lastLocation
+        #expect(whole.location == .at(8, 4))
+        #expect(whole.locationSensor == .gps)
+        #expect(whole.latlngAccuracy.value == 2)
+        #expect(whole.updateTime == taken)
+    }
+
+    @Test func `another reading does not keep the source of the former one`() async throws {
+        let fixture = try await Self.world()
+        let taken = Google_Protobuf_Timestamp(date: TestClock.start)
+        let mask = ["last_location.raw_location", "last_location.flp_location", "last_location.supplemental_location"]
+        try await fixture.updateVehicle("veh-1", ["last_location"]) {
+            $0.lastLocation.rawLocation = .at(1, 2)
+            $0.lastLocation.rawLocationSensor = .network
+            $0.lastLocation.rawLocationAccuracy = 5.0
+            $0.lastLocation.rawLocationTime = taken
+            $0.lastLocation.flpLocation = .at(1, 2)
+            $0.lastLocation.flpLatlngAccuracyMeters = 5.0
+            $0.lastLocation.flpUpdateTime = taken
+            $0.lastLocation.supplementalLocation = .at(1, 2)
+            $0.lastLocation.supplementalLocationSensor = .network
+            $0.lastLocation.supplementalLocationAccuracy = 5.0
+            $0.lastLocation.supplementalLocationTime = taken
+        }
+        fixture.advance(by: 5)
+        let moved = try await fixture.updateVehicle("veh-1", mask) {
+            $0.lastLocation.rawLocation = .at(3, 4)
+            $0.lastLocation.flpLocation = .at(5, 6)
+            $0.lastLocation.supplementalLocation = .at(7, 8)
+        }.lastLocation
+        let expected = VehicleLocation.with(.at(7, 8)) {
+            $0.locationSensor = .customerSuppliedLocation
+            $0.rawLocation = .at(3, 4)
+            $0.rawLocationSensor = .gps
+            $0.flpLocation = .at(5, 6)
+            $0.supplementalLocation = .at(7, 8)
+            $0.supplementalLocationSensor = .customerSuppliedLocation
+            $0.serverTime = .init(date: TestClock.start + 5)
+        }
+        #expect(moved == expected)
+    }
+
+    // MARK: The order of fixes
+
+    @Test func `a position without a time of its own lets no much older fix in`() async throws {
+        let fixture = try await Self.world()
+        func report(_ latitude: Double, at seconds: TimeInterval?) async throws -> Double {
+            try await fixture.updateVehicle("veh-1", ["last_location"]) {
+                $0.lastLocation = .at(latitude, 0)
+                if let seconds { $0.lastLocation.updateTime = .init(date: TestClock.start + seconds) }
+            }.lastLocation.location.latitude
+        }
+        #expect(try await report(1, at: 0) == 1)
+        fixture.advance(by: 400)
+        #expect(try await report(2, at: nil) == 2)
+        #expect(try await report(3, at: -86_000) == 2)
+        #expect(try await report(4, at: 99) == 2)
+        // What clocks may be off is allowed for, and from then on the device's own time counts.
+        #expect(try await report(5, at: 100) == 5)
+        #expect(try await report(6, at: 99) == 5)
+    }
+}

@@ -1,0 +1,150 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+import Foundation
+import SwiftProtobuf
+import Testing
+
+@testable import FleetEngine
+
+/// How often calls ask a store that is far away.
+@Suite struct ReadAheadTests {
+    private let store = FarStore()
+
+    /// How often a body asks.
+    private func questions(_ body: () async throws -> Void) async throws -> Int {
+        self.store.questions.withLock { $0 = 0 }
+        try await body()
+        return self.store.questions.withLock { $0 }
+    }
+
+    @Test func `what a call names is asked for at once, however much it is`() async throws {
+        let world = DeliveryWorld(store: self.store)
+        let ids = (0..<20).map { "t-\($0)" }
+        let batch = BatchCreateTasks.Request.with {
+            $0.parent = "providers/acme"
+            $0.requests = ids.map { DeliveryWorld.creation(of: $0) }
+        }
+        let forBatch = try await self.questions {
+            _ = try await world.engine.perform(BatchCreateTasks.self, batch, token: "delivery_server|taskids=*")
+        }
+        #expect(forBatch == 1)
+        try await world.createVehicle("dv-1")
+        let forPlan = try await self.questions { try await world.plan("dv-1", [ids]) }
+        #expect(forPlan == 2, "the vehicle, and its tasks")
+        let forVehicle = try await self.questions { _ = try await world.vehicle("dv-1") }
+        #expect(forVehicle == 2, "the vehicle, and its tasks")
+        try await world.plan("dv-1", [])
+        world.clock.advance(by: 3600)
+        let policy = RetentionPolicy(vehicles: nil, trips: nil, deliveryVehicles: nil, tasks: .seconds(60))
+        let forSweep = try await self.questions {
+            let count = try await world.engine.sweep(policy)
+            #expect(count == 20)
+        }
+        #expect(forSweep == 1)
+    }
+
+    @Test func `a closed task's vehicle is asked for where an outcome needs its place`() async throws {
+        let world = DeliveryWorld(store: self.store)
+        try await world.createVehicle("dv-1")
+        for id in ["a", "b"] { try await world.createTask(id) }
+        try await world.plan("dv-1", [["a", "b"]])
+        let whileOpen = try await self.questions { try await world.updateTask("a", ["attributes"]) }
+        #expect(whileOpen == 2)
+        try await world.plan("dv-1", [])
+        try await world.deleteVehicle("dv-1")
+        let onceClosed = try await self.questions { try await world.updateTask("a", ["attributes"]) }
+        #expect(onceClosed == 1)
+        let withOutcome = try await self.questions {
+            let task = try await world.updateTask("a", ["task_outcome"]) { $0.taskOutcome = .succeeded }
+            #expect(!task.hasTaskOutcomeLocation)
+        }
+        #expect(withOutcome == 2)
+        let withPlace = try await self.questions {
+            let task = try await world.updateTask("b", ["task_outcome", "task_outcome_location"]) {
+                $0.taskOutcome = .succeeded
+                $0.taskOutcomeLocation.point = .at(1, 2)
+            }
+            #expect(task.taskOutcomeLocationSource == .provider)
+        }
+        #expect(withPlace == 1)
+    }
+}
+
+/// A store that counts the questions of its bodies: each look for one resource that was not read ahead, and each
+/// reading ahead.
+private struct FarStore: EngineStore {
+    let questions = Locked(0)
+    private let store = MemoryStore()
+
+    func read<Result: Sendable>(
+        _ body: @escaping @Sendable (any EngineReader) throws -> Result
+    ) async throws -> Result {
+        try await self.store.read { [questions] in try body(FarTransaction($0, changes: nil, questions)) }
+    }
+
+    func write<Result: Sendable>(
+        _ body: @escaping @Sendable (any EngineTransaction) throws -> Result
+    ) async throws -> Result {
+        try await self.store.write { [questions] in try body(FarTransaction($0, changes: $0, questions)) }
+    }
+}
+
+private final class FarTransaction: EngineTransaction {
+    private let tables: any EngineReader
+    private let changes: (any EngineTransaction)?
+    private let questions: Locked<Int>
+    private var known: Set<ResourceKey> = []
+
+    init(_ tables: any EngineReader, changes: (any EngineTransaction)?, _ questions: Locked<Int>) {
+        self.tables = tables
+        self.changes = changes
+        self.questions = questions
+    }
+
+    private func ask(_ keys: [ResourceKey]) {
+        guard !self.known.isSuperset(of: keys) else { return }
+        self.known.formUnion(keys)
+        self.questions.withLock { $0 += 1 }
+    }
+
+    func find<Resource: StoredResource>(
+        _ id: FleetID<Resource.Kind>, of provider: ProviderID, as type: Resource.Type
+    ) throws -> Resource? {
+        self.ask([ResourceKey(id, provider, type)])
+        return try self.tables.find(id, of: provider, as: type)
+    }
+
+    func prefetch<Resource: StoredResource>(
+        _ ids: [FleetID<Resource.Kind>], of provider: ProviderID, as type: Resource.Type
+    ) throws {
+        self.ask(ids.map { ResourceKey($0, provider, type) })
+    }
+
+    func scan<Resource: StoredResource>(
+        _ scan: StoreScan, of provider: ProviderID, _ body: (_ id: String, Resource) throws -> Bool
+    ) throws {
+        try self.tables.scan(scan, of: provider, body)
+    }
+
+    func count(_ collection: StoreCollection, of provider: ProviderID) throws -> Int {
+        try self.tables.count(collection, of: provider)
+    }
+
+    func providers() throws -> [ProviderID] { try self.tables.providers() }
+
+    func put<Resource: StoredResource>(
+        _ resource: Resource, _ id: FleetID<Resource.Kind>, of provider: ProviderID, at now: Google_Protobuf_Timestamp?
+    ) throws {
+        try self.changes?.put(resource, id, of: provider, at: now)
+    }
+
+    func remove<Resource: StoredResource>(
+        _ id: FleetID<Resource.Kind>, of provider: ProviderID, as type: Resource.Type
+    ) throws {
+        try self.changes?.remove(id, of: provider, as: type)
+    }
+}
