@@ -32,16 +32,7 @@ extension Administration {
         let time = now.addingTimeInterval(-TimeInterval(age.components.seconds))
         guard let span = try await self.database.read({ try Self.span(before: time, in: $0) }) else { return nil }
         try await AuditArchive(source: self.database).write(span, to: path)
-        let details = [
-            "count": "\(span.count)", "head": "\(span.head)", "file": URL(filePath: path).lastPathComponent,
-        ]
-        let isFirst = try await self.change { database in
-            guard try database.keptSpan().start == span.start else { return (false, nil) }
-            let start: [StoreValue] = [.integer(span.head.sequence), .text(span.head.hash)]
-            try database.execute("UPDATE audit_start SET sequence = ?, hash = ?", start)
-            return (true, AuditChange(.recordsArchived, details, by: actor, at: now))
-        }
-        guard isFirst else {
+        guard try await self.release(span, to: path, by: actor, at: now) else {
             try? FileManager.default.removeItem(atPath: path)
             throw TokenServerError(
                 code: .storeUnavailable,
@@ -50,6 +41,24 @@ extension Administration {
         }
         try await self.removeArchived()
         return span
+    }
+
+    /// Has the chain start behind records that an archive holds, and records that.
+    ///
+    /// - Returns: Whether it started where they do, as it does unless another archive was made meanwhile.
+    /// - Throws: An error of the store when nothing was kept.
+    func release(
+        _ span: AuditSpan, to path: String, by actor: AuditChange.Actor, at now: Date
+    ) async throws -> Bool {
+        let details = [
+            "count": "\(span.count)", "head": "\(span.head)", "file": URL(filePath: path).lastPathComponent,
+        ]
+        return try await self.change { database in
+            guard try database.keptSpan().start == span.start else { return (false, nil) }
+            let start: [StoreValue] = [.integer(span.head.sequence), .text(span.head.hash)]
+            try database.execute("UPDATE audit_start SET sequence = ?, hash = ?", start)
+            return (true, AuditChange(.recordsArchived, details, by: actor, at: now))
+        }
     }
 
     /// The records from before a time; `nil` where there is none.

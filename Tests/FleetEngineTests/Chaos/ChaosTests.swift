@@ -89,7 +89,8 @@ import Testing
         #expect(world.waits.withLock { $0 } == [.seconds(2)])
     }
 
-    @Test func `a call that is slow waits no longer than its script plays, nor than its caller`() async throws {
+    @Test(.timeLimit(.minutes(5)))
+    func `a call that is slow waits no longer than its script plays, nor than its caller`() async throws {
         let (arrivals, arrive) = AsyncStream.makeStream(of: Void.self)
         let faults = FaultInjector(
             uptime: { .zero }, now: { TestClock.start },

@@ -121,6 +121,18 @@ import Testing
         #expect(try await world.reader.firstTime() == Date(timeIntervalSince1970: 5))
     }
 
+    @Test(arguments: TokenStoreKind.available)
+    func `of two archives of the same records one is the archive`(kind: TokenStoreKind) async throws {
+        let world = try await Self.filled(kind)
+        let moved = try #require(try await Self.archive(world, to: "one.sqlite", before: 6))
+        let head = try await world.reader.head()
+        let isFirst = try await Administration(store: world.store).release(
+            moved, to: world.path("two.sqlite"), by: Self.archivist, at: Date(timeIntervalSince1970: 9))
+        #expect(!isFirst)
+        #expect(try await world.reader.verify().start == moved.head)
+        #expect(try await world.reader.head() == head)
+    }
+
     @Test func `a file that exists is left alone, and an archive is opened to be read alone`() async throws {
         let world = try await Self.filled(.sqlite)
         try Data("kept".utf8).write(to: world.folder.appending(path: "one.sqlite"))
