@@ -159,6 +159,11 @@ static Outcome *ensure(FPTokenProvider *provider, FPTokenSubject *subject, NSTim
     return outcome;
 }
 
+/// A text that has no UTF-8: it was cut within a character.
+static NSString *textWithHalfACharacter(void) {
+    return [[NSString stringWithUTF8String:"v\xF0\x9F\x98\x80"] substringToIndex:2];
+}
+
 static BOOL failedWith(Outcome *outcome, FPTokenErrorCode code) {
     NSError *error = [outcome error];
     return [outcome calls] == 1 && ![outcome token] && [outcome life] == 0 && [[error domain] isEqual:FPTokenErrorDomain]
@@ -251,10 +256,9 @@ static void checkDriverSDK(NSString *secret) {
     CHECK("no context is answered with an error", failedWith(nobody, FPTokenErrorMissingContext));
     CHECK("no vehicle is answered with an error", failedWith(nameless, FPTokenErrorMissingID));
     Outcome *malformed = [[[Outcome alloc] init] autorelease], *broken = [[[Outcome alloc] init] autorelease];
-    unichar half[] = {'v', 0xD800};
     context->_vehicleID = @"a/b";
     [authorization fetchTokenWithContext:context completion:[malformed completion]];
-    context->_vehicleID = [NSString stringWithCharacters:half length:2];
+    context->_vehicleID = textWithHalfACharacter();
     [authorization fetchTokenWithContext:context completion:[broken completion]];
     [malformed waitForCalls:1];
     [broken waitForCalls:1];
@@ -349,11 +353,11 @@ static void checkErrors(void) {
     NSString *none = nil;
     CHECK("no id is refused", failedWith(fetchBadly(tokens, none), FPTokenErrorInvalidArgument));
     CHECK("no subject is refused", failedWith(fetch(tokens, nil), FPTokenErrorInvalidArgument));
-    unichar hidden[] = {'v', 0, 'x'}, half[] = {'v', 0xD800};
+    unichar hidden[] = {'v', 0, 'x'};
     CHECK("a zero does not hide the rest of an id",
           failedWith(fetchBadly(tokens, [NSString stringWithCharacters:hidden length:3]), FPTokenErrorInvalidArgument));
     CHECK("half a character is refused",
-          failedWith(fetchBadly(tokens, [NSString stringWithCharacters:half length:2]), FPTokenErrorInvalidArgument));
+          failedWith(fetchBadly(tokens, textWithHalfACharacter()), FPTokenErrorInvalidArgument));
 
     NSError *error = nil;
     NSURL *elsewhere = [NSURL URLWithString:@"http://tokens.example.com"];

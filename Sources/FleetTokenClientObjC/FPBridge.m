@@ -44,10 +44,14 @@ FP_SAME(FPTokenEventKindClockError, FP_EVENT_CLOCK_ERROR);
 FP_SAME(FPTokenEventKindStoreFailed, FP_EVENT_STORE_FAILED);
 
 const char *FPBytesOfText(NSString *text) {
-    text = [text stringByReplacingOccurrencesOfString:@"\0" withString:@"\1"];
     NSData *bytes = [text dataUsingEncoding:NSUTF8StringEncoding allowLossyConversion:NO];
     if (!bytes) return NULL;
     NSMutableData *ended = [NSMutableData dataWithData:bytes];
+    // A zero would hide the rest; the control character in its place is refused.
+    char *characters = [ended mutableBytes];
+    for (NSUInteger index = 0; index < [bytes length]; index++) {
+        if (!characters[index]) characters[index] = '\1';
+    }
     [ended appendBytes:"" length:1];
     return [ended bytes];
 }

@@ -76,7 +76,6 @@ __attribute__((objc_root_class)) @interface NSObject <NSObject>
 + (instancetype)stringWithFormat:(NSString *)format, ... __attribute__((format(__NSString__, 1, 2)));
 @property (readonly) NSUInteger length;
 - (NSString *)stringByAppendingString:(NSString *)string;
-- (NSString *)stringByReplacingOccurrencesOfString:(NSString *)target withString:(NSString *)replacement;
 - (nullable NSData *)dataUsingEncoding:(NSStringEncoding)encoding allowLossyConversion:(BOOL)lossy;
 @end
 
@@ -94,6 +93,7 @@ __attribute__((objc_root_class)) @interface NSObject <NSObject>
 @interface NSMutableData : NSData
 + (instancetype)dataWithData:(NSData *)data;
 + (nullable instancetype)dataWithCapacity:(NSUInteger)capacity;
+@property (readonly) void *mutableBytes __attribute__((objc_returns_inner_pointer));
 - (void)appendBytes:(const void *)bytes length:(NSUInteger)length;
 @end
 
