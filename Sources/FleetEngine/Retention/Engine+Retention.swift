@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngineAPI
+import FleetPostgreSQL
 import FleetTokens
 import Foundation
 import SwiftProtobuf
@@ -47,7 +48,7 @@ extension Engine {
     private func timeOfSweep() async throws -> Date {
         let before = self.now()
         guard let status = try await self.store.status() else { return before }
-        let clocks = StoreClocks(local: (before, self.now()), database: status.time)
+        let clocks = DatabaseClock(local: (before, self.now()), database: status.time)
         if let problem = clocks.problem {
             throw EngineError(
                 code: .failedPrecondition, reason: "STORE_CLOCK",

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetPostgreSQL
 import FleetSigning
 import FleetTokens
 import Foundation
@@ -68,7 +69,7 @@ final class StoreHealth: Sendable {
             guard let status = try await self.store.status() else { return [:] }
             var problems: [String: String] = [:]
             problems["store"] = status.takesChanges ? nil : "the store takes no changes"
-            problems["clock"] = StoreClocks(local: (before, self.now()), database: status.time).problem
+            problems["clock"] = DatabaseClock(local: (before, self.now()), database: status.time).problem
             return problems
         } catch {
             return ["store": "the store cannot be read"]

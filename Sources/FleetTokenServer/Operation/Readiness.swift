@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetPostgreSQL
 import FleetSigning
 public import FleetTokens
 public import Foundation
@@ -162,11 +163,11 @@ public final class Readiness: Sendable {
         guard abs(step) <= Self.clockTolerance else {
             return "the clock was set by \(Int(step)) s since the start; restart when it is right"
         }
-        guard let clocks = try? await self.store.clocks(by: self.now) else { return nil }
-        guard clocks.database == nil else {
-            guard clocks.differ else { return nil }
-            let seconds = Int(abs(clocks.ahead).rounded())
-            return "the clock is \(seconds) s \(clocks.ahead > 0 ? "ahead of" : "behind") the database's"
+        do {
+            if let shared = try await self.store.databaseClock(by: self.now) { return shared.problem }
+        } catch {
+            // What keeps the store from being read is told by its own check.
+            return nil
         }
         guard let last = try? await AuditReader(store: self.store).lastTime() else { return nil }
         let ahead = last.timeIntervalSince(now)

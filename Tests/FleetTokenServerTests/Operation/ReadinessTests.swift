@@ -108,13 +108,6 @@ import Testing
         }
     }
 
-    @Test(arguments: [(0.0, 0.0), (5, 0), (10, 0), (-3, 3), (14, -4)])
-    func `the time that a question took is not held against a clock`(database: Double, ahead: Double) {
-        let times = TokenServerStore.ClockTimes(
-            local: (Self.start, Self.start + 10), database: Self.start + database)
-        #expect(times.ahead == ahead)
-    }
-
     /// Another process holds the file's lock; the database takes no changes, as a standby does.
     @Test(arguments: TokenStoreKind.available)
     func `a store that can only be read makes it unready`(kind: TokenStoreKind) async throws {
