@@ -192,6 +192,16 @@ test("Retry-After is kept to, up to a limit", async () => {
   await tokens.token(trip);
 });
 
+for (const [name, date, wait] of [["its answer's own Date", "1970-01-01T01:00:00Z", 20], ["the page's clock without one", undefined, 40]]) {
+  test(`a Retry-After that is a date counts from ${name}`, async () => {
+    const { clock, server, tokens } = world();
+    clock.wallOffset = 3580 - clock.seconds;
+    const headers = { "Retry-After": new Date(3_620_000).toUTCString(), ...(date && { Date: new Date(date).toUTCString() }) };
+    server.plan = () => new Response("", { status: 503, headers });
+    await assert.rejects(tokens.token(trip), { code: "unavailable", retryAfterSeconds: wait });
+  });
+}
+
 test("a fetch that hangs ends after its time and leaves nothing behind", async () => {
   const { clock, server, tokens } = world();
   server.gate = new Promise(() => {});
@@ -267,6 +277,23 @@ test("refusals without end do not become fetches without end", async () => {
   await tokens.token(trip);
 });
 
+test("refused tokens are known again, also the one too many and those of long ago", async () => {
+  const { clock, server, tokens } = world();
+  const refused = [];
+  for (let round = 0; round < 6; round += 1) {
+    refused.push((await tokens.token(trip)).token);
+    tokens.invalidate(trip, refused.at(-1));
+  }
+  for (const token of refused.slice(1)) {
+    await clock.advance(100);
+    server.plan = () => server.grant({ token });
+    await assert.rejects(tokens.token(trip), { code: "invalidAnswer", message: /refused/ });
+  }
+  await clock.advance(100);
+  server.plan = () => server.grant({ token: refused[0] });
+  assert.equal((await tokens.token(trip)).token, refused[0], "five are remembered");
+});
+
 test("a refused token that comes again is an error", async () => {
   const { server, tokens } = world();
   const token = server.jwt({ iat: 1, exp: 3601 });
@@ -327,6 +354,21 @@ for (const [kept, seconds] of [[0, 3300], [1, 3298], [1000, 2299]]) {
     assert.equal((await tokens.token(trip)).expiresInSeconds, seconds);
   });
 }
+
+for (const [age, seconds] of [["3000", 300], ["0", 3300], ["-5", 3300], ["long", 3300]]) {
+  test(`an answer that a cache kept for ${age} s promises ${seconds} s`, async () => {
+    const { server, tokens } = world();
+    const headers = { Date: new Date(301_000).toUTCString(), Age: age };
+    server.plan = () => server.grant({ claims: { iat: 1, exp: 3601 }, headers });
+    assert.equal((await tokens.token(trip)).expiresInSeconds, seconds);
+  });
+}
+
+test("a token that ended in a cache on the way is an error", async () => {
+  const { server, tokens } = world();
+  server.plan = () => server.grant({ headers: { Age: "3300" } });
+  await assert.rejects(tokens.token(trip), { code: "invalidAnswer", message: /no life/ });
+});
 
 for (const [name, body, seconds] of [
   ["on-demand sample servers", { creationTimestamp: 1_000, expirationTimestamp: 3_001_000 }, 3000],
@@ -407,6 +449,34 @@ test("a refusal tells the server's words", async () => {
   await assert.rejects(tokens.token(trip), { code: "refused", status: 403, message: /Not your trip\./ });
 });
 
+for (const status of [201, 206]) {
+  test(`an answer with status ${status} brings no token`, async () => {
+    const { server, tokens } = world();
+    server.plan = () => new Response('{"token":"opaque","expires_in":3300}', { status });
+    await assert.rejects(tokens.token(trip), { code: "invalidAnswer", status });
+  });
+}
+
+test("a server that cannot be reached tells why", async () => {
+  const { server, tokens } = world();
+  const cause = new TypeError("Failed to fetch");
+  server.plan = () => { throw cause; };
+  await assert.rejects(tokens.token(trip), { code: "unavailable", message: /could not be reached/, cause });
+});
+
+test("headers that the app fails to give are a refusal, and the server is not asked", async () => {
+  const cause = new Error("signed out");
+  const { server, tokens } = world({ headers: () => { throw cause; } });
+  await assert.rejects(tokens.token(trip), { code: "refused", message: /headers function failed.*sign in again/, cause });
+  assert.equal(server.requests.length, 0);
+});
+
+test("an error of this module's that the app's headers throw is the callers' error", async () => {
+  const own = new FleetTokenError("unavailable", "No network.");
+  const { tokens } = world({ headers: async () => { throw own; } });
+  await assert.rejects(tokens.token(trip), (error) => error === own);
+});
+
 test("the app's headers are asked for at each fetch, and no redirect is followed", async () => {
   const { server, tokens } = world({ headers: async () => ({ Authorization: "Bearer session" }) });
   await tokens.token(trip);
@@ -452,6 +522,15 @@ for (const id of ["", "*", "..", undefined, 7]) {
   });
 }
 
+for (const subject of [{ kind: "consumer", id: "trip-\ud83d" }, { kind: "delivery_driver", id: "dv-1", task: "\ude00" }]) {
+  test(`half a character in an id of ${subject.kind} is refused without a request`, async () => {
+    const { server, tokens } = world();
+    await assert.rejects(tokens.token(subject), { name: "FleetTokenError", code: "invalidArgument" });
+    assert.throws(() => tokens.invalidate(subject, "token"), { name: "FleetTokenError", code: "invalidArgument" });
+    assert.equal(server.requests.length, 0);
+  });
+}
+
 test("tokens do not travel over plain HTTP, but on this machine", () => {
   assert.throws(() => new FleetTokens({ url: "http://tokens.example" }), { code: "invalidArgument" });
   for (const url of ["http://127.0.0.1:8080", "http://localhost", "http://[::1]:1", "https://tokens.example/a"]) {
@@ -465,4 +544,21 @@ test("no more subjects are remembered than allowed", async () => {
   assert.equal(server.requests.length, 4);
   await tokens.token({ kind: "consumer", id: "c" });
   assert.equal(server.requests.length, 4);
+});
+
+test("callers share one fetch also above the number of subjects that are remembered", async () => {
+  const { server, tokens } = world();
+  let open;
+  server.gate = new Promise((resolve) => { open = resolve; });
+  const subjects = Array.from({ length: 101 }, (_, number) => ({ kind: "consumer", id: `trip-${number}` }));
+  const calls = [1, 2, 3].flatMap(() => subjects.map((subject) => tokens.token(subject)));
+  await settle();
+  assert.equal(server.requests.length, 101);
+  open();
+  await Promise.all(calls);
+  await tokens.token(subjects[100]);
+  assert.equal(server.requests.length, 101);
+  await tokens.token({ kind: "consumer", id: "another" });
+  await tokens.token(subjects[0]);
+  assert.equal(server.requests.length, 103, "the oldest are forgotten when nobody waits for them any more");
 });

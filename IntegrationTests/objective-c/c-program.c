@@ -382,6 +382,23 @@ static fp_error_code sdk_code(fp_provider *provider, fp_subject_kind kind, const
     return code;
 }
 
+/// Asks and cancels at once, until that comes before the token that is at hand.
+static bool sdk_question_is_cancelled(fp_provider *provider, const fp_subject *subject) {
+    bool cancelled = false;
+    for (int tries = 0; tries < 1000 && !cancelled; tries++) {
+        struct outcome outcome;
+        outcome_init(&outcome);
+        fp_fetch *call = NULL;
+        fp_provider_fetch_sdk_token(provider, subject, FP_DEFAULT_TIMEOUT_MS, on_token, &outcome, &call);
+        fp_fetch_cancel(call);
+        fp_fetch_release(call);
+        wait_for(&outcome);
+        cancelled = outcome.error && outcome.error->code == FP_ERROR_CANCELLED;
+        outcome_free(&outcome);
+    }
+    return cancelled;
+}
+
 static void check_sdk_questions(const char *server, const char *chaos) {
     fp_options options;
     fp_options_init(&options, sizeof options);
@@ -404,8 +421,10 @@ static void check_sdk_questions(const char *server, const char *chaos) {
           !fp_provider_invalidate_last(provider, &driver) && !fp_provider_invalidate_last(NULL, &driver)
               && !fp_provider_invalidate_last(provider, NULL));
     CHECK("an empty task is none", sdk_code(provider, FP_SUBJECT_DRIVER, "fine-c-sdk", "") == 0);
+    CHECK("a question can be cancelled", sdk_question_is_cancelled(provider, &driver));
     bool dropped = fp_provider_invalidate_last(provider, &driver);
-    CHECK("what an SDK got last is dropped, once", dropped && !fp_provider_invalidate_last(provider, &driver));
+    CHECK("what an SDK got last is dropped, once, also after a question that was cancelled",
+          dropped && !fp_provider_invalidate_last(provider, &driver));
     sdk_code(provider, FP_SUBJECT_DRIVER, "fine-c-sdk", NULL);
     sdk_code(provider, FP_SUBJECT_DRIVER, "fine-c-sdk", NULL);
     CHECK("and replaced", asked_for(server, "chaos/token/driver/fine-c-sdk") == 2);
@@ -568,6 +587,17 @@ static void on_closed(void *context) {
     (*(atomic_int *)context)++;
 }
 
+/// What a call comes to that is made right after its provider was closed with the token at hand.
+static fp_error_code code_after_close(const fp_options *options) {
+    fp_provider *provider = fp_provider_create(options, NULL);
+    fp_subject driver = {.kind = FP_SUBJECT_DRIVER, .id = "closed-at-once-c"};
+    bool kept = code_of(provider, &driver, FP_DEFAULT_TIMEOUT_MS) == 0;
+    fp_provider_close(provider, NULL, NULL);
+    fp_error_code code = code_of(provider, &driver, FP_DEFAULT_TIMEOUT_MS);
+    fp_provider_destroy(provider);
+    return kept ? code : 0;
+}
+
 static void check_closing(const char *chaos) {
     char parent[] = "/tmp/fleetpass-c-XXXXXX", folder[60], file[300];
     if (!mkdtemp(parent)) return;
@@ -602,6 +632,11 @@ static void check_closing(const char *chaos) {
     outcome_free(&kept);
     outcome_free(&waiting);
     fp_provider_destroy(provider);
+
+    options.store_folder = NULL;
+    int refused = 0;
+    for (int round = 0; round < 100; round++) refused += code_after_close(&options) == FP_ERROR_REFUSED;
+    CHECK("a call right after closing gets no token, though nobody waited for the end", refused == 100);
 }
 
 int main(int count, char **arguments) {

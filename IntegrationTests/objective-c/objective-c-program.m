@@ -601,6 +601,17 @@ static void checkClosing(void) {
               && ![files fileExistsAtPath:folder]);
     void (^none)(void) = nil;
     [tokens closeWithCompletion:none];
+
+    int refused = 0;
+    for (int round = 0; round < 100; round++) {
+        @autoreleasepool {
+            FPTokenProvider *closing = provider(options(@"/chaos", FPTokenEndpointKindFleetpass));
+            NSString *atHand = [fetch(closing, subject) token];
+            [closing closeWithCompletion:none];
+            refused += atHand && failedWith(fetch(closing, subject), FPTokenErrorRefused);
+        }
+    }
+    CHECK("a call right after closing gets no token, though nobody waited for the end", refused == 100);
 }
 
 // MARK: - Threads and lifetimes
@@ -724,7 +735,7 @@ int main(int count, char **arguments) {
         checkOwnClient();
         checkLife();
         checkStore();
-    checkClosing();
+        checkClosing();
         checkCrowd();
         checkLifetimes();
     }

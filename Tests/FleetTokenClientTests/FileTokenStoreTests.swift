@@ -126,6 +126,28 @@ import Testing
         for number in 3..<6 { #expect(try store.load(self.subject("veh-\(number)")) != nil) }
     }
 
+    @Test func `a half-written file goes before any token, but not while it may still be written`() throws {
+        let store = FileTokenStore(folder: self.folder, capacity: 3)
+        let old = try self.subject("veh-0")
+        try store.save(self.stored(old), for: old)
+        let token = try #require(try self.files.first)
+        let leftover = token.appendingPathExtension("ended")
+        let fresh = token.appendingPathExtension("writing")
+        for file in [leftover, fresh] { try Data("half".utf8).write(to: file) }
+        for (file, age) in [(token, 500.0), (leftover, 100)] {
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSinceNow: -age)], ofItemAtPath: file.path)
+        }
+        let new = try self.subject("veh-1")
+        try store.save(self.stored(new), for: new)
+        #expect(!FileManager.default.fileExists(atPath: leftover.path))
+        #expect(FileManager.default.fileExists(atPath: fresh.path))
+        #expect(try store.load(old) != nil)
+        #expect(try store.load(new) != nil)
+        try store.removeAll()
+        #expect(try self.files.isEmpty)
+    }
+
     @Test func `a folder that cannot be made is an error`() throws {
         try FileManager.default.createDirectory(at: self.parent, withIntermediateDirectories: true)
         try Data().write(to: self.folder)

@@ -165,18 +165,19 @@ import Testing
         #expect(tokens.invalidated == [FleetToken(refused)])
     }
 
-    @Test func `after a failed fetch there is no token that could be refused`() async throws {
+    @Test func `a question that fails leaves the token before it in use, which can be refused`() async throws {
         let isSignedOut = Locked(false)
         let tokens = StubTokenProvider { subject, _ in
             if isSignedOut.withLock({ $0 }) { throw TokenClientError(code: .refused, message: "Sign in again.") }
             return TestTokens.token(for: subject)
         }
         let authorization = SDKAuthorization(tokens)
-        _ = try await self.answer { authorization.fetchConsumerToken(tripID: "trip-7", completion: $0) }
+        let answer = try await self.answer { authorization.fetchConsumerToken(tripID: "trip-7", completion: $0) }
         isSignedOut.withLock { $0 = true }
-        _ = try await self.answer { authorization.fetchConsumerToken(tripID: "trip-7", completion: $0) }
+        let failed = try await self.answer { authorization.fetchConsumerToken(tripID: "trip-7", completion: $0) }
+        #expect(failed.token == nil)
         authorization.lastTokenWasRefused(tripID: "trip-7")
-        #expect(tokens.invalidated.isEmpty)
+        #expect(tokens.invalidated == [FleetToken(try #require(answer.token))])
     }
 
     @Test func `only the newest tokens are remembered`() throws {

@@ -226,6 +226,16 @@ import Testing
         #expect(late.requests.count == 2)
     }
 
+    @Test func `a provider that was ended hands nothing out, though its writes are not done`() async throws {
+        let server = self.server()
+        let provider = try self.process(server)
+        _ = try await provider.token(for: self.subject)
+        provider.endCalls()
+        let error = await #expect(throws: TokenClientError.self) { try await provider.token(for: self.subject) }
+        #expect(error?.code == .refused)
+        #expect(server.requests.count == 1)
+    }
+
     @Test func `the end of a provider waits for what is being written`() async throws {
         struct SlowStore: TokenStore {
             let store: MemoryStore

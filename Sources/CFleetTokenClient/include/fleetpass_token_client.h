@@ -543,7 +543,7 @@ bool fp_provider_invalidate(
 ///
 /// \param provider The provider.
 /// \param subject Whose token it was. Of a delivery driver's tokens the newest is meant, whatever its task.
-/// \returns Whether there was such a token; `false` also when the last question failed.
+/// \returns Whether there was such a token. A question that failed or was cancelled since leaves it the last one.
 bool fp_provider_invalidate_last(fp_provider *FP_NULLABLE provider, const fp_subject *FP_NULLABLE subject);
 
 /// Hears that a provider is closed.

@@ -48,7 +48,7 @@ struct DeliveryReportPlan: Sendable {
 
     /// The locations to report now, or `nil` while none is known.
     func nextLocations() -> FixBuffer.Batch? {
-        self.isTracking && self.fixes.newest != nil ? self.fixes.batch(repeatingNewest: true) : nil
+        self.isTracking && !self.fixes.isEmpty ? self.fixes.batch(repeatingNewest: true) : nil
     }
 
     /// The locations that are left at the end of tracking, if any.

@@ -100,8 +100,10 @@ public actor DeliveryVehicleReporter {
     /// stops and outcomes of tasks are.
     public func stopTracking() async {
         guard self.plan.stopTracking() else { return }
-        await self.comeToRest()
-        if let last = self.plan.lastLocations() { _ = await self.begin(.locations(last)).value }
+        repeat {
+            await self.comeToRest()
+            guard let last = self.plan.lastLocations(), await self.begin(.locations(last)).value == nil else { break }
+        } while !self.plan.isTracking
         if !self.plan.isTracking { self.plan.forgetFixes() }
         let task = self.repeatPending()
         await task.value

@@ -12,17 +12,24 @@ struct FixBuffer: Sendable {
         var last: LocationFix?
         /// Earlier unsent locations, oldest first.
         var past: [LocationFix]
-        /// The number of the first fix that was unsent when the batch was made.
-        var start: Int
-        /// The number of the first fix that was recorded after the batch was made.
-        var end: Int
+        /// The numbers of those that were unsent when the batch was made.
+        var numbers: Set<Int>
     }
+
+    /// A fix with its number, counted from the first one ever recorded.
+    private struct Numbered: Sendable {
+        let number: Int
+        let fix: LocationFix
+    }
+
+    /// How many fixes one report takes: some 100 KB, where the engine takes no more than 1 MiB.
+    static let largestBatch = 500
 
     private(set) var newest: LocationFix?
     private let capacity: Int
-    private var unsent: [LocationFix] = []
-    /// The number of the first unsent fix, counted from the first one ever recorded.
-    private var firstUnsent = 0
+    /// Oldest first; numbers are left out where the newest fix arrived before those that were recorded earlier.
+    private var unsent: [Numbered] = []
+    private var recorded = 0
     private var dropped = 0
 
     init(capacity: Int) {
@@ -31,20 +38,30 @@ struct FixBuffer: Sendable {
 
     var unsentCount: Int { self.unsent.count }
 
+    /// Whether there is no fix to send, new or once more.
+    var isEmpty: Bool { self.newest == nil && self.unsent.isEmpty }
+
     mutating func record(_ fix: LocationFix) {
         self.newest = fix
-        self.unsent.append(fix)
-        self.removeOldest(max(0, self.unsent.count - self.capacity), counted: true)
+        self.unsent.append(Numbered(number: self.recorded, fix: fix))
+        self.recorded += 1
+        let excess = max(0, self.unsent.count - self.capacity)
+        self.unsent.removeFirst(excess)
+        self.dropped += excess
     }
 
-    /// What is unsent, or else the newest fix once more where that is wanted.
+    /// The newest fix and the oldest of those that are unsent, or else the newest once more where that is wanted.
     func batch(repeatingNewest: Bool) -> Batch {
-        Batch(
-            last: self.unsent.last ?? (repeatingNewest ? self.newest : nil),
-            past: self.unsent.dropLast(),
-            start: self.firstUnsent,
-            end: self.firstUnsent + self.unsent.count
-        )
+        guard let latest = self.unsent.last else {
+            return Batch(last: repeatingNewest ? self.newest : nil, past: [], numbers: [])
+        }
+        // What is left of a backlog goes behind the newest fix, which arrived with the first part of it.
+        let arrived = latest.number == self.recorded - 1 ? nil : self.newest
+        let earlier = self.unsent.count - (arrived == nil ? 1 : 0)
+        let past = self.unsent.prefix(min(earlier, Self.largestBatch - 1))
+        var numbers = Set(past.map(\.number))
+        if arrived == nil { numbers.insert(latest.number) }
+        return Batch(last: arrived ?? latest.fix, past: past.map(\.fix), numbers: numbers)
     }
 
     /// Takes note of what became of a batch.
@@ -54,14 +71,19 @@ struct FixBuffer: Sendable {
         guard failure == nil || isRefused else { return }
         // The newest fix would be refused at each repetition, and the state with it.
         if isRefused, self.newest == batch.last { self.newest = nil }
+        // The one that arrived in its place is repeated, so that no older one is reported as the last.
+        if failure == nil, self.newest == nil { self.newest = batch.last }
+        let before = self.unsent.count
+        self.unsent.removeAll { batch.numbers.contains($0.number) }
+        let removed = before - self.unsent.count
         // What had to make room while the batch was on its way has arrived with it.
-        if failure == nil { self.dropped -= min(self.firstUnsent, batch.end) - batch.start }
-        self.removeOldest(max(0, batch.end - self.firstUnsent), counted: isRefused)
+        self.dropped += isRefused ? removed : removed - batch.numbers.count
     }
 
     /// Forgets everything, which loses what is unsent.
     mutating func forget() {
-        self.removeOldest(self.unsent.count, counted: true)
+        self.dropped += self.unsent.count
+        self.unsent = []
         self.newest = nil
     }
 
@@ -69,11 +91,5 @@ struct FixBuffer: Sendable {
     mutating func takeDropped() -> Int {
         defer { self.dropped = 0 }
         return self.dropped
-    }
-
-    private mutating func removeOldest(_ count: Int, counted: Bool) {
-        self.unsent.removeFirst(count)
-        self.firstUnsent += count
-        if counted { self.dropped += count }
     }
 }

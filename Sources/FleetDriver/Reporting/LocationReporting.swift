@@ -62,7 +62,12 @@ extension LocationReporting {
             try await group.next()
         }
         try Task.checkCancellation()
-        if self.unsentCount > 0 { await self.reportNow() }
+        // A long backlog takes several reports; one that does not get through is the last.
+        var before = Int.max
+        while self.unsentCount > 0, self.unsentCount < before {
+            before = self.unsentCount
+            await self.reportNow()
+        }
     }
 
     func putOffNextReport() {

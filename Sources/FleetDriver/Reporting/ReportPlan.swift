@@ -54,11 +54,11 @@ struct ReportPlan: Sendable {
 
     /// The report for now, or `nil` while there is nothing to say.
     func nextReport() -> VehicleReport? {
-        guard self.isTracking, self.fixes.newest != nil || self.state != self.confirmed else { return nil }
+        guard self.isTracking, !self.fixes.isEmpty || self.state != self.confirmed else { return nil }
         return VehicleReport(state: self.state, fixes: self.fixes.batch(repeatingNewest: true), endsTracking: false)
     }
 
-    /// The one report that ends tracking.
+    /// The report that ends tracking; after a long backlog, one of several.
     func lastReport() -> VehicleReport {
         VehicleReport(state: .offline, fixes: self.fixes.batch(repeatingNewest: false), endsTracking: true)
     }
@@ -71,7 +71,8 @@ struct ReportPlan: Sendable {
             self.confirmed = report.state
         }
         self.fixes.finish(report.fixes, failure)
-        if report.endsTracking, !self.isTracking { self.fixes.forget() }
+        let isOver = failure != nil || self.unsentCount == 0
+        if report.endsTracking, !self.isTracking, isOver { self.fixes.forget() }
     }
 
     /// Takes note that nobody knows what became of a report.

@@ -12,7 +12,7 @@ struct VehicleReport: Sendable {
     var state: VehicleState
     /// The locations.
     var fixes: FixBuffer.Batch
-    /// Whether this is the one report that ends tracking.
+    /// Whether this is a report that ends tracking.
     var endsTracking: Bool
 
     /// The report as a request.

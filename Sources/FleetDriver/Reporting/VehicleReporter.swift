@@ -89,12 +89,14 @@ public actor VehicleReporter {
 
     /// Ends tracking: sends one last report that sets the vehicle offline, and returns when that is done.
     ///
-    /// The report is not repeated when it fails, and is sent even when the calling task is cancelled. Fixes are not kept
-    /// until tracking starts again.
+    /// The report is not repeated when it fails, and is sent even when the calling task is cancelled. A backlog of more
+    /// than 500 fixes takes several reports. Fixes are not kept until tracking starts again.
     public func stopTracking() async {
         guard self.plan.stopTracking() else { return }
-        await self.comeToRest()
-        _ = await self.begin(self.plan.lastReport()).value
+        repeat {
+            await self.comeToRest()
+            guard await self.begin(self.plan.lastReport()).value == nil else { return }
+        } while !self.plan.isTracking && self.plan.unsentCount > 0
     }
 
     /// Sets the vehicle's state, and reports it at once unless a report is on its way already.

@@ -14,6 +14,8 @@ public struct VehicleReporterConfiguration: Sendable {
     /// The longest time for one report, tokens and a second attempt included; at most 4/5 of the interval is used.
     public var timeLimit: Duration
     /// How many unsent fixes are kept while the engine cannot be reached, at least one; the oldest go first.
+    ///
+    /// One report takes 500 of them at most: the newest and the oldest ones. The others go with the reports after it.
     public var capacity: Int
     /// What measures the locations.
     public var sensor: LocationSensor

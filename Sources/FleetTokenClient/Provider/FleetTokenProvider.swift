@@ -159,8 +159,13 @@ public final class FleetTokenProvider: TokenProvider {
     /// try await store.removeAll()
     /// ```
     public func close() async {
-        self.apply(.closed)
+        self.endCalls()
         await self.archive?.finishWrites()
+    }
+
+    /// The half of ``close()`` that waits for nothing: from its return on no call gets a token.
+    package func endCalls() {
+        self.apply(.closed)
     }
 
     /// What happens to the tokens from now on, for logs and metrics.

@@ -15,10 +15,9 @@ package struct HandedOutTokens: Sendable {
     /// Remembers nothing yet.
     package init() {}
 
-    /// Takes note of what a question came to; after a failure there is no token that could be refused.
-    package mutating func note(_ token: FleetToken?, for subject: TokenSubject) {
+    /// Takes note of a token; a question that fails leaves the one before it in use.
+    package mutating func note(_ token: FleetToken, for subject: TokenSubject) {
         self.newestLast.removeAll { $0.subject == subject }
-        guard let token else { return }
         self.newestLast.append((subject, token))
         if self.newestLast.count > Self.capacity { self.newestLast.removeFirst() }
     }

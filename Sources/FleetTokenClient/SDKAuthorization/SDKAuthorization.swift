@@ -80,9 +80,10 @@ public struct SDKAuthorization: Sendable {
         do throws(SDKAuthorizationError) {
             let asked = try subject()
             self.tokens.fetchToken(for: asked, within: self.limit, clock: self.clock) { [handedOut] result in
-                handedOut.withLock { $0.note(try? result.get(), for: asked) }
                 switch result {
-                case .success(let token): completion(token.compactSerialization, nil)
+                case .success(let token):
+                    handedOut.withLock { $0.note(token, for: asked) }
+                    completion(token.compactSerialization, nil)
                 case .failure(let error): completion(nil, SDKAuthorizationError(error).nsError)
                 }
             }
@@ -97,7 +98,8 @@ public struct SDKAuthorization: Sendable {
     /// Says that Fleet Engine refused the token that a vehicle got last, so that the next question gets another.
     ///
     /// The Driver SDK does not say so: call this when an update fails with gRPC's 16. A 7 means the token only where it
-    /// is new; otherwise it is about the update. Without such a token, or after its fetch failed, this does nothing.
+    /// is new; otherwise it is about the update. Without such a token this does nothing; a question that failed since
+    /// leaves it the last one.
     ///
     /// - Parameter vehicleID: The vehicle, whatever the task was.
     public func lastTokenWasRefused(vehicleID: String) {
@@ -113,7 +115,8 @@ public struct SDKAuthorization: Sendable {
     /// Says that Fleet Engine refused the token that a trip got last, so that the next question gets another.
     ///
     /// The Consumer SDK does not say so: call this when a question about the trip fails with gRPC's 16. A 7 means the
-    /// token only where it is new. Without such a token, or after its fetch failed, this does nothing.
+    /// token only where it is new. Without such a token this does nothing; a question that failed since leaves it the
+    /// last one.
     ///
     /// - Parameter tripID: The trip.
     public func lastTokenWasRefused(tripID: String) {

@@ -22,6 +22,8 @@ public import Foundation
 /// An app and its extension share a store by giving the same folder, in the container of their app group.
 public struct FileTokenStore: TokenStore {
     private static let suffix = ".token"
+    /// The age in seconds beyond which no process is still writing a half-written file.
+    private static let longestWrite: TimeInterval = 60
 
     private let folder: URL
     private let capacity: Int
@@ -70,15 +72,18 @@ extension FileTokenStore {
         self.folder.appendingPathComponent(subject.storeKey.utf8.sha256Hex + Self.suffix)
     }
 
-    /// The store's files, the oldest first; half-written ones, which a process left when it was ended, before all others.
+    /// The store's files, the oldest first; before all others the half-written ones that an ended process left behind.
     private func files() throws(TokenClientError) -> [URL] {
         guard Self.mode(of: self.folder) != nil else { return [] }
         do {
+            let now = Date()
             let names = try FileManager.default.contentsOfDirectory(atPath: self.folder.path)
             let dated = names.filter { $0.contains(Self.suffix) }.map { name in
                 let file = self.folder.appendingPathComponent(name)
                 let attributes = try? FileManager.default.attributesOfItem(atPath: file.path)
-                return (file: file, date: attributes?[.modificationDate] as? Date ?? .distantPast)
+                let date = attributes?[.modificationDate] as? Date ?? .distantPast
+                let isLeftover = !name.hasSuffix(Self.suffix) && now.timeIntervalSince(date) > Self.longestWrite
+                return (file: file, date: isLeftover ? .distantPast : date)
             }
             return dated.sorted { $0.date < $1.date }.map(\.file)
         } catch {

@@ -104,7 +104,7 @@ public func fp_provider_fetch_sdk_token(
         provider, try TokenSubject(ofSDK: subject), timeout: timeout, failed: { completion(.failure($0)) }
     ) { tokens, asked, limit in
         tokens.fetchToken(for: asked, within: limit) { result in
-            handedOut?.withLock { $0.note(try? result.get(), for: asked) }
+            if case .success(let token) = result { handedOut?.withLock { $0.note(token, for: asked) } }
             completion(result)
         }
     }
@@ -135,6 +135,8 @@ public func fp_provider_close(
 ) {
     let completion = Completion(callback: completion, context: context)
     let tokens = ProviderHandle.borrowed(provider)?.tokens
+    // Not in the task: a call that comes right after this one would overtake it.
+    tokens?.endCalls()
     Task {
         await tokens?.close()
         completion()

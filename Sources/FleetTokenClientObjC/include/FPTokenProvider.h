@@ -123,7 +123,7 @@ typedef void (^FPTokenLifeCompletion)(NSTimeInterval life, NSError *_Nullable er
 /// the token only where it is new.
 ///
 /// \param subject Whose token it was. Of a delivery driver's tokens the newest is meant, whatever its task.
-/// \returns Whether there was such a token; `NO` also when the last question failed.
+/// \returns Whether there was such a token. A question that failed or was cancelled since leaves it the last one.
 - (BOOL)invalidateLastTokenForSubject:(FPTokenSubject *)subject;
 
 @end

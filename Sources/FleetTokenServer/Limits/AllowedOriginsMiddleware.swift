@@ -62,6 +62,7 @@ public struct AllowedOriginsMiddleware<Context: RequestContext>: RouterMiddlewar
         headers[values: .vary].append("Origin")
         guard let origin, self.origins.contains(origin) else { return }
         headers[.accessControlAllowOrigin] = origin
-        headers[.accessControlExposeHeaders] = "retry-after"
+        // What a page counts a token's life and a wait from.
+        headers[.accessControlExposeHeaders] = "age, date, retry-after"
     }
 }

@@ -244,7 +244,7 @@ import Testing
         }
         let heads = try self.answers().map(\.head.headerFields)
         #expect(heads.map { $0[.accessControlAllowOrigin] } == ["https://app.example", nil])
-        #expect(heads.map { $0[.accessControlExposeHeaders] } == ["retry-after", nil])
+        #expect(heads.map { $0[.accessControlExposeHeaders] } == ["age, date, retry-after", nil])
         #expect(heads.allSatisfy { $0[.vary] == "Origin" })
     }
 

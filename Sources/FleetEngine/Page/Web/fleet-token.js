@@ -17,10 +17,10 @@ export class FleetTokenError extends Error {
   /**
    * @param {"invalidArgument"|"refused"|"unavailable"|"timeout"|"invalidAnswer"|"tooManyRefusals"} code
    * @param {string} message
-   * @param {{status?: number, retryAfterSeconds?: number}} details
+   * @param {{status?: number, retryAfterSeconds?: number, cause?: unknown}} details
    */
-  constructor(code, message, { status, retryAfterSeconds } = {}) {
-    super(message);
+  constructor(code, message, { status, retryAfterSeconds, cause } = {}) {
+    super(message, cause === undefined ? undefined : { cause });
     this.name = "FleetTokenError";
     this.code = code;
     this.status = status;
@@ -58,6 +58,7 @@ export class FleetTokens {
    * @param {object} options
    * @param {string} options.url The token server: tokens come from `URL/token/KIND/ID`.
    * @param {() => Promise<Record<string, string>>} [options.headers] What identifies the app's user, asked at each fetch.
+   *   A FleetTokenError that it throws is the callers' error too; anything else becomes `refused`.
    * @param {RequestCredentials} [options.credentials] Whether cookies go along; `same-origin` unless told.
    * @param {number} [options.minimumLife] Seconds that every token has while the server answers: 300.
    * @param {number} [options.refreshBefore] Seconds before the end at which a refresh may begin: 600.
@@ -66,7 +67,7 @@ export class FleetTokens {
    * @param {number} [options.backOffCap] What that grows to: 60.
    * @param {number} [options.retryAfterLimit] The longest wait that a server may ask for: 600.
    * @param {number} [options.refusalsPerMinute] How many refused tokens of a subject are replaced in a minute: 5.
-   * @param {number} [options.capacity] How many subjects are remembered: 100.
+   * @param {number} [options.capacity] How many subjects are remembered, but for those whose fetch is under way: 100.
    * @param {typeof fetch} [options.fetch] For tests.
    * @param {() => number} [options.random] For tests: from 0 to below 1.
    * @param {typeof browserClock} [options.clock] For tests.
@@ -132,18 +133,19 @@ export class FleetTokens {
   invalidate(subject, token) {
     const entry = this.#entry(subject);
     if (entry.held?.token !== token) return;
+    const { refusalsPerMinute } = this.#settings;
     const now = this.#now();
     entry.held = undefined;
-    entry.refused = entry.refused.filter((refusal) => now.monotonic - refusal.at < 60);
-    if (entry.refused.length >= this.#settings.refusalsPerMinute) {
-      const wait = 60 - (now.monotonic - entry.refused[0].at);
+    const recent = entry.refused.filter((refusal) => now.monotonic - refusal.at < 60);
+    if (recent.length >= refusalsPerMinute) {
+      const wait = 60 - (now.monotonic - recent[0].at);
       const failure = new FleetTokenError(
         "tooManyRefusals", "The service keeps refusing new tokens of this subject; see why before asking again.",
         { retryAfterSeconds: Math.ceil(wait) });
       this.#backOff(entry, failure, now);
-    } else {
-      entry.refused.push({ token, at: now.monotonic });
     }
+    // Whatever their age: a token that was refused once is not handed out again.
+    entry.refused = [...entry.refused, { token, at: now.monotonic }].slice(-refusalsPerMinute);
   }
 
   #entry(subject) {
@@ -151,8 +153,12 @@ export class FleetTokens {
     const entry = this.#entries.get(key) ?? { subject, held: undefined, flight: undefined, failures: 0, retryAt: 0, refused: [] };
     // A Map keeps its order, so the first key is the one that was not asked for the longest.
     this.#entries.delete(key);
+    // One whose fetch is under way stays: who asks for it meanwhile would begin another.
+    for (const [oldest, { flight }] of this.#entries) {
+      if (this.#entries.size < this.#settings.capacity) break;
+      if (!flight) this.#entries.delete(oldest);
+    }
     this.#entries.set(key, entry);
-    if (this.#entries.size > this.#settings.capacity) this.#entries.delete(this.#entries.keys().next().value);
     return entry;
   }
 
@@ -195,7 +201,7 @@ export class FleetTokens {
       this.#keep(entry, answer, start);
     } catch (error) {
       const failure = error instanceof FleetTokenError
-        ? error : new FleetTokenError("unavailable", "The token server could not be reached.");
+        ? error : new FleetTokenError("unavailable", "The token server could not be reached.", { cause: error });
       this.#backOff(entry, failure, this.#now());
       throw failure;
     }
@@ -252,12 +258,20 @@ export class FleetTokens {
       });
     });
     const load = async () => {
+      let own;
+      try {
+        own = await headers();
+      } catch (error) {
+        if (error instanceof FleetTokenError) throw error;
+        throw new FleetTokenError(
+          "refused", "The app's headers function failed, so the token server was not asked; sign in again.", { cause: error });
+      }
       const response = await fetch(new URL(pathOf(subject), base), {
-        headers: { Accept: "application/json", ...(await headers()) },
+        headers: { Accept: "application/json", ...own },
         credentials, signal: stop.signal, cache: "no-store", redirect: "error", referrerPolicy: "no-referrer",
       });
-      if (!response.ok) throw await readRefusal(response, clock);
-      return readAnswer(await response.text(), response.headers.get("Date"), subject);
+      if (response.status !== 200) throw await readRefusal(response, clock);
+      return readAnswer(await response.text(), response.headers, subject);
     };
     try {
       return await Promise.race([load(), timeout]);
@@ -298,8 +312,12 @@ function pathOf({ kind, id, task } = {}) {
   if (typeof id !== "string" || id === "" || id === "*" || id === "." || id === "..") {
     throw new FleetTokenError("invalidArgument", `A ${kind} token takes one id.`);
   }
-  const query = task ? `?task=${encodeURIComponent(task)}` : "";
-  return `token/${kind}/${encodeURIComponent(id)}${query}`;
+  try {
+    const query = task ? `?task=${encodeURIComponent(task)}` : "";
+    return `token/${kind}/${encodeURIComponent(id)}${query}`;
+  } catch (error) {
+    throw new FleetTokenError("invalidArgument", `An id of the ${kind} token holds half a character.`, { cause: error });
+  }
 }
 
 /** Whose token the Maps library asks for. */
@@ -317,7 +335,7 @@ function subjectOf({ deliveryVehicleId, taskId, trackingId, tripId, vehicleId })
 }
 
 /** Reads what the vendor's sample servers answer, and this project's relative times. */
-function readAnswer(text, date, subject) {
+function readAnswer(text, headers, subject) {
   const invalid = (why) => new FleetTokenError("invalidAnswer", `The token server's answer ${why}.`);
   if (text.length > longestAnswer) throw invalid("is too long");
   let answer;
@@ -340,10 +358,12 @@ function readAnswer(text, date, subject) {
   ].filter((life) => Number.isFinite(life) && life > 0);
   const span = claims?.exp - claims?.iat;
   // Both times are the server's own: one that kept its answer promises more than is left.
-  const left = claims?.exp - Date.parse(date ?? "") / 1000;
+  const left = claims?.exp - secondsOf(headers.get("Date"));
   const stated = lives[0] ?? (Number.isFinite(left) ? left - 1 : span - assumedBackdating);
   let life = Math.min(stated, Number.isFinite(span) && span > 0 ? span : Infinity);
   if (left < life) life = left - 1;
+  // A cache on the way passes on the server's old Date, and says how long it kept the answer.
+  life -= delayOf(headers.get("Age")) ?? 0;
   if (!Number.isFinite(life)) throw invalid("does not say how long the token lives");
   if (life <= 0) throw invalid("leaves the token no life; check the server's clock and cache, and send expires_in");
   const refreshAfter = Number.isFinite(answer.refresh_after) && answer.refresh_after >= 0 ? answer.refresh_after : undefined;
@@ -377,11 +397,28 @@ async function readRefusal(response, clock) {
   } catch {
     // The status says enough.
   }
-  const header = response.headers.get("Retry-After");
-  const seconds = /^\d+$/.test(header ?? "") ? Number(header) : Date.parse(header ?? "") / 1000 - clock.wall();
-  const isRefusal = response.status >= 400 && response.status < 500 && ![408, 429].includes(response.status);
+  const { status, headers } = response;
+  const header = headers.get("Retry-After");
+  // A date is one of the server's clock, which its Date tells where the page may read it.
+  const now = secondsOf(headers.get("Date"));
+  const seconds = delayOf(header) ?? secondsOf(header) - (Number.isFinite(now) ? now : clock.wall());
   return new FleetTokenError(
-    isRefusal ? "refused" : "unavailable",
-    `The token server answered ${response.status}.${typeof said === "string" && said ? ` ${said.slice(0, 300)}` : ""}`,
-    { status: response.status, retryAfterSeconds: Number.isFinite(seconds) && seconds > 0 ? seconds : undefined });
+    codeOf(status), `The token server answered ${status}.${typeof said === "string" && said ? ` ${said.slice(0, 300)}` : ""}`,
+    { status, retryAfterSeconds: Number.isFinite(seconds) && seconds > 0 ? seconds : undefined });
+}
+
+/** What a status other than 200, the only one that carries a token, comes to. */
+function codeOf(status) {
+  if (status < 400) return "invalidAnswer";
+  return status < 500 && ![408, 429].includes(status) ? "refused" : "unavailable";
+}
+
+/** The Unix time of a header's date, or NaN. */
+function secondsOf(date) {
+  return Date.parse(date ?? "") / 1000;
+}
+
+/** A header's whole number of seconds, or undefined. */
+function delayOf(header) {
+  return /^\d+$/.test(header ?? "") ? Number(header) : undefined;
 }

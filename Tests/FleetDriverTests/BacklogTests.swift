@@ -1,0 +1,109 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetDriver
+import FleetTestSupport
+import FleetTokenClient
+import FleetTokens
+import Foundation
+import Testing
+
+/// More fixes than one report takes.
+@Suite(.timeLimit(.minutes(10))) struct BacklogTests {
+    private static func fix(_ number: Int) throws -> LocationFix {
+        try LocationFix(
+            latitude: Self.latitude(number), longitude: -122, time: Date(timeIntervalSince1970: Double(number)))
+    }
+
+    /// The latitude that tells a fix by its number, which may be 90,000.
+    private static func latitude(_ number: Int) -> Double { Double(number) / 1000 }
+
+    @Test func `a long backlog goes in parts, oldest first and each with the newest fix`() async throws {
+        let world = try ReporterWorld(engine: StubTransport([.offline, .ok]), configuration: .init(capacity: 10_000))
+        await world.reporter.startTracking()
+        for number in 1...10_000 { await world.reporter.record(try Self.fix(number)) }
+        var events: [VehicleUpdateEvent] = []
+        repeat {
+            await world.reporter.reportNow()
+            events.append(try await world.event())
+        } while events.last?.unsentCount != 0 && events.count < 100
+
+        // 500 with the newest, and 499 with each repetition of it.
+        let left = (0...19).map { 9500 - 499 * $0 }
+        #expect(events.map(\.unsentCount) == [10_000] + left + [0])
+        #expect(events.allSatisfy { $0.droppedCount == 0 })
+        #expect(world.engine.requests.allSatisfy { ($0.body?.count ?? 0) < 1 << 20 })
+        let sent = try world.engine.requests.dropFirst().map { try $0.latitudes }
+        #expect(sent.allSatisfy { $0.last == Self.latitude(10_000) })
+        #expect(sent.flatMap { Array($0.dropLast()) } == (1...9999).map(Self.latitude))
+    }
+
+    @Test func `a fix that comes meanwhile is the newest of the next part`() async throws {
+        let world = try ReporterWorld(configuration: .init(capacity: 1000))
+        await world.reporter.startTracking()
+        for number in 1...600 { await world.reporter.record(try Self.fix(number)) }
+        await world.reporter.reportNow()
+        #expect(try await world.event().unsentCount == 100)
+        await world.reporter.record(try Self.fix(601))
+        await world.reporter.reportNow()
+        #expect(try await world.event().unsentCount == 0)
+        #expect(try world.engine.requests.last?.latitudes == (Array(500...599) + [601]).map(Self.latitude))
+    }
+
+    @Test func `a part that the engine refuses for good takes no other with it`() async throws {
+        let world = try ReporterWorld(
+            engine: StubTransport([.status(400), .ok]), configuration: .init(capacity: 1000))
+        await world.reporter.startTracking()
+        for number in 1...600 { await world.reporter.record(try Self.fix(number)) }
+        await world.reporter.reportNow()
+        let refused = try await world.event()
+        #expect(refused.droppedCount == 500 && refused.unsentCount == 100)
+        await world.reporter.reportNow()
+        #expect(try await world.event().unsentCount == 0)
+        #expect(try world.engine.requests.last?.latitudes == (500...599).map(Self.latitude))
+    }
+
+    @Test(arguments: [false, true])
+    func `the end of a source leaves nothing of a long backlog behind`(endsTracking: Bool) async throws {
+        let world = try ReporterWorld(configuration: .init(capacity: 2000))
+        await world.reporter.startTracking()
+        let fixes = AsyncStream<LocationFix> { source in
+            for number in 1...1200 { if let fix = try? Self.fix(number) { source.yield(fix) } }
+            source.finish()
+        }
+        try await world.reporter.run(reporting: fixes, endsTracking: endsTracking)
+        let sent = try world.engine.requests.map { try $0.latitudes }
+        #expect(sent.map(\.count) == [1, 500, 500, 201])
+        #expect(Set(sent.flatMap(\.self)) == Set((1...1200).map(Self.latitude)))
+        for _ in 1...4 { #expect(try await world.event().droppedCount == 0) }
+    }
+
+    @Test func `the end of tracking sends a long backlog until a report fails`() async throws {
+        let world = try ReporterWorld(
+            engine: StubTransport([.ok, .ok, .offline, .ok]), configuration: .init(capacity: 2000))
+        await world.reporter.startTracking()
+        for number in 1...1200 { await world.reporter.record(try Self.fix(number)) }
+        await world.reporter.stopTracking()
+        #expect(world.engine.requests.count == 3)
+        #expect(try world.engine.requests.allSatisfy { try $0.json["vehicleState"] as? String == "OFFLINE" })
+        #expect(try await world.event().unsentCount == 700)
+        #expect(try await world.event().unsentCount == 201)
+        let last = try await world.event()
+        #expect(last.unsentCount == 0 && last.droppedCount == 201)
+    }
+
+    @Test func `a delivery vehicle sends a long backlog in parts, too`() async throws {
+        let world = try DeliveryReporterWorld(configuration: .init(capacity: 2000))
+        world.engine.answer(.status(400))
+        await world.reporter.startTracking()
+        for number in 1...1700 { await world.reporter.record(try Self.fix(number)) }
+        await world.reporter.reportNow()
+        #expect(try await world.event().droppedCount == 500)
+        await world.reporter.reportNow()
+        #expect(try await world.event().unsentCount == 700)
+        await world.reporter.stopTracking()
+        #expect(world.requests.count == 4)
+        #expect(Set(world.engine.state.withLock(\.latitudes)) == Set((500...1699).map(Self.latitude)))
+    }
+}
