@@ -251,21 +251,4 @@ import Testing
         _ = try await token
         #expect(world.network.requests.count == (impersonates ? 2 : 1))
     }
-
-    @Test func `real programs run, fail, and are killed when they take too long`() async throws {
-        let runner = ProcessRunner()
-        for (script, status) in [("echo a b", 0), ("echo a b; exit 3", 3)] as [(String, Int32)] {
-            let result = try await runner.run(["/bin/sh", "-c", script], variables: [:], limit: .seconds(20))
-            #expect(String(decoding: result.output, as: UTF8.self) == "a b\n")
-            #expect(result.status == status)
-        }
-        let absent = await #expect(throws: CredentialError.self) {
-            try await runner.run(["/no/such/program"], variables: [:], limit: .seconds(20))
-        }
-        #expect(absent?.code == .unavailable)
-        let slow = await #expect(throws: CredentialError.self) {
-            try await runner.run(["/bin/sleep", "60"], variables: [:], limit: .seconds(1))
-        }
-        #expect(slow?.code == .timedOut)
-    }
 }

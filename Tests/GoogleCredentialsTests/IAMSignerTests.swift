@@ -240,7 +240,7 @@ import Testing
             "roles/iam.serviceAccountTokenCreator to \(Google.machine) on \(Google.account)"
         ),
         (403, "SERVICE_DISABLED", "Enable the IAM Service Account Credentials API"),
-        (404, "NOT_FOUND", "There is no such account"),
+        (404, "NOT_FOUND", "There is no account \(Google.account)"),
     ])
     func `a refusal says what to do`(status: Int, reason: String, advice: String) async throws {
         let world = World()
@@ -254,6 +254,56 @@ import Testing
         let signer = try await credential.signer(impersonating: Google.account)
         let error = await #expect(throws: SigningError.self) { try await self.mint(signer) }
         #expect(error?.message.contains(advice) == true, "\(error?.message ?? "")")
+    }
+
+    @Test(arguments: ["/token", "oauth2.googleapis.com", "sts.googleapis.com"], [403, 404])
+    func `a refusal of whoever gives access tokens says nothing of the account that signs`(
+        place: String, status: Int
+    ) async throws {
+        var world = World()
+        world.files = ["/subject": Array("MARKED-subject".utf8)]
+        let credential =
+            switch place {
+            case "/token": try await world.metadata()
+            case "oauth2.googleapis.com": try await world.load(Files.user)
+            default: try await world.load(Files.external(["file": "/subject"]))
+            }
+        let signer = try await credential.signer(impersonating: Google.account)
+        world.network.answer { request, index in
+            guard request.url.contains(place) else { return try await Google.answer(request, index) }
+            return CredentialsResponse(status: status)
+        }
+        let error = await #expect(throws: SigningError.self) { try await signer.sign(payload: Array("{}".utf8)) }
+        let refusal = try #require(error?.cause as? CredentialError)
+        #expect(refusal.status == status)
+        #expect(refusal.nextStep == nil)
+        #expect(error?.message.contains("answered \(status).") == true)
+        #expect(world.network.requests(to: ":signJwt").isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            (
+                403,
+                "to the identity of these credentials on between@acme-fleet.iam.gserviceaccount.com, and to"
+                    + " between@acme-fleet.iam.gserviceaccount.com on \(Google.account)."
+            ),
+            (404, "There is no account \(Google.account)"),
+        ] as [(Int, String)])
+    func `a refusal to act as the account of a credential file is about that account and no other`(
+        status: Int, advice: String
+    ) async throws {
+        let world = World()
+        let signer = try await world.load(Files.impersonated).signer(impersonating: Google.machine)
+        world.network.answer { request, index in
+            guard request.url.hasSuffix(":generateAccessToken") else { return try await Google.answer(request, index) }
+            return CredentialsResponse(status: status)
+        }
+        let error = await #expect(throws: SigningError.self) { try await signer.sign(payload: Array("{}".utf8)) }
+        let step = try #require((error?.cause as? CredentialError)?.nextStep)
+        #expect(step.contains(advice))
+        #expect(!step.contains(Google.machine))
+        #expect(error?.message.hasSuffix(step) == true)
     }
 
     @Test func `signers find their identity when they first sign, and again after a failed search`() async throws {
@@ -284,7 +334,7 @@ import Testing
         }
         let error = #expect(throws: CredentialError.self) { try budget.spend() }
         #expect(error?.code == .quotaExhausted)
-        clock.advance(by: .seconds(49))
+        clock.advance(by: .seconds(50))
         #expect(throws: CredentialError.self) { try budget.spend() }
         clock.advance(by: .seconds(1))
         #expect(budget.remaining == 10)
@@ -293,6 +343,17 @@ import Testing
         #expect(!budget.isLow)
         change.finish()
         #expect(await changes.reduce(into: []) { $0.append($1) } == [true, false])
+    }
+
+    @Test func `a minute that begins late in a second is a whole minute`() throws {
+        let clock = ManualClock()
+        let budget = SigningBudget(callsPerMinute: 100, clock: clock)
+        clock.advance(by: .milliseconds(900))
+        for _ in 0..<100 { try budget.spend() }
+        clock.advance(by: .milliseconds(59_200))
+        #expect(throws: CredentialError.self) { try budget.spend() }
+        clock.advance(by: .milliseconds(900))
+        #expect(budget.remaining == 100)
     }
 
     @Test func `a call slower than nearly all before it is made a second time, and the first answer counts`()
@@ -385,7 +446,7 @@ import Testing
         #expect(ladder.passedOver == [false, false])
         #expect(ladder.statistics.map(\.failures) == [0, 0])
         #expect(world.network.requests(to: ":signJwt").count == 1)
-        world.clock.advance(by: .seconds(60))
+        world.clock.advance(by: .seconds(61))
         _ = try await self.mint(ladder)
         #expect(world.network.requests(to: ":signJwt").count == 2)
     }

@@ -2,9 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
-import FleetTokens
-import Foundation
+import FleetSigning
 
 /// How a program ended, and what it printed.
 ///
@@ -40,78 +38,52 @@ public protocol ExecutableRunner: Sendable {
     ///   - variables: The whole environment of the program.
     ///   - limit: How long it may run; it is ended after that.
     /// - Returns: How it ended, with whatever status, and what it wrote on its standard output.
-    /// - Throws: ``CredentialError`` with ``CredentialError/Code/unavailable`` or ``CredentialError/Code/timedOut``.
+    /// - Throws: ``CredentialError`` with ``CredentialError/Code/unavailable`` or ``CredentialError/Code/timedOut``;
+    ///   `CancellationError`, and the program should be ended then.
     func run(_ command: [String], variables: [String: String], limit: Duration) async throws -> ExecutableResult
 }
 
-/// Runs programs as child processes.
+/// Runs programs as child processes, each in a process group of its own.
+///
+/// Their standard input is empty, and what they write as errors is thrown away. A program that is killed takes along
+/// what it started.
 public struct ProcessRunner: ExecutableRunner {
     private static let maximumOutputBytes = 1 << 20
 
-    /// Makes a runner.
-    public init() {}
+    private let time: TimeSource
 
-    /// Runs a program to its end.
+    /// Makes a runner.
+    public init() {
+        self.init(clock: ContinuousClock())
+    }
+
+    init(clock: some Clock<Duration>) {
+        self.time = TimeSource(clock: clock)
+    }
+
+    /// Runs a program to its end; a cancelled task kills it.
     ///
     /// - Parameters:
     ///   - command: The program's absolute path and its arguments.
     ///   - variables: The whole environment of the program.
     ///   - limit: How long it may run; it is killed after that.
     /// - Returns: How it ended, with whatever status, and what it wrote on its standard output.
-    /// - Throws: ``CredentialError`` with ``CredentialError/Code/unavailable`` or ``CredentialError/Code/timedOut``.
+    /// - Throws: ``CredentialError`` with ``CredentialError/Code/unavailable`` or ``CredentialError/Code/timedOut``;
+    ///   `CancellationError`.
     public func run(
         _ command: [String], variables: [String: String], limit: Duration
     ) async throws -> ExecutableResult {
         guard let program = command.first else {
             throw CredentialError(code: .invalidConfiguration, message: "The executable's command is empty.")
         }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = Array(command.dropFirst())
-        process.environment = variables
-        process.standardInput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        return try await withCheckedThrowingContinuation { continuation in
-            let once = Once(continuation)
-            do {
-                try process.run()
-            } catch {
-                once.finish(.failure(CredentialError(code: .unavailable, message: "\(program) could not be started.")))
-                return
+        let timeout = CredentialError(
+            code: .timedOut, message: "\(program) did not end within \(limit) and was killed.")
+        return try await self.time.withLimit(limit, orThrow: timeout) {
+            let process = ChildProcess(program: program, command: command, variables: variables)
+            guard let result = try await process.run(maximumBytes: Self.maximumOutputBytes) else {
+                throw CredentialError(code: .unavailable, message: "\(program) could not be started.")
             }
-            DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Int(limit.components.seconds))) {
-                let timeout = CredentialError(
-                    code: .timedOut, message: "\(program) did not end within \(limit) and was killed.")
-                if once.finish(.failure(timeout)) { kill(process.processIdentifier, SIGKILL) }
-            }
-            // A thread of its own, as both calls block.
-            DispatchQueue.global().async {
-                let output = (try? pipe.fileHandleForReading.read(upToCount: Self.maximumOutputBytes)) ?? Data()
-                process.waitUntilExit()
-                once.finish(.success(ExecutableResult(status: process.terminationStatus, output: Array(output))))
-            }
+            return result
         }
-    }
-}
-
-/// Resumes a continuation the first time only.
-private final class Once: Sendable {
-    private let continuation: Locked<CheckedContinuation<ExecutableResult, any Error>?>
-
-    init(_ continuation: CheckedContinuation<ExecutableResult, any Error>) {
-        self.continuation = Locked(continuation)
-    }
-
-    /// Gives the result, and says whether it was the first one.
-    @discardableResult
-    func finish(_ result: Result<ExecutableResult, any Error>) -> Bool {
-        let continuation = self.continuation.withLock { waiting in
-            defer { waiting = nil }
-            return waiting
-        }
-        continuation?.resume(with: result)
-        return continuation != nil
     }
 }

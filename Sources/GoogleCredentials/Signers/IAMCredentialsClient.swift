@@ -116,17 +116,42 @@ struct IAMCredentialsClient: Sendable {
         let used = Locked<AccessToken?>(nil)
         var policy = self.retries ?? self.context.retries
         policy.limit += self.credential.source.programLimit
-        return try await self.context.exchange(with: Self.service, policy: policy, hedging: self.hedging) {
-            used.withLock { $0 }.map { self.credential.discard($0, scopes: self.credential.iamScopes) } ?? false
-        } _: {
-            let token = try await self.credential.accessToken(scopes: self.credential.iamScopes)
-            used.withLock { $0 = token }
-            try self.budget?.spend()
-            return CredentialsRequest(
-                method: "POST", url: url,
-                headers: self.credential.headers(with: token) + [("content-type", "application/json")], body: bytes)
-        } read: {
-            try read($0)
+        do {
+            return try await self.context.exchange(with: Self.service, policy: policy, hedging: self.hedging) {
+                used.withLock { $0 }.map { self.credential.discard($0, scopes: self.credential.iamScopes) } ?? false
+            } _: {
+                used.withLock { $0 = nil }
+                let token = try await self.credential.accessToken(scopes: self.credential.iamScopes)
+                used.withLock { $0 = token }
+                try self.budget?.spend()
+                return CredentialsRequest(
+                    method: "POST", url: url,
+                    headers: self.credential.headers(with: token) + [("content-type", "application/json")], body: bytes)
+            } read: {
+                try read($0)
+            }
+        } catch let error as CredentialError where error.code == .refused {
+            // Without a token, it was whoever gives it that refused.
+            guard used.withLock({ $0 }) != nil else { throw error }
+            var refusal = error
+            refusal.nextStep = await self.advice(for: error, account, delegates)
+            throw refusal
+        }
+    }
+
+    /// What to do about a refusal of this service, where its words tell.
+    private func advice(for error: CredentialError, _ account: String, _ delegates: [String]) async -> String? {
+        switch (error.status, error.reason) {
+        case (403, "SERVICE_DISABLED"):
+            return "Enable the IAM Service Account Credentials API (iamcredentials.googleapis.com) in the project."
+        case (403, _):
+            let identity = (try? await self.credential.account()) ?? "the identity of these credentials"
+            let chain = delegates + [account]
+            let grants = zip([identity] + chain, chain).map { "to \($0) on \($1)" }
+            return "Grant the role roles/iam.serviceAccountTokenCreator \(grants.joined(separator: ", and "))."
+        case (404, _): return "There is no account \(account), or it is disabled; check its e-mail."
+        case (401, _): return "The credentials were not accepted; log in anew, or check the key and the clock."
+        default: return nil
         }
     }
 

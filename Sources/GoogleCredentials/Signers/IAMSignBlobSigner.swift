@@ -58,7 +58,7 @@ public final class IAMSignBlobSigner: PayloadSigner {
             let (token, keyID) = try await self.sign(payload, naming: nil)
             return SignedToken(token: token, publicKey: await self.calls.publicKey(keyID))
         } catch {
-            throw await self.calls.failure(error)
+            throw self.calls.failure(error)
         }
     }
 

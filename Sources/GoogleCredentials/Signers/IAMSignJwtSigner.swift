@@ -49,7 +49,7 @@ public struct IAMSignJwtSigner: PayloadSigner {
             return SignedToken(
                 token: FleetToken(signed.token), publicKey: await self.calls.publicKey(signed.keyID))
         } catch {
-            throw await self.calls.failure(error)
+            throw self.calls.failure(error)
         }
     }
 }

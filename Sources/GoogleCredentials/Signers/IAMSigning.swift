@@ -39,7 +39,6 @@ public struct IAMSigning: Sendable {
 struct IAMSigningCalls: Sendable {
     let account: String
     let delegates: [String]
-    private let credential: GoogleCredential
     let client: IAMCredentialsClient
     private let keys: AccountKeys?
 
@@ -58,7 +57,6 @@ struct IAMSigningCalls: Sendable {
         let context = credential.context
         self.account = account
         self.delegates = delegates
-        self.credential = credential
         self.client = IAMCredentialsClient(
             credential: credential, universe: universe, context: context, host: host, retries: settings.retries,
             budget: settings.budget, hedged: settings.hedges ? HedgedCalls(time: context.time) : nil)
@@ -72,36 +70,14 @@ struct IAMSigningCalls: Sendable {
         return await self.keys?.key(id)
     }
 
-    func failure(_ error: any Error) async -> any Error {
+    func failure(_ error: any Error) -> any Error {
         if Task.isCancelled || error is CancellationError { return CancellationError() }
-        let advice = await self.advice(for: error)
-        var cause = error
-        if var refusal = error as? CredentialError {
-            refusal.nextStep = advice
-            cause = refusal
-        }
+        let refusal = error as? CredentialError
+        let advice = refusal?.nextStep.map { " \($0)" } ?? ""
         var failed = SigningError(
-            code: .signingFailed,
-            message: "The account \(self.account) could not sign: \(error)\(advice.map { " \($0)" } ?? "")",
-            cause: cause)
-        failed.isHeldBack = (error as? CredentialError)?.code == .quotaExhausted
+            code: .signingFailed, message: "The account \(self.account) could not sign: \(error)\(advice)",
+            cause: error)
+        failed.isHeldBack = refusal?.code == .quotaExhausted
         return failed
-    }
-
-    /// What to do about a refusal, where the service's words tell.
-    private func advice(for error: any Error) async -> String? {
-        guard let error = error as? CredentialError, error.code == .refused else { return nil }
-        switch (error.status, error.reason) {
-        case (403, "SERVICE_DISABLED"):
-            return "Enable the IAM Service Account Credentials API (iamcredentials.googleapis.com) in the project."
-        case (403, _):
-            let identity = (try? await self.credential.account()) ?? "the identity of these credentials"
-            let chain = self.delegates + [self.account]
-            let grants = zip([identity] + chain, chain).map { "to \($0) on \($1)" }
-            return "Grant the role roles/iam.serviceAccountTokenCreator \(grants.joined(separator: ", and "))."
-        case (404, _): return "There is no such account, or it is disabled; check its e-mail."
-        case (401, _): return "The credentials were not accepted; log in anew, or check the key and the clock."
-        default: return nil
-        }
     }
 }

@@ -13,10 +13,11 @@ import FleetTokens
 public final class SigningBudget: Sendable {
     /// The calls that Google allows a project in a minute.
     public static let defaultCallsPerMinute = 60_000
-    private static let seconds = 60
+    /// One more than a minute has, as most minutes begin and end within a second.
+    private static let seconds = 61
 
     private struct State: Sendable {
-        /// The calls of each of the last 60 seconds; the second decides the place.
+        /// The calls of the present second and of each of the 60 before it; the second decides the place.
         var counts = [Int](repeating: 0, count: seconds)
         var total = 0
         var second: Int64 = 0

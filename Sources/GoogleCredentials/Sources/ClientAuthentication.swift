@@ -4,7 +4,9 @@
 
 import Foundation
 
-/// The name and password of an OAuth client, sent as RFC 6749 §2.3.1 says.
+/// The name and password of an OAuth client, sent with the Basic scheme.
+///
+/// They are sent as they are, as Google's own libraries do; RFC 6749 §2.3.1 would encode both as a form does first.
 struct ClientAuthentication: Sendable {
     let id: String
     let secret: String
