@@ -6,7 +6,9 @@
 import hashlib
 import http.client
 import json
+import os
 import shutil
+import signal
 import subprocess
 import threading
 import time
@@ -20,6 +22,7 @@ from clients import vehicle_body
 from engine_server import trust_file
 from service import Service, run
 from test_crash import STEP, stored_count
+from test_revocations import eventually
 from test_serve import BASE, SECRET, TokenServer
 
 SCRIPT = Path(__file__).resolve().parents[2] / "Scripts" / "postgresql.sh"
@@ -38,6 +41,12 @@ class Database:
 
     def restart(self):
         self.script("restart", self.folder)
+
+    def signal(self, number):
+        """Sends a signal to the server, and then to all that serve its connections."""
+        server = (self.folder / "data" / "postmaster.pid").read_text(encoding="utf-8").split()[0]
+        os.kill(int(server), number)
+        subprocess.run(["pkill", f"-{int(number)}", "-P", server], check=True)
 
     def stop(self):
         self.script("stop", self.folder)
@@ -300,3 +309,23 @@ def test_engine_nodes_outlive_their_database(tmp_path, service, database):
     for node in nodes:
         code, _, errors = node.stop()
         assert code == 0, errors
+
+
+def test_up_is_not_ready_while_its_database_says_nothing(tmp_path, service, database):
+    (node,) = engines(tmp_path, service, database, 1)
+
+    def ready():
+        return requests.get(f"{node.http}/readyz", timeout=30)
+
+    eventually(lambda: ready().status_code == 200, 60)
+    database.signal(signal.SIGSTOP)
+    try:
+        # The very first answer: the engine is asked anew for each.
+        answer = ready()
+        assert answer.status_code == 503
+        assert "store: the store did not answer within" in answer.text
+    finally:
+        database.signal(signal.SIGCONT)
+    eventually(lambda: ready().status_code == 200, 60)
+    code, _, errors = node.stop()
+    assert code == 0, errors

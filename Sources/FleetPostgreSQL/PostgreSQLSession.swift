@@ -120,6 +120,9 @@ public final class PostgreSQLSession {
             self.isBroken = true
         }
     }
+
+    /// Has the connection replaced after this use, as what it found out about its server may not hold for a new one.
+    public func giveUp() { self.isBroken = true }
 }
 
 extension PostgreSQLSession {

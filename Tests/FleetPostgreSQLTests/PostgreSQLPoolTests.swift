@@ -133,6 +133,19 @@ struct PostgreSQLPoolTests {
         await pool.close()
     }
 
+    @Test func `a connection that is given up serves to the end of its use, and is made again`() async throws {
+        let pool = try await self.pool(connections: 1)
+        let backend = "SELECT pg_backend_pid()::bigint"
+        let first = try await pool.run { session in
+            session.giveUp()
+            return try session.query(backend).first?.integer(0)
+        }
+        let next = try await pool.run { try $0.query(backend).first?.integer(0) }
+        #expect(first != next)
+        #expect(try await pool.run { try $0.query(backend).first?.integer(0) } == next)
+        await pool.close()
+    }
+
     @Test func `a server that is gone is told at once, and found again when it is back`() async throws {
         let server = try PostgreSQLServer()
         defer { try? server.stop() }

@@ -45,6 +45,7 @@ import Testing
         Row(.listVehicles, "nnyy"),
         Row(.searchVehicles, "ynyy"),
         Row(.createTrip, "nnyn"),
+        Row(.createTrip, ["vehicle_waypoints"], "nnyn"),
         Row(.getTrip, "yyyy"),
         Row(.updateTrip, ["dropoff_point"], "nyyn"),
         Row(.updateTrip, ["vehicle_id"], "nnyn"),

@@ -109,8 +109,11 @@ public final class PostgreSQLStore: EngineStore {
     func status() async throws -> StoreStatus? {
         try await self.reading { session in
             guard let row = try session.query(PostgreSQLQuery.status).first else { return nil }
-            return StoreStatus(
+            let status = StoreStatus(
                 time: Date(timeIntervalSince1970: Double(try row.integer(0)) / 1000), takesChanges: try row.bool(1))
+            // A session keeps the setting that it began with, and its host; a new one shows whether that still holds.
+            if !status.takesChanges { session.giveUp() }
+            return status
         }
     }
 

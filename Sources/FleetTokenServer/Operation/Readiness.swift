@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import FleetPostgreSQL
 import FleetSigning
 public import FleetTokens
@@ -26,6 +27,8 @@ public final class Readiness: Sendable {
 
     /// How far the clock may be from where it should be.
     static let clockTolerance: Double = 60
+    /// How long is waited for the store's answer: longer than a look waits for others who hold the store.
+    static let storeLimit = Duration.seconds(3)
 
     private let issuer: TokenIssuer
     private let roles: [Role]
@@ -34,6 +37,10 @@ public final class Readiness: Sendable {
     private let followed: [Check: @Sendable () -> String?]
     private let now: @Sendable () -> Date
     private let uptime: @Sendable () -> Double
+    /// What is wrong with the store.
+    private let storeLook: TimedLook<String?>
+    /// What is wrong with the clock beside what the store tells.
+    private let clockLook: TimedLook<String?>
     private let logger: Logger
     private let started: (now: Date, uptime: Double)
     /// What did not hold before anything was tried.
@@ -51,10 +58,21 @@ public final class Readiness: Sendable {
     ///   - now: The clock.
     ///   - uptime: Seconds on a clock that nobody sets.
     ///   - logger: Hears of every change.
-    public init(
+    public convenience init(
         issuer: TokenIssuer, roles: some Sequence<Role>, store: TokenServerStore, metrics: TokenServerMetrics,
         followed: [Check: @Sendable () -> String?] = [:],
         now: @escaping @Sendable () -> Date = { Date() }, uptime: (@Sendable () -> Double)? = nil, logger: Logger
+    ) {
+        self.init(
+            issuer: issuer, roles: roles, store: store, metrics: metrics, followed: followed, now: now, uptime: uptime,
+            time: TimeSource(clock: ContinuousClock()), logger: logger)
+    }
+
+    /// Watches a server, with what measures how long is waited for the store.
+    init(
+        issuer: TokenIssuer, roles: some Sequence<Role>, store: TokenServerStore, metrics: TokenServerMetrics,
+        followed: [Check: @Sendable () -> String?], now: @escaping @Sendable () -> Date,
+        uptime: (@Sendable () -> Double)?, time: TimeSource, logger: Logger
     ) {
         let origin = ContinuousClock.now
         let uptime = uptime ?? { (ContinuousClock.now - origin) / .seconds(1) }
@@ -65,6 +83,13 @@ public final class Readiness: Sendable {
         self.followed = followed
         self.now = now
         self.uptime = uptime
+        let limit = Readiness.storeLimit
+        self.storeLook = TimedLook(within: limit, orElse: "the store did not answer within 3 s", time: time) {
+            await store.problem()
+        }
+        self.clockLook = TimedLook(within: limit, orElse: nil, time: time) {
+            await Readiness.clockProblem(beside: store, now: now)
+        }
         self.logger = logger
         self.started = (now(), uptime())
         var atStart = followed.compactMapValues { $0() }
@@ -84,23 +109,25 @@ public final class Readiness: Sendable {
 
     /// Looks at everything once.
     ///
-    /// - Returns: Whether all of it holds; `false` where the look was cancelled, which changes nothing.
+    /// - Returns: Whether all of it holds; `false` where the look was cancelled, which finds out no more than it had.
     @discardableResult
     public func check() async -> Bool {
+        // Told before anything else is looked at, which may wait for others.
+        await self.checkStore()
         var failing: [Check: String] = [:]
         failing[.canary] = await self.canaryProblem()
         failing[.clock] = await self.clockProblem()
         for (check, problem) in self.followed { failing[check] = problem() }
-        failing[.store] = await self.store.problem()
         // What was cancelled found nothing out.
         guard !Task.isCancelled else { return false }
+        failing[.store] = self.failing.withLock { $0[.store] }
         self.note(failing)
         return failing.isEmpty
     }
 
-    /// Looks at the store alone, which costs next to nothing.
+    /// Looks at the store alone, which costs next to nothing; one that does not answer within 3 seconds has a problem.
     public func checkStore() async {
-        let problem = await self.store.problem()
+        let problem = await self.storeLook.finding()
         guard !Task.isCancelled else { return }
         var failing = self.failing.withLock { $0 }
         failing[.store] = problem
@@ -163,14 +190,21 @@ public final class Readiness: Sendable {
         guard abs(step) <= Self.clockTolerance else {
             return "the clock was set by \(Int(step)) s since the start; restart when it is right"
         }
+        return await self.clockLook.finding()
+    }
+
+    /// What is wrong with the clock beside the database's, or beside the last record in a file.
+    private static func clockProblem(
+        beside store: TokenServerStore, now: @escaping @Sendable () -> Date
+    ) async -> String? {
         do {
-            if let shared = try await self.store.databaseClock(by: self.now) { return shared.problem }
+            if let shared = try await store.databaseClock(by: now) { return shared.problem }
         } catch {
             // What keeps the store from being read is told by its own check.
             return nil
         }
-        guard let last = try? await AuditReader(store: self.store).lastTime() else { return nil }
-        let ahead = last.timeIntervalSince(now)
+        guard let last = try? await AuditReader(store: store).lastTime() else { return nil }
+        let ahead = last.timeIntervalSince(now())
         return ahead > Self.clockTolerance ? "the clock is \(Int(ahead)) s before the last record" : nil
     }
 }

@@ -14,7 +14,7 @@ public struct AccessRequest: Hashable, Sendable {
     public var trip: TripID?
     /// The vehicle that ``trip`` is assigned to, where it exists and has one: a driver reaches the trips of its vehicle.
     public var vehicleOfTrip: VehicleID?
-    /// The vehicle that an update assigns ``trip`` to, where it assigns it to one.
+    /// The vehicle that the call assigns ``trip`` to, where that matters and it assigns it to one.
     public var nextVehicleOfTrip: VehicleID?
     /// The delivery vehicle addressed or created.
     public var deliveryVehicle: DeliveryVehicleID?
@@ -22,7 +22,7 @@ public struct AccessRequest: Hashable, Sendable {
     public var tasks: [TaskID]
     /// The tracking id looked up.
     public var tracking: TrackingID?
-    /// The paths of the update mask, in either spelling.
+    /// The paths of the update mask, in either spelling; for CreateTrip, `vehicle_waypoints` where the trip has any.
     public var maskedFields: [String]
 
     /// Describes a call.

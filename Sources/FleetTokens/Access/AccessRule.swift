@@ -8,7 +8,7 @@ public struct AccessRule: Hashable, Sendable {
     public enum Fields: Hashable, Sendable {
         /// Every call.
         case all
-        /// Calls whose mask names one of these top-level fields.
+        /// Calls whose mask names one of these top-level fields, and creations that set one.
         case only(Set<String>)
         /// Calls whose mask names a field that no other row of the method lists.
         case others
@@ -87,6 +87,7 @@ extension AccessRule {
         AccessRule(.listVehicles, .vehiclesList, claim: .everyVehicle),
         AccessRule(.searchVehicles, .vehiclesSearch, claim: .tripSearchedFor),
         AccessRule(.createTrip, .tripsCreate, claim: .trip),
+        AccessRule(.createTrip, .only(["vehicle_waypoints"]), .tripsCreate, .vehiclesUpdate, claim: .vehicleOfTrip),
         AccessRule(.getTrip, .tripsGet, claim: .tripOrItsVehicle),
         AccessRule(.updateTrip, .others, .tripsUpdate, claim: .tripOrItsVehicle),
         AccessRule(.updateTrip, .only(["trip_status"]), .tripsUpdate, .tripsUpdateState, claim: .tripOrItsVehicle),

@@ -137,14 +137,23 @@ struct LocalService {
         DeviationRoutes(engine: self.engine.engine).add(to: router)
         ChaosRoutes(injector: self.faults).add(to: router)
         self.page.add(to: router)
-        let (metrics, trust) = (self.engine.metrics, self.tokens.trust)
-        self.tokens.operationRoutes {
-            if let age = trust?.age { metrics.trustedKeys(age: age) }
-            return metrics.text(alone: false) + connections.metrics
-        }.add(to: router)
+        let (metrics, tokens) = (self.engine.metrics, self.tokens)
+        OperationRoutes(
+            problems: self.problems,
+            metrics: {
+                if let age = tokens.trust?.age { metrics.trustedKeys(age: age) }
+                return tokens.metrics.text + metrics.text(alone: false) + connections.metrics
+            }
+        ).add(to: router)
         self.tokens.revocationRoutes.add(to: router)
         router.add(middleware: UnknownPathMiddleware())
         return router
+    }
+
+    /// What keeps the token server or the engine from its work now, by check; where both name one, in the former's words.
+    @Sendable private func problems() async -> [String: String] {
+        let problems = await self.engine.engine.storeProblems()
+        return problems.merging(self.tokens.readiness.problems.map { ($0.key.rawValue, $0.value) }) { $1 }
     }
 }
 

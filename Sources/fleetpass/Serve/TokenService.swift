@@ -190,19 +190,33 @@ struct TokenService: Service {
     /// Keeps keys, revocations and readiness as they should be, until shutdown.
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            var round = 0
-            while !Task.isCancelled {
-                await self.refresh()
-                // Trial tokens cost signatures; the rest costs next to nothing. What is down is looked at each time, so
-                // that its recovery shows; breakers keep that cheap.
-                if round % 15 == 0 || !self.readiness.problems.isEmpty {
-                    await self.readiness.check()
-                } else {
-                    await self.readiness.checkStore()
-                }
-                round += 1
-                try? await Task.sleep(for: .seconds(2))
+            await withDiscardingTaskGroup { group in
+                // A store that does not answer is told of while its changes are waited for.
+                group.addTask { await self.keepFresh() }
+                group.addTask { await self.watchReadiness() }
             }
+        }
+    }
+
+    private func keepFresh() async {
+        while !Task.isCancelled {
+            await self.refresh()
+            try? await Task.sleep(for: .seconds(2))
+        }
+    }
+
+    private func watchReadiness() async {
+        var round = 0
+        while !Task.isCancelled {
+            // Trial tokens cost signatures; the rest costs next to nothing. What is down is looked at each time, so
+            // that its recovery shows; breakers keep that cheap.
+            if round % 15 == 0 || !self.readiness.problems.isEmpty {
+                await self.readiness.check()
+            } else {
+                await self.readiness.checkStore()
+            }
+            round += 1
+            try? await Task.sleep(for: .seconds(2))
         }
     }
 

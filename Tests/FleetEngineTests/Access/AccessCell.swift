@@ -10,8 +10,8 @@ enum AccessCell {
     enum Operation: String, CaseIterable {
         case createVehicle, getVehicle, updateVehicleLocation, updateVehicleState, updateVehicleOther
         case updateVehicleMixed, updateVehicleAttributes, deleteVehicle, listVehicles, searchVehicles
-        case createTrip, getTrip, updateTripFields, updateTripStatus, updateTripMixed, orderThroughTrip, assignTrip
-        case deleteTrip
+        case createTrip, orderThroughNewTrip, getTrip, updateTripFields, updateTripStatus, updateTripMixed
+        case orderThroughTrip, assignTrip, deleteTrip
         case searchTripsOfVehicle, searchAllTrips, reportBillableTrip
         case createDeliveryVehicle, getDeliveryVehicle, updateDeliveryVehicleLocation, updateDeliveryVehicleStops
         case updateDeliveryVehicleOther, updateDeliveryVehicleMixed, deleteDeliveryVehicle, listDeliveryVehicles
@@ -43,6 +43,7 @@ enum AccessCell {
     ]
     static let everyVehicle: Set<Claim> = [.everyVehicle, .everyVehicleAndTrip, .everything]
     static let trip: Set<Claim> = [.ownTrip, .everyTrip, .otherVehicleOwnTrip, .everyVehicleAndTrip, .everything]
+    static let tripAndVehicle = trip.intersection(vehicle)
     static let tripOrVehicle: Set<Claim> = [
         .ownTrip, .everyTrip, .otherVehicleOwnTrip, .ownVehicle, .everyVehicle, .ownVehicleOtherTrip,
         .everyVehicleAndTrip, .everything,
@@ -75,10 +76,10 @@ enum AccessCell {
             .createVehicle: vehicle, .getVehicle: vehicle, .updateVehicleLocation: vehicle,
             .updateVehicleState: vehicle, .updateVehicleOther: vehicle, .updateVehicleMixed: vehicle,
             .updateVehicleAttributes: vehicle, .deleteVehicle: vehicle, .listVehicles: everyVehicle,
-            .searchVehicles: search, .createTrip: trip, .getTrip: tripOrVehicle, .updateTripFields: tripOrVehicle,
-            .updateTripStatus: tripOrVehicle, .updateTripMixed: tripOrVehicle, .orderThroughTrip: vehicle,
-            .assignTrip: trip, .deleteTrip: trip, .searchTripsOfVehicle: vehicle, .searchAllTrips: everyVehicle,
-            .reportBillableTrip: trip,
+            .searchVehicles: search, .createTrip: trip, .orderThroughNewTrip: tripAndVehicle,
+            .getTrip: tripOrVehicle, .updateTripFields: tripOrVehicle, .updateTripStatus: tripOrVehicle,
+            .updateTripMixed: tripOrVehicle, .orderThroughTrip: vehicle, .assignTrip: trip, .deleteTrip: trip,
+            .searchTripsOfVehicle: vehicle, .searchAllTrips: everyVehicle, .reportBillableTrip: trip,
         ],
         "fleet_reader": [
             .getVehicle: vehicle, .listVehicles: everyVehicle, .searchVehicles: search, .getTrip: tripOrVehicle,
@@ -89,9 +90,10 @@ enum AccessCell {
         "ondemand_admin": [
             .createVehicle: any, .getVehicle: any, .updateVehicleLocation: any, .updateVehicleState: any,
             .updateVehicleOther: any, .updateVehicleMixed: any, .updateVehicleAttributes: any, .deleteVehicle: any,
-            .listVehicles: any, .searchVehicles: any, .createTrip: any, .getTrip: any, .updateTripFields: any,
-            .updateTripStatus: any, .updateTripMixed: any, .orderThroughTrip: any, .assignTrip: any, .deleteTrip: any,
-            .searchTripsOfVehicle: any, .searchAllTrips: any, .reportBillableTrip: any,
+            .listVehicles: any, .searchVehicles: any, .createTrip: any, .orderThroughNewTrip: any, .getTrip: any,
+            .updateTripFields: any, .updateTripStatus: any, .updateTripMixed: any, .orderThroughTrip: any,
+            .assignTrip: any, .deleteTrip: any, .searchTripsOfVehicle: any, .searchAllTrips: any,
+            .reportBillableTrip: any,
         ],
         "delivery_consumer": [.getTaskTrackingInfo: tracking],
         "delivery_untrusted_driver": [

@@ -103,11 +103,11 @@ import Testing
             let client = DirectWire(engine: engine)
             for role in AccessCell.roles {
                 for operation in AccessCell.Operation.allCases {
-                    let target = AccessTarget(of: operation)
+                    let target = AccessTarget(of: operation), nowhere = AccessTarget.nowhere(for: operation)
                     for claim in AccessCell.Claim.allCases where !AccessCell.isAllowed(role, operation, claim) {
                         let token = AccessCell.token(role, claim, for: target)
                         let known = try await Self.outcome(operation, at: target, token: token, over: client)
-                        let unknown = try await Self.outcome(operation, at: .nowhere, token: token, over: client)
+                        let unknown = try await Self.outcome(operation, at: nowhere, token: token, over: client)
                         #expect(known == unknown, "\(role) with \(claim) calling \(operation)")
                     }
                 }
@@ -178,6 +178,29 @@ import Testing
         #expect(try await fixture.vehicle("veh-2").currentTrips.contains("trip-1"))
     }
 
+    @Test func `the order of a vehicle's stops takes the same through a new trip, and a trip without one no more`()
+        async throws
+    {
+        let fixture = try await Self.fixture()
+        func create(_ id: String, _ token: String, in order: [String]) async -> EngineError.Code? {
+            let trip = Trip.with(.sample) {
+                $0.vehicleID = "veh-1"
+                $0.vehicleWaypoints = order.flatMap { [TripWaypoint].stops(of: $0) }
+            }
+            return await code { try await fixture.createTrip(id, trip, token: token) }
+        }
+        let tokens = ["server|tripid=new", "server|tripid=*", "server|tripid=new|vehicleid=veh-2"]
+        for token in tokens + ["server|vehicleid=veh-1"] {
+            #expect(await create("new", token, in: ["new", "trip-1"]) == .permissionDenied, "\(token)")
+        }
+        #expect(try await fixture.vehicle("veh-1").waypoints.map(\.tripID) == ["trip-1", "trip-1"])
+        #expect(await create("new", "server|tripid=new|vehicleid=veh-1", in: ["new", "trip-1"]) == nil)
+        #expect(try await fixture.vehicle("veh-1").waypoints.map(\.tripID) == ["new", "new", "trip-1", "trip-1"])
+        // One that comes last by itself orders nothing.
+        #expect(await create("last", "server|tripid=last", in: []) == nil)
+        #expect(try await fixture.vehicle("veh-1").waypoints.last?.tripID == "last")
+    }
+
     @Test func `an account of another provider is refused everywhere`() async throws {
         let fixture = EngineFixture()
         let outcome = await code {
@@ -185,5 +208,17 @@ import Testing
                 GetVehicle.self, .with { $0.name = "providers/other/vehicles/veh-1" }, token: serverToken)
         }
         #expect(outcome == .permissionDenied)
+    }
+}
+
+extension [TripWaypoint] {
+    /// The stops of a trip from its pickup to its drop-off, as a request names them.
+    static func stops(of trip: String) -> Self {
+        [Maps_Fleetengine_V1_WaypointType.pickupWaypointType, .dropOffWaypointType].map { type in
+            .with {
+                $0.tripID = trip
+                $0.waypointType = type
+            }
+        }
     }
 }

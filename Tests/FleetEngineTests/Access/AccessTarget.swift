@@ -15,11 +15,14 @@ struct AccessTarget {
     var tasks = ["task-1", "task-1"]
     var tracking = "shp-1"
 
-    /// Resources that nobody ever made.
-    static let nowhere = Self(
-        vehicle: "veh-nowhere", trip: "trip-nowhere", deliveryVehicle: "dv-nowhere",
-        tasks: ["task-nowhere", "task-never"], tracking: "shp-nowhere"
-    )
+    /// Resources that nobody ever made, for an operation; a new trip is none in any case, so its vehicle alone is another.
+    static func nowhere(for operation: AccessCell.Operation) -> Self {
+        Self(
+            vehicle: "veh-nowhere",
+            trip: operation == .orderThroughNewTrip ? Self(of: operation).trip : "trip-nowhere",
+            deliveryVehicle: "dv-nowhere", tasks: ["task-nowhere", "task-never"], tracking: "shp-nowhere"
+        )
+    }
 
     /// Where an operation can succeed: creations need an id that is free, deletions a resource that is idle.
     init(of operation: AccessCell.Operation) {
@@ -27,6 +30,7 @@ struct AccessTarget {
         case .createVehicle: self.vehicle = "veh-9"
         case .deleteVehicle, .updateVehicleOther: self.vehicle = "veh-3"
         case .createTrip: self.trip = "trip-9"
+        case .orderThroughNewTrip: (self.trip, self.vehicle) = ("trip-9", "veh-3")
         case .deleteTrip: self.trip = "trip-3"
         case .createDeliveryVehicle: self.deliveryVehicle = "dv-9"
         case .deleteDeliveryVehicle: self.deliveryVehicle = "dv-3"
@@ -52,8 +56,8 @@ struct AccessTarget {
         case .createVehicle, .getVehicle, .updateVehicleLocation, .updateVehicleState, .updateVehicleOther,
             .updateVehicleMixed, .updateVehicleAttributes, .deleteVehicle, .listVehicles, .searchVehicles:
             self.vehicleCalls(operation)
-        case .createTrip, .getTrip, .updateTripFields, .updateTripStatus, .updateTripMixed, .orderThroughTrip,
-            .assignTrip, .deleteTrip, .searchTripsOfVehicle, .searchAllTrips, .reportBillableTrip:
+        case .createTrip, .orderThroughNewTrip, .getTrip, .updateTripFields, .updateTripStatus, .updateTripMixed,
+            .orderThroughTrip, .assignTrip, .deleteTrip, .searchTripsOfVehicle, .searchAllTrips, .reportBillableTrip:
             self.tripCalls(operation)
         default:
             self.deliveryCalls(operation)
@@ -129,15 +133,22 @@ extension AccessTarget {
                     $0.trip = .with(change)
                 })
         }
+        func create(_ change: (inout Trip) -> Void) -> WireCall {
+            .createTrip(
+                .with {
+                    $0.parent = Self.parent
+                    $0.tripID = self.trip
+                    $0.trip = .with(.sample, change)
+                })
+        }
         return switch operation {
-        case .createTrip:
+        case .createTrip: [create { _ in }]
+        case .orderThroughNewTrip:
             [
-                .createTrip(
-                    .with {
-                        $0.parent = Self.parent
-                        $0.tripID = self.trip
-                        $0.trip = .sample
-                    })
+                create { trip in
+                    trip.vehicleID = self.vehicle
+                    trip.vehicleWaypoints = .stops(of: self.trip)
+                }
             ]
         case .getTrip: [.getTrip(.with { $0.name = name })]
         case .updateTripFields: [update(["dropoff_point"]) { $0.dropoffPoint = .at(37.5, -122.1) }]

@@ -135,4 +135,60 @@ import Testing
         #expect(try await report(5, at: 100) == 5)
         #expect(try await report(6, at: 99) == 5)
     }
+
+    // MARK: The best known position
+
+    private static let place = LatLng.at(37.41, -122.07)
+    private static let taken = Google_Protobuf_Timestamp(date: TestClock.start + 58)
+
+    /// Reports that know one position each.
+    private static let readings: [VehicleLocation] = [
+        .with {
+            $0.rawLocation = Self.place
+            $0.rawLocationTime = Self.taken
+        },
+        .with {
+            $0.flpLocation = Self.place
+            $0.flpUpdateTime = Self.taken
+        },
+        .with {
+            $0.supplementalLocation = Self.place
+            $0.supplementalLocationTime = Self.taken
+        },
+    ]
+
+    /// A trip as it is shown while the vehicle is on its way, and once it is over.
+    private static func ride(_ location: VehicleLocation) async throws -> (underway: Trip, done: Trip) {
+        let fixture = try await self.world()
+        try await fixture.createTrip("trip-1", .with(.sample) { $0.vehicleID = "veh-1" })
+        fixture.advance(by: 60)
+        try await fixture.updateVehicle("veh-1", ["last_location", "current_route_segment"]) {
+            $0.lastLocation = location
+            $0.currentRouteSegment = "AbCd"
+        }
+        let underway = try await fixture.trip("trip-1")
+        try await fixture.updateTrip("trip-1", ["trip_status"]) { $0.tripStatus = .enrouteToDropoff }
+        let done = try await fixture.updateTrip("trip-1", ["trip_status"]) { $0.tripStatus = .complete }
+        return (underway, done)
+    }
+
+    @Test(arguments: readings)
+    func `ways, times and a trip's record go by the only position that is known`(
+        reading: VehicleLocation
+    ) async throws {
+        let known = try await Self.ride(
+            .with {
+                $0.location = Self.place
+                $0.updateTime = Self.taken
+            })
+        let ride = try await Self.ride(reading)
+        #expect(ride.underway.remainingWaypoints.allSatisfy { $0.hasEta })
+        #expect(ride.underway.remainingWaypoints == known.underway.remainingWaypoints)
+        #expect(ride.underway.remainingDistanceMeters == known.underway.remainingDistanceMeters)
+        #expect(ride.underway.etaToFirstWaypoint == known.underway.etaToFirstWaypoint)
+        #expect(ride.underway.lastLocationSnappable)
+        #expect(ride.done.actualPickupPoint.point == Self.place)
+        #expect(ride.done.actualDropoffPoint.timestamp == Self.taken)
+        #expect(ride.done == known.done)
+    }
 }

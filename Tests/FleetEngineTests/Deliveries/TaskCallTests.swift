@@ -223,6 +223,32 @@ import Testing
         #expect(try await world.task("b").taskOutcomeLocation.point == .at(1, 2))
     }
 
+    /// Locations whose device was at 37.421, -122.071.
+    private static let readings: [DeliveryVehicleLocation] = [
+        .with {
+            $0.rawLocation = .at(37.421, -122.071)
+            $0.flpLocation = .at(9, 9)
+        },
+        .with { $0.flpLocation = .at(37.421, -122.071) },
+        .with {
+            $0.supplementalLocation = .at(37.421, -122.071)
+            $0.flpLocation = .at(9, 9)
+        },
+    ]
+
+    @Test(arguments: readings)
+    func `the place of an outcome is the raw position, or else the best known one`(
+        reading: DeliveryVehicleLocation
+    ) async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1") { $0.lastLocation = reading }
+        try await world.createTask("a")
+        try await world.plan("dv-1", [["a"]])
+        let done = try await world.updateTask("a", ["task_outcome"]) { $0.taskOutcome = .succeeded }
+        #expect(done.taskOutcomeLocation.point == .at(37.421, -122.071))
+        #expect(done.taskOutcomeLocationSource == .lastVehicleLocation)
+    }
+
     @Test func `time and place of an outcome need one`() async throws {
         let world = DeliveryWorld()
         try await world.createTask("a")

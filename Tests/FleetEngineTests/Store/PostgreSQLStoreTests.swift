@@ -211,15 +211,7 @@ struct PostgreSQLStoreTests {
         #expect(try await first.status()?.takesChanges == true)
         await first.close()
         let pool = PostgreSQLPool(try PostgreSQLAddress(address), connections: 1, logger: .silent)
-        try await pool.run { session in
-            _ = try session.query(
-                .once(
-                    """
-                    DO $$ BEGIN
-                    EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database());
-                    END $$
-                    """))
-        }
+        try await Self.setReadOnly("on", over: pool)
         await pool.close()
         let second = try PostgreSQLStore(address: address)
         let engine = Engine(store: second as any EngineStore, verifier: TextVerifier())
@@ -230,6 +222,38 @@ struct PostgreSQLStoreTests {
         }
         #expect(error?.code == .unavailable)
         await second.close()
+    }
+
+    @Test func `a node whose database takes changes again serves again without a restart`() async throws {
+        let address = try await PostgreSQLServer.shared().makeDatabase()
+        // Its own session keeps taking changes.
+        let pool = PostgreSQLPool(
+            try PostgreSQLAddress(address), connections: 1, schema: PostgreSQLEngineSchema.schema, logger: .silent)
+        try await Self.setReadOnly("on", over: pool)
+        let store = try PostgreSQLStore(address, logger: .silent, readers: 1, groupLimit: 512, waitingLimit: 10_000)
+        let engine = Engine(store: store as any EngineStore, verifier: TextVerifier())
+        #expect(try await store.read { try $0.count(.trips, of: TestID.acme) } == 0)
+        try await Self.setReadOnly("off", over: pool)
+        // The reader that began before cannot know better; the next one does.
+        #expect(await engine.storeProblems() == ["store": "the store takes no changes"])
+        #expect(await engine.storeProblems() == [:])
+        try await store.write { try $0.put(Trip(), TestID.trip, of: TestID.acme) }
+        await store.close()
+        await pool.close()
+    }
+
+    /// Has the database's new sessions take no changes, or take them again.
+    private static func setReadOnly(_ value: String, over pool: PostgreSQLPool) async throws {
+        try await pool.run { session in
+            _ = try session.query(
+                .once(
+                    """
+                    DO $$ BEGIN
+                    EXECUTE format(
+                        'ALTER DATABASE %I SET default_transaction_read_only = \(value)', current_database());
+                    END $$
+                    """))
+        }
     }
 
     @Test func `what was read ahead is not asked for again`() async throws {

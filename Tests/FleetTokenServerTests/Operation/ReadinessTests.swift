@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetSigning
+import FleetTestSupport
 import FleetTokens
 import Foundation
 import Logging
@@ -35,17 +36,44 @@ import Testing
         func set(by seconds: Double) { self.offset.withLock { $0 += seconds } }
     }
 
+    /// A database at which every look is held up for a while.
+    private struct SlowDatabase: TokenServerDatabase {
+        let database: any TokenServerDatabase
+        let hold: @Sendable () async throws -> Void
+
+        var place: String { self.database.place }
+
+        func read<Result: Sendable>(
+            _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
+        ) async throws -> Result {
+            try await self.hold()
+            return try await self.database.read(body)
+        }
+
+        func write<Result: Sendable>(
+            _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
+        ) async throws -> Result {
+            try await self.database.write(body)
+        }
+
+        func probe(commits: Bool) async throws { try await self.database.probe(commits: commits) }
+
+        func close() throws { try self.database.close() }
+    }
+
+    /// Without a `time`, the store is waited for as long as it takes.
     private func readiness(
         _ world: TemporaryStore, _ clocks: Clocks, over store: TokenServerStore? = nil, signs: Bool = true,
         metrics: TokenServerMetrics = TokenServerMetrics(),
-        followed: [Readiness.Check: @Sendable () -> String?] = [:], log: LeakTests.Log = LeakTests.Log()
+        followed: [Readiness.Check: @Sendable () -> String?] = [:],
+        time: TimeSource = TimeSource(clock: ManualClock()), log: LeakTests.Log = LeakTests.Log()
     ) throws -> Readiness {
         let key = try ServiceAccountKey(generatingFor: "driver@acme", projectID: "acme")
         let minter = TokenMinter(signer: try LocalSigner(key))
         return Readiness(
             issuer: TokenIssuer(minters: signs ? [.driver: minter] : [:]), roles: [.driver],
             store: store ?? world.store, metrics: metrics, followed: followed, now: { clocks.now },
-            uptime: { clocks.uptime },
+            uptime: { clocks.uptime }, time: time,
             logger: Logger(label: "test") { _ in LeakTests.Handler(log: log) })
     }
 
@@ -141,6 +169,44 @@ import Testing
         try await world.tamper("ALTER TABLE audit_elsewhere RENAME TO audit_record")
         try await log.append(.granted(.server, at: 1))
         #expect(readiness.problems.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `a store that does not answer is told before the clock is looked at, and asked once meanwhile`() async throws {
+        // One clock measures how long is waited; on the other, the database sleeps.
+        let (world, waiting, silence) = (try TemporaryStore(), ManualClock(), ManualClock())
+        let isSilent = Locked(false)
+        let database = SlowDatabase(database: world.store.database) {
+            if isSilent.withLock({ $0 }) { try await silence.sleep(for: .seconds(60)) }
+        }
+        let readiness = try self.readiness(
+            world, Clocks(), over: TokenServerStore(database), time: TimeSource(clock: waiting))
+        #expect(await readiness.check())
+
+        isSilent.withLock { $0 = true }
+        let late: [Readiness.Check: String] = [.store: "the store did not answer within 3 s"]
+        let whole = Task { await readiness.check() }
+        await waiting.waitForSleepers(1)
+        waiting.advance(by: Readiness.storeLimit)
+        // By now the clock is waited for.
+        await waiting.waitForSleepers(1)
+        #expect(readiness.problems == late)
+        waiting.advance(by: Readiness.storeLimit)
+        #expect(await !whole.value)
+        #expect(readiness.problems == late)
+
+        await silence.waitForSleepers(2)
+        let again = Task { await readiness.check() }
+        for _ in 0..<2 {
+            await waiting.waitForSleepers(1)
+            waiting.advance(by: Readiness.storeLimit)
+        }
+        #expect(await !again.value)
+        #expect(silence.sleeperCount == 2)
+
+        isSilent.withLock { $0 = false }
+        silence.advance(by: .seconds(60))
+        #expect(await readiness.check())
     }
 
     @Test func `a look at the store alone leaves what else was found`() async throws {

@@ -16,6 +16,11 @@ enum CreateTrip: WritingCall {
     static func access(_ request: Request) throws(EngineError) -> AccessRequest {
         var access = try Self.access(parent: request.parent)
         access.trip = try Self.id(request.tripID, field: "trip_id")
+        if !request.trip.vehicleWaypoints.isEmpty {
+            // They put all stops of the vehicle in order, as in an update.
+            access.maskedFields = ["vehicle_waypoints"]
+            access.nextVehicleOfTrip = VehicleID(request.trip.vehicleID)
+        }
         return access
     }
 

@@ -110,7 +110,9 @@ extension ReportedLocation {
 
     /// When the position was taken, as well as that is known.
     var fixTime: Google_Protobuf_Timestamp {
-        self.hasUpdateTime ? self.updateTime : self.hasRawLocationTime ? self.rawLocationTime : self.serverTime
+        if self.hasUpdateTime { return self.updateTime }
+        if self.hasRawLocationTime { return self.rawLocationTime }
+        return self.hasFlpUpdateTime ? self.flpUpdateTime : self.serverTime
     }
 
     /// Whether a position that was taken at this time is older.
@@ -255,10 +257,11 @@ extension FieldSelection {
 }
 
 extension VehicleLocation {
-    /// The position and its time as a stop.
-    var stop: StopLocation {
+    /// The position and its time as a stop; `nil` where no position is known.
+    var stop: StopLocation? {
+        guard let place = self.place else { return nil }
         var stop = StopLocation()
-        stop.point = self.location
+        stop.point = place
         stop.timestamp = self.fixTime
         return stop
     }

@@ -104,10 +104,10 @@ extension TaskRules {
         }
     }
 
-    /// Where the vehicle's device was, not where the road is that it was put on.
+    /// Where the vehicle's device was, not where the road is that it was put on, as far as that is known.
     private static func rawPlace(of vehicle: DeliveryVehicle) -> LatLng? {
         let location = vehicle.lastLocation
-        return location.hasRawLocation ? location.rawLocation : location.hasLocation ? location.location : nil
+        return location.hasRawLocation ? location.rawLocation : location.place
     }
 }
 

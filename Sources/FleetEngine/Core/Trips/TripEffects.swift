@@ -78,7 +78,7 @@ enum TripEffects {
         let previous = before?.tripStatus ?? .new
         guard status != previous else { return }
         let location = scene.vehicles[scene.trip.vehicleID].flatMap { $0.hasLastLocation ? $0.lastLocation : nil }
-        let stop = location.flatMap { $0.hasLocation ? $0.stop : nil }
+        let stop = location?.stop
         if status.isAfterPickup, !previous.isAfterPickup {
             scene.trip.pickupTime = now
             if !scene.trip.hasActualPickupPoint, let stop { scene.trip.actualPickupPoint = stop }

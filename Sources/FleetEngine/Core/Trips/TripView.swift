@@ -42,7 +42,7 @@ enum TripView {
             shown.currentRouteSegmentEndPoint = end.untimed
         }
         if vehicle.hasLastLocation { shown.lastLocation = LocationRules.shared(vehicle.lastLocation) }
-        shown.lastLocationSnappable = vehicle.lastLocation.hasLocation && !vehicle.currentRouteSegment.isEmpty
+        shown.lastLocationSnappable = shown.lastLocation.hasLocation && !vehicle.currentRouteSegment.isEmpty
         return shown
     }
 

@@ -41,7 +41,8 @@ enum VehicleView {
 
     /// The vehicle with its place and those of its stops as a customer's search goes by them.
     ///
-    /// Distances and times from the exact ones, for a few pickups, would give these away.
+    /// Distances and times from the exact ones, for a few pickups, would give these away. A vehicle without `location`
+    /// is found by no search.
     static func rough(_ vehicle: Vehicle) -> Vehicle {
         guard vehicle.lastLocation.hasLocation else { return vehicle }
         var rough = vehicle
@@ -76,7 +77,7 @@ enum VehicleView {
     /// it is shown. Without a position the first leg is known from the driver alone, and nothing behind it without a time.
     static func timed(_ vehicle: Vehicle, context: CallContext) -> [TripWaypoint] {
         let now = Google_Protobuf_Timestamp(stamping: context.now)
-        var place = vehicle.lastLocation.hasLocation ? vehicle.lastLocation.location : nil
+        var place = vehicle.lastLocation.place
         let taken = place == nil ? now : vehicle.lastLocation.serverTime
         var time = now < taken ? now : taken
         var timed = vehicle.waypoints
