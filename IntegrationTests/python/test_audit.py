@@ -359,6 +359,7 @@ def test_old_records_are_moved_to_an_archive(tmp_path):
     note = b"the first 2 records were moved to archives"
     assert note in run("audit", "search", "--data", tmp_path).stderr
     assert note in run("audit", "search", "--data", tmp_path, "--at", iso(datetime.now() - timedelta(days=95))).stderr
+    assert note in run("audit", "export", "--data", tmp_path).stderr
     recent = run("audit", "search", "--data", tmp_path, "--from", iso(datetime.now() - timedelta(days=1)))
     assert recent.returncode == 0 and recent.stderr == b""
     assert len(run("audit", "search", "--store", old).stdout.splitlines()) == 2
@@ -368,9 +369,74 @@ def test_old_records_are_moved_to_an_archive(tmp_path):
     assert not (tmp_path / "none.sqlite").exists()
     again = run("audit", "archive", "--data", tmp_path, "--keep", "2h", "--to", old)
     assert again.returncode == 78 and b"exists; name a new file" in again.stderr
+    (tmp_path / "link").symlink_to("nowhere")
+    again = run("audit", "archive", "--data", tmp_path, "--keep", "2h", "--to", tmp_path / "link")
+    assert again.returncode == 78 and b"exists; name a new file" in again.stderr
+    again = run("audit", "archive", "--data", tmp_path, "--keep", "2h", "--to", "")
+    assert again.returncode == 2 and b"--to is empty" in again.stderr
+    again = run("audit", "archive", "--data", tmp_path, "--keep", "2h", "--to", tmp_path / "gone" / "old.sqlite")
+    assert again.returncode == 78 and f"{tmp_path}/gone is missing".encode() in again.stderr
+
+    # The origin is an anchor of every chain; any other from before the start is one of an archive.
+    assert run("audit", "verify", "--data", tmp_path, "--anchor", "0:" + "0" * 64).stdout == kept.stdout
+    early = run("audit", "verify", "--data", tmp_path, "--anchor", "1:" + "0" * 64)
+    assert early.returncode == 2 and early.stdout == b""
+    assert b"in an archive" in early.stderr and b"not intact" not in early.stderr
     for time_to_keep in ("1h", "0d", "soon"):
         result = run("audit", "archive", "--data", tmp_path, "--keep", time_to_keep, "--to", tmp_path / "no")
         assert result.returncode == 2 and b"such as 2h or 90d" in result.stderr
     assert run("audit", "archive", "--store", old, "--keep", "2h", "--to", tmp_path / "no").returncode == 78
     assert run("revoke", "--store", old, "--subject", "s").returncode != 0
     assert run("audit", "verify", "--data", tmp_path).stdout == kept.stdout
+
+
+def test_archives_made_at_once_to_one_file_lose_no_record(tmp_path):
+    day = 86400
+    for number in range(5):
+        data = tmp_path / str(number)
+        data.mkdir()
+        sqlite3.connect(data / STORE).close()
+        assert run("assignments", "list", "--data", data).returncode == 0
+        fill(data / STORE, *[100 * day] * 50, 5)
+        results = []
+
+        def archive():
+            results.append(run("audit", "archive", "--data", data, "--keep", "90d", "--to", data / "old.sqlite"))
+
+        threads = [threading.Thread(target=archive) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert all(result.returncode in (0, 78) for result in results), [result.stderr for result in results]
+        assert sum(result.stdout.startswith(b"moved records=50 ") for result in results) == 1
+        exported = b"".join(
+            run("audit", "export", "--store", data / name).stdout for name in ("old.sqlite", STORE)).splitlines()
+        assert [json.loads(line)["sequence"] for line in exported] == list(range(1, 53))
+        assert run("audit", "verify", "--data", data).returncode == 0
+        assert not list(data.glob("*unfinished*"))
+
+
+def test_records_that_cannot_be_removed_are_moved_with_a_warning(tmp_path):
+    store, old, day = tmp_path / STORE, tmp_path / "old.sqlite", 86400
+    sqlite3.connect(store).close()
+    assert run("assignments", "list", "--store", store).returncode == 0
+    fill(store, 100 * day, 5)
+    with sqlite3.connect(store) as database:
+        database.execute(
+            "CREATE TRIGGER is_stuck BEFORE DELETE ON audit_record BEGIN SELECT RAISE(ABORT, 'stuck'); END")
+    database.close()
+    archive = ("audit", "archive", "--data", tmp_path, "--keep", "90d", "--to")
+    result = run(*archive, old)
+    assert result.returncode == 0 and result.stdout.startswith(b"moved records=1 ")
+    assert f"warning: {old} is the archive".encode() in result.stderr
+    assert run("audit", "verify", "--store", old).returncode == 0
+    note = b"the first 1 records were moved to archives"
+    assert note in run("audit", "search", "--data", tmp_path, "--from", iso(datetime.now() - timedelta(days=99))).stderr
+    with sqlite3.connect(store) as database:
+        database.execute("DROP TRIGGER is_stuck")
+    database.close()
+    assert run(*archive, tmp_path / "none.sqlite").stdout == b"moved records=0\n"
+    with sqlite3.connect(store) as database:
+        assert database.execute("SELECT min(sequence) FROM audit_record").fetchone() == (2,)
+    database.close()

@@ -52,8 +52,10 @@ def test_a_build_takes_every_target():
     named = re.findall(r'path: "([^"]+)"', (ROOT / "Package.swift").read_text())
     assert named and all(admitted(f"{path}/file") for path in ["Sources/FleetTokens", "Tests/FleetTokensTests", *named])
     assert admitted("Package.swift") and admitted("Package.resolved")
-    links = [link for link in (ROOT / "Tests").rglob("*") if link.is_symlink()]
-    assert links and all(admitted(link.resolve().relative_to(ROOT)) for link in links)
+    links = [link for folder in ("Sources", "Tests") for link in (ROOT / folder).rglob("*") if link.is_symlink()]
+    linked = [target for link in links for target in (link.resolve(), *link.resolve().rglob("*"))]
+    assert ROOT / "Examples/routes/delivery-day.gpx" in linked
+    assert all(admitted(target.relative_to(ROOT)) for target in linked)
 
 
 @pytest.mark.parametrize("server", CONTAINERS)

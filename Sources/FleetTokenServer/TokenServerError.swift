@@ -2,12 +2,12 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-/// An error from setting up a token server, issuing a token, or changing what its store holds.
+/// An error from setting up a token server, issuing a token, or reading or changing what its store holds.
 public struct TokenServerError: Error, Sendable, CustomStringConvertible {
     /// What went wrong, in terms a caller can act on.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Wrapped: String {
-            case invalidConfiguration, invalidTarget, roleNotServed, storeUnavailable, wrongClock
+            case invalidConfiguration, invalidTarget, recordsArchived, roleNotServed, storeUnavailable, wrongClock
         }
         private let wrapped: Wrapped
         private init(_ wrapped: Wrapped) { self.wrapped = wrapped }
@@ -18,6 +18,8 @@ public struct TokenServerError: Error, Sendable, CustomStringConvertible {
         public static let invalidConfiguration = Self(.invalidConfiguration)
         /// No token has what was to be withdrawn; mend the value.
         public static let invalidTarget = Self(.invalidTarget)
+        /// Records of the audit that were asked for were moved to an archive; read them there.
+        public static let recordsArchived = Self(.recordsArchived)
         /// No signer is set up for the role; add one.
         public static let roleNotServed = Self(.roleNotServed)
         /// The store cannot be opened or written; see the message, may be retried.

@@ -22,25 +22,51 @@ extension Administration {
     ///   - actor: Who moves them.
     ///   - now: The time.
     /// - Returns: The records that were moved; `nil` where none is that old, and there is no file then.
-    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend,
-    ///   ``AuditFault`` where the chain does not hold, or an error of the store.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend, and whether
+    ///   the file is to be kept, ``AuditFault`` where the chain does not hold, or an error of the store; nothing was moved
+    ///   by the latter two.
     public func archiveAudit(
         olderThan age: Duration, to path: String, by actor: AuditChange.Actor, at now: Date
-    ) async throws -> AuditSpan? {
+    ) async throws -> ArchivedAudit? {
         let age = max(age, Self.leastAuditAge)
         try await self.removeArchived()
         let time = now.addingTimeInterval(-TimeInterval(age.components.seconds))
         guard let span = try await self.database.read({ try Self.span(before: time, in: $0) }) else { return nil }
-        try await AuditArchive(source: self.database).write(span, to: path)
-        guard try await self.release(span, to: path, by: actor, at: now) else {
-            try? FileManager.default.removeItem(atPath: path)
+        let draft = try AuditArchiveDraft(of: path)
+        defer { draft.remove() }
+        do {
+            try await AuditArchive(source: self.database).write(span, to: draft.path)
+        } catch let error as TokenServerError where error.code == .recordsArchived {
+            throw Self.isArchivedElsewhere
+        }
+        try draft.place()
+        let isReleased: Bool
+        do {
+            isReleased = try await self.release(span, to: path, by: actor, at: now)
+        } catch {
+            // The store may have kept it, and failed to say so.
             throw TokenServerError(
                 code: .storeUnavailable,
-                message: "Another archive of the same records was made at the same time; nothing was moved by this one."
-            )
+                message:
+                    "It is not known whether the records were moved to \(path): \(error). Keep the file, which is the "
+                    + "archive where audit verify tells start=\(span.head) of the store.")
         }
-        try await self.removeArchived()
-        return span
+        guard isReleased else {
+            draft.takeBack()
+            throw Self.isArchivedElsewhere
+        }
+        do {
+            try await self.removeArchived()
+            return ArchivedAudit(span: span, removalFailure: nil)
+        } catch {
+            return ArchivedAudit(span: span, removalFailure: error)
+        }
+    }
+
+    private static var isArchivedElsewhere: TokenServerError {
+        TokenServerError(
+            code: .storeUnavailable,
+            message: "Another archive of the same records was made at the same time; nothing was moved by this one.")
     }
 
     /// Has the chain start behind records that an archive holds, and records that.
@@ -103,4 +129,12 @@ extension Administration {
         }
         return number
     }
+}
+
+/// Records that were moved to an archive.
+public struct ArchivedAudit: Sendable {
+    /// The part of the chain that the archive holds.
+    public let span: AuditSpan
+    /// Why the store's tables still have some of the records, which the next archive removes; `nil` where they have none.
+    public let removalFailure: (any Error)?
 }

@@ -12,36 +12,25 @@ struct AuditArchive {
 
     let source: any TokenServerDatabase
 
-    /// Writes records to a file that does not exist; it is there when it is whole and on the disk.
+    /// Writes records to an empty file, and reads them there again.
     ///
     /// - Parameters:
     ///   - span: The records, which are checked on the way.
-    ///   - path: The file.
-    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend,
-    ///   ``AuditFault`` where the chain does not hold, or an error of the store; there is no file then.
+    ///   - path: The file, which is there.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend, or with
+    ///   ``TokenServerError/Code/recordsArchived`` where another archive has them by now; ``AuditFault`` where the chain
+    ///   does not hold, or an error of the store.
     func write(_ span: AuditSpan, to path: String) async throws {
-        guard !FileManager.default.fileExists(atPath: path) else {
-            throw Self.unavailable("The archive \(path) exists; name a new file.")
-        }
-        let unfinished = path + ".unfinished"
-        Self.remove(unfinished)
+        let archive = try TokenServerStore(openingAt: path)
         do {
-            let archive = try TokenServerStore(creatingAt: unfinished)
-            do {
-                try await self.fill(archive.database, span)
-            } catch {
-                try? archive.close()
-                throw error
-            }
-            try archive.close()
-            try Self.settle(unfinished)
-            try Self.sync(unfinished)
-            try FileManager.default.moveItem(atPath: unfinished, toPath: path)
-            try Self.sync(URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false))
+            try await self.fill(archive.database, span)
         } catch {
-            Self.remove(unfinished)
+            try? archive.close()
             throw error
         }
+        try archive.close()
+        try Self.settle(path)
+        try await Self.check(path, holds: span)
     }
 
     private func fill(_ archive: any TokenServerDatabase, _ span: AuditSpan) async throws {
@@ -66,25 +55,31 @@ struct AuditArchive {
 
     /// Makes one file of a closed store, which needs none beside it to be read.
     private static func settle(_ path: String) throws {
+        // SQLite would make a new one.
+        guard FileManager.default.fileExists(atPath: path) else {
+            throw Self.unmoved("\(path) was removed while the archive was written to it")
+        }
         let queue = try DatabaseQueue(path: path)
         try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = DELETE") }
         try queue.close()
     }
 
-    private static func sync(_ path: String) throws {
-        let file = open(path, O_RDONLY)
-        defer { close(file) }
-        guard file >= 0, fsync(file) == 0 else {
-            throw self.unavailable(
-                "The archive's \(path) cannot be brought to the disk: \(String(cString: strerror(errno))).")
+    /// Reads the file as whoever uses the archive does, since the records leave the store for it.
+    private static func check(_ path: String, holds span: AuditSpan) async throws {
+        let found: AuditSpan
+        do {
+            let archive = try TokenServerStore(readingAt: path)
+            defer { try? archive.close() }
+            found = try await AuditReader(store: archive).verify()
+        } catch let error where !(error is CancellationError) {
+            throw Self.unmoved("\(path) cannot be read as it was written: \(error)")
+        }
+        guard found == span else {
+            throw Self.unmoved("\(path) holds the records from \(found.start) to \(found.head), not to \(span.head)")
         }
     }
 
-    private static func remove(_ path: String) {
-        for ending in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + ending) }
-    }
-
-    private static func unavailable(_ message: String) -> TokenServerError {
-        TokenServerError(code: .storeUnavailable, message: message)
+    private static func unmoved(_ reason: String) -> TokenServerError {
+        TokenServerError(code: .storeUnavailable, message: "Nothing was moved: \(reason).")
     }
 }

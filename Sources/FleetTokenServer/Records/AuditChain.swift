@@ -15,15 +15,17 @@ struct AuditChain {
     /// - Parameters:
     ///   - start: The entry before the first.
     ///   - anchor: A head that was noted earlier, elsewhere; the chain must run through it.
-    /// - Throws: ``AuditFault`` for an anchor that the chain cannot run through.
-    init(after start: AuditHead, anchor: AuditHead? = nil) throws(AuditFault) {
+    /// - Throws: ``AuditFault`` for an anchor that the chain cannot run through, or ``TokenServerError`` with
+    ///   ``TokenServerError/Code/recordsArchived`` for one from before the start.
+    init(after start: AuditHead, anchor: AuditHead? = nil) throws {
         self.start = start
         self.head = start
-        self.anchor = anchor
-        guard let anchor, anchor.sequence <= start.sequence, anchor != start else { return }
+        // Every chain runs through the origin, whichever part of it is here.
+        self.anchor = anchor == .origin ? nil : anchor
+        guard let anchor = self.anchor, anchor.sequence <= start.sequence, anchor != start else { return }
         guard anchor.sequence < start.sequence else { throw Self.rewritten(at: anchor.sequence) }
-        throw AuditFault(
-            sequence: anchor.sequence,
+        throw TokenServerError(
+            code: .recordsArchived,
             message:
                 "The anchor, record \(anchor.sequence), is in an archive, as the records up to \(start.sequence) are; "
                 + "verify the archive with it, and these with a later one.")

@@ -41,7 +41,13 @@ public struct AuditReader: Sendable {
     private func time(ofFirstBy order: String) async throws -> Date? {
         try await self.store.database.read { database in
             var time: Date?
-            try database.rows("SELECT time_ms FROM audit_record ORDER BY \(order) LIMIT 1", []) { row in
+            // Those that were moved to an archive may be on their way out.
+            try database.rows(
+                """
+                SELECT time_ms FROM audit_record WHERE sequence > (SELECT sequence FROM audit_start)
+                ORDER BY \(order) LIMIT 1
+                """, []
+            ) { row in
                 time = Date(timeIntervalSince1970: TimeInterval(try row.integer(0)) / 1000)
                 return false
             }
@@ -54,7 +60,8 @@ public struct AuditReader: Sendable {
     /// - Parameter anchor: A head that was noted earlier, elsewhere; without one, a chain that was rewritten to its end
     ///   by someone who knows its form passes.
     /// - Returns: The part of the chain that is here, which holds.
-    /// - Throws: ``AuditFault`` at the first place that does not hold, or an error of the store.
+    /// - Throws: ``AuditFault`` at the first place that does not hold, ``TokenServerError`` with
+    ///   ``TokenServerError/Code/recordsArchived`` for an anchor that is in an archive, or an error of the store.
     @discardableResult
     public func verify(anchor: AuditHead? = nil) async throws -> AuditSpan {
         try await self.store.database.read { database in
@@ -88,7 +95,8 @@ public struct AuditReader: Sendable {
     /// - Parameters:
     ///   - query: What to look for.
     ///   - body: Called for each match; it may take its time, as the store is not kept waiting.
-    /// - Throws: What the body throws, or an error of the store.
+    /// - Throws: What the body throws, ``TokenServerError`` with ``TokenServerError/Code/recordsArchived`` where records
+    ///   were moved to an archive before they were read, or an error of the store.
     public func search(_ query: AuditQuery, _ body: @escaping @Sendable (AuditMatch) throws -> Void) async throws {
         guard var span = try await self.store.database.read({ try Self.span(of: query, in: $0) }) else { return }
         while true {
@@ -127,10 +135,20 @@ public struct AuditReader: Sendable {
     }
 
     /// A portion of what the database finds for a query, from the beginning of a span on.
+    ///
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/recordsArchived`` where the span is not all here, or an
+    ///   error of the database.
     static func entries(
         _ query: AuditQuery, within span: ClosedRange<Int64>, atMost limit: Int,
         in database: any TokenServerTransaction
     ) throws -> [AuditEntry] {
+        let start = try database.keptSpan().start.sequence
+        guard start < span.lowerBound else {
+            throw TokenServerError(
+                code: .recordsArchived,
+                message:
+                    "The records up to \(start) were moved to an archive meanwhile; read that, and run this again.")
+        }
         let (condition, values) = query.sql
         var entries: [AuditEntry] = []
         try database.rows(

@@ -16,8 +16,8 @@ struct AuditArchiveCommand: AsyncParsableCommand {
 
             The file is a store that search, verify and export read by --store. Records leave the server's store when the \
             file is whole and on the disk, and a record tells that they did. Nothing is written where no record is that \
-            old. A command that was stopped is run again, with another file if the first is there; the store knows what \
-            is still to be removed.
+            old. A command that was stopped is run again, with another file if the first is there: it removes what the \
+            first left, half a file in the same folder and records that an archive has.
             """
     )
 
@@ -45,11 +45,16 @@ struct AuditArchiveCommand: AsyncParsableCommand {
         let head: String?
     }
 
+    func validate() throws {
+        guard !self.to.isEmpty else { throw ValidationError("--to is empty; name the file to make.") }
+    }
+
     func run() async throws {
         let (store, now) = try await self.store.openToChange()
         do {
-            let span = try await Administration(store: store).archiveAudit(
+            let archived = try await Administration(store: store).archiveAudit(
                 olderThan: self.keep, to: self.to, by: .localUser, at: now)
+            let span = archived?.span
             switch self.output {
             case .text:
                 Console.give(span.map { "moved records=\($0.count) head=\($0.head)" } ?? "moved records=0")
@@ -57,6 +62,11 @@ struct AuditArchiveCommand: AsyncParsableCommand {
                 try Console.give(
                     json: Report(
                         moved: span?.count ?? 0, start: span.map { "\($0.start)" }, head: span.map { "\($0.head)" }))
+            }
+            if let failure = archived?.removalFailure {
+                Console.say(
+                    "fleetpass: warning: \(self.to) is the archive, and the store's tables still have some of its records "
+                        + "(\(failure)); the next audit archive removes them.")
             }
         } catch let error as TokenServerError {
             throw CommandFailure(status: .configuration, message: error.message)

@@ -85,25 +85,12 @@ struct AuditSearchCommand: AsyncParsableCommand {
         query.kind = self.kind
         let format = self.output
         let reader = AuditReader(store: try await self.store.open(toRead: true))
-        try await self.warnOfArchives(reader)
-        try await reader.search(query) { match in
+        try await reader.searchTellingOfArchives(query) { match in
             switch format {
             case .text: Console.give(match.line)
             case .json: Console.give(match.entry.jsonLine)
             }
         }
-    }
-
-    /// Says that records were moved to an archive that the search may want.
-    private func warnOfArchives(_ reader: AuditReader) async throws {
-        let start = try await reader.span().start.sequence
-        guard start > 0 else { return }
-        // Tokens of the last hour before are looked for too.
-        let earliest = self.from ?? self.at?.addingTimeInterval(-3600)
-        if let earliest, let first = try await reader.firstTime(), earliest >= first { return }
-        Console.say(
-            "fleetpass: the first \(start) records were moved to archives, and are not searched here; pass --store FILE."
-        )
     }
 }
 

@@ -18,7 +18,8 @@ struct AuditVerifyCommand: AsyncParsableCommand {
             tells then.
 
             An archive is verified by --store FILE. Where older records were moved to archives, start is printed too; it \
-            is the head of the last of them, as the start of each archive is the head of the one before.
+            is the head of the last of them, as the start of each archive is the head of the one before. An anchor that \
+            is in an archive is one for that archive.
             """
     )
 
@@ -60,6 +61,8 @@ struct AuditVerifyCommand: AsyncParsableCommand {
                         intact: true, records: span.count, start: "\(span.start)", head: "\(span.head)",
                         archive: span.isArchive))
             }
+        } catch let error as TokenServerError where error.code == .recordsArchived {
+            throw CommandFailure(status: .usage, message: error.message)
         } catch let fault as AuditFault {
             throw CommandFailure(status: .failed, message: "the audit is not intact. \(fault.message)")
         }

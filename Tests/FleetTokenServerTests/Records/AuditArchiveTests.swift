@@ -24,9 +24,50 @@ import Testing
     private static func archive(
         _ world: TemporaryStore, to name: String, before second: Double
     ) async throws -> AuditSpan? {
-        try await Administration(store: world.store).archiveAudit(
-            olderThan: .seconds(2 * Self.hour), to: world.path(name), by: Self.archivist,
+        try await Self.archive(world.store, to: world.path(name), before: second)?.span
+    }
+
+    private static func archive(
+        _ store: TokenServerStore, to path: String, before second: Double
+    ) async throws -> ArchivedAudit? {
+        try await Administration(store: store).archiveAudit(
+            olderThan: .seconds(2 * Self.hour), to: path, by: Self.archivist,
             at: Date(timeIntervalSince1970: second + 2 * Self.hour))
+    }
+
+    /// A store with as many records of the first seconds, kept at once.
+    private static func filled(_ kind: TokenStoreKind, with count: Int) async throws -> TemporaryStore {
+        let world = try await TemporaryStore.make(kind)
+        try FileManager.default.createDirectory(at: world.folder, withIntermediateDirectories: true)
+        let records = try (1...count).map { try AuditRecord.granted(.server, at: Double($0) / 1000) }
+        try await world.store.database.write { database in
+            var head = try database.lockHead()
+            var kept: [AuditEntry] = []
+            for record in records {
+                let entry = AuditEntry(.decision(record), after: head)
+                kept.append(entry)
+                head = AuditHead(entry)
+            }
+            try database.append(kept, head: head)
+        }
+        return world
+    }
+
+    /// Access to a store that does something before it reads there for the nth time.
+    private static func store(
+        _ world: TemporaryStore, beforeReading number: Int, _ body: @escaping @Sendable () async throws -> Void
+    ) -> TokenServerStore {
+        let reads = Locked(0)
+        let watched = WatchedDatabase(
+            world.store.database, beforeWriting: {},
+            beforeReading: {
+                let count = reads.withLock { count -> Int in
+                    count += 1
+                    return count
+                }
+                if count == number { try await body() }
+            })
+        return TokenServerStore(watched)
     }
 
     private static func sequences(_ store: TokenServerStore) async throws -> [Int64] {
@@ -81,11 +122,13 @@ import Testing
         let world = try await Self.filled(kind)
         let early = try #require(try await world.matches(AuditQuery()).first?.entry)
         let moved = try #require(try await Self.archive(world, to: "one.sqlite", before: 6))
-        let fault = await #expect(throws: AuditFault.self) {
+        let error = await #expect(throws: TokenServerError.self) {
             try await world.reader.verify(anchor: AuditHead(early))
         }
-        #expect(fault?.message.contains("is in an archive, as the records up to 5 are") == true)
+        #expect(error?.code == .recordsArchived)
+        #expect(error?.message.contains("is in an archive, as the records up to 5 are") == true)
         try await world.reader.verify(anchor: moved.head)
+        try await world.reader.verify(anchor: .origin)
         let forged = AuditHead(sequence: moved.head.sequence, hash: String(repeating: "a", count: 64))
         let rewritten = await #expect(throws: AuditFault.self) { try await world.reader.verify(anchor: forged) }
         #expect(rewritten?.message.contains("the chain was rewritten") == true)
@@ -117,6 +160,7 @@ import Testing
         }
         try await world.reader.verify()
         #expect(try await Self.sequences(world.store) == [5, 6, 7, 8, 9])
+        #expect(try await world.reader.firstTime() == Date(timeIntervalSince1970: 5))
         #expect(try await Self.archive(world, to: "two.sqlite", before: 1) == nil)
         #expect(try await world.reader.firstTime() == Date(timeIntervalSince1970: 5))
     }
@@ -149,28 +193,182 @@ import Testing
     }
 
     @Test func `many records are moved in portions`() async throws {
-        let world = try TemporaryStore()
-        let entries = try (1...9000).map { number in
-            try AuditRecord.granted(.server, at: Double(number) / 1000)
-        }
-        try await world.store.database.write { database in
-            var head = try database.lockHead()
-            var kept: [AuditEntry] = []
-            for record in entries {
-                let entry = AuditEntry(.decision(record), after: head)
-                kept.append(entry)
-                head = AuditHead(entry)
-            }
-            try database.append(kept, head: head)
-        }
+        let world = try await Self.filled(.sqlite, with: 9000)
         let moved = try #require(try await Self.archive(world, to: "one.sqlite", before: 100))
         #expect(moved.count == 9000)
         #expect(try await Self.sequences(world.store) == [9001])
         try await world.reader.verify()
         #expect(try await AuditReader(store: TokenServerStore(readingAt: world.path("one.sqlite"))).verify() == moved)
     }
+
+    @Test func `archives made at once to one file lose no record`() async throws {
+        for _ in 1...20 {
+            let world = try await Self.filled(.sqlite)
+            let path = world.path("one.sqlite")
+            let stores = try [world.store, world.another(), world.another()]
+            let outcomes = await withTaskGroup(
+                of: Result<Int64, any Error>.self, returning: [Result<Int64, any Error>].self
+            ) { group in
+                for store in stores {
+                    group.addTask {
+                        do {
+                            return .success(try await Self.archive(store, to: path, before: 6)?.span.count ?? 0)
+                        } catch {
+                            return .failure(error)
+                        }
+                    }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            var counts: [Int64] = []
+            for outcome in outcomes {
+                switch outcome {
+                case .success(let count): counts.append(count)
+                case .failure(let error): #expect(error is TokenServerError, "\(error)")
+                }
+            }
+            #expect(counts.reduce(0, +) == 5)
+            let archive = try TokenServerStore(readingAt: path)
+            #expect(try await Self.sequences(archive) == [1, 2, 3, 4, 5])
+            #expect(try await Self.sequences(world.store) == [6, 7, 8, 9])
+            try await world.reader.verify()
+            #expect(try world.files(with: ".unfinished") == [])
+        }
+    }
+
+    @Test func `a run waits for nobody, and what a killed one left is removed by the next`() async throws {
+        let world = try await Self.filled(.sqlite)
+        let draft = try AuditArchiveDraft(of: world.path("one.sqlite"))
+        let error = await #expect(throws: TokenServerError.self) {
+            try await Self.archive(world, to: "one.sqlite", before: 6)
+        }
+        #expect(error?.message.contains("another run writes it") == true)
+        #expect(FileManager.default.fileExists(atPath: draft.path))
+        // Its lock ends without the files being removed, as with a process that is killed.
+        _ = try AuditArchiveDraft(of: world.path("killed.sqlite"))
+        #expect(try world.files(with: "killed").count == 2)
+        draft.remove()
+        #expect(try await Self.archive(world, to: "one.sqlite", before: 6)?.count == 5)
+        #expect(try world.files(with: "killed") == [])
+        #expect(try world.files(with: "one") == ["one.sqlite"])
+        let mode = try FileManager.default.attributesOfItem(atPath: world.path("one.sqlite"))[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+    }
+
+    @Test func `records stay where the file is removed or its name is taken while it is written`() async throws {
+        let world = try await Self.filled(.sqlite)
+        let path = world.path("one.sqlite")
+        // The first look is for which records, the second reads them.
+        let removing = Self.store(world, beforeReading: 2) {
+            try FileManager.default.removeItem(atPath: path + ".unfinished")
+        }
+        await #expect(throws: (any Error).self) { try await Self.archive(removing, to: path, before: 6) }
+        #expect(try world.files(with: "one") == [])
+
+        let placing = Self.store(world, beforeReading: 2) { try Data("kept".utf8).write(to: URL(filePath: path)) }
+        let error = await #expect(throws: TokenServerError.self) {
+            try await Self.archive(placing, to: path, before: 6)
+        }
+        #expect(error?.message.contains("exists; name a new file") == true)
+        #expect(try Data(contentsOf: URL(filePath: path)) == Data("kept".utf8))
+        #expect(try world.files(with: "one") == ["one.sqlite"])
+        #expect(try await Self.sequences(world.store).count == 8)
+        try await world.reader.verify()
+    }
+
+    @Test func `a file that was placed is taken back, and none that stands in its place`() throws {
+        let world = try TemporaryStore()
+        let path = world.path("one.sqlite")
+        let draft = try AuditArchiveDraft(of: path)
+        try draft.place()
+        #expect(try world.files(with: "one").count == 3)
+        #expect(FileManager.default.fileExists(atPath: path))
+        draft.takeBack()
+        #expect(!FileManager.default.fileExists(atPath: path))
+        try Data("kept".utf8).write(to: URL(filePath: path))
+        draft.takeBack()
+        #expect(FileManager.default.fileExists(atPath: path))
+        draft.remove()
+        #expect(try world.files(with: "one") == ["one.sqlite"])
+        // A link that leads nowhere is a name that is taken.
+        try FileManager.default.createSymbolicLink(atPath: world.path("link.sqlite"), withDestinationPath: "nowhere")
+        let error = #expect(throws: TokenServerError.self) { try AuditArchiveDraft(of: world.path("link.sqlite")) }
+        #expect(error?.message.contains("exists; name a new file") == true)
+        #expect(try world.files(with: "link") == ["link.sqlite"])
+    }
+
+    @Test(arguments: TokenStoreKind.available)
+    func `an archive made beside another says so, and not that records are missing`(
+        kind: TokenStoreKind
+    ) async throws {
+        let world = try await Self.filled(kind, with: 9000)
+        let store = world.store
+        let rival = world.path("rival.sqlite")
+        let second = Self.store(world, beforeReading: 3) { _ = try await Self.archive(store, to: rival, before: 100) }
+        let error = await #expect(throws: TokenServerError.self) {
+            try await Self.archive(second, to: world.path("one.sqlite"), before: 100)
+        }
+        #expect(error?.code == .storeUnavailable)
+        #expect(error?.message.contains("Another archive of the same records") == true)
+        #expect(try world.files(with: "one") == [])
+        #expect(try await AuditReader(store: TokenServerStore(readingAt: rival)).verify().count == 9000)
+        #expect(try await world.reader.verify().start.sequence == 9000)
+    }
+
+    @Test(arguments: TokenStoreKind.available)
+    func `a search that an archive overtakes leaves nothing out in silence`(kind: TokenStoreKind) async throws {
+        let world = try await Self.filled(kind, with: 900)
+        let store = world.store
+        let path = world.path("one.sqlite")
+        let read = Self.store(world, beforeReading: 3) { _ = try await Self.archive(store, to: path, before: 100) }
+        let error = await #expect(throws: TokenServerError.self) { _ = try await Self.sequences(read) }
+        #expect(error?.code == .recordsArchived)
+        #expect(error?.message.contains("The records up to 900 were moved to an archive meanwhile") == true)
+    }
+
+    @Test func `records that cannot be removed are moved all the same, and removed by the next run`() async throws {
+        let world = try await Self.filled(.sqlite)
+        try await world.tamper(
+            "CREATE TRIGGER stuck BEFORE DELETE ON audit_record BEGIN SELECT RAISE(ABORT, 'stuck'); END")
+        let moved = try #require(try await Self.archive(world.store, to: world.path("one.sqlite"), before: 6))
+        #expect(moved.removalFailure.map { "\($0)" }?.contains("stuck") == true)
+        #expect(try await world.reader.verify().start == moved.span.head)
+        let archive = try TokenServerStore(readingAt: world.path("one.sqlite"))
+        #expect(try await AuditReader(store: archive).verify() == moved.span)
+        #expect(try await world.reader.firstTime() == Date(timeIntervalSince1970: 6))
+        try await world.tamper("DROP TRIGGER stuck")
+        #expect(try await Self.archive(world, to: "two.sqlite", before: 6) == nil)
+        let first = Locked<Int64?>(nil)
+        try await world.store.database.read { database in
+            try database.rows("SELECT min(sequence) FROM audit_record", []) { row in
+                let sequence = try row.integer(0)
+                first.withLock { $0 = sequence }
+                return false
+            }
+        }
+        #expect(first.withLock { $0 } == 6)
+    }
+
+    @Test func `an archive that may be the one is kept, and said so`() async throws {
+        let world = try await Self.filled(.sqlite)
+        try await world.tamper(
+            "CREATE TRIGGER stuck BEFORE INSERT ON audit_record BEGIN SELECT RAISE(ABORT, 'stuck'); END")
+        let error = await #expect(throws: TokenServerError.self) {
+            try await Self.archive(world, to: "one.sqlite", before: 6)
+        }
+        #expect(error?.message.contains("Keep the file") == true)
+        #expect(try await Self.sequences(TokenServerStore(readingAt: world.path("one.sqlite"))) == [1, 2, 3, 4, 5])
+        #expect(try await Self.sequences(world.store).count == 8)
+        #expect(try world.files(with: "one") == ["one.sqlite"])
+    }
 }
 
 extension TemporaryStore {
+    /// The files of the folder whose names hold a text, in order.
+    fileprivate func files(with text: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: self.folder.path(percentEncoded: false))
+            .filter { $0.contains(text) }.sorted()
+    }
+
     fileprivate func path(_ name: String) -> String { self.folder.appending(path: name).path(percentEncoded: false) }
 }

@@ -12,6 +12,7 @@ import Foundation
 struct WatchedDatabase: TokenServerDatabase {
     private let database: any TokenServerDatabase
     private let beforeWriting: @Sendable () async throws -> Void
+    private let beforeReading: @Sendable () async throws -> Void
     private let noted = Locked<[String]>([])
 
     var place: String { self.database.place }
@@ -22,15 +23,21 @@ struct WatchedDatabase: TokenServerDatabase {
     /// - Parameters:
     ///   - database: The database.
     ///   - beforeWriting: Done before each transaction that may change something.
-    init(_ database: any TokenServerDatabase, beforeWriting: @escaping @Sendable () async throws -> Void) {
+    ///   - beforeReading: Done before each transaction that only looks.
+    init(
+        _ database: any TokenServerDatabase, beforeWriting: @escaping @Sendable () async throws -> Void,
+        beforeReading: @escaping @Sendable () async throws -> Void = {}
+    ) {
         self.database = database
         self.beforeWriting = beforeWriting
+        self.beforeReading = beforeReading
     }
 
     func read<Result: Sendable>(
         _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
     ) async throws -> Result {
-        try await self.database.read(body)
+        try await self.beforeReading()
+        return try await self.database.read(body)
     }
 
     func write<Result: Sendable>(
