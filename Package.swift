@@ -152,7 +152,8 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        // What running the token server and the engine have in common: configuration files, ports, metrics.
+        // What running the token server and the engine have in common: configuration files, ports, metrics, the
+        // pages' rules of tokens.
         .target(
             name: "FleetOperation",
             dependencies: [
@@ -171,6 +172,7 @@ let package = Package(
                 server("NIOTLS", "swift-nio"),
                 server("Yams", "Yams"),
             ],
+            resources: [.embedInCode("Web/token-rules.js")],
             swiftSettings: settings
         ),
         .target(
@@ -249,7 +251,6 @@ let package = Package(
                 .embedInCode("Page/Web/share.js"),
                 .embedInCode("Page/Web/theme.js"),
                 .embedInCode("Page/Web/timeline.js"),
-                .embedInCode("Page/Web/token-rules.js"),
                 .embedInCode("Page/Web/words.js"),
             ],
             swiftSettings: settings

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { inspect } from "../../Sources/FleetEngine/Page/Web/token-rules.js";
+import { inspect, reaches } from "../../Sources/FleetOperation/Web/token-rules.js";
 
 const now = 1_767_225_600;
 const driver = "driver@acme.iam.gserviceaccount.com";
@@ -85,4 +85,41 @@ test("a token that lives too long is told by what makes it so", async () => {
     .checks.find((check) => check.rule === "expiryCeiling").detail;
   assert.equal(await detail({ exp: now + 3700 }), "exp lies 3700 s ahead; at most 3600 s are allowed.");
   assert.equal(await detail({ iat: now - 4000, exp: now + 3000 }), "exp lies 7000 s after iat; at most 4200 s are allowed.");
+});
+
+/** What a rule says of a token with these changes of its payload. */
+async function said(rule, changes) {
+  const { checks } = await inspect(await signed({ ...claimsOf(driver), ...changes }), { now, keys: published });
+  return checks.find((check) => check.rule === rule).detail;
+}
+
+test("claims that are ignored are named, and only the others are shown as claims", async () => {
+  assert.equal(await said("claims", { authorization: { vehicleId: "veh-1" } }), "{}; ignored: vehicleId");
+  const claims = { vehicleid: "veh-1", taskIds: ["a"], depot: 1, deliveryvehicleid: "dv-1" };
+  assert.equal(await said("claims", { authorization: claims }), '{"deliveryvehicleid":"dv-1","vehicleid":"veh-1"}; ignored: depot, taskIds');
+  assert.equal(await said("claims", { authorization: {} }), "{}");
+});
+
+test("a wildcard among other tasks is told by its rule", async () => {
+  for (const taskids of [["*", "a"], ["a", "*"], ["*", "*"]]) {
+    assert.match(await said("claims", { authorization: { taskids } }), /taskids holds "\*" beside others; .* only element\.$/);
+  }
+});
+
+test("it is told whether a claim is missing, in milliseconds or of another type", async () => {
+  for (const [changes, detail] of [
+    [{ iat: undefined }, "iat is missing."], [{ aud: undefined }, "aud is missing."], [{ sub: undefined }, "sub is missing."],
+    [{ iat: 1_795_434_251_000 }, "iat, 1795434251000, looks like milliseconds; write seconds."],
+    [{ exp: 253_402_300_800 }, "exp, 253402300800, looks like milliseconds; write seconds."],
+    [{ exp: 253_402_300_800_000 }, "exp is not a whole number of Unix seconds."],
+    [{ iat: "1" }, "iat is not a whole number of Unix seconds."], [{ iat: -1 }, "iat is not a whole number of Unix seconds."],
+    [{ iat: null }, "iat is not a whole number of Unix seconds."], [{ aud: [] }, "aud is not a string."],
+  ]) assert.equal(await said("payload", changes), detail);
+});
+
+test("claims that count for nothing reach nothing", () => {
+  for (const [claims, isAny] of [
+    [undefined, false], [{}, false], [{ taskIds: ["a"] }, false], [{ taskids: ["a"] }, true], [{ vehicleId: "v" }, true], [{ tripid: "t" }, true],
+  ]) assert.equal(reaches(claims, "tripSearchedFor"), isAny);
+  for (const rule of ["vehicle", "everyVehicle", "trip", "tripOrItsVehicle"]) assert.equal(reaches({ vehicleId: "v" }, rule), false);
 });

@@ -84,6 +84,27 @@ def test_an_operator_sees_and_changes_who_holds_what(server, tmp_path, dark):
         assert not [address for _, address, body in page.requests if ADMIN in address + body]
 
 
+def test_names_with_spaces_and_pluses_are_found(folder, tmp_path):  # noqa: F811
+    secrets = {"night shift": "the-secret-of-the-night-shift-5d21", "day+night": "the-secret-of-both-shifts-88e0"}
+    known = [json.loads(callers(secret, name=name, roles=["driver"]))["callers"][0] for name, secret in secrets.items()]
+    (folder / "callers.json").write_text(json.dumps({"callers": known}), encoding="utf-8")
+    (folder / "admins.json").write_text(callers(ADMIN), encoding="utf-8")
+    server = TokenServer(folder, "admin: {callers_file: admins.json}\n")
+    for secret in secrets.values():
+        assert server.get("/token/driver/veh-1", secret).status_code == 200
+    with Browser(tmp_path / "profile") as page:
+        sign_in(page, server)
+        assert len(rows(page, "decisions")) == 2
+        for name in secrets:
+            page.value("document.querySelector('#search [name=subject]').value = ''")
+            page.focus("#search [name=subject]")
+            page.type(name)
+            page.press("Enter")
+            page.wait(f"document.querySelector('#decisions').innerText.includes({json.dumps(name)})"
+                      " && document.querySelectorAll('#decisions tr').length === 1")
+    assert server.stop()[0] == 0
+
+
 def test_the_inspector_sends_and_keeps_nothing(server, tmp_path):
     token = server.get("/token/driver/veh-7").json()["jwt"]
     with Browser(tmp_path / "profile") as page:
@@ -101,7 +122,11 @@ def test_the_inspector_sends_and_keeps_nothing(server, tmp_path):
         signature = token.rsplit(".", 1)[1]
         page.value("document.getElementById('token').value = ''")
         page.type(token[: -len(signature)] + ("B" if signature[0] == "A" else "A") + signature[1:])
-        page.wait("document.getElementById('findings').innerText.includes('does not hold')")
+        page.wait("document.getElementById('findings').innerText.includes('does not fit')")
+        page.value("document.getElementById('token').value = ''")
+        page.type("bnVsbA.bnVsbA.AAAA")
+        page.wait("document.getElementById('findings').innerText.includes('not strict JSON')")
+        assert page.value("document.querySelectorAll('#findings li').length") == 1
         assert not page.console
         # The token says of itself that another account signed it, and that it is not good yet.
         header, claims, signature = token.split(".")
@@ -110,8 +135,8 @@ def test_the_inspector_sends_and_keeps_nothing(server, tmp_path):
         claims = base64.urlsafe_b64encode(json.dumps(claims).encode()).rstrip(b"=").decode()
         page.value("document.getElementById('token').value = ''")
         page.type(f"{header}.{claims}.{signature}")
-        page.wait("document.getElementById('findings').innerText.includes('No published key of server@demo.example')")
-        assert "Not good before" in page.value("document.getElementById('findings').innerText")
+        page.wait("document.getElementById('findings').innerText.includes('kid names no key')")
+        assert "nbf lies ahead" in page.value("document.getElementById('findings').innerText")
         for part in token.split("."):
             assert not [address for _, address, body in page.requests if part in address + body]
         assert {method for method, *_ in page.requests} == {"GET"}

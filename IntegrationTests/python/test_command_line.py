@@ -14,7 +14,7 @@ import time
 import pytest
 import requests
 
-from forgery import Forger, encode, new_ec_key, new_rsa_key
+from forgery import LEAVE_OUT, Forger, encode, new_ec_key, new_rsa_key
 from service import PROGRAM, Service, run
 
 REFUSED, USAGE, UNREACHABLE, CONFIGURATION = 1, 2, 69, 78
@@ -168,6 +168,10 @@ def test_a_key_file_that_others_may_read_is_told(service, tmp_path):
         result = run("mint", "--key", path, "--role", "driver", "--vehicle", "v")
         assert result.returncode == 0, result.stderr
         assert (f"chmod 600 {path}" in result.stderr.decode()) == is_told
+    for text in ("no key", "{}"):
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o644)
+        assert "chmod" not in check_failure(run("mint", "--key", path, "--role", "driver", "--vehicle", "v"), CONFIGURATION)
     keys = tmp_path / "keys"
     keys.mkdir(mode=0o700)
     (keys / "driver.json").write_text("{}")
@@ -211,6 +215,44 @@ def test_a_key_that_was_rotated_out_signs_no_more_and_is_not_trusted(service, tm
     assert run("verify", "-", "--keys", tmp_path, stdin=token).returncode == 0
 
 
+def test_a_claim_in_another_spelling_is_named(service):
+    token = Forger(service.account("driver"), {"vehicleId": "veh-3"}).token().encode()
+    assert b"{}; ignored: vehicleId" in run("inspect", "-", stdin=token).stdout
+    result = run(
+        "explain", "-", "--method", "GetVehicle", "--resource", "providers/demo-fleet/vehicles/veh-3", "--keys",
+        service.data, stdin=token)
+    assert "CLAIM_MISMATCH" in check_failure(result, REFUSED)
+    assert b"{}; ignored: vehicleId" in result.stdout
+    assert b"fix: Write the claim vehicleId as vehicleid" in result.stdout
+
+
+def test_explain_asks_for_the_vehicle_of_a_trip(service):
+    token = service.mint("driver", vehicle="veh-3").encode()
+    call = ["explain", "-", "--method", "GetTrip", "--resource", "providers/demo-fleet/trips/t", "--keys", service.data]
+    refused = run(*call, stdin=token)
+    assert "CLAIM_MISMATCH" in check_failure(refused, REFUSED)
+    assert b"fix: Pass --trip-vehicle" in refused.stdout
+    assert run(*call, "--trip-vehicle", "veh-3", stdin=token).returncode == 0
+    other = run(*call, "--trip-vehicle", "veh-4", stdin=token)
+    check_failure(other, REFUSED)
+    assert b"--trip-vehicle" not in other.stdout and b"fix: Mint a token" in other.stdout
+    # A customer's token for another trip is not helped by it.
+    assert b"--trip-vehicle" not in run(*call, stdin=service.mint("consumer", trip="other").encode()).stdout
+
+
+@pytest.mark.parametrize("authorization", [{}, LEAVE_OUT], ids=["empty", "absent"])
+def test_lint_refuses_a_token_that_opens_nothing(service, authorization):
+    for role in ("driver", "server", "delivery_consumer"):
+        token = Forger(service.account(role), {}).token(authorization=authorization).encode()
+        result = run("lint", "-", "--keys", service.data, stdin=token)
+        assert "CLAIMS_MISSING" in check_failure(result, REFUSED)
+        assert result.stdout == b""
+        # Without the keys it is not known whether the account needs any.
+        assert run("lint", "-", stdin=token).returncode == 0
+    token = Forger(service.account("ondemand_admin"), {}).token(authorization=authorization).encode()
+    assert run("lint", "-", "--keys", service.data, stdin=token).returncode == 0
+
+
 def test_lint_finds_a_claim_in_another_spelling(service):
     token = Forger(service.account("delivery_server"), {"taskIds": ["a", "b"]}).token()
     result = run("lint", "-", "--keys", service.data, stdin=token.encode())
@@ -239,6 +281,7 @@ def test_lint_finds_a_claim_in_another_spelling(service):
         ["explain", "x", "--method", "NoSuch", "--resource", "providers/p/vehicles/v"],
         ["explain", "x", "--method", "GetVehicle", "--resource", "vehicles/v"],
         ["inspect", "x", "--output", "xml"],
+        ["assignments", "add", "--data", "d", "--holder", "acme/Ünal", "--vehicle", "v"],
     ],
     ids=" ".join,
 )
@@ -330,6 +373,42 @@ def test_a_key_that_cannot_sign_is_named_without_its_secret(service, tmp_path, c
 def test_a_missing_key_file_is_a_configuration_error(tmp_path):
     check_failure(run("mint", "--key", tmp_path / "none", "--role", "driver", "--vehicle", "v"), CONFIGURATION)
     check_failure(run("verify", "a.b.c", "--keys", tmp_path / "none"), CONFIGURATION)
+
+
+def test_a_key_folder_that_cannot_be_read_is_told_with_cause_and_remedy(tmp_path):
+    (tmp_path / "file").touch()
+    for folder, cause in [(tmp_path / "none", "none is missing"), (tmp_path / "file", "file is a file, not a folder")]:
+        for arguments in (
+            ["keys", "list", "--data", folder], ["keys", "rotate", "--data", folder],
+            ["keys", "retire", "--data", folder, "--role", "driver", "--key", "k"],
+        ):
+            message = check_failure(run(*arguments), CONFIGURATION)
+            assert cause in message and "fleetpass up" in message and "could not be completed" not in message
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read everywhere")
+def test_a_key_folder_that_this_user_may_not_read_is_a_configuration_error(service, tmp_path):
+    keys = tmp_path / "service-accounts"
+    keys.mkdir(mode=0o000)
+    token = service.mint("driver", vehicle="v").encode()
+    for arguments in (
+        ["verify", "-", "--keys", tmp_path], ["lint", "-", "--keys", tmp_path], ["keys", "list", "--data", tmp_path],
+        ["explain", "-", "--method", "GetVehicle", "--resource", "providers/p/vehicles/v", "--keys", tmp_path],
+    ):
+        message = check_failure(run(*arguments, stdin=token), CONFIGURATION)
+        assert "service-accounts may not be read by this user" in message
+
+
+def test_a_variable_that_is_no_setting_is_told(tmp_path):
+    variables = {"FLEETPASS_LISTEN_PRT": "1", "FLEETPASS_LISTEN_HOST": "127.0.0.1", "FLEETPASS_SECRET": "a-secret"}
+    (tmp_path / "callers.json").write_text('{"callers": []}')
+    (tmp_path / "tokens.yaml").write_text("provider: demo-fleet\ndata: .\nkeys: gone\ncallers: {file: callers.json}\n")
+    (tmp_path / "engine.yaml").write_text("providers: demo-fleet\ndata: .\ntrust: {files: gone.yaml}\n")
+    for kind in ("tokens", "engine"):
+        result = run("serve", kind, "--config", tmp_path / f"{kind}.yaml", environment=variables)
+        message = check_failure(result, CONFIGURATION)
+        assert "FLEETPASS_LISTEN_PRT" in message.splitlines()[0]
+        assert "FLEETPASS_LISTEN_HOST" not in message and "FLEETPASS_SECRET" not in message and "a-secret" not in message
 
 
 def test_keys_that_cannot_be_fetched_are_an_unreachable_service():

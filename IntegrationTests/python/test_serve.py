@@ -416,6 +416,28 @@ def test_a_key_that_google_made_takes_its_turn(tmp_path, service):
     assert states == {account["private_key_id"]: "signing", "made-by-google": "published"}
 
 
+def test_a_stolen_key_is_followed_by_no_retired_one(tmp_path, service):
+    shutil.copy(service.key_file("driver"), tmp_path / "driver.json")
+    account = service.account("driver")
+    stolen = account | {"private_key": new_rsa_key(), "private_key_id": "stolen"}
+    (tmp_path / f"driver.{int(time.time()) - 7200}.json").write_text(json.dumps(stolen), encoding="utf-8")
+
+    def keys(command, *options):
+        return run("keys", command, "--data", tmp_path, "--role", "driver", "--output", "json", *options)
+
+    result = keys("retire", "--key", "stolen")
+    assert result.returncode == 1 and b"rotate first" in result.stderr and b"--force" not in result.stderr
+    result = keys("retire", "--key", "stolen", "--force")
+    assert result.returncode == 78 and b"rotate first" in result.stderr
+    assert len(list(tmp_path.iterdir())) == 2
+    assert keys("rotate").returncode == 0
+    result = keys("retire", "--key", "stolen", "--force")
+    assert result.returncode == 0, result.stderr
+    states = {key["keyID"]: key["state"] for key in json.loads(result.stdout)}
+    assert states.pop(account["private_key_id"]) == "retired"
+    assert list(states.values()) == ["signing"] and "stolen" not in states
+
+
 def test_keys_rotate_under_a_running_service(tmp_path, service):
     data = tmp_path / "data"
     shutil.copytree(service.data / "service-accounts", data / "service-accounts")

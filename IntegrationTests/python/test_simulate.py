@@ -3,8 +3,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulated fleet at a running service: every vehicle with a token of its own, over REST."""
 
+import hashlib
 import json
 from pathlib import Path
+
+import pytest
 
 from service import Service, run
 
@@ -71,8 +74,33 @@ def test_a_drive_to_its_end_departs_from_nothing(tmp_path):
 
 def test_a_fleet_without_an_engine_says_so():
     result = run("simulate", "--vehicles", 1, "--for", "1s", "--engine", "http://127.0.0.1:9", "--token-server",
-                 "http://127.0.0.1:9")
+                 "http://127.0.0.1:9", "--output", "json")
     assert result.returncode == 69 and b"took no update" in result.stderr
+    tokens = json.loads(result.stdout)["tokens"]
+    assert tokens["fetched"] == 0 and tokens["failed"] >= 1, "one that is not answered is a failed one"
+
+
+@pytest.fixture
+def for_callers(tmp_path):
+    callers = tmp_path / "callers.json"
+    entry = {"name": "app", "secret_sha256": hashlib.sha256(b"a-secret").hexdigest(), "roles": ["driver", "consumer"]}
+    callers.write_text(json.dumps({"callers": [entry]}), encoding="utf-8")
+    service = Service(tmp_path / "data", "--callers", callers)
+    yield service
+    assert service.stop()[0] == 0
+
+
+def test_who_gets_no_token_is_refused_and_ends(for_callers):
+    addresses = ("--token-server", for_callers.http, "--engine", for_callers.http)
+    stranger = {"FLEETPASS_SECRET": "another-secret"}
+    result = run("simulate", "--vehicles", 1, "--for", "1s", "--output", "json", *addresses, environment=stranger)
+    assert result.returncode == 1 and b"took no update. The first to fail: UNAUTHENTICATED" in result.stderr
+    summary = json.loads(result.stdout)
+    assert summary["tokens"]["failed"] >= 1 and summary["updates"]["withoutToken"] >= 1
+
+    for what in (["--trip", "t"], ["--tracking-id", "parcel"]):
+        result = run("watch", *what, *addresses, environment=stranger)
+        assert result.returncode == 1 and b"cannot be watched: UNAUTHENTICATED" in result.stderr
 
 
 def test_the_last_line_says_why_the_engine_took_nothing(service):

@@ -66,11 +66,27 @@ import Testing
         #expect(throws: TokenError.self) { try AuthorizationClaims(json: object) }
     }
 
+    @Test(arguments: [#"["*","a"]"#, #"["a","*"]"#, #"["*","*"]"#])
+    func `a wildcard among other tasks is told by its rule`(list: String) throws {
+        let object = try #require(try JSONValue(parsing: #"{"taskids":\#(list)}"#.utf8).object)
+        let error = #expect(throws: TokenError.self) { try AuthorizationClaims(json: object) }
+        #expect(error?.code == .invalidClaims)
+        #expect(
+            error?.message
+                == #"The claim taskids holds "*" beside others; the wildcard must be its only element."#)
+    }
+
     @Test func `of an unknown claim that is no string the name is kept, and nothing is claimed by it`() throws {
         let object = try #require(try JSONValue(parsing: #"{"taskIds":["a"],"Vehicle":{}}"#.utf8).object)
         let claims = try AuthorizationClaims(json: object)
         #expect(claims.ignoredNames == ["Vehicle", "taskIds"])
         #expect(claims.isEmpty && claims.summary == "{}")
+    }
+
+    @Test func `every unknown claim is named as ignored, whatever its value is`() throws {
+        let json = #"{"vehicleid":"v","vehicleId":"v","depot":"north","TripID":1}"#
+        let claims = try AuthorizationClaims(json: try #require(try JSONValue(parsing: json.utf8).object))
+        #expect(claims.ignoredNames == ["TripID", "depot", "vehicleId"])
     }
 
     @Test func `an additional claim cannot pose as a known one`() {

@@ -110,6 +110,23 @@ struct FakeKeys: TokenKeys {
         }
     }
 
+    @Test func `it is told whether a claim is missing, in milliseconds or of another type`() {
+        let wanted: [(String, JSONValue?, String)] = [
+            ("iat", nil, " is missing."), ("aud", nil, " is missing."), ("sub", nil, " is missing."),
+            ("iat", .integer(1_795_434_251_000), ", 1795434251000, looks like milliseconds; write seconds."),
+            ("exp", .integer(253_402_300_800), ", 253402300800, looks like milliseconds; write seconds."),
+            ("exp", .integer(253_402_300_800_000), " is not a whole number of Unix seconds."),
+            ("iat", .string("1"), " is not a whole number of Unix seconds."),
+            ("iat", .integer(-1), " is not a whole number of Unix seconds."),
+            ("iat", .null, " is not a whole number of Unix seconds."), ("aud", .array([]), " is not a string."),
+        ]
+        for (name, value, told) in wanted {
+            let refusal = Self.refusal(of: Self.token { $0[name] = value })
+            #expect(refusal?.reason == .tokenMalformed)
+            #expect(refusal?.message == "The token's \(name)\(told)")
+        }
+    }
+
     @Test func `a token that lives too long is told by what makes it so`() {
         let ahead = Self.refusal(of: Self.token { $0["exp"] = .integer(1_767_229_300) })
         #expect(ahead?.message == "The token's exp lies 3700 s ahead; at most 3600 s are allowed.")
@@ -324,12 +341,47 @@ struct FakeKeys: TokenKeys {
         let token = TokenExaminerTests.token {
             $0["authorization"] = .object([
                 "vehicleid": .string("veh-3"), "taskIds": .array([.string("a")]), "depot\u{202E}": .integer(1),
+                "vehicleId": .string("veh-4"),
             ])
         }
         let explanation = try self.explain(token, method: .getVehicle, resource: "providers/acme/vehicles/veh-3")
         #expect(
             explanation.checks.first { $0.rule == .claims }?.outcome
-                == .passed(#"{"vehicleid":"veh-3"}; ignored: depot\u202e, taskIds"#))
+                == .passed(#"{"vehicleid":"veh-3"}; ignored: depot\u202e, taskIds, vehicleId"#))
+    }
+
+    @Test func `a claim in another spelling is named in what to mend, where the call asks for it`() throws {
+        func fix(_ claims: JSONObject) throws -> String? {
+            let token = TokenExaminerTests.token { $0["authorization"] = .object(claims) }
+            return try self.explain(token, method: .getVehicle, resource: "providers/acme/vehicles/veh-3").refusal?.fix
+        }
+        let spelling = "Write the claim vehicleId as vehicleid; in any other spelling it is ignored."
+        #expect(try fix(["vehicleId": .string("veh-3")]) == spelling)
+        #expect(try fix(["vehicleid": .string("other"), "vehicleId": .string("veh-3")]) == spelling)
+        // Claims that are no texts are as good as none.
+        #expect(try fix(["vehicleId": .integer(3)]) == spelling)
+        let another = "Mint a token for that very id."
+        #expect(try fix(["vehicleid": .string("other"), "tripId": .string("t")]) == another)
+        #expect(try fix(["vehicle": .string("veh-3")]) == another)
+    }
+
+    @Test func `without a call a token is refused that has no claims, where its account needs some for every call`() {
+        func refusal(_ claims: JSONValue?, _ role: Role?) -> TokenRefusal? {
+            let account = TrustedAccount(email: TokenExaminerTests.driver.email, role: role)
+            let keys = FakeKeys(list: [FakeKey(id: "k1", account: account, byte: 1)])
+            let token = TokenExaminerTests.token { $0["authorization"] = claims }
+            return TokenExaminer().explain(token, request: nil, keys: keys, now: TokenExaminerTests.now).refusal
+        }
+        let lacking: [JSONValue?] = [nil, .object([:]), .object(["taskIds": .array([.string("a")])])]
+        for claims in lacking {
+            for role in Role.known {
+                let isAdmin = role == .onDemandAdmin || role == .deliveryAdmin
+                let reason: TokenRefusal.Reason? = isAdmin ? nil : .claimsMissing
+                #expect(refusal(claims, role)?.reason == reason, "\(role)")
+            }
+            #expect(refusal(claims, nil) == nil)
+        }
+        #expect(refusal(.object(["vehicleid": .string("veh-3")]), .driver) == nil)
     }
 
     @Test func `rules can be left out of an explanation afterwards`() throws {

@@ -109,6 +109,38 @@ import Testing
         #expect(try SigningKeyFile(path: self.argument("copy.json").location).read().keyID == self.key.keyID)
     }
 
+    @Test func `a link to a key that was rotated out signs no more, and a mounted secret's links are keys`() throws {
+        defer { try? FileManager.default.removeItem(at: self.folder) }
+        let next = try ServiceAccountKey(generatingFor: self.key.account, projectID: "acme")
+        let rotation = Date(timeIntervalSince1970: 1_767_225_600)
+        // As Kubernetes mounts a secret.
+        for folder in ["..2026", "elsewhere"] {
+            try FileManager.default.createDirectory(
+                at: self.folder.appending(path: folder), withIntermediateDirectories: true)
+        }
+        try self.write(self.key.keyFile, to: "..2026/driver.json")
+        try self.write(next.keyFile, to: "..2026/driver.1767225600.json")
+        for (link, target) in [
+            ("..data", "..2026"), ("driver.json", "..data/driver.json"),
+            ("driver.1767225600.json", "..data/driver.1767225600.json"), ("link.json", "driver.json"),
+            ("elsewhere/driver.json", "../driver.json"), ("next.json", "driver.1767225600.json"),
+        ] {
+            try FileManager.default.createSymbolicLink(
+                atPath: self.argument(link).location, withDestinationPath: target)
+        }
+        for name in ["driver.json", "link.json", "elsewhere/driver.json"] {
+            let file = SigningKeyFile(path: self.argument(name).location)
+            #expect(file.role == .driver)
+            #expect(try file.read(at: rotation + 599).keyID == self.key.keyID)
+            let failure = #expect(throws: CommandFailure.self) { try file.read(at: rotation + 600) }
+            #expect(failure?.message.contains("signs no more") == true)
+        }
+        for name in ["driver.1767225600.json", "next.json"] {
+            let file = SigningKeyFile(path: self.argument(name).location)
+            #expect(try file.read(at: rotation + 600).keyID == next.keyID)
+        }
+    }
+
     @Test func `a key may come through a pipe, and what cannot be read is told with the reason`() async throws {
         defer { try? FileManager.default.removeItem(at: self.folder) }
         func piped(_ body: (String) async throws -> Void) async throws {

@@ -107,4 +107,9 @@ extension ConfigurationSchema {
 extension EngineConfiguration {
     /// The reference page of the configuration, in Markdown.
     public static var reference: String { ConfigurationSchema.engine.reference }
+
+    /// The variables of an environment that look like settings and are none, in order.
+    package static func unknownVariables(in environment: [String: String]) -> [String] {
+        ConfigurationSchema.engine.unknownVariables(in: environment)
+    }
 }

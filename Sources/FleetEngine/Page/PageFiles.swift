@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -41,7 +42,7 @@ struct PageFiles: Sendable {
             .script("deviations.js", PackageResources.deviations_js),
             .script("matrix.js", PackageResources.matrix_js),
             .script("inspector.js", PackageResources.inspector_js),
-            .script("token-rules.js", PackageResources.token_rules_js),
+            .script(TokenRulesScript.name, TokenRulesScript.bytes),
             .script("theme.js", PackageResources.theme_js),
             .script("share.js", PackageResources.share_js),
             .script("share-map.js", PackageResources.share_map_js),

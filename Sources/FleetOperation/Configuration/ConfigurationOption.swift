@@ -48,6 +48,14 @@ package struct ConfigurationOption: Sendable {
         "FLEETPASS_" + path.uppercased().replacing(".", with: "_").replacing("-", with: "_")
     }
 
+    /// Whether a variable of this name is for the setting, whatever the operator calls its section.
+    func isNamed(by variable: String) -> Bool {
+        let parts = Self.variable(self.path).split(separator: "*", omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return parts[0] == variable }
+        return variable.hasPrefix(parts[0]) && variable.hasSuffix(parts[1])
+            && variable.utf8.count > parts[0].utf8.count + parts[1].utf8.count
+    }
+
     /// How many keys lead to it.
     var depth: Int { self.keys.count }
 

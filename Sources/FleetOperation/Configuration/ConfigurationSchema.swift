@@ -15,6 +15,18 @@ package struct ConfigurationSchema: Sendable {
         self.options = options
     }
 
+    /// The variables that begin as those of a section do, and are for no setting in it; a misspelt one is among them.
+    ///
+    /// - Parameter environment: The environment, of which nothing but the names is looked at.
+    /// - Returns: The names, in order; variables of other programs are left out, as far as they can be told.
+    package func unknownVariables(in environment: [String: String]) -> [String] {
+        let sections = Set(self.options.filter { $0.depth > 1 }.compactMap { $0.key(after: [String]()) })
+            .map { ConfigurationOption.variable($0) + "_" }
+        return environment.keys.filter { name in
+            sections.contains { name.hasPrefix($0) } && !self.options.contains { $0.isNamed(by: name) }
+        }.sorted()
+    }
+
     /// The setting that a path leads to; `nil` where there is none.
     func option(at path: some Collection<String>) -> ConfigurationOption? {
         self.options.first { $0.depth == path.count && $0.begins(with: path) }

@@ -65,14 +65,8 @@ package struct ConfigurationValues: Sendable {
 
     /// Refuses a variable for a named section that the file does not have, as nothing would come of it.
     private func refuseStrays(in variables: Set<String>) throws(ConfigurationError) {
-        for option in self.schema.options {
-            let parts = ConfigurationOption.variable(option.path).split(separator: "*")
-            guard parts.count == 2 else { continue }
-            let strays = variables.filter {
-                $0.hasPrefix(parts[0]) && $0.hasSuffix(parts[1])
-                    && $0.utf8.count > parts[0].utf8.count + parts[1].utf8.count
-            }
-            guard let stray = strays.min() else { continue }
+        for option in self.schema.options where option.path.contains("*") {
+            guard let stray = variables.filter({ option.isNamed(by: $0) }).min() else { continue }
             throw ConfigurationError(
                 "The variable \(stray.prefix(100)) is for \(option.path.replacing("*", with: "NAME")), and the file "
                     + "has no section of that name; write it there with one of its settings, or remove the variable.")

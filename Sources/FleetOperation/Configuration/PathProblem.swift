@@ -16,6 +16,15 @@ package enum PathProblem {
         return FileManager.default.isReadableFile(atPath: file) ? nil : "\(file) may not be read by this user"
     }
 
+    /// Why the names in a folder cannot be read.
+    package static func reading(folder: String) -> String? {
+        let folder = folder.count > 1 && folder.hasSuffix("/") ? String(folder.dropLast()) : folder
+        let place = Self.nearest(to: folder)
+        guard place == folder else { return Self.entering(place) ?? "\(folder) is missing" }
+        guard Self.isFolder(folder) else { return "\(folder) is a file, not a folder" }
+        return FileManager.default.isReadableFile(atPath: folder) ? nil : "\(folder) may not be read by this user"
+    }
+
     /// Why a file that is missing cannot be made.
     package static func making(file: String) -> String? {
         let folder = Self.folder(of: file)

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -13,6 +14,7 @@ enum AdminPage {
             ("/admin", "text/html; charset=utf-8", PackageResources.admin_html),
             ("/admin/admin.css", "text/css; charset=utf-8", PackageResources.admin_css),
             ("/admin/admin.js", "text/javascript; charset=utf-8", PackageResources.admin_js),
+            ("/admin/\(TokenRulesScript.name)", "text/javascript; charset=utf-8", TokenRulesScript.bytes),
         ]
         for file in files {
             router.resource(file.path, [.get: { _, _ in Self.answer(file.bytes, type: file.type) }])

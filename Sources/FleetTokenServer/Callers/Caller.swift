@@ -22,7 +22,7 @@ public struct CallerID: Hashable, Sendable, CustomStringConvertible {
     /// Whether a text from outside can be a subject: 1 to 255 printable ASCII characters (OpenID Connect Core §2).
     ///
     /// Within ASCII, texts that look the same or are equal to one comparison are equal to every other, a store's included.
-    static func isUsable(subject: String) -> Bool {
+    package static func isUsable(subject: String) -> Bool {
         (1...255).contains(subject.utf8.count) && subject.utf8.allSatisfy { (0x20...0x7E).contains($0) }
     }
 }

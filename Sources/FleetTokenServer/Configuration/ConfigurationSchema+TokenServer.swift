@@ -81,7 +81,8 @@ extension ConfigurationSchema {
                     path: "limits.refused_per_caller", kind: .optionalRate, standard: "60/1m",
                     help:
                         "Requests of each caller that the policy refuses and the audit keeps. Who has sent as many is answered "
-                        + "429, whatever is asked for, until the time in `Retry-After`. `off`: no limit."),
+                        + "429, whatever is asked for, until the time in `Retry-After`. Of those that fail, as many are kept; all are "
+                        + "answered 503. `off`: no limit."),
                 .init(
                     path: "limits.per_subject", kind: .rate, standard: nil,
                     help: "Tokens for one vehicle, trip or other subject, whoever asks."),
@@ -205,4 +206,9 @@ extension ConfigurationSchema {
 extension TokenServerConfiguration {
     /// The reference page of the configuration, in Markdown.
     public static var reference: String { ConfigurationSchema.tokenServer.reference }
+
+    /// The variables of an environment that look like settings and are none, in order.
+    package static func unknownVariables(in environment: [String: String]) -> [String] {
+        ConfigurationSchema.tokenServer.unknownVariables(in: environment)
+    }
 }

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 public import FleetSigning
 public import FleetTokens
 public import Foundation
@@ -116,7 +117,7 @@ public struct KeyFolder: Sendable {
         return try self.ring(of: role)
     }
 
-    /// Removes a key.
+    /// Removes a key; the next one takes its place and time, so that it signs at once where the key did.
     ///
     /// - Parameters:
     ///   - keyID: The key.
@@ -124,7 +125,8 @@ public struct KeyFolder: Sendable {
     ///   - now: The time.
     ///   - isForced: Whether it is removed although tokens of it may be alive, as for a key that was stolen.
     /// - Returns: The role's keys that are left.
-    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``, as where only keys would be left
+    ///   that are retired.
     public func retire(
         _ keyID: String, of role: Role, at now: Date, isForced: Bool
     ) throws(TokenServerError) -> KeyRing {
@@ -132,23 +134,24 @@ public struct KeyFolder: Sendable {
         guard let index = ring.entries.firstIndex(where: { $0.key.keyID == keyID }) else {
             throw Self.invalid("The role \(role) has no key \(keyID).")
         }
-        guard ring.entries.count > 1 else {
-            throw Self.invalid("\(keyID) is the only key of the role \(role); rotate first.")
+        guard let successor = ring.schedule.successor(of: index, at: now) else {
+            throw Self.invalid("The role \(role) has no key that can sign in place of \(keyID); rotate first.")
         }
         let state = ring.schedule.state(of: index, at: now)
         guard state == .retired || isForced else {
             let end = ring.schedule.end(of: index).map { ", until \($0.formatted(.iso8601))" } ?? ""
             throw Self.invalid("The key \(keyID) is \(state)\(end); tokens of it may be alive.")
         }
+        let file = ring.entries[index].file
         do {
-            if index == 0 {
-                // The next oldest takes its name, and with it its place, in one step.
-                try self.move(ring.entries[1].file, over: ring.entries[0].file)
+            if successor > index {
+                // The next key takes its name, and with it its place and time, in one step.
+                try self.move(ring.entries[successor].file, over: file)
             } else {
-                try FileManager.default.removeItem(at: self.url(ring.entries[index].file))
+                try FileManager.default.removeItem(at: self.url(file))
             }
         } catch {
-            throw Self.invalid("The key file \(ring.entries[index].file) cannot be removed: \(error).")
+            throw Self.invalid("The key file \(file) cannot be removed: \(error).")
         }
         return try self.ring(of: role)
     }
@@ -158,13 +161,15 @@ extension KeyFolder {
     private typealias File = (name: String, published: Date)
 
     private func files() throws(TokenServerError) -> [Role: [File]] {
+        let path = self.folder.path(percentEncoded: false)
         let names: [String]
         do {
-            names = try FileManager.default.contentsOfDirectory(atPath: self.folder.path(percentEncoded: false))
+            names = try FileManager.default.contentsOfDirectory(atPath: path)
         } catch {
+            let reason = PathProblem.reading(folder: path) ?? error.localizedDescription
             throw Self.invalid(
-                "The key folder \(self.folder.path(percentEncoded: false)) cannot be read: \(error.localizedDescription)"
-            )
+                "The key folder \(path) cannot be read: \(reason); name a folder that this user may read, such as "
+                    + "service-accounts in the data folder of fleetpass up.")
         }
         var files: [Role: [File]] = [:]
         for name in names {
@@ -198,7 +203,8 @@ extension KeyFolder {
         } catch let error as SigningError {
             throw Self.invalid("\(name): \(error.message)")
         } catch {
-            throw Self.invalid("The key file \(name) cannot be read: \(error.localizedDescription)")
+            let reason = PathProblem.reading(self.url(name).path(percentEncoded: false)) ?? error.localizedDescription
+            throw Self.invalid("The key file \(name) cannot be read: \(reason).")
         }
     }
 

@@ -69,6 +69,17 @@ public struct KeySchedule: Sendable {
         self.starts.lastIndex { $0 <= time }
     }
 
+    /// Which key goes on in the place of one that is removed: the next, or the one before where there is no next.
+    ///
+    /// - Parameters:
+    ///   - index: The key that is removed.
+    ///   - time: The time.
+    /// - Returns: The key; `nil` where there is none but one that is retired, which never signs again.
+    package func successor(of index: Int, at time: Date) -> Int? {
+        if index + 1 < self.starts.count { return index + 1 }
+        return index > 0 && self.state(of: index - 1, at: time) != .retired ? index - 1 : nil
+    }
+
     /// What a key is good for at a time.
     public func state(of index: Int, at time: Date) -> State {
         if time < self.starts[index] { return .published }

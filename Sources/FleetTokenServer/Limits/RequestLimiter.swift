@@ -12,7 +12,7 @@ public struct RequestLimits: Sendable {
     public var perSubject: RateLimit?
     /// Of all together.
     public var global: RateLimit?
-    /// Of each caller's requests that the policy refuses.
+    /// Of each caller's requests that the policy refuses; and, counted by themselves, of the records of those that fail.
     public var refusedPerCaller: RateLimit?
 
     /// Describes limits.
@@ -57,6 +57,7 @@ public final class RequestLimiter: Sendable {
     private struct State {
         var callers = RecentEntries<CallerID, TokenBucket>(capacity: RequestLimiter.capacity)
         var refusals = RecentEntries<CallerID, TokenBucket>(capacity: RequestLimiter.capacity)
+        var failures = RecentEntries<CallerID, TokenBucket>(capacity: RequestLimiter.capacity)
         var subjects = RecentEntries<String, TokenBucket>(capacity: RequestLimiter.capacity)
         var all = TokenBucket()
     }
@@ -115,6 +116,24 @@ public final class RequestLimiter: Sendable {
             var refusals = state.refusals[caller] ?? TokenBucket()
             refusals.take(at: self.uptime(), limit: limit)
             state.refusals[caller] = refusals
+        }
+    }
+
+    /// Admits the record of a request that failed for want of something that is down.
+    ///
+    /// It counts for records of its kind alone: nobody is turned away for what failed.
+    ///
+    /// - Parameter caller: Who asked.
+    /// - Returns: Whether it is to be kept.
+    func admitsFailureRecord(of caller: CallerID) -> Bool {
+        guard let limit = self.limits.refusedPerCaller else { return true }
+        return self.state.withLock { state -> Bool in
+            let time = self.uptime()
+            var failures = state.failures[caller] ?? TokenBucket()
+            guard failures.wait(at: time, limit: limit) == .zero else { return false }
+            failures.take(at: time, limit: limit)
+            state.failures[caller] = failures
+            return true
         }
     }
 

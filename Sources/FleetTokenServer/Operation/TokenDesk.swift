@@ -177,7 +177,7 @@ public struct TokenDesk: Sendable {
         )
     }
 
-    /// Runs a step for a known caller, and records its failure.
+    /// Runs a step for a known caller, and records its failure as often as the limits let it.
     private func step<Result>(
         _ step: Step, refused record: inout AuditRecord, _ body: () async throws -> Result
     ) async throws -> Result {
@@ -185,7 +185,7 @@ public struct TokenDesk: Sendable {
             return try await self.step(step, body)
         } catch let refusal as Refusal {
             record.reason = step.rawValue
-            try await self.keep(record)
+            if self.limiter?.admitsFailureRecord(of: record.callerID) ?? true { try await self.keep(record) }
             throw refusal
         }
     }

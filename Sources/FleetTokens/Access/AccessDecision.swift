@@ -22,7 +22,7 @@ extension AccessRequest {
                 throw .permissionDenied(
                     .roleLacksPermission,
                     "\(role.map { "The role \($0)" } ?? "The account") lacks \(lacking.joined(separator: " and ")) for "
-                        + "\(self.method.name)\(row.fields == .all ? "" : " with this update mask").",
+                        + "\(self.method.name)\(row.fields == .all ? "" : " with these fields").",
                     fix: "Call the method with a token signed by an account whose role permits it; see the matrix."
                 )
             }
@@ -43,19 +43,20 @@ extension AccessRequest {
         of claims: AuthorizationClaims?, permitting permissions: Set<Permission>, rows: [AccessRule]
     ) throws(TokenRefusal) {
         if Self.needsNoClaims(permissions, rows: rows) { return }
-        guard let claims, !claims.isEmpty else {
-            throw .permissionDenied(
-                .claimsMissing,
-                "The token has no authorization claims, and the role of its account needs them.",
-                fix: "Mint the token with the claim that names the resource, or sign with an admin account."
-            )
-        }
-        for row in rows where !self.isCovered(by: claims, for: row.claim) {
+        guard let present = claims, !present.isEmpty else { throw .claimsMissing(claims) }
+        for row in rows where !self.isCovered(by: present, for: row.claim) {
             throw .permissionDenied(
                 .claimMismatch,
                 "The token's claims do not reach what \(self.method.name) addresses: \(row.claim.requirement).",
-                fix: "Mint a token for that very id."
+                fix: present.spellingFix(for: row.claim) ?? "Mint a token for that very id."
             )
+        }
+    }
+
+    /// Whether an account with these permissions may make any call at all without claims.
+    static func isAnyAllowedWithoutClaims(_ permissions: Set<Permission>) -> Bool {
+        AccessRule.matrix.contains { row in
+            row.permissions.isSubset(of: permissions) && Self.needsNoClaims(permissions, rows: [row])
         }
     }
 

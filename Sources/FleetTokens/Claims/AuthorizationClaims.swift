@@ -24,8 +24,8 @@ public struct AuthorizationClaims: Hashable, Sendable {
     public let tracking: Scope<TrackingID>?
     /// Further claims of a custom token, which the engine ignores.
     public let additional: [String: String]
-    /// The names of unknown claims in a token whose values are no strings, in order; nothing is granted by them.
-    package private(set) var ignoredNames: [String] = []
+    /// The names of unknown claims in a token whose values are no strings, in order.
+    private var namesOfOtherValues: [String] = []
 
     /// Combines claims.
     ///
@@ -71,6 +71,9 @@ public struct AuthorizationClaims: Hashable, Sendable {
         self.vehicle == nil && self.trip == nil && self.deliveryVehicle == nil && self.task == nil
             && self.taskList == nil && self.tracking == nil && self.additional.isEmpty
     }
+
+    /// The names of all claims that the engine ignores, in order; nothing is granted by them.
+    package var ignoredNames: [String] { (self.additional.keys + self.namesOfOtherValues).sorted() }
 
     /// The keys of the `authorization` object.
     enum Key: String, CaseIterable {
@@ -121,6 +124,11 @@ extension AuthorizationClaims {
         func list(_ value: JSONValue) throws(TokenError) -> TaskListScope {
             guard case .array(let items) = value else { throw wrongType("taskids", "an array of strings") }
             if items == [.string("*")] { return .any }
+            guard !items.contains(.string("*")) else {
+                throw TokenError(
+                    code: .invalidClaims,
+                    message: "The claim taskids holds \"*\" beside others; the wildcard must be its only element.")
+            }
             var ids: [TaskID] = []
             for item in items {
                 guard case .string(let text) = item else { throw wrongType("taskids", "an array of strings") }
@@ -135,7 +143,7 @@ extension AuthorizationClaims {
         var taskList: TaskListScope?
         var tracking: Scope<TrackingID>?
         var additional: [String: String] = [:]
-        var ignoredNames: [String] = []
+        var namesOfOtherValues: [String] = []
         for (key, value) in object {
             switch Key(rawValue: key) {
             case .vehicleid: vehicle = try scope(value, key)
@@ -145,14 +153,14 @@ extension AuthorizationClaims {
             case .taskids: taskList = try list(value)
             case .trackingid: tracking = try scope(value, key)
             case nil:
-                if case .string(let text) = value { additional[key] = text } else { ignoredNames.append(key) }
+                if case .string(let text) = value { additional[key] = text } else { namesOfOtherValues.append(key) }
             }
         }
         try self.init(
             vehicle: vehicle, trip: trip, deliveryVehicle: deliveryVehicle, task: task, taskList: taskList,
             tracking: tracking, additional: additional
         )
-        self.ignoredNames = ignoredNames.sorted()
+        self.namesOfOtherValues = namesOfOtherValues.sorted()
     }
 }
 

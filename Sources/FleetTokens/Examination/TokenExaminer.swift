@@ -243,17 +243,23 @@ extension TokenClaims {
         } catch {
             throw recorder.refuse(.payload, .malformed("The token's payload is not strict JSON. \(error.message)"))
         }
+        func value(_ key: String) throws(TokenRefusal) -> JSONValue {
+            guard let value = object[key] else { throw .malformed("The token's \(key) is missing.") }
+            return value
+        }
         func text(_ key: String) throws(TokenRefusal) -> String {
-            guard let text = object[key]?.string, !text.isEmpty else {
+            guard let text = try value(key).string, !text.isEmpty else {
                 throw .malformed("The token's \(key) is not a string.")
             }
             return text
         }
         func time(_ key: String) throws(TokenRefusal) -> Int64 {
-            guard let time = object[key]?.integer, Self.timeRange.contains(time) else {
-                throw .malformed("The token's \(key) is not a whole number of Unix seconds.")
+            let time = try value(key).integer
+            if let time, Self.timeRange.contains(time) { return time }
+            if let time, Self.timeRange.contains(time / 1000), time > 0 {
+                throw .malformed("The token's \(key), \(time), looks like milliseconds; write seconds.")
             }
-            return time
+            throw .malformed("The token's \(key) is not a whole number of Unix seconds.")
         }
         var claims: TokenClaims
         do throws(TokenRefusal) {
@@ -291,9 +297,11 @@ extension TokenClaims {
 }
 
 extension AuthorizationClaims {
-    /// What was found, with the names of what is ignored.
+    /// What counts, and the names of what is ignored.
     fileprivate var found: String {
+        let counted = (self.json.object ?? [:]).filter { Key(rawValue: $0.key) != nil }
+        let text = String(decoding: JSONValue.object(JSONObject(distinct: counted)).serialized, as: UTF8.self)
         let names = self.ignoredNames.map { $0.shown(upTo: 64) }.joined(separator: ", ")
-        return self.summary.shown() + (names.isEmpty ? "" : "; ignored: \(names)")
+        return text.shown() + (names.isEmpty ? "" : "; ignored: \(names)")
     }
 }

@@ -51,7 +51,8 @@ extension TokenExaminer {
     ///
     /// - Parameters:
     ///   - token: The compact JWS.
-    ///   - request: The call it is sent with; `nil` looks at the token alone.
+    ///   - request: The call it is sent with; `nil` looks at the token alone, and refuses one without claims that opens
+    ///     no call at all.
     ///   - keys: The keys that are trusted; `nil` leaves out signature, role and provider.
     ///   - now: The time to judge by.
     /// - Returns: One check for each rule, whether it was reached or not; of withdrawals nothing is known here.
@@ -81,8 +82,12 @@ extension TokenExaminer {
                 recorder.skip(.revocation, why: "withdrawals are not looked at")
             }
         }
-        if let request, let examination {
-            Self.explainAccess(of: examination, to: request, recording: &recorder)
+        if let examination {
+            if let request {
+                Self.explainAccess(of: examination, to: request, recording: &recorder)
+            } else {
+                Self.explainLackOfClaims(in: examination, recording: &recorder)
+            }
         }
         let reached = Dictionary(recorder.checks.map { ($0.rule, $0) }) { first, second in
             // A rule may be looked at in two places; a refusal outweighs a pass.
@@ -94,6 +99,15 @@ extension TokenExaminer {
             claims: examination?.claims,
             deviations: examination.map { $0.deviations(at: now) } ?? recorder.deviations
         )
+    }
+
+    /// Refuses a token that reaches nothing, whatever it is sent with.
+    private static func explainLackOfClaims(in examination: Examination, recording recorder: inout CheckRecorder) {
+        let claims = examination.claims.authorization
+        guard let account = examination.account, account.isGranted, claims?.isEmpty ?? true,
+            !AccessRequest.isAnyAllowedWithoutClaims(account.permissions)
+        else { return }
+        _ = recorder.refuse(.coverage, .claimsMissing(claims))
     }
 
     private static func explainAccess(

@@ -5,7 +5,8 @@
 /// Why a token was refused, in words and in a form that programs can act on.
 ///
 /// The engine puts ``reason`` into `google.rpc.ErrorInfo` and ``message`` into the status. Neither repeats the token,
-/// of which no more than its times, its `alg`, its `kid` or a repeated name is told, nor says whether a resource exists.
+/// of which no more than its times, its `alg`, its `kid`, a repeated name or a claim's spelling is told, nor says whether a
+/// resource exists.
 public struct TokenRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// The bounded name of a refusal, in the form of `ErrorInfo.reason`; unknown ones are kept.
     public struct Reason: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
@@ -97,6 +98,16 @@ public struct TokenRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// A token that was withdrawn, or whose key was.
     package static let revoked = Self.unauthenticated(
         .tokenRevoked, "The token was withdrawn before its end.", fix: "Fetch a new token, if you still may.")
+
+    /// A token without claims, or with none that counts, of an account that needs some.
+    static func claimsMissing(_ claims: AuthorizationClaims?) -> Self {
+        .permissionDenied(
+            .claimsMissing,
+            "The token has no authorization claims, and the role of its account needs them.",
+            fix: claims?.spellingFix(for: AuthorizationClaims.Key.allCases)
+                ?? "Mint the token with the claim that names the resource, or sign with an admin account."
+        )
+    }
 
     static func malformed(_ message: String) -> Self {
         .unauthenticated(

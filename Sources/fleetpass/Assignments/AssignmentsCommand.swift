@@ -27,7 +27,7 @@ struct AssignmentOptions: ParsableArguments {
 
     func validate() throws {
         guard self.resources.all.count <= 1 else { throw ValidationError("Name one resource.") }
-        if let holder, !holder.dropFirst().dropLast().contains("/") {
+        if let holder, self.holderID == nil {
             throw ValidationError("\(holder) is no holder; write the authenticator's label, a slash, and the subject.")
         }
     }
@@ -37,7 +37,9 @@ struct AssignmentOptions: ParsableArguments {
 
     /// The holder, if one is named.
     var holderID: CallerID? {
-        guard let parts = self.holder?.split(separator: "/", maxSplits: 1), parts.count == 2 else { return nil }
+        guard let parts = self.holder?.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false),
+            parts.count == 2, parts.allSatisfy({ !$0.isEmpty })
+        else { return nil }
         return CallerID(issuer: String(parts[0]), subject: String(parts[1]))
     }
 
@@ -68,6 +70,15 @@ struct AssignmentsAddCommand: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("Until when (default: until it is ended).", valueName: "time"), transform: checkedTime)
     var until: Date?
+
+    func validate() throws {
+        guard let holder = self.assignment.holderID else { return }
+        guard [holder.issuer, holder.subject].allSatisfy({ CallerID.isUsable(subject: $0) }) else {
+            throw ValidationError(
+                "\(holder) can be no caller; an authenticator's label and a subject have 1 to 255 printable ASCII "
+                    + "characters each.")
+        }
+    }
 
     func run() async throws {
         let (holder, resource) = try self.assignment.required

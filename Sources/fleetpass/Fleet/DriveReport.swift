@@ -48,7 +48,7 @@ struct DriveReport {
         return failures.map { first, last in
             let cause = "\(first)" == "\(last)" ? "" : " The first to fail: \(first)"
             return CommandFailure(
-                status: last.code == .unavailable ? .unreachable : .failed,
+                status: .init(last),
                 message: "the last report failed: \(last)\(cause)"
             )
         }

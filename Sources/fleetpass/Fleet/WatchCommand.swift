@@ -65,6 +65,17 @@ struct WatchCommand: AsyncParsableCommand {
         }
     }
 
+    /// Whether asking again is of no use.
+    ///
+    /// A token that the engine refuses is replaced by another; where the token server gives none, there is none.
+    private static func isFinal(_ failure: EngineFailure) -> Bool {
+        switch failure.code {
+        case .permissionDenied, .notFound, .invalidArgument: true
+        case .unauthenticated: failure.stage == .token
+        default: false
+        }
+    }
+
     private func watch<Change: Sendable>(
         _ changes: AsyncStream<Change>, while run: @escaping @Sendable () async throws -> Void,
         _ line: (Change) -> ChangeLine
@@ -77,7 +88,7 @@ struct WatchCommand: AsyncParsableCommand {
             case .text: Console.give(line.text)
             case .json: try Console.give(jsonLine: line)
             }
-            if let failure = line.failure, [.permissionDenied, .notFound, .invalidArgument].contains(failure.code) {
+            if let failure = line.failure, Self.isFinal(failure) {
                 let what = self.trip == nil ? "shipment" : "trip"
                 throw CommandFailure(status: .failed, message: "the \(what) cannot be watched: \(failure)")
             }

@@ -124,7 +124,7 @@ struct KeysRetireCommand: AsyncParsableCommand {
             Example:  fleetpass keys retire --data data --role driver --key 5f0c…
 
             A stolen key goes at once with --force: its tokens are refused from then on, and the next key signs at once, \
-            although verifiers elsewhere may take 5 minutes to learn it.
+            although verifiers elsewhere may take 5 minutes to learn it. Where there is no next key, rotate first.
             """
     )
 
@@ -175,7 +175,8 @@ struct KeysRetireCommand: AsyncParsableCommand {
             let minutes = Int((times.lead + times.retention) / .seconds(60))
             use = "is the newest of the role \(self.role); rotate first, and wait \(minutes) minutes"
         }
-        let force = ring.entries.count > 1 ? "; --force removes it now, as when it was stolen" : ""
+        let isReplaceable = schedule.successor(of: index, at: now) != nil
+        let force = isReplaceable ? "; --force removes it now, as when it was stolen" : ""
         throw CommandFailure(status: .failed, message: "the key \(self.key) \(use)\(force).")
     }
 }

@@ -14,17 +14,22 @@ struct SigningKeyFile {
     /// What messages call it.
     var name: String { self.path == "-" ? "standard input" : self.path }
 
-    /// The role of the account, by the file's name; `nil` where the name tells none.
-    var role: Role? { KeyFolder.role(ofFile: self.file.lastPathComponent) }
+    /// The role of the account, by the name of the file, or of the one that it is a link to; `nil` where none tells it.
+    var role: Role? {
+        self.path == "-" ? nil : self.files.lazy.compactMap { KeyFolder.role(ofFile: $0.lastPathComponent) }.first
+    }
 
     private var file: URL { URL(filePath: self.path).absoluteURL }
+
+    /// The file by its name, and by that of the file which it is a link to in the end.
+    private var files: [URL] { [self.file, self.file.resolvingSymlinksInPath()] }
 
     /// Reads the key, and says on stderr where others can use it too.
     ///
     /// - Parameter now: The time at which the key is to sign.
     /// - Returns: The key.
     /// - Throws: ``CommandFailure`` with `configuration` for a file that cannot be read, holds no key, or stands in a
-    ///   key folder where a later key signs by now.
+    ///   key folder where a later key signs by now, itself or as what it is a link to.
     func read(at now: Date = Date()) throws(CommandFailure) -> ServiceAccountKey {
         let bytes: Data
         if self.path == "-" {
@@ -33,32 +38,28 @@ struct SigningKeyFile {
             bytes = try InputFile(path: self.path).bytes(
                 advice: "fleetpass up makes a key file for each role in its data folder (service-accounts/ROLE.json).")
             try self.checkTurn(at: now)
-            self.warnWhereOpen()
         }
+        let key: ServiceAccountKey
         do throws(SigningError) {
-            return try ServiceAccountKey(json: bytes)
+            key = try ServiceAccountKey(json: bytes)
         } catch {
             throw CommandFailure(status: .configuration, message: "\(self.name): \(error.message)")
         }
+        if self.path != "-" { self.warnWhereOpen() }
+        return key
     }
 
     /// Refuses a key whose turn has passed, as verifiers drop it: the next one of its folder signs.
     private func checkTurn(at now: Date) throws(CommandFailure) {
-        let folder = self.file.deletingLastPathComponent()
-        guard let role, let states = try? KeyFolder(path: folder.path(percentEncoded: false)).states(at: now) else {
-            return
-        }
-        switch states[self.file.lastPathComponent] {
-        case .signing, nil: return
-        case .published:
-            Console.say("fleetpass: warning: the key of \(self.path) does not sign yet, so verifiers may not know it.")
-        case .retiring, .retired:
-            let next = states.first { KeyFolder.role(ofFile: $0.key) == role && $0.value == .signing }
-            let use = next.map { "use \(folder.appending(path: $0.key).path(percentEncoded: false))" }
+        let turns = self.files.compactMap { Turn(of: $0, at: now) }
+        if let passed = turns.first(where: { $0.state == .retiring || $0.state == .retired }) {
             throw CommandFailure(
                 status: .configuration,
-                message: "the key of \(self.path) signs no more, as the keys of the role \(role) were rotated; "
-                    + "\(use ?? "see fleetpass keys list").")
+                message: "the key of \(self.path) signs no more, as the keys of the role \(passed.role) were rotated; "
+                    + "\(passed.next.map { "use \($0)" } ?? "see fleetpass keys list").")
+        }
+        if turns.contains(where: { $0.state == .published }) {
+            Console.say("fleetpass: warning: the key of \(self.path) does not sign yet, so verifiers may not know it.")
         }
     }
 
@@ -73,5 +74,26 @@ struct SigningKeyFile {
     private var isRegular: Bool {
         let file = self.file.resolvingSymlinksInPath().path(percentEncoded: false)
         return (try? FileManager.default.attributesOfItem(atPath: file))?[.type] as? FileAttributeType == .typeRegular
+    }
+}
+
+/// What a key in a key folder is good for at a time.
+private struct Turn {
+    let role: Role
+    let state: KeySchedule.State
+    /// The file of the role's key that signs, where one does.
+    let next: String?
+
+    /// Looks at a file's name and those beside it; `nil` where they are not those of a key folder.
+    init?(of file: URL, at time: Date) {
+        let folder = file.deletingLastPathComponent()
+        guard let role = KeyFolder.role(ofFile: file.lastPathComponent),
+            let states = try? KeyFolder(path: folder.path(percentEncoded: false)).states(at: time),
+            let state = states[file.lastPathComponent]
+        else { return nil }
+        self.role = role
+        self.state = state
+        self.next = states.first { KeyFolder.role(ofFile: $0.key) == role && $0.value == .signing }
+            .map { folder.appending(path: $0.key).path(percentEncoded: false) }
     }
 }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Logging
 
 /// The YAML file that a service is set up with.
 struct ConfigurationFile {
@@ -22,5 +23,15 @@ struct ConfigurationFile {
                     + "with --config (\(self.command) --reference prints every setting).")
         }
         return text
+    }
+}
+
+extension Logger {
+    /// Tells of variables that look like settings and are none, where there are any: a misspelt one is not used.
+    func warn(ofUnknown variables: [String]) {
+        guard !variables.isEmpty else { return }
+        self.warning(
+            "variables that look like settings are none, and are not used",
+            metadata: ["variables": "\(variables.joined(separator: ", "))"])
     }
 }

@@ -26,6 +26,7 @@ struct EngineProcess {
 
     init(_ configuration: EngineConfiguration) throws {
         let logger = Logger(configuration.log)
+        logger.warn(ofUnknown: EngineConfiguration.unknownVariables(in: ProcessInfo.processInfo.environment))
         PrivateProcess.begin()
         self.configuration = configuration
         self.certificate = try configuration.tls.map { try ReloadingCertificate($0, logger: logger) }

@@ -22,6 +22,7 @@ struct TokenServerProcess {
 
     init(_ configuration: TokenServerConfiguration) throws {
         let logger = Logger(configuration.log)
+        logger.warn(ofUnknown: TokenServerConfiguration.unknownVariables(in: ProcessInfo.processInfo.environment))
         PrivateProcess.begin()
         if let finding = SecretFilesCheck(configuration).finding, finding.outcome == .fault {
             logger.warning(

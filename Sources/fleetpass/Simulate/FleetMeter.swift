@@ -56,10 +56,17 @@ struct MeteredTransport: HTTPTransport {
     let meter: FleetMeter
 
     func send(_ request: HTTPTransportRequest) async throws -> HTTPTransportResponse {
+        let isForToken = request.url.path.contains("/token/")
         let start = ContinuousClock.now
-        let answer = try await self.transport.send(request)
+        let answer: HTTPTransportResponse
+        do {
+            answer = try await self.transport.send(request)
+        } catch {
+            if isForToken, !(error is CancellationError) { self.meter.count { $0.tokensFailed += 1 } }
+            throw error
+        }
         let took = ContinuousClock.now - start
-        if request.url.path.contains("/token/") {
+        if isForToken {
             self.meter.count { counts in
                 counts.tokenLatencies.add(took)
                 if answer.status == 200 { counts.tokensFetched += 1 } else { counts.tokensFailed += 1 }

@@ -19,7 +19,7 @@ struct SimulateCommand: AsyncParsableCommand {
 
             Every vehicle fetches its own tokens and reports over REST, as a driver's app does, in one process and over \
             one HTTP session; each trip has a customer who watches it. Gives a summary at the end; ends with 1 when the \
-            engine took no update.
+            engine took no update, or with 69 when nothing was reached.
             """
     )
 
@@ -115,8 +115,9 @@ struct SimulateCommand: AsyncParsableCommand {
         }
         guard counts.taken == 0 else { return }
         let cause = counts.firstFailure.map { " The first to fail: \($0)" } ?? ""
+        let status = counts.firstFailure.map { CommandFailure.Status($0) } ?? .unreachable
         throw CommandFailure(
-            status: counts.refused > 0 ? .failed : .unreachable, message: "the engine took no update.\(cause)")
+            status: counts.refused > 0 ? .failed : status, message: "the engine took no update.\(cause)")
     }
 
     private func showProgress(_ meter: FleetMeter, since start: ContinuousClock.Instant) async {

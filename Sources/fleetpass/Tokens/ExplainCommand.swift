@@ -63,7 +63,20 @@ struct ExplainCommand: AsyncParsableCommand {
             } else {
                 TokenExaminer().explain(token, request: request, keys: nil, now: Date())
             }
-        try ExplanationReport(explanation).give(as: self.output)
+        let fixes = self.fixes(for: request, with: explanation.claims?.authorization)
+        try ExplanationReport(explanation, fixes: fixes).give(as: self.output)
+    }
+
+    /// What to do about claims that reach a trip by the vehicle it is assigned to, where no vehicle was named.
+    private func fixes(for request: AccessRequest, with claims: AuthorizationClaims?) -> [TokenRule: String] {
+        guard self.tripVehicle == nil, case .only(let vehicle) = claims?.vehicle else { return [:] }
+        var assigned = request
+        assigned.vehicleOfTrip = vehicle
+        guard (try? assigned.checkCoverage(of: claims, role: nil)) != nil else { return [:] }
+        return [
+            .coverage: "Pass --trip-vehicle with the vehicle that the trip is assigned to; the token reaches the trips "
+                + "of its own vehicle."
+        ]
     }
 
     /// Reads the name of what a call of the method addresses.

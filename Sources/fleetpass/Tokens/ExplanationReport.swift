@@ -35,7 +35,11 @@ struct ExplanationReport: Encodable {
     /// The whole payload as it was parsed; absent as the header is.
     let payload: JSONValue?
 
-    init(_ explanation: TokenExplanation, header: JSONValue? = nil, payload: JSONValue? = nil) {
+    /// Words an explanation; `fixes` stand in place of the refusals' own, by their rules.
+    init(
+        _ explanation: TokenExplanation, header: JSONValue? = nil, payload: JSONValue? = nil,
+        fixes: [TokenRule: String] = [:]
+    ) {
         self.header = header
         self.payload = payload
         self.allowed = explanation.isAllowed
@@ -47,7 +51,7 @@ struct ExplanationReport: Encodable {
             case .refused(let refusal):
                 Check(
                     rule: rule, outcome: "refused", detail: refusal.message, reason: refusal.reason.rawValue,
-                    fix: refusal.fix
+                    fix: fixes[check.rule] ?? refusal.fix
                 )
             case .notReached(let why):
                 Check(rule: rule, outcome: "not_reached", detail: why, reason: nil, fix: nil)

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import FleetSigning
 import FleetTokenClient
 import FleetTokenServer
@@ -62,15 +63,25 @@ struct KeysArgument {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: location.path(percentEncoded: false), isDirectory: &isFolder)
         else {
-            throw CommandFailure(status: .configuration, message: "there is no file or folder \(self.location).")
+            let reason = PathProblem.reading(self.location) ?? "\(self.location) is missing"
+            throw CommandFailure(status: .configuration, message: "there are no keys to read: \(reason).")
         }
         guard isFolder.boolValue else { return [location] }
         // The data folder of `up` holds its accounts one level down.
         let accounts = location.appending(path: "service-accounts")
         let folder = FileManager.default.fileExists(atPath: accounts.path(percentEncoded: false)) ? accounts : location
         let states = (try? KeyFolder(path: folder.path(percentEncoded: false)).states(at: now)) ?? [:]
-        return try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
-            .filter { ["json", "pem"].contains($0.pathExtension) && states[$0.lastPathComponent] != .retired }
+        let files: [URL]
+        do {
+            files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+        } catch {
+            let reason =
+                PathProblem.reading(folder: folder.path(percentEncoded: false)) ?? error.localizedDescription
+            throw CommandFailure(
+                status: .configuration, message: "the keys in \(self.location) cannot be read: \(reason).")
+        }
+        return
+            files.filter { ["json", "pem"].contains($0.pathExtension) && states[$0.lastPathComponent] != .retired }
             .sorted { $0.lastPathComponent < $1.lastPathComponent }
     }
 

@@ -90,6 +90,51 @@ import Testing
         #expect(left.signing(at: Self.now)?.key.keyID == second.keyID)
     }
 
+    @Test func `the key after a stolen one takes its place, and those before it stay retired`() throws {
+        let world = try World()
+        let later = Self.now + 30 * 86400
+        let second = try #require(try world.folder.rotate(.driver, at: Self.now).entries.last).key
+        let third = try #require(try world.folder.rotate(.driver, at: later).entries.last).key
+        let keys = try SigningKeys(folder: world.folder, provider: try ProviderID(checking: "acme"))
+        #expect(keys.statuses(at: later).map(\.state) == ["retired", "signing", "published"])
+
+        let left = try world.folder.retire(second.keyID, of: .driver, at: later, isForced: true)
+        #expect(left.signing(at: later)?.key.keyID == third.keyID)
+        #expect(left.published(at: later).map(\.keyID) == [third.keyID])
+        #expect(left.schedule.end(of: 0) == Self.now + 4800)
+        try keys.refresh()
+        #expect(keys.statuses(at: later).map(\.state) == ["retired", "signing"])
+        #expect(keys.published(at: later).map(\.id) == [third.keyID])
+        #expect(keys.hasGivenUp(second.keyID))
+        #expect(try world.files() == ["driver.1767225600.json", "driver.json"])
+    }
+
+    @Test func `a retired key never signs again`() throws {
+        let world = try World()
+        let second = try #require(try world.folder.rotate(.driver, at: Self.now).entries.last).key
+        let later = Self.now + 4800
+        let error = #expect(throws: TokenServerError.self) {
+            try world.folder.retire(second.keyID, of: .driver, at: later, isForced: true)
+        }
+        #expect(error?.message.contains("rotate first") == true)
+        #expect(try world.files() == ["driver.1767225600.json", "driver.json"])
+        let third = try #require(try world.folder.rotate(.driver, at: later).entries.last).key
+        let left = try world.folder.retire(second.keyID, of: .driver, at: later, isForced: true)
+        #expect(left.signing(at: later)?.key.keyID == third.keyID)
+        #expect(left.published(at: later).map(\.keyID) == [third.keyID])
+        #expect(try world.files() == ["driver.1767225600.json", "driver.json"])
+    }
+
+    @Test(arguments: [0.0, 600, 4799])
+    func `the key before the newest goes on while tokens of it may be alive`(seconds: Double) throws {
+        let world = try World()
+        let second = try #require(try world.folder.rotate(.driver, at: Self.now).entries.last).key
+        let time = Self.now + seconds
+        let left = try world.folder.retire(second.keyID, of: .driver, at: time, isForced: true)
+        #expect(left.signing(at: time)?.key.keyID == world.first.keyID)
+        #expect(try world.files() == ["driver.json"])
+    }
+
     @Test func `a second rotation waits for the first`() throws {
         let world = try World()
         _ = try world.folder.rotate(.driver, at: Self.now)

@@ -141,6 +141,47 @@ import Testing
         #expect(asked() == [15, 15])
     }
 
+    /// Decides, or cannot.
+    struct FailingPolicy: TokenPolicy {
+        struct Down: Error {}
+        let isDown = Locked(true)
+
+        func decide(_ type: TokenType, for caller: Caller, at time: Date) async throws -> PolicyDecision {
+            if self.isDown.withLock({ $0 }) { throw Down() }
+            return try await RolePolicy().decide(type, for: caller, at: time)
+        }
+    }
+
+    @Test func `who asks through an outage fills no audit, and is served right after it`() async throws {
+        let (log, metrics, policy, uptime) = (Log(), TokenServerMetrics(), FailingPolicy(), Locked(Duration.zero))
+        let limiter = RequestLimiter(
+            RequestLimits(refusedPerCaller: try RateLimit(3, per: .seconds(60))), uptime: { uptime.withLock { $0 } })
+        let desk = try self.desk(log, metrics: metrics, policy: policy, limiter: limiter)
+        let others = TokenType.consumer(try TripID(checking: "trip-1"))
+        func reasons() -> [String?] { log.records.withLock { $0.map(\.reason) } }
+        for _ in 0..<10 { #expect(try await self.request(desk, try Self.vehicle()).1 == 503) }
+        #expect(reasons() == ["policy_failed", "policy_failed", "policy_failed"])
+        #expect(metrics.text.contains(#"fleetpass_token_refusals_total{reason="policy_failed"} 10"#))
+        uptime.withLock { $0 += .seconds(20) }
+        for _ in 0..<2 { #expect(try await self.request(desk, try Self.vehicle()).1 == 503) }
+        #expect(reasons().count == 4)
+
+        policy.isDown.withLock { $0 = false }
+        #expect(try await self.request(desk, try Self.vehicle()).1 == 200)
+        // What the policy refuses counts by itself.
+        for status in [403, 403, 403, 429] { #expect(try await self.request(desk, others).1 == status) }
+        #expect(reasons().count == 8)
+    }
+
+    @Test func `what cannot be signed is recorded no more often than what is refused`() async throws {
+        let log = Log()
+        let limiter = RequestLimiter(
+            RequestLimits(refusedPerCaller: try RateLimit(3, per: .seconds(60))), uptime: { .zero })
+        let desk = try self.desk(log, signs: false, limiter: limiter)
+        for _ in 0..<10 { #expect(try await self.request(desk, try Self.vehicle()).1 == 503) }
+        #expect(log.records.withLock { $0.map(\.reason) } == ["signing_failed", "signing_failed", "signing_failed"])
+    }
+
     /// Signs while time passes.
     struct SlowSigner: PayloadSigner {
         let signer: LocalSigner

@@ -8,7 +8,7 @@
 import { byID, el, fill } from "./dom.js";
 import { fieldWords } from "./matrix.js";
 import { checkList } from "./refusals.js";
-import { inspect, reaches } from "./token-rules.js";
+import { inspect, latestTime, reaches } from "./token-rules.js";
 import { clockTime, roleWords } from "./words.js";
 
 export class Inspector {
@@ -63,13 +63,16 @@ export class Inspector {
     const refused = all.find((check) => check.outcome === "refused");
     const isSigned = all.some((check) => check.rule === "signature" && check.outcome === "passed");
     const isVerified = isSigned && account !== undefined;
-    const verdict = refused ? "The engine would refuse it" : isVerified ? "A good token"
+    const rows = role && payload ? this.matrix.rowsFor(role, (rule) => reaches(payload.authorization, rule)) : undefined;
+    const isIdle = rows?.length === 0;
+    const verdict = refused ? "The engine would refuse it"
+      : isVerified ? (isIdle ? "A valid signature, but it opens nothing" : "A good token")
       : `Nothing wrong is seen; ${isSigned ? "whose key signed it is not known here" : "the signature was not verified"}`;
     fill(byID("token-result"),
-      el("h2", { class: refused ? "bad" : isVerified ? "good" : "" }, verdict),
+      el("h2", { class: refused || (isVerified && isIdle) ? "bad" : isVerified ? "good" : "" }, verdict),
       isTime(payload?.iat) && isTime(payload.exp)
         ? el("p", { class: "lead" }, `Issued ${clockTime(payload.iat * 1000)}, ends ${clockTime(payload.exp * 1000)}.`) : undefined,
-      checkList(all), role && payload ? this.#opened(role, payload.authorization) : undefined);
+      checkList(all), rows && this.#opened(role, rows));
   }
 
   #roleOf(payload) {
@@ -77,16 +80,15 @@ export class Inspector {
     return this.matrix.roles.find((role) => role === name);
   }
 
-  #opened(role, claims) {
-    const rows = this.matrix.rowsFor(role, (rule) => reaches(claims, rule));
+  #opened(role, rows) {
     return el("section", { class: "opened" }, el("h3", {}, `What it opens, as ${roleWords(role)}`),
       rows.length === 0 ? el("p", {}, "Nothing: the role and the claims do not fit each other.")
         : el("ul", {}, rows.map((row) => el("li", {}, el("b", {}, row.method), fieldWords(row) && el("small", {}, fieldWords(row)), el("span", {}, row.requirement)))));
   }
 }
 
-/** Whether a claim is Unix seconds that a date can tell. */
-const isTime = (claim) => Number.isInteger(claim) && Math.abs(claim) <= 8.64e12;
+/** Whether a claim is Unix seconds as the engine reads them. */
+const isTime = (claim) => Number.isInteger(claim) && claim >= 0 && claim <= latestTime;
 
 /** The keys that the token server here publishes, each with the account that owns it where it is one of these. */
 async function publishedKeys(accounts) {

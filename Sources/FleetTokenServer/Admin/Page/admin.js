@@ -1,7 +1,8 @@
 // Fleetpass
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
-"use strict";
+
+import { inspect as examine } from "./token-rules.js";
 
 const find = (id) => document.getElementById(id);
 // Kept in this page's memory alone; a reload forgets it.
@@ -22,6 +23,9 @@ async function call(path, body) {
   if (answer.status === 401) close();
   throw new Error(content.detail || `The server answered with ${answer.status}.`);
 }
+
+/// A query as the server reads it, to which a plus is a plus and no space.
+const query = (parameters) => String(new URLSearchParams(parameters)).replaceAll("+", "%20");
 
 function say(text, isBad = false) {
   find("message").textContent = text;
@@ -79,8 +83,7 @@ function fill(id, rows, empty) {
 }
 
 async function showAssignments() {
-  const query = new URLSearchParams({ limit: "1000", ending_after: new Date().toISOString() });
-  const { assignments } = await call(`assignments?${query}`);
+  const { assignments } = await call(`assignments?${query({ limit: "1000", ending_after: new Date().toISOString() })}`);
   fill("assignments", assignments.map((one) => {
     const button = element("button", "End");
     button.setAttribute("aria-label", `End ${one.holder} ${one.kind} ${one.id}`);
@@ -95,8 +98,7 @@ async function showAssignments() {
 }
 
 async function showDecisions() {
-  const query = new URLSearchParams({ limit: "50", ...fields(find("search")) });
-  const { decisions } = await call(`decisions?${query}`);
+  const { decisions } = await call(`decisions?${query({ limit: "50", ...fields(find("search")) })}`);
   fill("decisions", decisions.map(({ record }) => [
     moment(record.time_ms),
     longCode(record.subject === record.caller ? record.caller : `${record.caller} (${record.issuer}/${record.subject})`),
@@ -161,50 +163,49 @@ onSubmit("revoke", async (form) => {
 
 // MARK: The inspector
 
-const roles = {
+const kinds = {
   vehicleid: "vehicle", tripid: "trip", deliveryvehicleid: "delivery vehicle", taskid: "task", taskids: "tasks",
   trackingid: "tracking id",
 };
 
-function bytes(part) {
-  if (!/^[A-Za-z0-9_-]+$/.test(part)) throw new Error("is not base64url");
-  return Uint8Array.from(atob(part.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0));
-}
-
-const json = (part) => JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes(part)));
-
 function span(seconds) {
-  const minutes = Math.floor(Math.abs(seconds) / 60);
-  return minutes ? `${minutes} min ${Math.abs(seconds) % 60} s` : `${Math.abs(seconds)} s`;
+  const minutes = Math.floor(seconds / 60);
+  return minutes ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
 }
 
-/// What a token's header and claims say, each as [holds, words]; `undefined` for what is neither good nor bad.
-function explain(header, claims, now) {
-  const findings = [];
-  const note = (holds, text) => findings.push([holds, text]);
-  note(header.alg === "RS256", `Signed with ${header.alg}${header.alg === "RS256" ? "" : "; Fleet Engine takes RS256 only"}.`);
-  if (!header.kid) note(false, "It names no key (kid).");
-  const audience = "https://fleetengine.googleapis.com/";
-  if (claims.aud !== audience) note(false, `Its audience is ${JSON.stringify(claims.aud)}, not ${audience}.`);
-  note(claims.iss && claims.iss === claims.sub,
-    claims.iss === claims.sub ? `Made for the account ${claims.iss}.` : `Issuer ${claims.iss} and subject ${claims.sub} differ.`);
-  const { iat, exp, nbf = iat } = claims;
-  if (!Number.isInteger(iat) || !Number.isInteger(exp)) {
-    note(false, "It lacks iat or exp in whole seconds.");
-  } else {
-    note(exp > now, exp > now ? `Good for another ${span(exp - now)}.` : `Ended ${span(now - exp)} ago.`);
-    if (iat > now + 600) note(false, `Issued ${span(iat - now)} in the future.`);
-    else if (!(nbf <= now + 600)) note(false, `Not good before ${span(nbf - now)} from now.`);
-    if (exp - iat > 3600) note(false, `It lives ${span(exp - iat)}; an hour is the most.`);
+/// The keys that this server publishes for an account; `undefined` when they cannot be had.
+async function keysOf(account) {
+  try {
+    const answer = await fetch(`/.well-known/jwks/${encodeURIComponent(account)}`, { credentials: "omit" });
+    const { keys } = answer.status === 404 ? { keys: [] } : await answer.json();
+    return keys.map((key) => ({ ...key, account }));
+  } catch {
+    return undefined;
   }
-  const granted = Object.entries(claims.authorization ?? {});
-  if (!granted.length) note(undefined, "It has no authorization claims; only an administrator's token needs none.");
-  for (const [name, value] of granted) {
-    const every = [value].flat().includes("*");
-    note(undefined, `It reaches ${every ? `every ${roles[name] ?? name}` : `the ${roles[name] ?? name} ${[value].flat().join(", ")}`}.`);
-  }
-  note(undefined, "What it may do there is decided by the role of the account that signed, which no token tells.");
+}
+
+/// What a token's checks say, each as [holds, words]; `undefined` for what is neither good nor bad.
+function explain({ checks, payload, keyID }, now) {
+  const of = (rule) => checks.find((check) => check.rule === rule);
+  const isPassed = (rule) => of(rule).outcome === "passed";
+  const findings = checks.filter((check) => check.outcome === "refused").map(({ detail, fix }) => [false, `${detail} ${fix}`]);
+  if (isPassed("signature")) findings.unshift([true, `The key ${keyID} of this server signed it.`]);
+  else if (payload && !findings.length) findings.push([undefined, `The signature was not verified: ${of("key").detail}.`]);
+  if (!payload) return findings;
+  if (isPassed("issuer")) findings.push([true, `Made for the account ${payload.iss}.`]);
+  if (isPassed("expiry") && isPassed("expiryCeiling")) findings.push([true, `Good for another ${span(payload.exp - now)}.`]);
+  if (isPassed("claims")) findings.push(...reached(payload.authorization ?? {}));
+  findings.push([undefined, "What it may do there is decided by the role of the account that signed, which no token tells."]);
   return findings;
+}
+
+function reached(claims) {
+  const known = Object.entries(claims).filter(([name]) => name in kinds);
+  if (!known.length) return [[undefined, "It has no authorization claims; only an administrator's token needs none."]];
+  return known.map(([name, value]) => {
+    const ids = [value].flat();
+    return [undefined, `It reaches ${ids.includes("*") ? `every ${kinds[name]}` : `the ${kinds[name]} ${ids.join(", ")}`}.`];
+  });
 }
 
 async function fingerprint(token) {
@@ -212,47 +213,25 @@ async function fingerprint(token) {
   return [...digest.slice(0, 8)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/// Whether a published key of the token's own account verifies it; only the account's key set is asked for.
-async function verify(header, claims, parts) {
-  const answer = await fetch(`/.well-known/jwks/${encodeURIComponent(claims.iss)}`, { credentials: "omit" });
-  const { keys } = answer.ok ? await answer.json() : { keys: [] };
-  const key = keys.find((one) => one.kid === header.kid);
-  if (!key) return [false, `No published key of ${claims.iss} has the id ${header.kid}.`];
-  const algorithm = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" };
-  const imported = await crypto.subtle.importKey("jwk", { kty: key.kty, n: key.n, e: key.e }, algorithm, false, ["verify"]);
-  const signed = new TextEncoder().encode(`${parts[0]}.${parts[1]}`);
-  const holds = await crypto.subtle.verify(algorithm, imported, bytes(parts[2]), signed);
-  return [holds, holds ? `The key ${header.kid} of this server signed it.` : "The signature does not hold."];
-}
-
-function show(findings) {
-  find("findings").replaceChildren(...findings.map(([holds, text]) =>
-    element("li", text, holds === undefined ? "" : holds ? "good" : "bad")));
-}
-
 async function inspect() {
   const token = find("token").value.trim();
   find("content").hidden = true;
-  if (!token) return show([]);
-  const parts = token.split(".");
-  if (parts.length !== 3) return show([[false, `A token has three parts with dots between; this has ${parts.length}.`]]);
-  let header, claims;
-  try {
-    [header, claims] = [json(parts[0]), json(parts[1])];
-  } catch {
-    return show([[false, "Header or claims are not JSON in base64url; is the token cut off?"]]);
-  }
-  find("content").textContent = `${JSON.stringify(header, null, 2)}\n${JSON.stringify(claims, null, 2)}`;
-  find("content").hidden = false;
-  const findings = explain(header, claims, Math.floor(Date.now() / 1000));
-  if (globalThis.crypto?.subtle) {
-    findings.push([undefined, `Its fingerprint is ${await fingerprint(token)}.`]);
-    findings.unshift(await verify(header, claims, parts).catch(() => [undefined, "The signature could not be checked."]));
-  } else {
-    findings.unshift([undefined, "The signature is not checked: the browser does that over HTTPS or on localhost only."]);
-  }
+  find("findings").replaceChildren();
+  if (!token) return;
+  const now = Math.floor(Date.now() / 1000);
+  // The account alone leaves the page, to ask for its keys.
+  const { payload } = await examine(token, { now });
+  const keys = payload && await keysOf(payload.iss);
+  const result = await examine(token, { now, keys });
+  const findings = explain(result, now);
+  if (result.payload && globalThis.crypto?.subtle) findings.push([undefined, `Its fingerprint is ${await fingerprint(token)}.`]);
   // Another token may have been pasted in the meantime.
-  if (find("token").value.trim() === token) show(findings);
+  if (find("token").value.trim() !== token) return;
+  find("findings").replaceChildren(...findings.map(([holds, text]) =>
+    element("li", text, holds === undefined ? "" : holds ? "good" : "bad")));
+  const parts = [result.header, result.payload].filter(Boolean);
+  find("content").textContent = parts.map((part) => JSON.stringify(part, null, 2)).join("\n");
+  find("content").hidden = !parts.length;
 }
 
 find("token").addEventListener("input", inspect);

@@ -10,7 +10,8 @@ const maximumBytes = 12 * 1024;
 const lifetime = 3600;
 const tolerance = 600;
 const leeway = 0;
-const latestTime = 253_402_300_799;
+/** The latest time that is read, in Unix seconds. */
+export const latestTime = 253_402_300_799;
 const idClaims = ["vehicleid", "tripid", "deliveryvehicleid", "taskid", "trackingid"];
 
 export const rules = [
@@ -130,10 +131,16 @@ async function isSignedBy({ kty, n, e }, { signature, signed }) {
 function checkPayload(payload, numbers, { pass, stop }) {
   for (const name of ["iss", "iat", "exp", "sub", "aud", ..."nbf" in payload ? ["nbf"] : []]) {
     const value = payload[name];
-    const isTime = ["iat", "exp", "nbf"].includes(name);
+    const refuse = (what) => stop("payload", `${name}${what}.`, "Mint it with a Fleet Engine library.");
+    if (!(name in payload)) refuse(" is missing");
+    if (!["iat", "exp", "nbf"].includes(name)) {
+      if (typeof value !== "string" || value === "") refuse(" is not a string");
+      continue;
+    }
     // 1767225600.0 is a whole number in JavaScript, and none to the engine.
-    const isRight = isTime ? /^-?\d+$/.test(numbers.get(name)) && value >= 0 && value <= latestTime : typeof value === "string" && value !== "";
-    if (!isRight) stop("payload", `${name} is not ${isTime ? "a whole number of Unix seconds" : "a string"}.`, "Mint it with a Fleet Engine library.");
+    const isWhole = /^-?\d+$/.test(numbers.get(name));
+    if (isWhole && value > latestTime && Math.floor(value / 1000) <= latestTime) refuse(`, ${value}, looks like milliseconds; write seconds`);
+    if (!isWhole || value < 0 || value > latestTime) refuse(" is not a whole number of Unix seconds");
   }
   pass("payload", "JSON object with iss, sub, aud, iat, exp");
 }
@@ -151,6 +158,7 @@ function checkClaims(claims, { pass, stop }) {
   if (taskids !== undefined) {
     if (!Array.isArray(taskids) || !taskids.every((id) => typeof id === "string")) refuse("taskids is not an array of strings");
     const isWildcard = taskids.length === 1 && taskids[0] === "*";
+    if (!isWildcard && taskids.includes("*")) refuse('taskids holds "*" beside others; the wildcard must be its only element');
     if (!isWildcard && !taskids.every(isID)) refuse("taskids holds something that is no id");
     if (taskids.length === 0) refuse("taskids is empty");
     if (idClaims.some((name) => name in claims)) refuse("taskids stands alone");
@@ -158,7 +166,10 @@ function checkClaims(claims, { pass, stop }) {
   const others = [deliveryvehicleid, taskid].filter((id) => id !== undefined);
   if (trackingid !== undefined && trackingid !== "*" && others.length > 0) refuse("trackingid is not combined with deliveryvehicleid or taskid");
   if (trackingid === "*" && others.some((id) => id !== "*")) refuse("a wildcard trackingid is combined with wildcards only");
-  pass("claims", JSON.stringify(claims));
+  const isKnown = (name) => name === "taskids" || idClaims.includes(name);
+  const counted = Object.fromEntries(Object.entries(claims).filter(([name]) => isKnown(name)).sort());
+  const ignored = Object.keys(claims).filter((name) => !isKnown(name)).sort().map((name) => name.slice(0, 64));
+  pass("claims", JSON.stringify(counted) + (ignored.length > 0 ? `; ignored: ${ignored.join(", ")}` : ""));
 }
 
 function checkAccount({ iss, sub, aud }, account, { require }) {
@@ -250,7 +261,8 @@ export function reaches(claims, rule) {
     case "everyVehicle": return vehicleid === "*";
     case "trip": return tripid !== undefined;
     case "tripOrItsVehicle": return tripid !== undefined || vehicleid !== undefined;
-    case "tripSearchedFor": return Object.keys(claims ?? {}).length > 0;
+    // Any claim will do that is not empty to the engine: one of its own, or a text.
+    case "tripSearchedFor": return taskids !== undefined || Object.values(claims ?? {}).some((value) => typeof value === "string");
     case "deliveryVehicle": return deliveryvehicleid !== undefined;
     case "everyDeliveryVehicle": return deliveryvehicleid === "*";
     case "task": return taskid !== undefined;

@@ -1,0 +1,110 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, mock, test } from "node:test";
+import { pathToFileURL } from "node:url";
+
+const sources = new URL("../../Sources/", import.meta.url);
+const now = 1_767_225_600;
+const driver = "driver@acme.iam.gserviceaccount.com";
+const algorithm = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256", modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]) };
+const { privateKey, publicKey } = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
+const published = { ...await crypto.subtle.exportKey("jwk", publicKey), kid: "k1" };
+const other = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
+const others = { ...await crypto.subtle.exportKey("jwk", other.publicKey), kid: "k2" };
+
+// The server has the script and the rules in one folder.
+const folder = await mkdtemp(join(tmpdir(), "fleetpass-admin-"));
+after(() => rm(folder, { recursive: true }));
+const files = ["FleetTokenServer/Admin/Page/admin.js", "FleetOperation/Web/token-rules.js"];
+for (const file of files) await writeFile(join(folder, file.split("/").at(-1)), await readFile(new URL(file, sources)));
+await writeFile(join(folder, "package.json"), '{"type": "module"}');
+
+/** As much of an element as the script asks of one before somebody signs in. */
+class Element {
+  listeners = new Map();
+  children = [];
+  value = "";
+  addEventListener(name, listener) { this.listeners.set(name, listener); }
+  append(...children) { this.children.push(...children); }
+  replaceChildren(...children) { this.children = children; }
+}
+
+const elements = new Map();
+const find = (id) => elements.get(id) ?? elements.set(id, new Element()).get(id);
+const asked = [];
+mock.method(Date, "now", () => now * 1000);
+globalThis.document = { getElementById: find, createElement: () => new Element() };
+globalThis.fetch = async (path) => {
+  asked.push(path);
+  const isKnown = path.endsWith(encodeURIComponent(driver));
+  return { ok: isKnown, status: isKnown ? 200 : 404, json: async () => (isKnown ? { keys: [others, published] } : { detail: "unknown" }) };
+};
+await import(pathToFileURL(join(folder, "admin.js")));
+
+/** What the inspector says of a token, each as `[good | bad | "", words]`. */
+async function findings(token) {
+  find("token").value = token;
+  await find("token").listeners.get("input")();
+  return find("findings").children.map(({ className = "", children, textContent }) => [className, textContent ?? children.join("")]);
+}
+
+const part = (value) => Buffer.from(value instanceof ArrayBuffer ? value : typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
+const header = { alg: "RS256", typ: "JWT", kid: "k1" };
+const claims = {
+  iss: driver, sub: driver, aud: "https://fleetengine.googleapis.com/", iat: now - 300, exp: now + 3300,
+  authorization: { vehicleid: "veh-1" },
+};
+
+async function signed(header, claims) {
+  const input = `${part(header)}.${part(claims)}`;
+  return `${input}.${part(await crypto.subtle.sign(algorithm, privateKey, Buffer.from(input)))}`;
+}
+
+const bad = (found) => found.filter(([name]) => name === "bad").map(([, text]) => text);
+
+test("a good token is explained, its key asked for by the account alone", async () => {
+  const token = await signed(header, claims);
+  asked.length = 0;
+  const found = await findings(token);
+  assert.deepEqual(found[0], ["good", "The key k1 of this server signed it."]);
+  assert.deepEqual(bad(found), []);
+  const words = found.map(([, text]) => text).join("\n");
+  for (const told of ["Good for another 55 min 0 s.", "the vehicle veh-1", driver]) assert.ok(words.includes(told), told);
+  assert.deepEqual(asked, [`/.well-known/jwks/${encodeURIComponent(driver)}`]);
+  assert.match(bad(await findings(`${token.slice(0, -8)}AAAAAAAA`))[0], /^The signature does not fit the key/);
+});
+
+test("a token that names no key is tried with all of its account", async () => {
+  const { kid, ...nameless } = header;
+  assert.deepEqual((await findings(await signed(nameless, claims)))[0], ["good", "The key k1 of this server signed it."]);
+  assert.match(bad(await findings(await signed({ ...header, kid: "k3" }, claims)))[0], /^kid names no key/);
+  const stranger = { ...claims, iss: "driver@elsewhere.example", sub: "driver@elsewhere.example" };
+  assert.match(bad(await findings(await signed(header, stranger)))[0], /^kid names no key/);
+});
+
+test("what is no token leaves nothing of the one before", async () => {
+  const token = await signed(header, claims);
+  for (const text of [
+    "bnVsbA.bnVsbA.AAAA", `${part([])}.${part(claims)}.AAAA`, `${part(header)}.${part("7")}.AAAA`, "a", "a.b.c", `${token}=`,
+    "x".repeat(13000),
+  ]) {
+    assert.ok((await findings(token)).length > 3);
+    const found = await findings(text);
+    assert.ok(found.length === bad(found).length && found.length >= 1, text.slice(0, 60));
+  }
+  assert.deepEqual(await findings(" "), []);
+});
+
+test("a token that the engine refuses is not called good", async () => {
+  const found = await findings(await signed(header, { ...claims, iat: now + 500, exp: now + 4100 }));
+  assert.match(bad(found)[0], /exp lies 4100 s ahead/);
+  assert.ok(!found.some(([, text]) => text.includes("Good for")));
+  const wrong = await findings(await signed(header, { ...claims, authorization: { trackingid: "t", taskid: "a" } }));
+  assert.match(bad(wrong)[0], /authorization claims break a rule/);
+});
