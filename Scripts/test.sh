@@ -3,9 +3,9 @@
 # Licence: see LICENSE in the project root.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Every gate, one heavy job at a time, all with the debug build. Needs Swift and, on Debian, root for what is missing.
-# --full also regenerates the code of protos/ and compares it, which needs protoc, and runs the clients against the
-# release build as well.
+# Every gate, one heavy job at a time, all with the debug build; the release build is made too, which is compiled in
+# another way. Needs Swift and, on Debian, root for what is missing. --full also regenerates the code of protos/ and
+# compares it, which needs protoc, and runs the clients against the release build as well.
 #
 # Each gate counts as one check, except for the Swift tests and the clients in Python, which count one by one. The last
 # line is "N passed, N failed"; the exit code is 0 when nothing failed.
@@ -134,10 +134,10 @@ gate "adoption sources beside the SDKs' names" IntegrationTests/check-sdk-adopti
 if command -v node >/dev/null; then
   gate "the browser's token module" node --test IntegrationTests/javascript || true
 fi
+if gate "release build" swift build -c release --product fleetpass && ((full)); then
+  program=$(swift build -c release --show-bin-path)/fleetpass
+  python_clients
+fi
 if ((full)); then
   gate "generated code fits protos/" generated_code_is_unchanged || true
-  if gate "release build" swift build -c release --product fleetpass; then
-    program=$(swift build -c release --show-bin-path)/fleetpass
-    python_clients
-  fi
 fi

@@ -6,7 +6,6 @@ import FleetOperation
 import Foundation
 
 #if canImport(Glibc)
-    import CDispatch  // The compiler finds the members of `stat` there.
     import Glibc
 #elseif canImport(Darwin)
     import Darwin
@@ -100,7 +99,7 @@ extension AuditArchiveDraft {
         var reason: String { String(cString: strerror(self.number)) }
     }
 
-    /// Takes the lock that says who has a draft.
+    /// Takes the lock that says who has a draft, with a mark in it that is this run's alone.
     ///
     /// - Parameters:
     ///   - path: The lock's file.
@@ -108,17 +107,19 @@ extension AuditArchiveDraft {
     /// - Returns: The descriptor that has it until it is closed.
     /// - Throws: ``Refusal`` with `EWOULDBLOCK` where another has it.
     private static func lock(_ path: String, flags: CInt = 0) throws(Refusal) -> CInt {
+        let mark = Data(UUID().uuidString.utf8)
         while true {
             let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0o600)
             guard descriptor >= 0 else { throw Refusal() }
-            var status = stat()
-            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &status) == 0 else {
+            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0,
+                mark.withUnsafeBytes({ pwrite(descriptor, $0.baseAddress, $0.count, 0) }) == mark.count
+            else {
                 let refusal = Refusal()
                 close(descriptor)
                 throw refusal
             }
-            // One that was removed meanwhile, by the run that had it, keeps nobody out.
-            guard status.st_nlink == 0 else { return descriptor }
+            // One that was removed meanwhile, by the run that had it, keeps nobody out: the path leads elsewhere.
+            if FileManager.default.contents(atPath: path) == mark { return descriptor }
             close(descriptor)
         }
     }
@@ -156,9 +157,8 @@ extension AuditArchiveDraft {
     }
 
     /// What tells a file or a link from all others of its folder; `nil` where there is none.
-    private static func number(ofFileAt path: String) -> UInt64? {
-        var status = stat()
-        return lstat(path, &status) == 0 ? UInt64(status.st_ino) : nil
+    private static func number(ofFileAt path: String) -> Int? {
+        (try? FileManager.default.attributesOfItem(atPath: path))?[.systemFileNumber] as? Int
     }
 
     private static func folder(of file: String) -> String {
