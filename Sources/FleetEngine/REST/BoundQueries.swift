@@ -19,10 +19,18 @@ final class BoundQueries<Request: Message & Sendable>: Sendable {
     }
 
     private let remembered = Locked<[String: Bound]>([:])
+    private let setMask: @Sendable (inout Request, [String]) -> Void
 
     /// How many queries are remembered, and how long they may be, in bytes.
     static var capacity: Int { 1024 }
     static var maximumBytes: Int { 256 }
+
+    /// Makes the binding of one method.
+    ///
+    /// - Parameter setMask: Sets the paths of a request's mask, where the method has one.
+    init(mask setMask: @escaping @Sendable (inout Request, [String]) -> Void = { _, _ in }) {
+        self.setMask = setMask
+    }
 
     /// Binds a query.
     ///
@@ -36,10 +44,12 @@ final class BoundQueries<Request: Message & Sendable>: Sendable {
         let isMemorable = query.utf8.count <= Self.maximumBytes && query.utf8.allSatisfy { $0 < 0x80 }
         if isMemorable, let known = self.remembered.withLock({ $0[query] }) { return known }
         let read = try HTTPQuery(query, allowed: allowed)
-        let bound = Bound(
-            request: read.fields.isEmpty
-                ? Request() : try MessageJSON.read(JSONValue.object(read.fields).serialized, at: "The query"),
-            wantsEnumNumbers: read.wantsEnumNumbers)
+        var request = Request()
+        if !read.fields.isEmpty {
+            request = try MessageJSON.read(JSONValue.object(read.fields).serialized, at: "The query")
+        }
+        if let mask = read.mask { self.setMask(&request, mask) }
+        let bound = Bound(request: request, wantsEnumNumbers: read.wantsEnumNumbers)
         guard isMemorable else { return bound }
         self.remembered.withLock { remembered in
             if remembered.count >= Self.capacity { remembered.removeAll(keepingCapacity: true) }

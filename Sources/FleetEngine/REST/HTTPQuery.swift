@@ -6,8 +6,11 @@ import FleetTokens
 
 /// The query of a request, bound to the fields of its message.
 struct HTTPQuery {
-    /// The fields as a JSON object.
+    /// The fields as a JSON object, but for the mask.
     private(set) var fields: JSONObject = [:]
+    /// The paths of the mask in snake case, whatever they are: JSON cannot spell each that other adapters take; `nil`
+    /// where the query has no mask.
+    private(set) var mask: [String]?
     /// Whether the answer is to hold the numbers of enumerations rather than their names.
     private(set) var wantsEnumNumbers = false
 
@@ -34,6 +37,11 @@ struct HTTPQuery {
                 continue
             }
             let path = name.split(separator: ".", omittingEmptySubsequences: false).map(FieldName.camelCase)
+            if path.count == 1, case .mask? = allowed[path[0]]?.kind {
+                guard self.mask == nil else { throw Self.repeated(name) }
+                self.mask = Self.paths(value)
+                continue
+            }
             try Self.bind(path[...], named: name, to: value, in: &self.fields, allowed: allowed)
         }
     }
@@ -54,9 +62,7 @@ struct HTTPQuery {
         if field.isRepeated {
             fields[head] = .array((fields[head]?.array ?? []) + [scalar])
         } else {
-            guard fields[head] == nil else {
-                throw .invalidArgument("The query parameter \(name) is given more than once.", field: name)
-            }
+            guard fields[head] == nil else { throw self.repeated(name) }
             fields[head] = scalar
         }
     }
@@ -65,8 +71,7 @@ struct HTTPQuery {
         _ value: String, of kind: QueryField.Kind, named name: String
     ) throws(EngineError) -> JSONValue {
         switch kind {
-        case .text, .message: return .string(value)
-        case .mask: return .string(FieldName.camelCase(mask: value))
+        case .text, .mask, .message: return .string(value)
         case .enumeration: return Int64(value).map(JSONValue.integer) ?? .string(value)
         case .flag:
             guard let flag = Bool(value) else {
@@ -74,6 +79,16 @@ struct HTTPQuery {
             }
             return .bool(flag)
         }
+    }
+
+    private static func paths(_ mask: String) -> [String] {
+        guard !mask.isEmpty else { return [] }
+        return mask.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+            .map { FieldName.snakeCase(Substring($0)) }
+    }
+
+    private static func repeated(_ name: String) -> EngineError {
+        .invalidArgument("The query parameter \(name) is given more than once.", field: name)
     }
 
     private static func unknown(_ name: String) -> EngineError {

@@ -22,7 +22,7 @@ enum MessageJSON {
         do {
             return try Read(jsonUTF8Bytes: json)
         } catch {
-            throw .invalidArgument("\(place) \(self.problem(error)).")
+            throw .invalidArgument("\(place) \(self.problem(error, in: json)).")
         }
     }
 
@@ -44,17 +44,19 @@ enum MessageJSON {
         }
     }
 
-    private static func problem(_ error: any Error) -> String {
+    private static func problem(_ error: any Error, in json: some SwiftProtobufContiguousBytes) -> String {
         switch error as? JSONDecodingError {
+        case .invalidUTF8? where json.withUnsafeBytes({ String(validating: $0, as: UTF8.self) }) == nil: "is not UTF-8"
         case .unknownField(let name)?: "has a field \"\(name.prefix(64))\" that its message does not have"
         case .unrecognizedEnumValue?: "has an enumeration value that its field does not have"
         case .messageDepthLimit?: "is nested too deeply"
-        case .numberRange?, .leadingZero?, .malformedNumber?: "has a malformed number or one out of its field's range"
+        // The library takes a number beyond all that it can hold for bytes that are not UTF-8.
+        case .numberRange?, .leadingZero?, .malformedNumber?, .invalidUTF8?:
+            "has a malformed number or one out of its field's range"
         case .malformedBool?: "has a truth value that is neither true nor false"
         case .malformedTimestamp?: "has a time that is not of the form 2026-01-31T12:00:00Z"
         case .malformedDuration?: "has a duration that is not of the form 60s"
         case .malformedFieldMask?: "has a field mask that is not a list of field names"
-        case .invalidUTF8?: "is not UTF-8"
         case .illegalNull?: "has a null where a value is needed"
         case .conflictingOneOf?: "sets more than one alternative of a choice"
         default: "is not well-formed JSON of its message"

@@ -12,7 +12,7 @@ struct QueryField: Sendable {
         case flag
         /// A name or a number.
         case enumeration
-        /// Paths joined by commas, in either spelling.
+        /// Paths joined by commas, in either spelling; they are not written as JSON.
         case mask
         /// A message, whose fields are reached with a dot.
         case message([String: QueryField])

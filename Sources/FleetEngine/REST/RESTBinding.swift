@@ -37,7 +37,10 @@ struct RESTBinding: Sendable {
         switch method {
         case .createVehicle: RESTBinding(CreateVehicle.self, name: { $0.parent = $1 }, body: .field { $0.vehicle = $1 })
         case .getVehicle: RESTBinding(GetVehicle.self, name: { $0.name = $1 })
-        case .updateVehicle: RESTBinding(UpdateVehicle.self, name: { $0.name = $1 }, body: .field { $0.vehicle = $1 })
+        case .updateVehicle:
+            RESTBinding(
+                UpdateVehicle.self, name: { $0.name = $1 }, mask: { $0.updateMask.paths = $1 },
+                body: .field { $0.vehicle = $1 })
         case .updateVehicleAttributes:
             RESTBinding(UpdateVehicleAttributes.self, name: { $0.name = $1 }, body: .everything)
         case .deleteVehicle: RESTBinding(DeleteVehicle.self, name: { $0.name = $1 })
@@ -46,7 +49,10 @@ struct RESTBinding: Sendable {
         case .createTrip: RESTBinding(CreateTrip.self, name: { $0.parent = $1 }, body: .field { $0.trip = $1 })
         case .getTrip:
             RESTBinding(GetTrip.self, name: { $0.name = $1 }, write: WrittenTrips().json)
-        case .updateTrip: RESTBinding(UpdateTrip.self, name: { $0.name = $1 }, body: .field { $0.trip = $1 })
+        case .updateTrip:
+            RESTBinding(
+                UpdateTrip.self, name: { $0.name = $1 }, mask: { $0.updateMask.paths = $1 },
+                body: .field { $0.trip = $1 })
         case .deleteTrip: RESTBinding(DeleteTrip.self, name: { $0.name = $1 })
         case .searchTrips: RESTBinding(SearchTrips.self, name: { $0.parent = $1 }, body: .everything)
         case .reportBillableTrip: RESTBinding(ReportBillableTrip.self, name: { $0.name = $1 }, body: .everything)
@@ -56,13 +62,16 @@ struct RESTBinding: Sendable {
         case .updateDeliveryVehicle:
             RESTBinding(
                 UpdateDeliveryVehicle.self, name: { $0.deliveryVehicle.name = $1 },
-                body: .field { $0.deliveryVehicle = $1 })
+                mask: { $0.updateMask.paths = $1 }, body: .field { $0.deliveryVehicle = $1 })
         case .deleteDeliveryVehicle: RESTBinding(DeleteDeliveryVehicle.self, name: { $0.name = $1 })
         case .listDeliveryVehicles: RESTBinding(ListDeliveryVehicles.self, name: { $0.parent = $1 })
         case .createTask: RESTBinding(CreateTask.self, name: { $0.parent = $1 }, body: .field { $0.task = $1 })
         case .batchCreateTasks: RESTBinding(BatchCreateTasks.self, name: { $0.parent = $1 }, body: .everything)
         case .getTask: RESTBinding(GetTask.self, name: { $0.name = $1 })
-        case .updateTask: RESTBinding(UpdateTask.self, name: { $0.task.name = $1 }, body: .field { $0.task = $1 })
+        case .updateTask:
+            RESTBinding(
+                UpdateTask.self, name: { $0.task.name = $1 }, mask: { $0.updateMask.paths = $1 },
+                body: .field { $0.task = $1 })
         case .deleteTask: RESTBinding(DeleteTask.self, name: { $0.name = $1 })
         case .listTasks: RESTBinding(ListTasks.self, name: { $0.parent = $1 })
         case .getTaskTrackingInfo: RESTBinding(GetTaskTrackingInfo.self, name: { $0.name = $1 })
@@ -71,12 +80,13 @@ struct RESTBinding: Sendable {
 
     private init<Call: EngineCall>(
         _ call: Call.Type, name setName: @escaping @Sendable (inout Call.Request, String) -> Void,
+        mask setMask: @escaping @Sendable (inout Call.Request, [String]) -> Void = { _, _ in },
         body: RESTBody<Call.Request> = .none,
         write: @escaping @Sendable (Call.Response, _ hasEnumNumbers: Bool) throws(EngineError) -> [UInt8] =
             MessageJSON.write
     ) {
         self.read = { Self.read($0, as: call) }
-        let queries = BoundQueries<Call.Request>()
+        let queries = BoundQueries<Call.Request>(mask: setMask)
         self.answer = { (engine, input) throws(EngineError) in
             let query = try queries.bind(input.query, allowed: input.fields)
             var request = query.request

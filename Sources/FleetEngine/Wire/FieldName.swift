@@ -15,14 +15,6 @@ enum FieldName {
         }
     }
 
-    /// The paths of a mask as JSON spells them.
-    static func camelCase(mask: String) -> String {
-        guard mask.utf8.contains(UInt8(ascii: "_")) else { return mask }
-        return mask.split(separator: ",", omittingEmptySubsequences: false).map { path in
-            path.split(separator: ".", omittingEmptySubsequences: false).map(Self.camelCase).joined(separator: ".")
-        }.joined(separator: ",")
-    }
-
     /// The name as the contract spells it: `vehicleState` is `vehicle_state`; must agree with the reading of masks for
     /// access.
     static func snakeCase(_ name: some StringProtocol) -> String {

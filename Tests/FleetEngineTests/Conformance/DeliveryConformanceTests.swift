@@ -71,6 +71,36 @@ import Testing
         }
     }
 
+    /// Masks that JSON cannot spell, as gRPC has them; REST joins their paths by commas.
+    private static let masks = [
+        ["*"], ["state", ""], ["", "state"], [" state"], ["attributes[0]"], ["attributes.*"], ["state_"],
+        ["stat\u{E9}"],
+    ]
+
+    private static func refusalsOfMasks(over adapter: WireSetup.Adapter) async throws -> [WireFailure?] {
+        try await WireSetup(adapter: adapter, store: .memory).withClient { client in
+            var failures: [WireFailure?] = []
+            for mask in Self.masks {
+                let update = UpdateTask.Request.with {
+                    $0.task.name = "\(Self.parent)/tasks/task-1"
+                    $0.updateMask.paths = mask
+                }
+                for token in [deliveryToken, "delivery_consumer|trackingid=shp-1"] {
+                    failures.append(
+                        try await client.failure(of: .updateTask(update), authorization: "Bearer \(token)"))
+                }
+            }
+            return failures
+        }
+    }
+
+    @Test func `both adapters refuse a mask alike, whatever its paths and whoever asks`() async throws {
+        let failures = try await Self.refusalsOfMasks(over: .grpc)
+        let expected = Self.masks.flatMap { _ in ["INVALID_ARGUMENT", "PERMISSION_DENIED"] }
+        #expect(failures.compactMap { $0?.status } == expected)
+        #expect(try await Self.refusalsOfMasks(over: .rest) == failures)
+    }
+
     @Test(arguments: WireSetup.all)
     func `a batch is listed page by page`(setup: WireSetup) async throws {
         try await setup.withClient { client in

@@ -78,6 +78,19 @@ import Testing
             await code { try await fixture.updateTrip("t", ["vehicle_id"]) { $0.vehicleID = "v" } } == .notFound)
     }
 
+    @Test func `an update of an ended trip is refused for a vehicle that is not there first`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1")
+        try await fixture.createTrip("t")
+        try await fixture.updateTrip("t", ["trip_status"]) { $0.tripStatus = .canceled }
+        func outcome(_ vehicle: String) async -> EngineError.Code? {
+            await code { try await fixture.updateTrip("t", ["vehicle_id"]) { $0.vehicleID = vehicle } }
+        }
+        #expect(await outcome("a/b") == .invalidArgument)
+        #expect(await outcome("none") == .notFound)
+        #expect(await outcome("veh-1") == .failedPrecondition)
+    }
+
     @Test func `a part of what is not there is not found, whatever else the whole would need`() async throws {
         let fixture = EngineFixture()
         #expect(

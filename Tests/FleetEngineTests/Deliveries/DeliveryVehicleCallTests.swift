@@ -270,11 +270,15 @@ import Testing
         try await kind.withStore { store in
             let world = DeliveryWorld(store: store)
             for id in ["dv-1", "dv-2"] { try await world.createVehicle(id) }
-            for id in ["a", "b", "theirs"] { try await world.createTask(id) }
+            for id in ["a", "b", "theirs", "closed"] { try await world.createTask(id) }
+            try await world.plan("dv-2", [["theirs"], ["closed"]])
             try await world.plan("dv-2", [["theirs"]])
             let before = try await world.plan("dv-1", [["a"]])
             let cases: [([[String]], EngineError.Code)] = [
-                ([["b"], ["theirs"]], .failedPrecondition), ([["b"], ["unknown"]], .notFound),
+                ([["b"], ["theirs"]], .failedPrecondition), ([["b"], ["closed"]], .failedPrecondition),
+                // Whether all tasks exist comes first, whatever their order.
+                ([["b"], ["unknown"]], .notFound), ([["theirs"], ["unknown"]], .notFound),
+                ([["unknown"], ["theirs"]], .notFound), ([["closed", "unknown"]], .notFound),
                 ([["b"], ["b"]], .invalidArgument), ([["b", "b"]], .invalidArgument), ([["a/b"]], .invalidArgument),
             ]
             for (stops, expected) in cases {

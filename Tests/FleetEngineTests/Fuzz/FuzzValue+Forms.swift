@@ -100,7 +100,7 @@ extension FuzzValue {
                 ?? .integer(Int64(place))
         case .flag(let flag): .bool(flag)
         case .time(let time): .string(time.json)
-        case .mask(let paths): .string(FieldName.camelCase(mask: paths.joined(separator: ",")))
+        case .mask(let paths): .string(paths.map { FieldName.camelCase($0) }.joined(separator: ","))
         case .wrapped(let value): value.json(as: field)
         case .message(let members):
             .object(JSONObject(Dictionary(members.map { ($0.field.jsonName, $0.value.json(as: $0.field)) }) { $1 }))

@@ -235,7 +235,9 @@ import Testing
     private static let malformed: [Change] = [
         { $0.vehicleTypeCategories = [.unknown] }, { $0.tripTypes = [.unknownTripType] }, { $0.minimumCapacity = -1 },
         { $0.maximumStaleness.seconds = 0 }, { $0.vehicleState = .UNRECOGNIZED(9) },
-        { $0.requiredAttributes = ["class"] },
+        { $0.requiredAttributes = ["class"] }, { $0.requiredAttributes = [""] },
+        { $0.requiredOneOfAttributes = [""] }, { $0.requiredOneOfAttributes = ["|"] },
+        { $0.requiredOneOfAttributeSets = [""] }, { $0.requiredOneOfAttributeSets = ["class:van||"] },
         {
             $0.requiredAttributes = ["class:van"]
             $0.filter = "attributes.class = \"van\""

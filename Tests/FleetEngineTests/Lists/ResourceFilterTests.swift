@@ -2,6 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetEngineAPI
+import SwiftProtobuf
 import Testing
 
 @testable import FleetEngine
@@ -27,5 +29,74 @@ import Testing
     func `a blank filter takes everything`(filter: String) throws {
         #expect(try ResourceFilter(filter).matches(attributes: Self.attributes))
         #expect(try ResourceFilter(filter, fields: TaskFields.filterable).matches(attributes: [:]))
+    }
+
+    // MARK: - Texts
+
+    @Test(arguments: [
+        ("Caf\u{E9} bar", true), ("Cafe\u{301} bar", true), ("Cafe\u{301}*", true), ("*\u{E9} bar", true),
+        ("*fe\u{301} b*", true), ("*Caf\u{E9} bar*", true), ("*", true), ("***", true), ("bar*", false),
+        ("*Caf\u{E9}", false), ("*fe b*", false), ("Cafe*", false), ("*Caf\u{E9} bar s*", false), ("", false),
+    ])
+    func `a text is compared whatever the spelling of its accents`(pattern: String, isMet: Bool) throws {
+        let filter = try ResourceFilter("attributes.name = \"\(pattern)\"")
+        let other = try ResourceFilter("attributes.name != \"\(pattern)\"")
+        for value in ["Caf\u{E9} bar", "Cafe\u{301} bar"] {
+            #expect(filter.matches(attributes: ["name": value]) == isMet)
+            #expect(other.matches(attributes: ["name": value]) != isMet)
+        }
+    }
+
+    @Test func `a key is found whatever the spelling of its accents`() throws {
+        for (named, stored) in [("caf\u{E9}", "cafe\u{301}"), ("cafe\u{301}", "caf\u{E9}")] {
+            let filter = try ResourceFilter("attributes.\(named) = x attributes.\(stored) != y")
+            let attribute = VehicleAttribute.with {
+                $0.key = stored
+                $0.stringValue = "x"
+            }
+            #expect(filter.matches(attributes: [attribute]))
+            #expect(filter.matches(attributes: [stored: "x"]))
+            #expect(!filter.matches(attributes: ["cafe": "x"]))
+        }
+    }
+
+    @Test(arguments: ["AND", "OR", "NOT"])
+    func `a word that joins conditions is a value in quotes only`(word: String) throws {
+        #expect(try ResourceFilter("attributes.a = \"\(word)\"").matches(attributes: ["a": word]))
+        let error = #expect(throws: EngineError.self) { try ResourceFilter("attributes.a = \(word)") }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.message.contains("lacks a value after attributes.a") == true)
+    }
+
+    // MARK: - Lengths
+
+    private static func text(_ length: Int) -> String { String(repeating: "x", count: length) }
+
+    @Test(arguments: [
+        "attributes.a = \"*\(text(257))*\"", "attributes.a = \(text(257))", "attributes.a != '\(text(257))'",
+        "attributes.a = \"e\(String(repeating: "\u{301}", count: 256))\"", "attributes.\(text(257)) = 1",
+    ])
+    func `what no attribute can be is refused with the limit`(filter: String) {
+        let error = #expect(throws: EngineError.self) { try ResourceFilter(filter) }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.message.contains("more than 256 characters") == true)
+    }
+
+    @Test func `the longest that an attribute can be is looked for`() throws {
+        let value = Self.text(254)
+        for wanted in [value, "*\(value)*", "\(value.dropLast())*"] {
+            #expect(try ResourceFilter("attributes.a = \"\(wanted)\"").matches(attributes: ["a": value]))
+        }
+        let key = Self.text(255)
+        #expect(try ResourceFilter("attributes.\(key) = ''").matches(attributes: [key: ""]))
+    }
+
+    @Test(arguments: ["name", "tracking_id", "delivery_vehicle_id", "state", "task_outcome_time"])
+    func `what no field of a task can be is refused with the limit`(field: String) {
+        let error = #expect(throws: EngineError.self) {
+            try ResourceFilter("\(field) = \"\(Self.text(513))\"", fields: TaskFields.filterable)
+        }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.message.contains("more than 512 characters") == true)
     }
 }

@@ -13,8 +13,10 @@ import Testing
 
     private static let allowed: [String: QueryField] = ["updateMask": .mask, "header": .header]
 
+    private static func queries() -> Queries { Queries(mask: { $0.updateMask.paths = $1 }) }
+
     @Test func `a query that came before fills the same request`() throws {
-        let queries = Queries()
+        let queries = Self.queries()
         for _ in 0..<2 {
             let bound = try queries.bind(
                 "updateMask=vehicleState,last_location&header.regionCode=US", allowed: Self.allowed)
@@ -30,9 +32,17 @@ import Testing
         #expect(queries.count == 2)
     }
 
-    @Test(arguments: ["nonsense=1", "updateMask=a,,b", "updateMask=%zz"])
+    @Test func `a mask of any paths is taken, for the engine to refuse once it knows who asks`() throws {
+        let queries = Self.queries()
+        for _ in 0..<2 {
+            let bound = try queries.bind("updateMask=a,,*", allowed: Self.allowed)
+            #expect(bound.request.updateMask.paths == ["a", "", "*"])
+        }
+    }
+
+    @Test(arguments: ["nonsense=1", "header.androidApiLevel=many", "header.sdkType=NONE", "updateMask=%zz"])
     func `what is refused is refused again`(query: String) {
-        let queries = Queries()
+        let queries = Self.queries()
         for _ in 0..<2 {
             let error = #expect(throws: EngineError.self) { try queries.bind(query, allowed: Self.allowed) }
             #expect(error?.code == .invalidArgument)

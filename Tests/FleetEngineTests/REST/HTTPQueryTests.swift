@@ -20,8 +20,6 @@ import Testing
         ("vehicleId=a%20b+c%2Bd", #"{"vehicleId":"a b c+d"}"#),
         ("vehicleId=17", #"{"vehicleId":"17"}"#),
         ("vehicleId=a=b", #"{"vehicleId":"a=b"}"#),
-        ("updateMask=vehicle_state,lastLocation.heading", #"{"updateMask":"vehicleState,lastLocation.heading"}"#),
-        ("update_mask=last_location.supplemental_location", #"{"updateMask":"lastLocation.supplementalLocation"}"#),
         ("onTripOnly=true", #"{"onTripOnly":true}"#),
         ("vehicleState=ONLINE", #"{"vehicleState":"ONLINE"}"#),
         ("vehicleState=2", #"{"vehicleState":2}"#),
@@ -41,6 +39,21 @@ import Testing
         #expect(!query.wantsEnumNumbers)
     }
 
+    @Test(
+        arguments: [
+            ("vehicleId=veh-1", nil), ("updateMask=", []),
+            ("updateMask=vehicle_state,lastLocation.heading", ["vehicle_state", "last_location.heading"]),
+            ("update_mask=last_location.supplementalLocation", ["last_location.supplemental_location"]),
+            ("updateMask=*", ["*"]), ("updateMask=state,", ["state", ""]), ("updateMask=,state", ["", "state"]),
+            ("updateMask=+state", [" state"]), ("updateMask=attributes[0],state_", ["attributes[0]", "state_"]),
+            ("updateMask=%C3%BC%2Cstate", ["\u{FC}", "state"]),
+        ] as [(String, [String]?)])
+    func `a mask becomes paths, whatever they are`(query: String, paths: [String]?) throws {
+        let query = try HTTPQuery(query, allowed: Self.fields)
+        #expect(query.mask == paths)
+        #expect(query.fields["updateMask"] == nil)
+    }
+
     @Test func `a field that is named like a system parameter is bound`() throws {
         let query = try HTTPQuery("key=k&fields=f", allowed: ["key": .text])
         #expect(String(decoding: JSONValue.object(query.fields).serialized, as: UTF8.self) == #"{"key":"k"}"#)
@@ -55,6 +68,7 @@ import Testing
 
     @Test(arguments: [
         "nonsense=1", "header.nonsense=1", "header=1", "vehicleId.x=1", "viewport.low=1", "vehicleId=a&vehicle_id=b",
+        "updateMask=state&update_mask=", "updateMask.x=1",
         "onTripOnly=yes", "vehicleId=%zz", "%FF=1", "vehicle__id=1", "access_token=secret", ".=1", "=1",
     ])
     func `a query that fits no field is refused`(query: String) {

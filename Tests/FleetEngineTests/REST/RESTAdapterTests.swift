@@ -48,6 +48,10 @@ import Testing
         try #require(JSONSerialization.jsonObject(with: Data(response.body.readableBytesView)) as? [String: Any])
     }
 
+    private static func message(_ response: TestResponse) throws -> String? {
+        try (Self.object(response)["error"] as? [String: Any])?["message"] as? String
+    }
+
     @Test func `an answer is JSON that nobody keeps`() async throws {
         try await self.withClient { client in
             let response = try await Self.send(client, .get, Self.path + "/veh-1")
@@ -181,6 +185,30 @@ import Testing
                 headers: [.authorization: "Bearer \(serverToken)"],
                 body: ByteBuffer(bytes: Array("{\"name\":\"".utf8) + [0xFF, 0xFE] + Array("\"}".utf8)))
             #expect(response.status == .badRequest)
+        }
+    }
+
+    @Test func `a body that is no text is called so`() async throws {
+        try await self.withClient { client in
+            let response = try await client.execute(
+                uri: Self.path + "/veh-1?updateMask=licensePlate", method: .put,
+                headers: [.authorization: "Bearer \(serverToken)"],
+                body: ByteBuffer(bytes: Array("{\"".utf8) + [0xFF] + Array("\":1}".utf8)))
+            #expect(try Self.message(response) == "The body is not UTF-8.")
+        }
+    }
+
+    @Test(arguments: ["1e400", "-1e999", "\"1e400\""])
+    func `a number out of range is called one, in a body and in a query`(number: String) async throws {
+        try await self.withClient { client in
+            let problem = "has a malformed number or one out of its field's range."
+            let body = try await Self.send(
+                client, .put, Self.path + "/veh-1?updateMask=lastLocation",
+                #"{"lastLocation":{"location":{"latitude":\#(number)}}}"#)
+            #expect(try Self.message(body) == "The body \(problem)")
+            let text = number.filter { $0 != "\"" }
+            let query = try await Self.send(client, .get, Self.path + "?viewport.low.latitude=\(text)")
+            #expect(try Self.message(query) == "The query \(problem)")
         }
     }
 

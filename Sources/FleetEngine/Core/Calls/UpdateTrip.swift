@@ -41,6 +41,7 @@ enum UpdateTrip: UpdatingCall {
         }
         let updated = try TripRules.update(trip, with: request.trip, selection: selection, at: now)
         let scene = try store.scene(of: updated, id, before: trip, provider: access.provider)
+        try TripRules.checkState(of: trip, with: request.trip, updated, selection: selection)
         let changed = try TripEffects.apply(to: scene, from: trip, at: now)
         try store.put(changed.trip, id, of: access.provider, at: now)
         try store.putSurroundings(of: changed, from: scene, provider: access.provider, at: now)

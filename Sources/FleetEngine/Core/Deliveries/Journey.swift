@@ -89,6 +89,15 @@ extension EngineTransaction {
         let (before, kept) = (Journey(of: vehicle).tasks, journey.tasks)
         let concerned = Set(before.keys).symmetricDifference(kept.keys).compactMap { TaskID($0) }
         try self.prefetch(concerned, of: provider, as: DeliveryTask.self)
+        // Whether all tasks exist is told before what stands against any.
+        var added: [String: DeliveryTask] = [:]
+        for text in journey.segments.flatMap({ $0.stop.tasks.map(\.taskID) }) where before[text] == nil {
+            guard let taskID = TaskID(text) else { throw EngineError.unexpected }
+            guard let task = try self.task(taskID, of: provider) else {
+                throw EngineError.notFound(.task(provider, taskID))
+            }
+            added[text] = task
+        }
         var changed: [(TaskID, DeliveryTask)] = []
         for stop in journey.segments.indices {
             for place in journey.segments[stop].stop.tasks.indices {
@@ -97,8 +106,8 @@ extension EngineTransaction {
                     journey.segments[stop].stop.tasks[place] = known
                     continue
                 }
-                guard let taskID = TaskID(text) else { throw EngineError.unexpected }
-                var task = try self.assignable(taskID, to: id, provider: provider)
+                guard let taskID = TaskID(text), var task = added[text] else { throw EngineError.unexpected }
+                try Self.checkAssignable(task, .task(provider, taskID), to: id)
                 task.deliveryVehicleID = id.value
                 changed.append((taskID, task))
                 journey.segments[stop].stop.tasks[place].taskDuration = task.taskDuration
@@ -113,22 +122,19 @@ extension EngineTransaction {
         vehicle.remainingVehicleJourneySegments = journey.segments
     }
 
-    private func assignable(
-        _ id: TaskID, to vehicle: DeliveryVehicleID, provider: ProviderID
-    ) throws -> DeliveryTask {
-        let name = ResourceName.task(provider, id)
-        guard let task = try self.task(id, of: provider) else { throw EngineError.notFound(name) }
+    private static func checkAssignable(
+        _ task: DeliveryTask, _ name: ResourceName, to vehicle: DeliveryVehicleID
+    ) throws(EngineError) {
         guard task.state == .open else {
-            throw EngineError.failedPrecondition(
+            throw .failedPrecondition(
                 "TASK_CLOSED", "\(name) is closed and cannot be assigned again; create another task."
             )
         }
         guard task.deliveryVehicleID.isEmpty || task.deliveryVehicleID == vehicle.value else {
-            throw EngineError.failedPrecondition(
+            throw .failedPrecondition(
                 "TASK_ASSIGNED_ELSEWHERE",
                 "\(name) is assigned to another delivery vehicle, whose stops must lose it first, which closes it."
             )
         }
-        return task
     }
 }

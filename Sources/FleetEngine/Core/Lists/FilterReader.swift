@@ -2,7 +2,6 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
 import SwiftProtobuf
 
 /// Reads the words and signs of a filter into terms.
@@ -10,10 +9,14 @@ struct FilterReader {
     private static let maximumDepth = 20
     private static let maximumRestrictions = 50
     private static let attributes = "attributes."
+    /// How many characters of an id or name are compared; none has more, however its accents are spelled.
+    private static let maximumNameLength = 512
 
     private var tokens: ArraySlice<FilterToken>
     private let fields: [String: ResourceFilter.FieldKind]
     private var restrictions = 0
+    /// The fields read so far.
+    private(set) var places = ResourceFilter.Places()
 
     init(tokens: ArraySlice<FilterToken>, fields: [String: ResourceFilter.FieldKind]) {
         self.tokens = tokens
@@ -78,37 +81,61 @@ struct FilterReader {
         } else if comparison != .equal, comparison != .unequal {
             throw ResourceFilter.invalid("compares \(name.prefix(64)) with something other than = or !=")
         }
-        switch self.tokens.popFirst() {
-        case .text(let text), .word(let text):
-            return ResourceFilter.Restriction(
-                field: field, comparison: comparison, value: try Self.value(text, of: kind, for: name))
-        default:
+        guard let text = self.popText() else {
             throw ResourceFilter.invalid("lacks a value after \(name.prefix(64))")
+        }
+        let limit =
+            switch field {
+            case .attribute: AttributeRules.maximumLength
+            case .named: Self.maximumNameLength
+            }
+        guard text.unicodeScalars.count <= limit else {
+            throw ResourceFilter.invalid(
+                "compares \(name.prefix(64)) with a text of more than \(limit) characters, which it cannot have")
+        }
+        let operand = try Self.operand(text, of: kind, for: name)
+        return ResourceFilter.Restriction(
+            place: self.places.place(of: field), comparison: comparison, operand: operand)
+    }
+
+    /// The text to compare with: a quoted one, or a bare word other than those that join conditions.
+    private mutating func popText() -> String? {
+        switch self.tokens.popFirst() {
+        case .word("AND"), .word("OR"), .word("NOT"): nil
+        case .text(let text), .word(let text): text
+        default: nil
         }
     }
 
     /// The field that a name means; the names of fields may be in camel case, the keys of attributes are as they are.
-    private func field(_ name: String) throws(EngineError) -> (String, ResourceFilter.FieldKind) {
-        if name.hasPrefix(Self.attributes), name.count > Self.attributes.count { return (name, .text) }
+    private func field(_ name: String) throws(EngineError) -> (ResourceFilter.Field, ResourceFilter.FieldKind) {
+        if name.hasPrefix(Self.attributes), name.count > Self.attributes.count {
+            let key = String(name.dropFirst(Self.attributes.count))
+            guard key.unicodeScalars.count <= AttributeRules.maximumLength else {
+                throw ResourceFilter.invalid(
+                    "names \"\(name.prefix(64))…\", whose key has more than \(AttributeRules.maximumLength) characters")
+            }
+            return (.attribute(key), .text)
+        }
         let field = FieldName.snakeCase(name)
         guard let kind = self.fields[field] else {
             let known = ["\(Self.attributes)KEY"] + self.fields.keys.sorted()
             throw ResourceFilter.invalid("names \"\(name.prefix(64))\", which is not \(known.joined(separator: ", "))")
         }
-        return (field, kind)
+        return (.named(field), kind)
     }
 
-    private static func value(
+    private static func operand(
         _ text: String, of kind: ResourceFilter.FieldKind, for name: String
-    ) throws(EngineError) -> ResourceFilter.Value {
+    ) throws(EngineError) -> ResourceFilter.Operand {
         switch kind {
-        case .text: return .text(text)
+        case .text: return .text(TextPattern(text))
         case .id:
             // No id has it, and not every database takes it in a query.
             guard !text.utf8.contains(0) else {
                 throw ResourceFilter.invalid("compares \(name.prefix(64)) with a text that holds U+0000")
             }
-            return .text(text.precomposedStringWithCanonicalMapping)
+            return .text(TextPattern(text))
         case .choice(let names):
             guard names.contains(text) else {
                 throw ResourceFilter.invalid(

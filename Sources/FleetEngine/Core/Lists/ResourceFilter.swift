@@ -7,11 +7,31 @@ import SwiftProtobuf
 /// A filter over the fields of a resource: restrictions such as `attributes.k = "v"`, joined by `AND`, `OR` (which binds
 /// tighter), `NOT`, `-` and parentheses.
 struct ResourceFilter: Sendable {
+    /// What a restriction compares.
+    enum Field: Hashable, Sendable {
+        /// A field of the resource, in snake case.
+        case named(String)
+        /// The attribute with this key.
+        case attribute(String)
+    }
+
+    /// The fields that restrictions compare, each with a place, so that a resource is asked once for each.
+    struct Places: Sendable {
+        private(set) var byField: [Field: Int] = [:]
+
+        /// The place of a field, which gets the next one where it has none.
+        mutating func place(of field: Field) -> Int {
+            let place = self.byField[field] ?? self.byField.count
+            self.byField[field] = place
+            return place
+        }
+    }
+
     /// What a field holds, and so how it is compared.
     enum FieldKind: Sendable {
-        /// Text: `=` and `!=`, with the wildcard `*` at either end.
+        /// Text: `=` and `!=`, with the wildcard `*` at either end, whatever the spelling of its accents.
         case text
-        /// An id: as text, whatever the spelling of its accents.
+        /// An id: as text, but that none holds U+0000.
         case id
         /// One of these names: `=` and `!=`.
         case choice([String])
@@ -21,7 +41,14 @@ struct ResourceFilter: Sendable {
 
     /// The value of a field.
     enum Value: Hashable, Sendable {
-        case text(String)
+        case text(NormalisedText)
+        case choice(String)
+        case time(Google_Protobuf_Timestamp)
+    }
+
+    /// What the value of a field is compared with.
+    enum Operand: Sendable {
+        case text(TextPattern)
         case choice(String)
         case time(Google_Protobuf_Timestamp)
     }
@@ -36,9 +63,10 @@ struct ResourceFilter: Sendable {
     }
 
     struct Restriction: Sendable {
-        let field: String
+        /// The place of the field.
+        let place: Int
         let comparison: Comparison
-        let value: Value
+        let operand: Operand
     }
 
     indirect enum Term: Sendable {
@@ -49,6 +77,7 @@ struct ResourceFilter: Sendable {
     }
 
     private let term: Term
+    private let places: Places
 
     /// Reads a filter.
     ///
@@ -59,16 +88,56 @@ struct ResourceFilter: Sendable {
     init(_ text: String, fields: [String: FieldKind] = [:]) throws(EngineError) {
         var reader = FilterReader(tokens: try FilterToken.tokens(text), fields: fields)
         self.term = try reader.read()
+        self.places = reader.places
+    }
+
+    /// Makes a filter.
+    ///
+    /// - Parameters:
+    ///   - term: What a resource must meet.
+    ///   - places: The places of all fields that the term compares.
+    init(term: Term, places: Places) {
+        self.term = term
+        self.places = places
     }
 
     /// Whether a resource passes.
     ///
-    /// - Parameter value: Looks a field up by the name that the filter gives it; `nil` where the resource has none.
+    /// - Parameter value: Looks a field up, once for each that the filter names; `nil` where the resource has none.
     /// - Returns: Whether it does.
-    func matches(_ value: (String) -> Value?) -> Bool { Self.matches(self.term, value) }
+    func matches(_ value: (Field) -> Value?) -> Bool {
+        var values = self.noValues
+        for (field, place) in self.places.byField { values[place] = value(field) }
+        return Self.matches(self.term, values)
+    }
+
+    /// Whether attributes pass a filter that names nothing else.
+    ///
+    /// The keys of the filter, which may come from anyone, are not looked up again for each resource.
+    func matches(attributes: [some ResourceAttribute]) -> Bool {
+        var values = self.noValues
+        for attribute in attributes {
+            guard let place = self.places.byField[.attribute(attribute.key)], values[place] == nil else { continue }
+            values[place] = .text(NormalisedText(attribute.text ?? ""))
+        }
+        return Self.matches(self.term, values)
+    }
+
+    /// Whether attributes, by key, pass a filter that names nothing else.
+    func matches(attributes: [String: String]) -> Bool {
+        self.matches { Self.attribute($0, in: attributes) }
+    }
+
+    /// The value of an attribute; `nil` for other fields.
+    static func attribute(_ field: Field, in attributes: [String: String]) -> Value? {
+        guard case .attribute(let key) = field, let text = attributes[key] else { return nil }
+        return .text(NormalisedText(text))
+    }
 
     /// What a field must equal in every resource that passes, where the filter tells it without a wildcard.
-    func required(_ field: String) -> String? { Self.required(field, in: self.term) }
+    func required(_ field: String) -> String? {
+        self.places.byField[.named(field)].flatMap { Self.required($0, in: self.term) }
+    }
 
     static func invalid(_ problem: String) -> EngineError {
         .invalidArgument("filter \(problem); write for example attributes.class = \"van\".", field: "filter")
@@ -78,21 +147,25 @@ struct ResourceFilter: Sendable {
 // MARK: - Matching
 
 extension ResourceFilter {
-    private static func matches(_ term: Term, _ value: (String) -> Value?) -> Bool {
+    /// As many values as the filter names fields, all missing.
+    private var noValues: [Value?] { Array(repeating: nil, count: self.places.byField.count) }
+
+    /// Whether values, by place, meet a term.
+    private static func matches(_ term: Term, _ values: [Value?]) -> Bool {
         switch term {
         case .restriction(let restriction):
             // A field that is missing meets no comparison, not even !=.
-            value(restriction.field).map { Self.holds($0, restriction) } ?? false
-        case .not(let term): !Self.matches(term, value)
-        case .all(let terms): terms.allSatisfy { Self.matches($0, value) }
-        case .any(let terms): terms.contains { Self.matches($0, value) }
+            values[restriction.place].map { Self.holds($0, restriction) } ?? false
+        case .not(let term): !Self.matches(term, values)
+        case .all(let terms): terms.allSatisfy { Self.matches($0, values) }
+        case .any(let terms): terms.contains { Self.matches($0, values) }
         }
     }
 
     private static func holds(_ value: Value, _ restriction: Restriction) -> Bool {
-        switch (value, restriction.value) {
-        case (.text(let text), .text(let wanted)):
-            Self.equals(text, wanted) == (restriction.comparison == .equal)
+        switch (value, restriction.operand) {
+        case (.text(let text), .text(let pattern)):
+            pattern.matches(text) == (restriction.comparison == .equal)
         case (.choice(let name), .choice(let wanted)):
             (name == wanted) == (restriction.comparison == .equal)
         case (.time(let time), .time(let other)):
@@ -108,31 +181,17 @@ extension ResourceFilter {
         }
     }
 
-    /// Compares with a text that may have the wildcard `*` at either end.
-    private static func equals(_ value: String, _ wanted: String) -> Bool {
-        guard Self.isPattern(wanted) else { return value == wanted }
-        let core = wanted.drop { $0 == "*" }
-        let middle = String(core.prefix(core.count - core.reversed().prefix { $0 == "*" }.count))
-        switch (wanted.hasPrefix("*"), wanted.hasSuffix("*")) {
-        case (true, true): return middle.isEmpty || value.contains(middle)
-        case (true, false): return value.hasSuffix(middle)
-        default: return value.hasPrefix(middle)
-        }
-    }
-
-    private static func isPattern(_ text: String) -> Bool { text.hasPrefix("*") || text.hasSuffix("*") }
-
-    private static func required(_ field: String, in term: Term) -> String? {
+    private static func required(_ place: Int, in term: Term) -> String? {
         switch term {
         case .restriction(let restriction):
-            guard restriction.field == field, restriction.comparison == .equal else { return nil }
-            return switch restriction.value {
-            case .text(let text): Self.isPattern(text) ? nil : text
+            guard restriction.place == place, restriction.comparison == .equal else { return nil }
+            return switch restriction.operand {
+            case .text(let pattern): pattern.onlyText
             case .choice(let name): name
             case .time: nil
             }
-        case .all(let terms): return terms.lazy.compactMap { Self.required(field, in: $0) }.first
-        case .any(let terms): return terms.count == 1 ? terms.first.flatMap { Self.required(field, in: $0) } : nil
+        case .all(let terms): return terms.lazy.compactMap { Self.required(place, in: $0) }.first
+        case .any(let terms): return terms.count == 1 ? terms.first.flatMap { Self.required(place, in: $0) } : nil
         case .not: return nil
         }
     }

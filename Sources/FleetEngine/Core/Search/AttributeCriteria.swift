@@ -7,20 +7,13 @@ import FleetEngineAPI
 /// Which attributes a vehicle must have to be found: at most 50, in up to 50 lists of up to 50, of 500 in all.
 struct AttributeCriteria: Sendable {
     /// An attribute that is looked for.
-    private struct Wanted: Sendable {
-        let key: String
-        let value: String
-    }
+    private typealias Wanted = (key: String, value: String)
 
     private static let maximumCount = 50
     /// How many attributes all lists of one field hold at most; each vehicle is compared with them.
     private static let maximumTotal = 500
 
-    private let all: [Wanted]
-    /// One of each list.
-    private let oneOf: [[Wanted]]
-    /// All of one set.
-    private let sets: [[Wanted]]
+    /// What all criteria come to; `nil` where nothing is asked.
     private let filter: ResourceFilter?
 
     /// Reads the criteria of a search, which come as messages.
@@ -28,7 +21,7 @@ struct AttributeCriteria: Sendable {
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
     init(_ request: Maps_Fleetengine_V1_SearchVehiclesRequest) throws(EngineError) {
         func wanted(_ attributes: [VehicleAttribute]) -> [Wanted] {
-            attributes.map { Wanted(key: $0.key, value: $0.text ?? $0.value) }
+            attributes.map { (key: $0.key, value: $0.text ?? $0.value) }
         }
         try self.init(
             all: wanted(request.requiredAttributes),
@@ -47,13 +40,15 @@ struct AttributeCriteria: Sendable {
             guard parts.count == 2, !parts[0].isEmpty else {
                 throw .invalidArgument("\(field) holds \"\(text.prefix(64))\"; write KEY:VALUE.", field: field)
             }
-            return Wanted(key: String(parts[0]), value: String(parts[1]))
+            return (key: String(parts[0]), value: String(parts[1]))
         }
         func lists(_ texts: [String], _ field: String) throws(EngineError) -> [[Wanted]] {
             var lists: [[Wanted]] = []
             for text in texts {
                 var list: [Wanted] = []
-                for part in text.split(separator: "|") { list.append(try wanted(part, field)) }
+                for part in text.split(separator: "|", omittingEmptySubsequences: false) {
+                    list.append(try wanted(part, field))
+                }
                 lists.append(list)
             }
             return lists
@@ -68,29 +63,69 @@ struct AttributeCriteria: Sendable {
         )
     }
 
+    /// Checks the criteria.
+    ///
+    /// - Parameters:
+    ///   - all: What a vehicle must have.
+    ///   - oneOf: Lists of which it must have one attribute each.
+    ///   - sets: Lists of which it must have one whole.
+    ///   - filter: The filter in their place.
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
     private init(all: [Wanted], oneOf: [[Wanted]], sets: [[Wanted]], filter: String) throws(EngineError) {
-        self.all = all
-        self.oneOf = oneOf
-        self.sets = sets
-        self.filter = filter.isEmpty ? nil : try ResourceFilter(filter)
-        try Self.check(all.count, "required_attributes")
+        let read = filter.isEmpty ? nil : try ResourceFilter(filter)
+        try Self.check(all, "required_attributes")
         try Self.check(oneOf, "required_one_of_attributes")
         try Self.check(sets, "required_one_of_attribute_sets")
-        guard self.filter == nil || self.all.isEmpty && self.oneOf.isEmpty && self.sets.isEmpty else {
+        let hasLists = !all.isEmpty || !oneOf.isEmpty || !sets.isEmpty
+        guard read == nil || !hasLists else {
             throw .invalidArgument(
                 "filter excludes required_attributes, required_one_of_attributes and required_one_of_attribute_sets.",
                 field: "filter"
             )
         }
+        self.filter = hasLists ? Self.filter(all: all, oneOf: oneOf, sets: sets) : read
+    }
+
+    /// The filter that says the same as lists of attributes.
+    private static func filter(all: [Wanted], oneOf: [[Wanted]], sets: [[Wanted]]) -> ResourceFilter {
+        var places = ResourceFilter.Places()
+        func terms(_ list: [Wanted]) -> [ResourceFilter.Term] {
+            list.map { wanted in
+                let restriction = ResourceFilter.Restriction(
+                    place: places.place(of: .attribute(wanted.key)), comparison: .equal,
+                    operand: .text(TextPattern(exactly: wanted.value)))
+                return ResourceFilter.Term.restriction(restriction)
+            }
+        }
+        var criteria = terms(all)
+        for list in oneOf { criteria.append(.any(terms(list))) }
+        if !sets.isEmpty { criteria.append(.any(sets.map { ResourceFilter.Term.all(terms($0)) })) }
+        return ResourceFilter(term: .all(criteria), places: places)
     }
 
     private static func check(_ lists: [[Wanted]], _ field: String) throws(EngineError) {
         try self.check(lists.count, field)
-        for list in lists { try self.check(list.count, field) }
+        for list in lists {
+            guard !list.isEmpty else {
+                throw .invalidArgument("\(field) holds an empty list; name attributes in it.", field: field)
+            }
+            try self.check(list, field)
+        }
         let total = lists.reduce(0) { $0 + $1.count }
         guard total <= self.maximumTotal else {
             throw .invalidArgument(
                 "\(field) holds \(total) attributes in all; at most \(self.maximumTotal) are looked for.", field: field)
+        }
+    }
+
+    private static func check(_ list: [Wanted], _ field: String) throws(EngineError) {
+        try self.check(list.count, field)
+        let limit = AttributeRules.maximumLength
+        for (key, value) in list where key.unicodeScalars.count + 1 + value.unicodeScalars.count > limit {
+            throw .invalidArgument(
+                "\(field) holds \"\(key.prefix(64))\" with too long a text; KEY:VALUE has at most \(limit) characters.",
+                field: field
+            )
         }
     }
 
@@ -102,28 +137,8 @@ struct AttributeCriteria: Sendable {
     }
 
     /// Whether nothing is asked.
-    var isEmpty: Bool { self.filter == nil && self.all.isEmpty && self.oneOf.isEmpty && self.sets.isEmpty }
+    var isEmpty: Bool { self.filter == nil }
 
     /// Whether a vehicle's attributes meet all criteria.
-    func match(_ attributes: [VehicleAttribute]) -> Bool {
-        guard !self.isEmpty else { return true }
-        let values = AttributeRules.values(attributes)
-        func has(_ wanted: Wanted) -> Bool { values[wanted.key] == wanted.value }
-        return self.all.allSatisfy(has)
-            && self.oneOf.allSatisfy { $0.contains(where: has) }
-            && (self.sets.isEmpty || self.sets.contains { $0.allSatisfy(has) })
-            && self.filter?.matches(attributes: values) ?? true
-    }
-}
-
-extension ResourceFilter {
-    /// Whether attributes, by key, pass a filter that names nothing else.
-    func matches(attributes: [String: String]) -> Bool {
-        self.matches { name in Self.attribute(name, in: attributes) }
-    }
-
-    /// The value of an attribute that a filter names `attributes.KEY`.
-    static func attribute(_ name: String, in attributes: [String: String]) -> Value? {
-        attributes[String(name.dropFirst("attributes.".count))].map(Value.text)
-    }
+    func match(_ attributes: [VehicleAttribute]) -> Bool { self.filter?.matches(attributes: attributes) ?? true }
 }

@@ -38,17 +38,19 @@ enum TaskFields {
     ]
 
     /// The value of a task's field as filters compare it.
-    static func value(_ name: String, of task: DeliveryTask, attributes: [String: String]) -> ResourceFilter.Value? {
-        func text(_ text: String) -> ResourceFilter.Value? { text.isEmpty ? nil : .text(text) }
-        return switch name {
-        case "name": .text(task.name)
-        case "state": task.state.word.map(ResourceFilter.Value.choice)
-        case "type": task.type.word.map(ResourceFilter.Value.choice)
-        case "task_outcome": task.taskOutcome.word.map(ResourceFilter.Value.choice)
-        case "task_outcome_time": task.hasTaskOutcomeTime ? .time(task.taskOutcomeTime) : nil
-        case "tracking_id": text(task.trackingID)
-        case "delivery_vehicle_id": text(task.deliveryVehicleID)
-        default: ResourceFilter.attribute(name, in: attributes)
+    static func value(
+        _ field: ResourceFilter.Field, of task: DeliveryTask, attributes: [String: String]
+    ) -> ResourceFilter.Value? {
+        func text(_ text: String) -> ResourceFilter.Value? { text.isEmpty ? nil : .text(NormalisedText(text)) }
+        return switch field {
+        case .named("name"): text(task.name)
+        case .named("state"): task.state.word.map(ResourceFilter.Value.choice)
+        case .named("type"): task.type.word.map(ResourceFilter.Value.choice)
+        case .named("task_outcome"): task.taskOutcome.word.map(ResourceFilter.Value.choice)
+        case .named("task_outcome_time"): task.hasTaskOutcomeTime ? .time(task.taskOutcomeTime) : nil
+        case .named("tracking_id"): text(task.trackingID)
+        case .named("delivery_vehicle_id"): text(task.deliveryVehicleID)
+        case .named, .attribute: ResourceFilter.attribute(field, in: attributes)
         }
     }
 }

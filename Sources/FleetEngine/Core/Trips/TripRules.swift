@@ -37,7 +37,7 @@ enum TripRules {
         return trip
     }
 
-    /// Applies an update.
+    /// Applies an update, whose state ``checkState(of:with:_:selection:)`` checks.
     ///
     /// - Parameters:
     ///   - trip: The trip as it is stored.
@@ -45,7 +45,7 @@ enum TripRules {
     ///   - selection: The fields that the update mask names.
     ///   - now: The time of the call.
     /// - Returns: The trip with the selected fields.
-    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`, or `FAILED_PRECONDITION` where the trip's state forbids it.
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
     static func update(
         _ trip: Trip, with body: Trip, selection: FieldSelection<Trip>, at now: Google_Protobuf_Timestamp
     ) throws(EngineError) -> Trip {
@@ -55,7 +55,6 @@ enum TripRules {
         if updated.intermediateDestinations.isEmpty { updated.intermediateDestinationIndex = 0 }
         try self.check(updated)
         try self.checkProgress(of: updated)
-        try self.checkState(of: trip, body, updated, selection)
         if updated.intermediateDestinations != trip.intermediateDestinations {
             updated.intermediateDestinationsVersion = .version(after: trip.intermediateDestinationsVersion, at: now)
         }
@@ -119,8 +118,16 @@ enum TripRules {
         }
     }
 
-    private static func checkState(
-        of trip: Trip, _ body: Trip, _ updated: Trip, _ selection: FieldSelection<Trip>
+    /// Checks an update against the trip's state, once all that it names is known to exist.
+    ///
+    /// - Parameters:
+    ///   - trip: The trip as it is stored.
+    ///   - body: The trip in the request.
+    ///   - updated: The trip with the selected fields.
+    ///   - selection: The fields that the update mask names.
+    /// - Throws: ``EngineError`` with `FAILED_PRECONDITION` where the trip's state forbids the update.
+    static func checkState(
+        of trip: Trip, with body: Trip, _ updated: Trip, selection: FieldSelection<Trip>
     ) throws(EngineError) {
         if trip.tripStatus.isTerminal {
             guard updated.tripStatus == trip.tripStatus, updated.vehicleID == trip.vehicleID else {
