@@ -182,9 +182,11 @@ import Testing
         async throws
     {
         let fixture = try await Self.fixture()
-        func create(_ id: String, _ token: String, in order: [String]) async -> EngineError.Code? {
+        func create(
+            _ id: String, _ token: String, in order: [String], for vehicle: String = "veh-1"
+        ) async -> EngineError.Code? {
             let trip = Trip.with(.sample) {
-                $0.vehicleID = "veh-1"
+                $0.vehicleID = vehicle
                 $0.vehicleWaypoints = order.flatMap { [TripWaypoint].stops(of: $0) }
             }
             return await code { try await fixture.createTrip(id, trip, token: token) }
@@ -198,6 +200,9 @@ import Testing
         #expect(try await fixture.vehicle("veh-1").waypoints.map(\.tripID) == ["new", "new", "trip-1", "trip-1"])
         // One that comes last by itself orders nothing.
         #expect(await create("last", "server|tripid=last", in: []) == nil)
+        // Without a vehicle there is nothing to order.
+        #expect(await create("free", "server|tripid=free", in: ["free"], for: "") == nil)
+        #expect(await create("odd", "server|tripid=odd", in: ["odd"], for: "a/b") == .invalidArgument)
         #expect(try await fixture.vehicle("veh-1").waypoints.last?.tripID == "last")
     }
 

@@ -172,6 +172,32 @@ import Testing
         return (underway, done)
     }
 
+    /// Reports whose position tells no time, beside another reading that tells one.
+    private static let untimed: [VehicleLocation] = [
+        .with {
+            $0.location = Self.place
+            $0.flpLocation = .at(37.2, -122.07)
+            $0.flpUpdateTime = Self.taken
+        },
+        .with {
+            $0.rawLocation = Self.place
+            $0.flpLocation = .at(37.2, -122.07)
+            $0.flpUpdateTime = Self.taken
+        },
+        .with {
+            $0.supplementalLocation = Self.place
+            $0.flpLocation = .at(37.2, -122.07)
+            $0.flpUpdateTime = Self.taken
+        },
+    ]
+
+    @Test(arguments: untimed)
+    func `a stop has no time of another reading`(reading: VehicleLocation) async throws {
+        let ride = try await Self.ride(reading)
+        #expect(ride.done.actualPickupPoint.point == Self.place)
+        #expect(ride.done.actualPickupPoint.timestamp == Google_Protobuf_Timestamp(date: TestClock.start + 60))
+    }
+
     @Test(arguments: readings)
     func `ways, times and a trip's record go by the only position that is known`(
         reading: VehicleLocation

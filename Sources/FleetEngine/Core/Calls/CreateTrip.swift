@@ -16,10 +16,10 @@ enum CreateTrip: WritingCall {
     static func access(_ request: Request) throws(EngineError) -> AccessRequest {
         var access = try Self.access(parent: request.parent)
         access.trip = try Self.id(request.tripID, field: "trip_id")
-        if !request.trip.vehicleWaypoints.isEmpty {
-            // They put all stops of the vehicle in order, as in an update.
+        // They put all stops of the vehicle in order, as in an update, and are ignored without one.
+        if !request.trip.vehicleWaypoints.isEmpty, !request.trip.vehicleID.isEmpty {
             access.maskedFields = ["vehicle_waypoints"]
-            access.nextVehicleOfTrip = VehicleID(request.trip.vehicleID)
+            access.nextVehicleOfTrip = try Self.id(request.trip.vehicleID, field: "vehicle_id")
         }
         return access
     }

@@ -108,10 +108,13 @@ extension ReportedLocation {
         return self.hasFlpLocation ? self.flpLocation : nil
     }
 
-    /// When the position was taken, as well as that is known.
+    /// When the ``place`` was taken, as well as that is known.
     var fixTime: Google_Protobuf_Timestamp {
         if self.hasUpdateTime { return self.updateTime }
-        if self.hasRawLocationTime { return self.rawLocationTime }
+        // A published location is made from the raw reading; the time of the fused one says nothing of either.
+        if self.hasLocation || self.hasRawLocation {
+            return self.hasRawLocationTime ? self.rawLocationTime : self.serverTime
+        }
         return self.hasFlpUpdateTime ? self.flpUpdateTime : self.serverTime
     }
 
