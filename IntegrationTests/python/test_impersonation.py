@@ -3,7 +3,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tokens that IAM signs for the machine's own account: no key file near the program, and the engine takes them."""
 
+import contextlib
 import json
+import os
+import select
+import signal
 import time
 
 import jwt
@@ -62,6 +66,49 @@ def test_an_account_that_may_not_be_impersonated_is_named(google, tmp_path):
 def test_an_iam_that_is_down_is_told_from_one_that_refuses(service, google, tmp_path):
     google.fault = (503, "UNAVAILABLE")
     assert mint(google, tmp_path, service.account("driver")["client_email"]).returncode == 69
+
+
+def test_a_credential_program_that_hangs_is_named_and_ends_with_the_command(google, tmp_path):
+    lifeline = tmp_path / "lifeline"
+    os.mkfifo(lifeline)
+    # The program and what it starts hold the pipe open as long as they live.
+    script = 'exec 3>"$LIFELINE"; echo $$ >&3; sleep 600; true'
+    (tmp_path / "credentials.json").write_text(json.dumps({
+        "type": "external_account",
+        "audience": "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/pool/providers/p",
+        "subject_token_type": "urn:ietf:params:oauth:token-type:jwt",
+        "token_url": "https://sts.googleapis.com/v1/token",
+        "credential_source": {"executable": {"command": f"/bin/sh -c '{script}'", "timeout_millis": 5000}},
+    }))
+    reader = os.open(lifeline, os.O_RDONLY | os.O_NONBLOCK)
+    written, ended = b"", False
+    try:
+        result = run(
+            "mint", "--impersonate", "a@b.iam.gserviceaccount.com", "--role", "driver", "--vehicle", "veh-iam",
+            environment={
+                "GOOGLE_APPLICATION_CREDENTIALS": str(tmp_path / "credentials.json"),
+                "GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES": "1",
+                "CLOUDSDK_API_ENDPOINT_OVERRIDES_IAMCREDENTIALS": f"http://{google.host}/",
+                "LIFELINE": str(lifeline),
+            },
+            timeout=120,
+        )
+        assert result.returncode == 69, result.stderr
+        assert "/bin/sh" in result.stderr.decode()
+        assert "IAM credentials service" not in result.stderr.decode()
+        assert google.seen == []
+        # What the runs wrote, and the end of the pipe once nobody holds it.
+        while not ended and select.select([reader], [], [], 30)[0]:
+            part = os.read(reader, 4096)
+            written += part
+            ended = not part
+        assert written, "the program ran"
+        assert ended, "the program goes on without the command"
+    finally:
+        os.close(reader)
+        if written and not ended:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(int(written.split()[-1]), signal.SIGKILL)
 
 
 def test_what_was_looked_for_is_listed_when_there_are_no_credentials(tmp_path):

@@ -27,7 +27,7 @@ public struct CredentialError: Error, Sendable, CustomStringConvertible {
         public static let refused = Self(.refused)
         /// The service could not be reached or failed; may be retried.
         public static let unavailable = Self(.unavailable)
-        /// The service did not answer in time; may be retried.
+        /// A service did not answer in time, or a program did not end; may be retried.
         public static let timedOut = Self(.timedOut)
         /// The service's answer cannot be read; may be retried.
         public static let invalidAnswer = Self(.invalidAnswer)

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
 import FleetTestSupport
 import FleetTokens
 import Foundation
@@ -250,5 +251,49 @@ import Testing
         world.clock.advance(by: .seconds(119))
         _ = try await token
         #expect(world.network.requests.count == (impersonates ? 2 : 1))
+    }
+
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            (true, 20, "The identity's access token, for which /opt/token is run, was not there within 20.0 seconds."),
+            (false, 35, "The subject token, for which /opt/token is run, was not there within 35.0 seconds."),
+        ] as [(Bool, Int, String)])
+    func `where a program holds up everything, no service is said not to have answered`(
+        signs: Bool, seconds: Int, message: String
+    ) async throws {
+        struct Hanging: ExecutableRunner {
+            let clock: ManualClock
+
+            func run(
+                _ command: [String], variables: [String: String], limit: Duration
+            ) async throws -> ExecutableResult {
+                try await self.clock.sleep(for: .seconds(3600))
+                return ExecutableResult(output: [])
+            }
+        }
+        var world = World()
+        world.variables = Self.allowed
+        world.executables = Hanging(clock: world.clock)
+        let credential = try await world.load(self.file(["timeout_millis": .integer(5000)]))
+        let signer = try await credential.signer(impersonating: Google.account)
+        let asking = Task {
+            if signs {
+                _ = try await signer.sign(payload: Array("{}".utf8))
+            } else {
+                _ = try await credential.accessToken(scopes: ["a"])
+            }
+        }
+        // The program, and the limit of each exchange that waits for it.
+        await world.clock.waitForSleepers(signs ? 3 : 2)
+        world.clock.advance(by: .seconds(seconds))
+        let error = await #expect(throws: (any Error).self) { try await asking.value }
+        let failed = error as? SigningError
+        #expect((failed != nil) == signs)
+        #expect(failed?.message.contains("IAM credentials service") != true)
+        let late = (failed?.cause ?? error) as? CredentialError
+        #expect(late?.code == .timedOut)
+        #expect(late?.message == message)
+        #expect(world.network.requests.isEmpty)
     }
 }

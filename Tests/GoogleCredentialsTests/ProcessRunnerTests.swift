@@ -132,6 +132,27 @@ import Testing
         #expect(Self.openPipes < before + 20)
     }
 
+    @Test func `a program that cannot be killed is left to itself until it ends`() async throws {
+        let clock = ManualClock()
+        let runner = ProcessRunner(clock: clock, ending: { _ in })
+        let lifeline = try Lifeline()
+        let run = Task { try await runner.run(Self.wrapper, variables: lifeline.variables, limit: .seconds(5)) }
+        let process = try await lifeline.process()
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(5))
+        let error = await #expect(throws: CredentialError.self) { try await run.value }
+        #expect(error?.code == .timedOut)
+        #expect(error?.message == "/bin/sh did not end within 5.0 seconds and could not be killed.")
+        #expect(Self.exists(process))
+        kill(-process, SIGKILL)
+        try await lifeline.ended()
+        // Its status is taken then, so that nothing of it stays.
+        while Self.exists(process) {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
+
     @Test func `a cancelled run kills the program with what it started`() async throws {
         let lifeline = try Lifeline()
         let run = Task {
@@ -181,6 +202,6 @@ import Testing
         clock.advance(by: .milliseconds(1))
         let error = await #expect(throws: CredentialError.self) { try await run.value }
         #expect(error?.code == .timedOut)
-        #expect(error?.message.contains("within 1.9 seconds") == true)
+        #expect(error?.message == "/bin/sleep did not end within 1.9 seconds and was killed.")
     }
 }

@@ -15,23 +15,43 @@ import Foundation
 
 /// A program that runs once, on a thread of its own, which ends with it.
 ///
-/// It leads a process group, so that what it started is killed with it. It inherits no descriptor but its output; its
-/// input is empty, and what it writes as errors is thrown away.
+/// It leads a process group, so that what it started is killed with it, also when this process ends by `exit`. It
+/// inherits no descriptor but its output; its input is empty, and what it writes as errors is thrown away.
 final class ChildProcess: Sendable {
+    /// Kills a process and its group, as far as it can.
+    typealias Ending = @Sendable (pid_t) -> Void
+
     private struct State: Sendable {
         /// The process, as long as its status has not been taken and the id can be no other's.
         var id: pid_t?
         var isStopped = false
+        var isLeft = false
     }
 
-    /// Held while a program starts, so that none inherits the pipe of another.
-    private static let starting = Locked(())
+    /// The processes of all programs that run.
+    private struct Living: Sendable {
+        /// Those whose status has not been taken, so that the ids can be no others'.
+        var ids: Set<pid_t> = []
+        /// Whether this process ends, and nothing may start any more.
+        var isOver = false
+    }
+
+    /// Held while a program starts, so that none inherits the pipe of another, and none is missed when all are killed.
+    private static let living: Locked<Living> = {
+        atexit { ChildProcess.endAll() }
+        return Locked(Living())
+    }()
     /// How long a thread waits for output before it looks whether it is to stop, in milliseconds.
     private static let patience: Int32 = 50
+    /// How long a thread waits before it looks again whether the process has ended, in seconds.
+    private static let pause = 0.005
+    /// How often it looks once the process was killed, which makes a second or a little more.
+    private static let lastLooks = 200
 
     private let program: String
     private let command: [String]
     private let variables: [String: String]
+    private let ending: Ending
     private let state = Locked(State())
 
     /// Prepares a program.
@@ -40,18 +60,25 @@ final class ChildProcess: Sendable {
     ///   - program: Its path.
     ///   - command: What it is called and its arguments.
     ///   - variables: Its whole environment.
-    init(program: String, command: [String], variables: [String: String]) {
+    ///   - ending: How it is killed.
+    init(program: String, command: [String], variables: [String: String], ending: @escaping Ending) {
         self.program = program
         self.command = command
         self.variables = variables
+        self.ending = ending
     }
 
+    /// Whether it was killed and did not end, as a program that another user runs; it was left to itself then.
+    var isLeft: Bool { self.state.withLock { $0.isLeft } }
+
     /// Runs the program until it and its output have ended; a cancelled task kills it with what it started.
+    ///
+    /// A program that cannot be killed is waited for a second more and not longer.
     ///
     /// - Parameter maximumBytes: How much of its output is read.
     /// - Returns: How it ended, or `nil` where it could not be started. The status is the signal's number where one
     ///   ended it.
-    /// - Throws: `CancellationError`, once the program has ended.
+    /// - Throws: `CancellationError`, once the program has ended or is left to itself.
     func run(maximumBytes: Int) async throws -> ExecutableResult? {
         let result: ExecutableResult? = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -65,28 +92,41 @@ final class ChildProcess: Sendable {
     }
 
     private func result(_ maximumBytes: Int) -> ExecutableResult? {
-        guard let (id, output) = Self.starting.withLock({ _ in self.start() }) else { return nil }
+        let started: (id: pid_t, output: Int32)? = Self.living.withLock { living in
+            guard !living.isOver, let child = self.start() else { return nil }
+            living.ids.insert(child.id)
+            return child
+        }
+        guard let (id, output) = started else { return nil }
         defer { close(output) }
         self.state.withLock { state in
             state.id = id
-            if state.isStopped { Self.end(id) }
+            if state.isStopped { self.ending(id) }
         }
         let bytes = self.bytes(from: output, upTo: maximumBytes)
-        return ExecutableResult(status: self.status(of: id), output: bytes)
+        return self.status(of: id).map { ExecutableResult(status: $0, output: bytes) }
     }
 
     /// Ends the process and the reading, whoever else holds the other end of the pipe.
     private func stop() {
         self.state.withLock { state in
             state.isStopped = true
-            if let id = state.id { Self.end(id) }
+            if let id = state.id { self.ending(id) }
         }
     }
 
     /// Kills a process and its group, which it may have left.
-    private static func end(_ id: pid_t) {
+    @Sendable static func end(_ id: pid_t) {
         kill(-id, SIGKILL)
         kill(id, SIGKILL)
+    }
+
+    /// Kills whatever runs when this process ends.
+    private static func endAll() {
+        Self.living.withLock { living in
+            living.isOver = true
+            for id in living.ids { Self.end(id) }
+        }
     }
 
     private func bytes(from output: Int32, upTo maximum: Int) -> [UInt8] {
@@ -107,19 +147,45 @@ final class ChildProcess: Sendable {
     }
 
     /// Waits until the process has ended, and takes its status so that nothing of it stays.
-    private func status(of id: pid_t) -> Int32 {
-        while true {
-            let taken: Int32? = self.state.withLock { state in
-                var status: Int32 = 0
-                guard waitpid(id, &status, WNOHANG) != 0 else { return nil }
-                state.id = nil
-                return status
-            }
-            if let taken {
+    ///
+    /// - Returns: The status, or `nil` where the process was killed and did not end.
+    private func status(of id: pid_t) -> Int32? {
+        var looks = Self.lastLooks
+        while looks > 0 {
+            if let taken = self.takeStatus(of: id) {
                 let signal = taken & 0x7F
                 return signal == 0 ? (taken >> 8) & 0xFF : signal
             }
-            Thread.sleep(forTimeInterval: 0.005)
+            if self.state.withLock({ $0.isStopped }) { looks -= 1 }
+            Thread.sleep(forTimeInterval: Self.pause)
+        }
+        self.leave(id)
+        return nil
+    }
+
+    /// Takes the status of the process, where it has ended; both locks are held, as the id may be another's after it.
+    private func takeStatus(of id: pid_t) -> Int32? {
+        Self.living.withLock { living -> Int32? in
+            self.state.withLock { state -> Int32? in
+                var status: Int32 = 0
+                guard waitpid(id, &status, WNOHANG) != 0 else { return nil }
+                state.id = nil
+                living.ids.remove(id)
+                return status
+            }
+        }
+    }
+
+    /// Leaves the process to a thread that takes its status, whenever it ends, and holds nothing else.
+    private func leave(_ id: pid_t) {
+        Self.living.withLock { _ = $0.ids.remove(id) }
+        self.state.withLock { state in
+            state.id = nil
+            state.isLeft = true
+        }
+        Thread.detachNewThread {
+            var status: Int32 = 0
+            while waitpid(id, &status, 0) == -1, errno == EINTR {}
         }
     }
 

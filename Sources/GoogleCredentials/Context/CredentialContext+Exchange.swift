@@ -11,6 +11,8 @@ extension CredentialContext {
     ///
     /// - Parameters:
     ///   - service: What errors call the other side.
+    ///   - ingredient: What `make` waits for, whose program may take its time beside the policy's limit; the service is
+    ///     not blamed for it.
     ///   - policy: How often; the context's unless told otherwise.
     ///   - statuses: Further statuses that are answers and not errors.
     ///   - hedging: Sends a slow first attempt a second time; nothing is hedged once an attempt has failed.
@@ -21,20 +23,29 @@ extension CredentialContext {
     /// - Returns: What was read.
     /// - Throws: ``CredentialError``; `CancellationError`.
     func exchange<Answer: Sendable>(
-        with service: String, policy: RetryPolicy? = nil, accepting statuses: Set<Int> = [],
-        hedging: Hedging? = nil, renewing renew: @escaping @Sendable () -> Bool = { false },
+        with service: String, using ingredient: Ingredient? = nil, policy: RetryPolicy? = nil,
+        accepting statuses: Set<Int> = [], hedging: Hedging? = nil,
+        renewing renew: @escaping @Sendable () -> Bool = { false },
         _ make: @escaping @Sendable () async throws -> CredentialsRequest,
         read: @escaping @Sendable (CredentialsResponse) throws -> Answer
     ) async throws -> Answer {
         let policy = policy ?? self.retries
-        let timeout = CredentialError(code: .timedOut, message: "\(service) did not answer within \(policy.limit).")
-        return try await self.time.withLimit(policy.limit, orThrow: timeout) {
+        let limit = policy.limit + (ingredient?.program?.limit ?? .zero)
+        let isMade = Locked(false)
+        let timeout: @Sendable () -> CredentialError = {
+            let missing = isMade.withLock { $0 } ? nil : ingredient
+            let problem = missing.map { "\($0.fullName) was not there" } ?? "\(service) did not answer"
+            return CredentialError(code: .timedOut, message: "\(problem) within \(limit).")
+        }
+        return try await self.time.withLimit(limit, orThrow: timeout()) {
             let start = self.time.uptime
             var failures = 0
             var mayRenew = true
             while true {
                 do {
+                    isMade.withLock { $0 = false }
                     let request = try await make()
+                    isMade.withLock { $0 = true }
                     let attempt: @Sendable () async throws -> Answer = {
                         try read(try await self.attempt(service, request, accepting: statuses))
                     }
@@ -47,7 +58,7 @@ extension CredentialContext {
                     let pause = policy.pause(
                         afterFailures: failures, retryAfter: error.retryAfter, random: self.random())
                     let passed = self.time.uptime - start
-                    guard failures < policy.attempts, passed + pause < policy.limit else { throw error }
+                    guard failures < policy.attempts, passed + pause < limit else { throw error }
                     try await self.time.sleep(for: pause)
                 }
             }

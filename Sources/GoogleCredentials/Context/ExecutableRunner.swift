@@ -46,19 +46,25 @@ public protocol ExecutableRunner: Sendable {
 /// Runs programs as child processes, each in a process group of its own.
 ///
 /// Their standard input is empty, and what they write as errors is thrown away. A program that is killed takes along
-/// what it started.
+/// what it started. Where it cannot be killed, as with `sudo`, it is left to itself a second later.
+///
+/// What still runs is killed when this process ends by `exit` or at the end of `main`, and not when a signal ends it.
 public struct ProcessRunner: ExecutableRunner {
+    private struct TookTooLong: Error {}
+
     private static let maximumOutputBytes = 1 << 20
 
     private let time: TimeSource
+    private let ending: ChildProcess.Ending
 
     /// Makes a runner.
     public init() {
         self.init(clock: ContinuousClock())
     }
 
-    init(clock: some Clock<Duration>) {
+    init(clock: some Clock<Duration>, ending: @escaping ChildProcess.Ending = ChildProcess.end) {
         self.time = TimeSource(clock: clock)
+        self.ending = ending
     }
 
     /// Runs a program to its end; a cancelled task kills it.
@@ -76,14 +82,17 @@ public struct ProcessRunner: ExecutableRunner {
         guard let program = command.first else {
             throw CredentialError(code: .invalidConfiguration, message: "The executable's command is empty.")
         }
-        let timeout = CredentialError(
-            code: .timedOut, message: "\(program) did not end within \(limit) and was killed.")
-        return try await self.time.withLimit(limit, orThrow: timeout) {
-            let process = ChildProcess(program: program, command: command, variables: variables)
-            guard let result = try await process.run(maximumBytes: Self.maximumOutputBytes) else {
-                throw CredentialError(code: .unavailable, message: "\(program) could not be started.")
+        let process = ChildProcess(program: program, command: command, variables: variables, ending: self.ending)
+        do {
+            return try await self.time.withLimit(limit, orThrow: TookTooLong()) {
+                guard let result = try await process.run(maximumBytes: Self.maximumOutputBytes) else {
+                    throw CredentialError(code: .unavailable, message: "\(program) could not be started.")
+                }
+                return result
             }
-            return result
+        } catch is TookTooLong {
+            let fate = process.isLeft ? "could not be killed" : "was killed"
+            throw CredentialError(code: .timedOut, message: "\(program) did not end within \(limit) and \(fate).")
         }
     }
 }

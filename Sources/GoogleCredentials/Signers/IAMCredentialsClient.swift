@@ -114,10 +114,11 @@ struct IAMCredentialsClient: Sendable {
         let bytes = JSONValue.object(body).serialized
         let url = "\(self.origin)/v1/projects/-/serviceAccounts/\(account):\(method)"
         let used = Locked<AccessToken?>(nil)
-        var policy = self.retries ?? self.context.retries
-        policy.limit += self.credential.source.programLimit
+        let ingredient = Ingredient(name: "The identity's access token", program: self.credential.source.program)
         do {
-            return try await self.context.exchange(with: Self.service, policy: policy, hedging: self.hedging) {
+            return try await self.context.exchange(
+                with: Self.service, using: ingredient, policy: self.retries, hedging: self.hedging
+            ) {
                 used.withLock { $0 }.map { self.credential.discard($0, scopes: self.credential.iamScopes) } ?? false
             } _: {
                 used.withLock { $0 = nil }

@@ -19,6 +19,8 @@ struct ExecutableSubject: SubjectTokenSource {
     let impersonatedAccount: String?
     let context: CredentialContext
 
+    var program: TokenProgram? { self.command.first.map { TokenProgram(path: $0, limit: self.limit) } }
+
     func subjectToken() async throws -> String {
         guard self.context.variables["GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES"] == "1" else {
             throw CredentialError(

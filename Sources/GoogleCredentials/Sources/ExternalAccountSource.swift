@@ -17,12 +17,11 @@ struct ExternalAccountSource: TokenSource {
     let workforceProject: String?
     let context: CredentialContext
 
-    var programLimit: Duration { self.subject.limit }
+    var program: TokenProgram? { self.subject.program }
 
     func fetch(scopes: [String]) async throws -> FetchedToken {
-        var policy = self.context.retries
-        policy.limit += self.programLimit
-        return try await self.context.exchange(with: Self.service, policy: policy) {
+        let token = Ingredient(name: "The subject token", program: self.program)
+        return try await self.context.exchange(with: Self.service, using: token) {
             var form = [
                 ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"),
                 ("audience", self.audience),

@@ -13,7 +13,7 @@ struct ImpersonatedSource: TokenSource {
     let host: String
     let context: CredentialContext
 
-    var programLimit: Duration { self.source.source.programLimit }
+    var program: TokenProgram? { self.source.source.program }
 
     func fetch(scopes: [String]) async throws -> FetchedToken {
         guard !scopes.isEmpty else {

@@ -6,15 +6,15 @@ import FleetTokens
 
 /// Where the token of the other identity provider comes from.
 protocol SubjectTokenSource: Sendable {
-    /// How long getting it takes at most, beside requests over a network.
-    var limit: Duration { get }
+    /// The program that prints it, where one does.
+    var program: TokenProgram? { get }
 
     /// Gets the token anew; it is not remembered.
     func subjectToken() async throws -> String
 }
 
 extension SubjectTokenSource {
-    var limit: Duration { .zero }
+    var program: TokenProgram? { nil }
 }
 
 /// How a file or an answer holds the token (AIP-4117).

@@ -4,10 +4,18 @@
 
 import FleetTokens
 
+/// A program that is run for a token.
+struct TokenProgram: Sendable {
+    /// Its path.
+    let path: String
+    /// How long one run may take.
+    let limit: Duration
+}
+
 /// A way to get access tokens; it fetches one at each call and remembers nothing.
 protocol TokenSource: Sendable {
-    /// How long a program that it runs may take, beside requests over a network.
-    var programLimit: Duration { get }
+    /// The program that it runs, where it runs one.
+    var program: TokenProgram? { get }
 
     /// Fetches a token.
     ///
@@ -18,7 +26,7 @@ protocol TokenSource: Sendable {
 }
 
 extension TokenSource {
-    var programLimit: Duration { .zero }
+    var program: TokenProgram? { nil }
 }
 
 /// The endpoints and words of OAuth 2.0 that several sources share.
