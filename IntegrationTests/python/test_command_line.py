@@ -236,6 +236,9 @@ def test_explain_asks_for_the_vehicle_of_a_trip(service):
     other = run(*call, "--trip-vehicle", "veh-4", stdin=token)
     check_failure(other, REFUSED)
     assert b"--trip-vehicle" not in other.stdout and b"fix: Mint a token" in other.stdout
+    # Nor is one whose claim of the trip is spelt in another way, which is the likelier fault.
+    misspelt = Forger(service.account("driver"), {"vehicleid": "veh-3", "tripId": "t"}).token().encode()
+    assert b"fix: Write the claim tripId as tripid" in run(*call, stdin=misspelt).stdout
     # A customer's token for another trip is not helped by it.
     assert b"--trip-vehicle" not in run(*call, stdin=service.mint("consumer", trip="other").encode()).stdout
 

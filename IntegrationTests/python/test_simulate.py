@@ -5,9 +5,13 @@
 
 import hashlib
 import json
+import socket
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+import requests
 
 from service import Service, run
 
@@ -80,6 +84,19 @@ def test_a_fleet_without_an_engine_says_so():
     assert tokens["fetched"] == 0 and tokens["failed"] >= 1, "one that is not answered is a failed one"
 
 
+def test_services_that_fall_silent_are_not_reached(service):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        nobody = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        result = run("simulate", "--vehicles", 1, "--for", "12s", "--engine", nobody, "--token-server", service.http)
+        assert result.returncode == 69 and b"The first to fail: DEADLINE_EXCEEDED" in result.stderr
+
+        result = run("simulate", "--vehicles", 1, "--for", "12s", "--engine", service.http, "--token-server", nobody,
+                     "--output", "json")
+        assert result.returncode == 69 and b"The first to fail: DEADLINE_EXCEEDED" in result.stderr
+        summary = json.loads(result.stdout)
+        assert summary["tokens"]["failed"] >= 1 and summary["updates"]["withoutToken"] >= 1
+
+
 @pytest.fixture
 def for_callers(tmp_path):
     callers = tmp_path / "callers.json"
@@ -101,6 +118,33 @@ def test_who_gets_no_token_is_refused_and_ends(for_callers):
     for what in (["--trip", "t"], ["--tracking-id", "parcel"]):
         result = run("watch", *what, *addresses, environment=stranger)
         assert result.returncode == 1 and b"cannot be watched: UNAUTHENTICATED" in result.stderr
+
+
+def test_a_token_that_a_cache_kept_too_long_does_not_end_a_watch(service):
+    """The first answer is an hour old, those that follow are new."""
+    answers = []
+
+    class Cache(BaseHTTPRequestHandler):
+        def do_GET(self):
+            answer = requests.get(service.http + self.path, timeout=10)
+            answers.append(answer)
+            self.send_response(answer.status_code)
+            self.send_header("Content-Length", str(len(answer.content)))
+            self.send_header("Age", "3700" if len(answers) == 1 else "0")
+            self.end_headers()
+            self.wfile.write(answer.content)
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Cache) as cache:
+        threading.Thread(target=cache.serve_forever, daemon=True).start()
+        result = run("watch", "--trip", "nowhere", "--engine", service.http, "--token-server",
+                     f"http://127.0.0.1:{cache.server_port}")
+        cache.shutdown()
+    assert len(answers) == 2
+    # It ends by the engine's word, not by the first token's.
+    assert result.returncode == 1 and b"cannot be watched: NOT_FOUND" in result.stderr
 
 
 def test_the_last_line_says_why_the_engine_took_nothing(service):

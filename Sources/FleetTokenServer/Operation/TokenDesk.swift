@@ -139,7 +139,8 @@ public struct TokenDesk: Sendable {
         record.decision = .refused
         record.token = nil
         record.time = Int64((self.now().timeIntervalSince1970 * 1000).rounded(.down))
-        let decision = try await self.step(.policy, refused: &record) {
+        // As the token is recorded as granted, that it was not handed out is recorded whatever the limits say.
+        let decision = try await self.step(.policy, refused: &record, isLimited: false) {
             try await self.policy.decide(type, for: caller, at: self.now())
         }
         guard case .refused(let rule, let reason) = decision else { return }
@@ -177,15 +178,17 @@ public struct TokenDesk: Sendable {
         )
     }
 
-    /// Runs a step for a known caller, and records its failure as often as the limits let it.
+    /// Runs a step for a known caller, and records its failure, where it is limited as often as the limits let it.
     private func step<Result>(
-        _ step: Step, refused record: inout AuditRecord, _ body: () async throws -> Result
+        _ step: Step, refused record: inout AuditRecord, isLimited: Bool = true, _ body: () async throws -> Result
     ) async throws -> Result {
         do {
             return try await self.step(step, body)
         } catch let refusal as Refusal {
             record.reason = step.rawValue
-            if self.limiter?.admitsFailureRecord(of: record.callerID) ?? true { try await self.keep(record) }
+            if !isLimited || self.limiter?.admitsFailureRecord(of: record.callerID) ?? true {
+                try await self.keep(record)
+            }
             throw refusal
         }
     }

@@ -94,11 +94,19 @@ public struct AuditReader: Sendable {
     ///
     /// - Parameters:
     ///   - query: What to look for.
+    ///   - start: Where the part of the chain that is here began when the caller looked, by ``span()``; `nil` takes what
+    ///     is here as the search begins.
     ///   - body: Called for each match; it may take its time, as the store is not kept waiting.
     /// - Throws: What the body throws, ``TokenServerError`` with ``TokenServerError/Code/recordsArchived`` where records
     ///   were moved to an archive before they were read, or an error of the store.
-    public func search(_ query: AuditQuery, _ body: @escaping @Sendable (AuditMatch) throws -> Void) async throws {
-        guard var span = try await self.store.database.read({ try Self.span(of: query, in: $0) }) else { return }
+    public func search(
+        _ query: AuditQuery, after start: AuditHead? = nil, _ body: @escaping @Sendable (AuditMatch) throws -> Void
+    ) async throws {
+        let found = try await self.store.database.read { database in
+            if let start { try Self.requireAll(after: start.sequence, in: database) }
+            return try Self.span(of: query, in: database)
+        }
+        guard var span = found else { return }
         while true {
             let entries = try await self.store.database.read { [span] database in
                 try Self.entries(query, within: span, atMost: Self.portion, in: database)
@@ -142,13 +150,7 @@ public struct AuditReader: Sendable {
         _ query: AuditQuery, within span: ClosedRange<Int64>, atMost limit: Int,
         in database: any TokenServerTransaction
     ) throws -> [AuditEntry] {
-        let start = try database.keptSpan().start.sequence
-        guard start < span.lowerBound else {
-            throw TokenServerError(
-                code: .recordsArchived,
-                message:
-                    "The records up to \(start) were moved to an archive meanwhile; read that, and run this again.")
-        }
+        try Self.requireAll(after: span.lowerBound - 1, in: database)
         let (condition, values) = query.sql
         var entries: [AuditEntry] = []
         try database.rows(
@@ -161,6 +163,17 @@ public struct AuditReader: Sendable {
             return true
         }
         return entries
+    }
+
+    /// Refuses where records after a sequence are not here any more.
+    private static func requireAll(after sequence: Int64, in database: any TokenServerTransaction) throws {
+        let start = try database.keptSpan().start.sequence
+        guard start <= sequence else {
+            throw TokenServerError(
+                code: .recordsArchived,
+                message:
+                    "The records up to \(start) were moved to an archive meanwhile; read that, and run this again.")
+        }
     }
 
     /// The latest of what a query finds, newest first, among the last 10,000 records.

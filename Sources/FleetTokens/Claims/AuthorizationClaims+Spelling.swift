@@ -9,8 +9,10 @@ extension AuthorizationClaims {
         self.spellingFix(for: claim.keys)
     }
 
-    /// The same for any of these claims.
-    func spellingFix(for keys: [Key]) -> String? {
+    /// The same for every claim.
+    package var spellingFix: String? { self.spellingFix(for: Key.allCases) }
+
+    private func spellingFix(for keys: [Key]) -> String? {
         let ignored = self.ignoredNames.first { name in keys.contains { $0.rawValue == name.lowercased() } }
         return ignored.map { "Write the claim \($0) as \($0.lowercased()); in any other spelling it is ignored." }
     }

@@ -104,7 +104,7 @@ public struct TokenRefusal: Error, Hashable, Sendable, CustomStringConvertible {
         .permissionDenied(
             .claimsMissing,
             "The token has no authorization claims, and the role of its account needs them.",
-            fix: claims?.spellingFix(for: AuthorizationClaims.Key.allCases)
+            fix: claims?.spellingFix
                 ?? "Mint the token with the claim that names the resource, or sign with an admin account."
         )
     }

@@ -16,14 +16,14 @@ extension AuditReader {
     func searchTellingOfArchives(
         _ query: AuditQuery, _ body: @escaping @Sendable (AuditMatch) throws -> Void
     ) async throws {
-        let start = try await self.span().start.sequence
-        if start > 0, try await self.mayMiss(query) {
+        let start = try await self.span().start
+        if start.sequence > 0, try await self.mayMiss(query) {
             Console.say(
-                "fleetpass: the first \(start) records were moved to archives, and are not read here; pass --store FILE."
+                "fleetpass: the first \(start.sequence) records were moved to archives, and are not read here; pass --store FILE."
             )
         }
         do {
-            try await self.search(query, body)
+            try await self.search(query, after: start, body)
         } catch let error as TokenServerError where error.code == .recordsArchived {
             throw CommandFailure(status: .failed, message: error.message)
         }

@@ -5,8 +5,14 @@
 import FleetTokenClient
 
 extension CommandFailure.Status {
-    /// How a command ends whose calls failed so: `unreachable` where no service was there to answer, else `failed`.
+    /// How a command ends whose calls failed so: `unreachable` where no service answered, else `failed`.
     init(_ failure: EngineFailure) {
-        self = failure.code == .unavailable ? .unreachable : .failed
+        self =
+            switch failure.code {
+            case .unavailable: .unreachable
+            // An engine that gives up in time has answered.
+            case .deadlineExceeded where failure.stage != .engine: .unreachable
+            default: .failed
+            }
     }
 }

@@ -67,11 +67,11 @@ struct WatchCommand: AsyncParsableCommand {
 
     /// Whether asking again is of no use.
     ///
-    /// A token that the engine refuses is replaced by another; where the token server gives none, there is none.
+    /// A token that the engine refuses is replaced by another; where the token server refuses its caller, there is none.
     private static func isFinal(_ failure: EngineFailure) -> Bool {
         switch failure.code {
         case .permissionDenied, .notFound, .invalidArgument: true
-        case .unauthenticated: failure.stage == .token
+        case .unauthenticated: (failure.cause as? TokenClientError)?.code == .refused
         default: false
         }
     }

@@ -24,6 +24,8 @@ final class FleetMeter: Sendable {
         var tripsFailed = 0
         /// How many the end of the time called off.
         var tripsCutShort = 0
+        /// Whether the time is over, so that what is under way is called off.
+        var isOver = false
         var updateLatencies = LatencyHistogram()
         var tokenLatencies = LatencyHistogram()
     }
@@ -62,7 +64,12 @@ struct MeteredTransport: HTTPTransport {
         do {
             answer = try await self.transport.send(request)
         } catch {
-            if isForToken, !(error is CancellationError) { self.meter.count { $0.tokensFailed += 1 } }
+            // What a provider calls off as its time is over has failed; what the end of the drive calls off has not.
+            if isForToken {
+                self.meter.count { counts in
+                    if !(counts.isOver && error is CancellationError) { counts.tokensFailed += 1 }
+                }
+            }
             throw error
         }
         let took = ContinuousClock.now - start

@@ -80,6 +80,7 @@ struct SimulatedFleet: Sendable {
                 group.addTask { await self.makeTrips(perMinute: tripsPerMinute, with: backend) }
             }
             try? await Task.sleep(for: time)
+            self.meter.count { $0.isOver = true }
             group.cancelAll()
         }
         try Task.checkCancellation()

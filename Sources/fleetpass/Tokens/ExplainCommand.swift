@@ -69,7 +69,9 @@ struct ExplainCommand: AsyncParsableCommand {
 
     /// What to do about claims that reach a trip by the vehicle it is assigned to, where no vehicle was named.
     private func fixes(for request: AccessRequest, with claims: AuthorizationClaims?) -> [TokenRule: String] {
-        guard self.tripVehicle == nil, case .only(let vehicle) = claims?.vehicle else { return [:] }
+        guard self.tripVehicle == nil, let claims, case .only(let vehicle) = claims.vehicle else { return [:] }
+        // A claim that is spelt otherwise is the likelier fault, which the refusal's own fix names.
+        guard claims.spellingFix == nil else { return [:] }
         var assigned = request
         assigned.vehicleOfTrip = vehicle
         guard (try? assigned.checkCoverage(of: claims, role: nil)) != nil else { return [:] }

@@ -224,6 +224,39 @@ import Testing
         #expect(expected == 200 || records.last?.token == nil)
     }
 
+    /// Grants once, and fails then.
+    struct FailingShift: TokenPolicy {
+        struct Down: Error {}
+
+        let hasGranted = Locked(false)
+
+        func decide(_ type: TokenType, for caller: Caller, at time: Date) async throws -> PolicyDecision {
+            let isFirst = self.hasGranted.withLock { hasGranted in
+                defer { hasGranted = true }
+                return !hasGranted
+            }
+            guard isFirst else { throw Down() }
+            return .granted(rule: "shift")
+        }
+    }
+
+    @Test func `a token that is not handed out after all is recorded so however often its caller was refused`()
+        async throws
+    {
+        let (log, clock) = (Log(), Locked(Self.now))
+        let limiter = RequestLimiter(
+            RequestLimits(refusedPerCaller: try RateLimit(1, per: .seconds(60))), uptime: { .zero })
+        let signer = SlowSigner(signer: try LocalSigner(try Self.key.get()), clock: clock, passes: 1)
+        let desk = TokenDesk(
+            issuer: TokenIssuer(minters: [.driver: TokenMinter(signer: signer)], now: { Self.now }),
+            authenticator: Door(answer: { Self.driver }), policy: FailingShift(), limiter: limiter, audit: log,
+            now: { clock.withLock { $0 } }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        #expect(limiter.admitsFailureRecord(of: Self.driver.id))
+        #expect(!limiter.admitsFailureRecord(of: Self.driver.id))
+        #expect(try await self.request(desk, try Self.vehicle()).1 == 503)
+        #expect(log.records.withLock { $0 }.map(\.decision) == [.granted, .refused])
+    }
+
     @Test func `strangers are counted by reason and not recorded`() async throws {
         struct Down: Error {}
         let (log, metrics) = (Log(), TokenServerMetrics())

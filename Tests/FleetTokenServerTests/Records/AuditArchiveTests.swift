@@ -326,6 +326,21 @@ import Testing
         #expect(error?.message.contains("The records up to 900 were moved to an archive meanwhile") == true)
     }
 
+    @Test(arguments: TokenStoreKind.available)
+    func `a search leaves nothing out in silence that was there when its caller looked`(
+        kind: TokenStoreKind
+    ) async throws {
+        let world = try await Self.filled(kind)
+        let start = try await world.reader.span().start
+        _ = try await Self.archive(world, to: "one.sqlite", before: 6)
+        let error = await #expect(throws: TokenServerError.self) {
+            try await world.reader.search(AuditQuery(), after: start) { _ in }
+        }
+        #expect(error?.code == .recordsArchived)
+        let later = try await world.reader.span().start
+        try await world.reader.search(AuditQuery(), after: later) { _ in }
+    }
+
     @Test func `records that cannot be removed are moved all the same, and removed by the next run`() async throws {
         let world = try await Self.filled(.sqlite)
         try await world.tamper(
