@@ -443,7 +443,8 @@ let package = Package(
         .testTarget(
             name: "FleetpassTests",
             dependencies: [
-                "FleetSigning", "FleetTokens", "fleetpass", server("ArgumentParser", "swift-argument-parser"),
+                "FleetSigning", "FleetTokenServer", "FleetTokens", "fleetpass",
+                server("ArgumentParser", "swift-argument-parser"),
             ],
             swiftSettings: settings
         ),

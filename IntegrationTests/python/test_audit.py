@@ -12,6 +12,7 @@ import sqlite3
 import stat
 import threading
 import time
+from contextlib import closing
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -20,6 +21,22 @@ import requests
 from service import Service, refusal, run
 
 STORE = "token-server.sqlite"
+
+
+@pytest.fixture(scope="module")
+def empty_store(service, tmp_path_factory):
+    """Puts a token server's store without any record somewhere; only a server makes one."""
+    data = tmp_path_factory.mktemp("store") / "data"
+    shutil.copytree(service.data / "service-accounts", data / "service-accounts")
+    code, _, errors = Service(data).stop()
+    assert code == 0, errors
+
+    def put(path):
+        # What was written last may be in the journal beside the file.
+        with closing(sqlite3.connect(data / STORE)) as store:
+            store.execute("VACUUM INTO ?", [str(path)])
+
+    return put
 
 
 def audit(service, *arguments):
@@ -176,9 +193,9 @@ def changes(folder, *arguments):
     return [json.loads(line)["record"] for line in result.stdout.splitlines()]
 
 
-def test_what_commands_change_is_recorded_with_who_made_it(tmp_path, service):
+def test_what_commands_change_is_recorded_with_who_made_it(tmp_path, service, empty_store):
     shutil.copytree(service.data / "service-accounts", tmp_path / "service-accounts")
-    sqlite3.connect(tmp_path / STORE).close()
+    empty_store(tmp_path / STORE)
     holder = ["--holder", "login/driver-7", "--vehicle", "veh-3"]
     for command in (
         ["assignments", "add", "--data", tmp_path, *holder], ["assignments", "end", "--data", tmp_path, *holder],
@@ -225,6 +242,15 @@ def test_what_is_no_store_is_refused_and_left_as_it_is(tmp_path, service):
     (tmp_path / "empty").touch()
     (tmp_path / "text").write_text("This is no database, and it is long enough to be taken for one." * 40)
     shutil.copy(service.data / "fleetpass.sqlite", tmp_path / "engine")
+    (tmp_path / "keys").mkdir()
+    shutil.copy(service.data / "service-accounts" / "driver.json", tmp_path / "keys")
+    holder = ["--holder", "login/driver-7", "--vehicle", "veh-3"]
+    commands = [
+        ["audit", "verify"], ["audit", "search"], ["audit", "export"], ["revoke"], ["revoke", "--subject", "driver-7"],
+        ["audit", "archive", "--keep", "2h", "--to", tmp_path / "archive"], ["assignments", "list"],
+        ["assignments", "add", *holder], ["assignments", "end", *holder],
+        ["keys", "rotate", "--data", tmp_path / "keys", "--role", "driver"],
+    ]
     for store, words in [
         (tmp_path / "empty", "is no store of a token server"), (tmp_path / "text", "is no store of a token server"),
         (tmp_path / "engine", "is no store of a token server"), (tmp_path / "gone", f"{tmp_path}/gone is missing"),
@@ -232,15 +258,32 @@ def test_what_is_no_store_is_refused_and_left_as_it_is(tmp_path, service):
         (tmp_path / "empty" / "below", f"{tmp_path}/empty is a file, not a folder"),
     ]:
         before = store.read_bytes() if store.is_file() else None
-        for command in ("verify", "search", "export"):
-            result = run("audit", command, "--store", store)
-            assert result.returncode == 78 and result.stdout == b""
+        for command in commands:
+            result = run(*command, "--store", store)
+            assert result.returncode == 78 and result.stdout == b"", command
             assert words in result.stderr.decode()
         assert (store.read_bytes() if store.is_file() else None) == before
-    assert not (tmp_path / "gone").exists()
+    assert not (tmp_path / "gone").exists() and not (tmp_path / "archive").exists()
+    assert [path.name for path in (tmp_path / "keys").iterdir()] == ["driver.json"]
 
 
-def test_all_roles_take_new_keys_or_none(tmp_path, service):
+def test_a_server_makes_its_store_of_an_empty_file_and_of_nothing_else(tmp_path, service):
+    data = tmp_path / "data"
+    shutil.copytree(service.data / "service-accounts", data / "service-accounts")
+    with sqlite3.connect(data / STORE) as database:
+        database.execute("CREATE TABLE other (x)")
+    database.close()
+    before = (data / STORE).read_bytes()
+    result = run("up", "--data", data, "--port", "0", "--grpc-port", "0")
+    assert result.returncode == 78 and b"is no store of a token server; move it away" in result.stderr
+    assert (data / STORE).read_bytes() == before
+    (data / STORE).write_bytes(b"")
+    code, _, errors = Service(data).stop()
+    assert code == 0, errors
+    assert run("audit", "verify", "--data", data).stdout.startswith(b"intact records=0 ")
+
+
+def test_all_roles_take_new_keys_or_none(tmp_path, service, empty_store):
     folder = tmp_path / "keys"
     shutil.copytree(service.data / "service-accounts", folder)
     assert run("keys", "rotate", "--data", folder, "--role", "driver").returncode == 0
@@ -252,7 +295,7 @@ def test_all_roles_take_new_keys_or_none(tmp_path, service):
 
     # What was changed is told also where the rest fails, here because its record is refused.
     store = tmp_path / STORE
-    sqlite3.connect(store).close()
+    empty_store(store)
     assert run("revoke", "--store", store, "--subject", "nobody").returncode == 0
     with sqlite3.connect(store) as database:
         database.execute(
@@ -333,10 +376,9 @@ def fill(store, *ages):
     return previous
 
 
-def test_old_records_are_moved_to_an_archive(tmp_path):
+def test_old_records_are_moved_to_an_archive(tmp_path, empty_store):
     store, old, day = tmp_path / STORE, tmp_path / "old.sqlite", 86400
-    sqlite3.connect(store).close()
-    assert run("assignments", "list", "--store", store).returncode == 0
+    empty_store(store)
     fill(store, 100 * day, 91 * day, 89 * day, 5)
     archive = ("audit", "archive", "--data", tmp_path, "--keep", "90d", "--to")
     result = run(*archive, old)
@@ -390,13 +432,12 @@ def test_old_records_are_moved_to_an_archive(tmp_path):
     assert run("audit", "verify", "--data", tmp_path).stdout == kept.stdout
 
 
-def test_archives_made_at_once_to_one_file_lose_no_record(tmp_path):
+def test_archives_made_at_once_to_one_file_lose_no_record(tmp_path, empty_store):
     day = 86400
     for number in range(5):
         data = tmp_path / str(number)
         data.mkdir()
-        sqlite3.connect(data / STORE).close()
-        assert run("assignments", "list", "--data", data).returncode == 0
+        empty_store(data / STORE)
         fill(data / STORE, *[100 * day] * 50, 5)
         results = []
 
@@ -417,10 +458,9 @@ def test_archives_made_at_once_to_one_file_lose_no_record(tmp_path):
         assert not list(data.glob("*unfinished*"))
 
 
-def test_records_that_cannot_be_removed_are_moved_with_a_warning(tmp_path):
+def test_records_that_cannot_be_removed_are_moved_with_a_warning(tmp_path, empty_store):
     store, old, day = tmp_path / STORE, tmp_path / "old.sqlite", 86400
-    sqlite3.connect(store).close()
-    assert run("assignments", "list", "--store", store).returncode == 0
+    empty_store(store)
     fill(store, 100 * day, 5)
     with sqlite3.connect(store) as database:
         database.execute(

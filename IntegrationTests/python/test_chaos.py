@@ -235,3 +235,29 @@ def test_a_wrong_script_is_told_what_to_mend(up, tmp_path, script, told):
     result = run("chaos", "set", file, "--engine", up.http)
     assert result.returncode == 78
     assert told in result.stderr.decode()
+
+
+@pytest.mark.parametrize("end", ["", "\x1b[2J"])
+def test_what_is_no_script_is_not_printed(service, tmp_path, end):
+    file = tmp_path / "driver.json"
+    key = service.key_file("driver").read_text(encoding="utf-8")
+    cut = key[:key.index("PRIVATE KEY") + 200]
+    file.write_text(cut + end, encoding="utf-8")
+    options = ["--data", tmp_path / "data", "--port", "0", "--grpc-port", "0"]
+    for arguments in (["chaos", "set", file], ["chaos", "set", "-"], ["up", *options, "--chaos", file]):
+        result = run(*arguments, stdin=file.read_bytes())
+        assert result.returncode == 78
+        for text in (b"PRIVATE KEY", cut[-40:].encode(), b"\x1b"):
+            assert text not in result.stderr
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_script_that_unfolds_is_refused(tmp_path):
+    levels = [f"l{number}: &l{number} [{', '.join([f'*l{number - 1}'] * 9)}]" for number in range(1, 12)]
+    file = tmp_path / "script.yaml"
+    file.write_text("\n".join(["l0: &l0 [x]", *levels, "steps: *l11"]), encoding="utf-8")
+    result = run("chaos", "set", file, timeout=20)
+    assert result.returncode == 78
+    assert b"line 1, \"&\" begins an anchor, and anchors are not read" in result.stderr
+    result = run("chaos", "set", "/dev/zero", timeout=20)
+    assert result.returncode == 78 and b"is longer than 262144 bytes" in result.stderr

@@ -14,9 +14,9 @@ import pytest
 
 from engine_server import certificate
 from forgery import new_rsa_key
-from service import run
+from service import Service, run
 from stand_ins import Google, GoogleServer
-from test_nodes import database  # noqa: F401 (a fixture)
+from test_nodes import database, node_folder  # noqa: F401 (a fixture)
 from test_serve import SECRET
 
 CHECKS = ["configuration", "store", "credentials", "signer driver", "callers", "policy", "clock"]
@@ -212,13 +212,18 @@ def tables(database):
         check=True, capture_output=True, text=True).stdout.strip()
 
 
-def test_a_postgresql_store_is_looked_at_and_not_changed(folder, settings, google, database):  # noqa: F811
+def test_a_postgresql_store_is_looked_at_and_not_changed(folder, settings, google, database, service):  # noqa: F811
     settings["store"] = {"postgresql": database.address}
     code, checks, _ = doctor(folder, settings, google.host)
     assert code == 0, checks
     assert "will be made" in checks["store"]["detail"]
     assert tables(database) == "0"
-    assert run("revoke", "--store", database.address, "--key", "k1").returncode == 0
+    # Nor does a command make the tables of a server.
+    for command in (["revoke", "--key", "k1"], ["assignments", "list"], ["audit", "verify"]):
+        result = run(*command, "--store", database.address)
+        assert result.returncode == 78 and b"holds no store of a token server" in result.stderr
+    assert tables(database) == "0"
+    assert Service(node_folder(folder, "node", service), "--store", database.address).stop()[0] == 0
     code, checks, _ = doctor(folder, settings, google.host)
     assert code == 0
     assert "of this version" in checks["store"]["detail"]

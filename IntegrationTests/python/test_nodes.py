@@ -179,6 +179,32 @@ def test_a_database_that_cannot_be_used_is_told_without_its_password(tmp_path, s
     assert b"no_such_database" in run("audit", "verify", "--store", wrong).stderr
 
 
+@pytest.mark.parametrize("address", [
+    "postgresql://u:gehe/im@127.0.0.1:1/db", "postgresql://u:gehe@im@127.0.0.1:1/db",
+    "postgresql://u:12/gehe@127.0.0.1:1/db", "postgresql://u:gehe/im", "postgresql+x://u:geheim@127.0.0.1:1/db",
+    "postgresql://u:geheim@127.0.0.1:abc/db",
+])
+def test_a_malformed_address_is_a_configuration_error_that_repeats_nothing_of_it(tmp_path, address):
+    for arguments in (
+        ["up", "--data", tmp_path / "up", "--port", "0", "--grpc-port", "0"], ["audit", "verify"],
+        ["revoke", "--subject", "s"],
+    ):
+        result = run(*arguments, "--store", address)
+        assert result.returncode == 78, result.stderr
+        assert b"is malformed; write postgresql://USER:PASSWORD@HOST:PORT/DATABASE" in result.stderr
+        for part in (b"gehe", b"im@", b"127.0.0.1"):
+            assert part not in result.stdout + result.stderr
+    assert not (tmp_path / "up").exists()
+
+
+@pytest.mark.parametrize(
+    "option", ["sslmode=x", "connect_timeout=abc", "target_session_attrs=foo", "service=none", "hostaddr=abc"])
+def test_an_option_that_libpq_does_not_take_is_a_configuration_error(option):
+    result = run("audit", "verify", "--store", f"postgresql://u:geheim@127.0.0.1:1/db?{option}")
+    assert result.returncode == 78, result.stderr
+    assert b"cannot be used: " in result.stderr and b"geheim" not in result.stderr
+
+
 def test_a_database_that_does_not_answer_is_an_unreachable_service_and_told_once(tmp_path, service):
     away = "postgresql://fleetpass:s3cret-word@127.0.0.1:1/fleetpass"
     folder = node_folder(tmp_path, "node", service)

@@ -226,7 +226,7 @@ def test_a_store_that_is_no_token_servers_withdraws_nothing_and_is_refused(folde
     (folder / "data").mkdir()
     (folder / "empty.sqlite").write_bytes(b"")
     for store, word in [("empty.sqlite", "no token server of this version has used that store"),
-                        (f"{service.data}/fleetpass.sqlite", "another program or a newer version")]:
+                        (f"{service.data}/fleetpass.sqlite", "is no store of a token server")]:
         (folder / "engine.yaml").write_text(GOOD + f"revocations: {{store: '{store}'}}\n", encoding="utf-8")
         refused = run("serve", "engine", "--config", folder / "engine.yaml")
         assert refused.returncode == 78 and word in refused.stderr.decode(), refused.stderr
@@ -258,7 +258,7 @@ GOOD = "providers: demo-fleet\ndata: data\ntrust: {files: trust.yaml}\n"
         ("providers: demo-fleet\ndata: data\n", "No account is trusted"),
         (GOOD + "listen:\n  prot: 1\n", "Line 5: there is no setting listen.prot"),
         (GOOD + "listen:\n  http_port: many\n", "Line 5: listen.http_port must be a whole number from 0 to 65535"),
-        (GOOD + "retention: {trips: soon}\n", "retention.trips must be a time like 12h or 7d, or never"),
+        (GOOD + "retention: {trips: soon}\n", "retention.trips must be a time up to 3650d, like 12h or 7d, or never"),
         (GOOD + "listen: {host: 0.0.0.0}\n", "set listen.tls"),
         (GOOD + "router: {osrm: {url: 'ftp://x'}}\n", "router.osrm.url must be written like"),
         (GOOD.replace("trust.yaml", "missing.yaml"), "missing.yaml cannot be read"),

@@ -9,32 +9,31 @@ import CLibPQ
 /// What it leaves open comes from where PostgreSQL's own programs take it: the `PG…` environment variables and the
 /// password file. Its description never holds the password.
 public struct PostgreSQLAddress: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// What libpq takes for the beginning of a URL.
+    private static let schemes = ["postgresql://", "postgres://"]
+
     let text: String
     private let keywords: [String: String]
 
     /// Reads an address.
     ///
     /// - Parameter text: `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`, or keywords as in `host=/run/pg dbname=fleet`.
-    /// - Throws: ``PostgreSQLError`` with ``PostgreSQLError/Code/invalidAddress``.
+    /// - Throws: ``PostgreSQLError`` with ``PostgreSQLError/Code/invalidAddress``; it repeats nothing of the address.
     public init(_ text: String) throws(PostgreSQLError) {
         var problem: UnsafeMutablePointer<CChar>?
         defer { PQfreemem(problem) }
-        guard let options = PQconninfoParse(text, &problem) else {
-            // libpq's words may repeat the address with its password.
-            throw PostgreSQLError(
-                code: .invalidAddress,
-                message: "The address of the PostgreSQL database is malformed; "
-                    + "write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with %XX for special characters.")
-        }
+        // libpq's words may repeat the address with its password.
+        guard let options = PQconninfoParse(text, &problem) else { throw Self.malformed }
         defer { PQconninfoFree(options) }
+        let keywords = Self.values(of: options)
+        let ports = (keywords["port"] ?? "").split(separator: ",")
+        guard !Self.endsPasswordEarly(text), ports.allSatisfy(Self.isPort) else { throw Self.malformed }
         self.text = text
-        self.keywords = Self.values(of: options)
+        self.keywords = keywords
     }
 
-    /// Whether a text is meant as an address of a database rather than as a file's path.
-    public static func isAddress(_ text: String) -> Bool {
-        text.hasPrefix("postgresql://") || text.hasPrefix("postgres://")
-    }
+    /// Whether a text is meant as an address of a database rather than as a file's path; not each is a good one.
+    public static func isAddress(_ text: String) -> Bool { text.contains("://") }
 
     /// The address without its password and options.
     public var description: String {
@@ -64,6 +63,33 @@ public struct PostgreSQLAddress: Sendable, CustomStringConvertible, CustomDebugS
         let count = hosts.split(separator: ",", omittingEmptySubsequences: false).count
         // Less than two seconds, libpq takes for two.
         return "\(max(2, limit.components.seconds / Int64(count)))"
+    }
+
+    private static var malformed: PostgreSQLError {
+        PostgreSQLError(
+            code: .invalidAddress,
+            message: "The address of the PostgreSQL database is malformed; "
+                + "write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with %XX for special characters.")
+    }
+
+    /// Whether a URL has an `@` after its user and password, and before its options.
+    ///
+    /// libpq ends user and password at the first `@`, and finds neither where a `/` comes before: such a character in a
+    /// password has part of it taken for a host, a port or a database, which are shown.
+    private static func endsPasswordEarly(_ text: String) -> Bool {
+        let (at, slash, mark) = (UInt8(ascii: "@"), UInt8(ascii: "/"), UInt8(ascii: "?"))
+        guard let scheme = Self.schemes.first(where: { text.utf8.starts(with: $0.utf8) }) else { return false }
+        var rest = text.utf8.dropFirst(scheme.utf8.count)
+        if let end = rest.firstIndex(where: { $0 == at || $0 == slash }), rest[end] == at {
+            rest = rest[end...].dropFirst()
+        }
+        return rest.prefix { $0 != mark }.contains(at)
+    }
+
+    /// Whether a text is a port, which may have blanks around it.
+    private static func isPort(_ text: Substring) -> Bool {
+        let words = text.split(whereSeparator: \.isWhitespace)
+        return words.count == 1 && words.allSatisfy { (1...65_535).contains(Int($0) ?? 0) }
     }
 
     private static func values(of options: UnsafeMutablePointer<PQconninfoOption>) -> [String: String] {

@@ -128,15 +128,29 @@ final class PostgreSQLConnection {
             PQconnectionNeedsPassword(self.raw) == 1
             || (problem.contains("FATAL:") && !problem.contains("the database system is")
                 && !problem.contains("too many") && !problem.contains("remaining connection slots"))
-        return isRefused
-            ? PostgreSQLError(
+        guard !isRefused else {
+            return PostgreSQLError(
                 code: .refused,
                 message: "\(address) lets nobody in with this user, password and database: \(problem) "
                     + "Mend the address or the server's pg_hba.conf, or create what is missing.")
-            : PostgreSQLError(
-                code: .unreachable,
-                message: "\(address) cannot be reached: \(problem) Start the server, or mend host, port or firewall.")
+        }
+        // What libpq finds wrong by itself, whether it stands in the address or completes it.
+        guard !problem.contains(/invalid \w+ value/), !Self.mistakes.contains(where: { problem.contains($0) }) else {
+            return PostgreSQLError(
+                code: .invalidAddress,
+                message: "\(address) cannot be used: \(problem) Mend the address, or the variables and the service "
+                    + "file that complete it.")
+        }
+        return PostgreSQLError(
+            code: .unreachable,
+            message: "\(address) cannot be reached: \(problem) Start the server, or mend host, port or firewall.")
     }
+
+    /// How libpq words mistakes in options, beside values that an option cannot have.
+    private static let mistakes = [
+        "invalid port number", "could not match", "could not parse network address", "definition of service",
+        "service file",
+    ]
 
     private static func withOptions<Result>(
         _ options: [(String, String)],

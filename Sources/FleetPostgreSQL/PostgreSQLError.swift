@@ -15,7 +15,7 @@ public struct PostgreSQLError: Error, Sendable, CustomStringConvertible {
         /// The bounded name, fit for a metric label.
         public var description: String { self.wrapped.rawValue }
 
-        /// The address is none; mend it, a retry cannot help.
+        /// The address is none, or an option has a value that it cannot have; mend it, a retry cannot help.
         public static let invalidAddress = Self(.invalidAddress)
         /// No server answers; may be retried.
         public static let unreachable = Self(.unreachable)

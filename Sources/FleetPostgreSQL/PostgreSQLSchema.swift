@@ -68,7 +68,9 @@ public struct PostgreSQLSchema: Sendable {
 
     /// Whether the tables are there, looked at without changing anything.
     public enum State: Hashable, Sendable {
-        /// There are none, or some of an older version, which the first use makes or updates.
+        /// There are none; the first use makes them.
+        case missing
+        /// They are of an older version; the first use updates them.
         case behind
         /// They are as this program wants them.
         case current
@@ -82,9 +84,10 @@ public struct PostgreSQLSchema: Sendable {
     ///   database that cannot hold them.
     public func state(_ session: PostgreSQLSession) throws(PostgreSQLError) -> State {
         try session.query(.once("SELECT set_config('search_path', 'fleetpass', false)"))
-        guard try self.version(session) < self.steps.count else { return .current }
+        let version = try self.version(session)
+        guard version < self.steps.count else { return .current }
         try self.checkEncoding(session)
-        return .behind
+        return version == 0 ? .missing : .behind
     }
 
     private func version(_ session: PostgreSQLSession) throws(PostgreSQLError) -> Int {

@@ -2,6 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import Logging
+import PostgreSQLTestSupport
 import Testing
 
 @testable import FleetPostgreSQL
@@ -17,5 +19,55 @@ import Testing
         text: String, limit: Int, seconds: String
     ) throws {
         #expect(try PostgreSQLAddress(text).connectTimeout(sharing: .seconds(limit)) == seconds)
+    }
+
+    @Test(arguments: [
+        "postgresql://u:gehe/im@127.0.0.1:1/db", "postgresql://u:gehe@im@127.0.0.1:1/db",
+        "postgresql://u:12/gehe@im@h/d",
+        "postgresql://u:gehe@a,im@b/d", "postgresql://u:x@im:1@h/gehe", "postgres://u:x@im/gehe@h/d",
+        "postgresql://u:gehe/im", "postgresql://u:12/im@gehe", "postgresql://u@h:gehe/im@", "host=h port=gehe",
+        "postgresql://u@h:0/gehe", "postgresql://u@h:70000/gehe", "postgresql://u@a:1,b:gehe/d",
+        "postgresql://u@h/d?port=gehe", "postgresql+x://u:gehe@im/d", "gehe@im@",
+    ])
+    func `an address that is not escaped is malformed, and nothing of it is told`(text: String) throws {
+        let error = try #require(throws: PostgreSQLError.self) { try PostgreSQLAddress(text) }
+        #expect(error.code == .invalidAddress)
+        #expect(error.message.contains("is malformed") && error.message.contains("%XX for special characters"))
+        #expect(!"\(error)".contains("gehe") && !"\(error)".contains("im@"))
+    }
+
+    @Test(arguments: [
+        ("postgresql://u:gehe%2Fim%40@h:5432/d", "postgresql://u@h:5432/d"),
+        ("postgresql://a%40b:x@h/c%40d", "postgresql://a@b@h/c@d"),
+        ("postgresql://u:a?b#c:d@h/d", "postgresql://u@h/d"),
+        ("postgresql://u@a:1,b:,c/d", "postgresql://u@a,b,c:1,,/d"),
+        ("postgresql://h/d?user=u@a&password=gehe@im", "postgresql://u@a@h/d"),
+        ("host=@abstract port=' 5432 ' dbname=d password=gehe", "postgresql://@abstract: 5432 /d"),
+    ])
+    func `special characters may stand where they are escaped, or mean nothing`(text: String, shown: String) throws {
+        #expect(try "\(PostgreSQLAddress(text))" == shown)
+    }
+
+    @Test(arguments: [
+        ("postgresql://h/d", true), ("postgres://h/d", true), ("Postgresql://u:gehe@h/d", true), ("postgresql:", false),
+        ("data/token-server.sqlite", false), ("/run/fleet:1/store", false),
+    ])
+    func `what looks like an address is never taken for a file, whose name is told`(text: String, isAddress: Bool) {
+        #expect(PostgreSQLAddress.isAddress(text) == isAddress)
+    }
+
+    @Test(arguments: [
+        "sslmode=x", "connect_timeout=soon", "target_session_attrs=x", "service=none", "hostaddr=x",
+        "keepalives_idle=x",
+    ])
+    func `an option's value that libpq does not take is a mistake in the address`(option: String) async throws {
+        let address = try PostgreSQLAddress("postgresql://u:gehe@127.0.0.1:1/d?\(option)")
+        let pool = PostgreSQLPool(address, connections: 1, logger: .silent)
+        let error = try await #require(throws: PostgreSQLError.self) {
+            _ = try await pool.run { try $0.query("SELECT 1").count }
+        }
+        #expect(error.code == .invalidAddress, "\(error)")
+        #expect(!error.mayPass && !"\(error)".contains("gehe"))
+        await pool.close()
     }
 }

@@ -89,4 +89,33 @@ import Testing
             #expect(throws: CommandFailure.self) { try options.checkHost() }
         }
     }
+
+    private static func newPath() -> String {
+        FileManager.default.temporaryDirectory.appending(path: "fleetpass-new-\(UUID().uuidString)")
+            .path(percentEncoded: false)
+    }
+
+    @Test(arguments: [
+        ["--host", "0.0.0.0"], ["--store", "foo"], ["--store", "postgresql://u:p/q@h/d"], ["--record", "/none/calls"],
+        ["--record", "/"], ["--tiles", "foo"], ["--osrm", "ftp://x"], ["--chaos", "/none/script"],
+        ["--trust", "/none/trust"], ["--callers", "/none/callers"], ["--revocations", "http://tokens.example/list"],
+        ["--revocations", "https://tokens.example/list", "--revocations-keys", "/none/keys"],
+    ])
+    func `options that cannot be used leave no data folder`(arguments: [String]) throws {
+        let data = Self.newPath()
+        defer { try? FileManager.default.removeItem(atPath: data) }
+        let options = try LocalServiceOptions.parse(["--data", data] + arguments)
+        #expect(throws: CommandFailure.self) { _ = try LocalService(options, logger: options.logger) }
+        #expect(!FileManager.default.fileExists(atPath: data))
+    }
+
+    @Test func `a recording may be in the data folder that is made for it`() throws {
+        let data = Self.newPath()
+        let below = try LocalServiceOptions.parse(["--data", data, "--record", "\(data)/below/calls.jsonl"])
+        #expect(throws: CommandFailure.self) { try below.checkPlaces() }
+        for record in ["\(data)/calls.jsonl", "\(data)/./calls.jsonl"] {
+            let options = try LocalServiceOptions.parse(["--data", "\(data)/", "--record", record])
+            #expect(throws: Never.self) { try options.checkPlaces() }
+        }
+    }
 }

@@ -4,6 +4,7 @@
 
 import ArgumentParser
 import FleetSigning
+import FleetTokenServer
 import FleetTokens
 import Foundation
 import Testing
@@ -195,8 +196,8 @@ import Testing
         let token = try await self.token(naming: self.key.keyID)
         let unasked = try await self.argument().verifier()
         #expect(!unasked.looksAtWithdrawals && self.refusal(of: token, by: unasked) == nil)
-        try self.write([], to: TokenStoreOptions.fileName)
         let path = self.folder.path(percentEncoded: false)
+        try TokenServerStore(creatingAt: path + "/" + TokenStoreOptions.fileName).close()
         try await RevokeCommand.parse(["--data", path, "--key", "another"]).run()
         let asked = try await self.argument().verifier()
         #expect(asked.looksAtWithdrawals && self.refusal(of: token, by: asked) == nil)

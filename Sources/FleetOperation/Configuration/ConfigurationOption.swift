@@ -14,9 +14,10 @@ package struct ConfigurationOption: Sendable {
         case paths
         /// A whole number within bounds.
         case number(ClosedRange<Int>)
-        /// A time in seconds, such as `75s`, or minutes, such as `5m`.
+        /// A time in seconds, such as `75s`, or minutes, such as `5m`; a day at most.
         case duration
-        /// How long something is kept, in hours or days, such as `12h` or `7d`, or `never` to keep it for ever.
+        /// How long something is kept, in hours or days, such as `12h` or `7d`, 3650 days at most, or `never` to keep it
+        /// for ever.
         case age
         /// One of a few words.
         case choice([String])
@@ -80,8 +81,10 @@ package struct ConfigurationOption: Sendable {
         case .number(let range):
             Int(value).map(range.contains) == true
                 ? nil : "must be a whole number from \(range.lowerBound) to \(range.upperBound)"
-        case .duration: Self.duration(value) == nil ? "must be a time like 75s or 5m" : nil
-        case .age: value == "never" || Self.age(value) != nil ? nil : "must be a time like 12h or 7d, or never"
+        case .duration: Self.duration(value) == nil ? "must be a time up to a day, like 75s or 5m" : nil
+        case .age:
+            value == "never" || Self.age(value) != nil
+                ? nil : "must be a time up to 3650d, like 12h or 7d, or never"
         case .rate: Self.rate(value) == nil ? "must be a number and a time up to a day, like 60/1m" : nil
         case .optionalRate:
             value == "off" || Self.rate(value) != nil
@@ -94,24 +97,24 @@ package struct ConfigurationOption: Sendable {
     package static func rate(_ text: String) -> (count: Int, period: Duration)? {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, let count = Int(parts[0]), (1...1_000_000).contains(count),
-            let period = self.duration(String(parts[1])), period <= .seconds(86_400)
+            let period = self.duration(String(parts[1]))
         else { return nil }
         return (count, period)
     }
 
-    /// A time such as `75s` or `5m`; `nil` for what is none.
+    /// A time such as `75s` or `5m`, a day at most; `nil` for what is none.
     package static func duration(_ text: String) -> Duration? {
-        self.duration(text, units: ["s": 1, "m": 60], upTo: 86_400)
+        self.duration(text, units: ["s": 1, "m": 60], days: 1)
     }
 
-    /// A time such as `12h` or `7d`, ten years at most; `nil` for what is none, `never` included.
+    /// A time such as `12h` or `7d`, 3650 days at most; `nil` for what is none, `never` included.
     package static func age(_ text: String) -> Duration? {
-        self.duration(text, units: ["h": 3600, "d": 86_400], upTo: 3650)
+        self.duration(text, units: ["h": 3600, "d": 86_400], days: 3650)
     }
 
-    private static func duration(_ text: String, units: [Character: Int], upTo most: Int) -> Duration? {
+    private static func duration(_ text: String, units: [Character: Int], days: Int) -> Duration? {
         guard let unit = text.last.flatMap({ units[$0] }), let number = Int(text.dropLast()),
-            (1...most).contains(number)
+            (1...days * 86_400 / unit).contains(number)
         else { return nil }
         return .seconds(unit * number)
     }

@@ -34,8 +34,8 @@ extension ConfigurationOption.Kind {
         case .path: "path"
         case .paths: "paths, with commas between"
         case .number(let range): "\(range.lowerBound)–\(range.upperBound)"
-        case .duration: "time, `75s` or `5m`"
-        case .age: "time, `12h` or `7d`, or `never`"
+        case .duration: "time up to a day, `75s` or `5m`"
+        case .age: "time up to `3650d`, `12h` or `7d`, or `never`"
         case .rate: "number and time, `60/1m`"
         case .optionalRate: "number and time, `60/1m`, or `off`"
         case .choice(let words): words.map { "`\($0)`" }.joined(separator: ", ")

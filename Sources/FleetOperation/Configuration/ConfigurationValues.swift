@@ -23,10 +23,8 @@ package struct ConfigurationValues: Sendable {
         let root: Node?
         do {
             root = try Yams.compose(yaml: yaml)
-        } catch let error as YamlError {
-            throw ConfigurationError("The configuration is not YAML: \(Self.problem(of: error)).")
         } catch {
-            throw ConfigurationError("The configuration is not YAML.")
+            throw ConfigurationError("The configuration is not YAML: \(YAMLProblem.words(for: error)).")
         }
         if let root { try self.add(root, at: []) }
         let fixed = schema.options.map(\.path).filter { !$0.contains("*") }
@@ -80,6 +78,7 @@ package struct ConfigurationValues: Sendable {
     private mutating func add(_ node: Node, at path: [String]) throws(ConfigurationError) {
         let name = path.joined(separator: ".")
         let line = node.mark.map { "Line \($0.line): " } ?? ""
+        let shown = name.isEmpty ? "the configuration" : name
         let option = self.schema.option(at: path)
         switch node {
         case .mapping(let mapping) where option == nil:
@@ -90,7 +89,7 @@ package struct ConfigurationValues: Sendable {
             guard let option else {
                 // A section without anything in it.
                 guard scalar.string.isEmpty else {
-                    throw ConfigurationError("\(line)\(name) takes settings of its own.")
+                    throw ConfigurationError("\(line)\(shown) takes settings of its own.")
                 }
                 return
             }
@@ -99,8 +98,7 @@ package struct ConfigurationValues: Sendable {
             }
             self.values[name] = scalar.string
         default:
-            throw ConfigurationError(
-                "\(line)\(name.isEmpty ? "the configuration" : name) must be a single value or settings.")
+            throw ConfigurationError("\(line)\(shown) must be a single value or settings.")
         }
     }
 
@@ -116,18 +114,6 @@ package struct ConfigurationValues: Sendable {
                     + "\(self.schema.keys(after: path).joined(separator: ", ")).")
         }
         try self.add(value, at: inner)
-    }
-
-    /// Where the text is wrong; not the text, which may hold anything.
-    private static func problem(of error: YamlError) -> String {
-        switch error {
-        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
-            .composer(_, let problem, let mark, _):
-            "line \(mark.line), \(problem)"
-        case .duplicatedKeysInMapping(let duplicates, _):
-            "these keys stand twice: \(duplicates.map { $0.prefix(64) }.joined(separator: ", "))"
-        default: "it cannot be read"
-        }
     }
 }
 

@@ -25,6 +25,13 @@ package enum PathProblem {
         return FileManager.default.isReadableFile(atPath: folder) ? nil : "\(folder) may not be read by this user"
     }
 
+    /// Why a file cannot be written, or made where it is missing.
+    package static func writing(_ file: String) -> String? {
+        guard FileManager.default.fileExists(atPath: file) else { return Self.making(file: file) }
+        guard !Self.isFolder(file) else { return "\(file) is a folder, not a file" }
+        return FileManager.default.isWritableFile(atPath: file) ? nil : "\(file) may not be written by this user"
+    }
+
     /// Why a file that is missing cannot be made.
     package static func making(file: String) -> String? {
         let folder = Self.folder(of: file)

@@ -21,7 +21,7 @@ struct AuditArchive {
     ///   ``TokenServerError/Code/recordsArchived`` where another archive has them by now; ``AuditFault`` where the chain
     ///   does not hold, or an error of the store.
     func write(_ span: AuditSpan, to path: String) async throws {
-        let archive = try TokenServerStore(openingAt: path)
+        let archive = TokenServerStore(try SQLiteTokenDatabase(path, for: .making))
         do {
             try await self.fill(archive.database, span)
         } catch {

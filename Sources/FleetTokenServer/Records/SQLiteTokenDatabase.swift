@@ -9,6 +9,27 @@ import GRDB
 
 /// The token server's tables in a SQLite file.
 struct SQLiteTokenDatabase: TokenServerDatabase {
+    /// What a file is opened for.
+    enum Use {
+        /// Reading a store or an archive.
+        case reading
+        /// Changing a store.
+        case changing
+        /// Serving, by which a file with nothing in it becomes a store.
+        case making
+    }
+
+    /// What a file holds, of this version or another.
+    enum Contents {
+        /// Nothing yet.
+        case nothing
+        case store
+        /// A part of the audit, which is only read.
+        case archive
+        /// Something else than the token server's.
+        case others
+    }
+
     /// How long is waited for another process that writes.
     private static let busySeconds = 5
 
@@ -18,11 +39,10 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
     /// Opens a file that exists.
     ///
     /// - Parameters:
-    ///   - path: The file.
-    ///   - isChanged: Whether one without the tables gets them, and an archive is refused; otherwise it is the other way
-    ///     round.
+    ///   - path: The file; one that does not hold what is wanted is left as it is.
+    ///   - use: What it is opened for.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend.
-    init(_ path: String, isChanged: Bool) throws(TokenServerError) {
+    init(_ path: String, for use: Use) throws(TokenServerError) {
         func unavailable(_ message: String) -> TokenServerError {
             TokenServerError(code: .storeUnavailable, message: "The token server's store \(message)")
         }
@@ -31,26 +51,20 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
         }
         self.place = path
         do {
-            let contents = try Self.contents(of: path, isRead: !isChanged)
-            switch contents {
-            case .nothing:
-                guard isChanged else {
-                    throw TokenServerError(
-                        code: .storeUnavailable,
-                        message:
-                            "\(path) is no store of a token server; name the token-server.sqlite of its data folder."
-                    )
-                }
-            case .tables: break
-            case .archive(let queue):
-                // A chain that continues elsewhere must not be continued here too.
-                guard let queue else {
-                    throw unavailable(
-                        "\(path) is an archive of the audit, which is only read; name the token-server.sqlite of a data "
-                            + "folder.")
-                }
-                self.connections = queue
+            switch (try Self.contents(of: path), use) {
+            case (.store, _), (.nothing, .making): break
+            case (.archive, .reading):
+                self.connections = try Self.reader(of: path)
                 return
+            case (.archive, _):
+                // A chain that continues elsewhere must not be continued here too.
+                throw unavailable(
+                    "\(path) is an archive of the audit, which is only read; name the token-server.sqlite of a data "
+                        + "folder.")
+            case (.others, .making):
+                throw Self.noStore(path, "move it away, and a new one is made")
+            case (.nothing, _), (.others, _):
+                throw Self.noStore(path, "name the token-server.sqlite of its data folder")
             }
             var configuration = Configuration()
             configuration.label = "fleetpass.token-store"
@@ -71,34 +85,41 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
         }
     }
 
-    /// What a file holds.
-    private enum Contents {
-        case nothing
-        case tables
-        /// An archive of the audit; opened, where it is to be read.
-        case archive(DatabaseQueue?)
+    private static func noStore(_ path: String, _ next: String) -> TokenServerError {
+        TokenServerError(code: .storeUnavailable, message: "\(path) is no store of a token server; \(next).")
     }
 
-    /// Looks what a file holds, of this version or an older one; it is not changed.
-    private static func contents(of path: String, isRead: Bool) throws -> Contents {
+    /// Opens a file that cannot be changed by it.
+    static func reader(of path: String) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.readonly = true
         configuration.busyMode = .timeout(TimeInterval(self.busySeconds))
+        return try DatabaseQueue(path: path, configuration: configuration)
+    }
+
+    /// Looks what a file holds; it is not changed.
+    static func contents(of path: String) throws -> Contents {
         do {
-            let queue = try DatabaseQueue(path: path, configuration: configuration)
-            let (hasTables, isArchive) = try queue.read { database in
-                (
-                    try database.tableExists("audit_head"),
-                    try TokenServerSchema.migrator.hasCompletedMigrations(database)
-                        && Bool.fetchOne(database, sql: "SELECT is_archive FROM audit_start") ?? false
-                )
-            }
-            if isArchive, isRead { return .archive(queue) }
-            try queue.close()
-            return isArchive ? .archive(nil) : hasTables ? .tables : .nothing
+            let queue = try Self.reader(of: path)
+            defer { try? queue.close() }
+            return try queue.read { try Self.contents($0) }
         } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
-            return .nothing
+            return .others
         }
+    }
+
+    private static func contents(_ database: Database) throws -> Contents {
+        let migrator = TokenServerSchema.migrator
+        guard try database.tableExists("audit_head") else {
+            // A server that was killed before it made the first table leaves the list of steps at most, without any.
+            let others = try Int.fetchOne(
+                database, sql: "SELECT count(*) FROM sqlite_master WHERE tbl_name <> 'grdb_migrations'")
+            return try others == 0 && migrator.appliedIdentifiers(database).isEmpty ? .nothing : .others
+        }
+        let isArchive =
+            try migrator.hasCompletedMigrations(database)
+            && Bool.fetchOne(database, sql: "SELECT is_archive FROM audit_start") ?? false
+        return isArchive ? .archive : .store
     }
 
     func read<Result: Sendable>(

@@ -9,12 +9,22 @@ import Logging
 extension TokenServerStore {
     /// What a look at a store found.
     package enum Inspection: Sendable {
-        /// It answers, and its tables are as this program wants them, or will be made or updated at the first use.
-        case usable(hasTables: Bool)
+        /// It answers, and can be used.
+        case usable(Tables)
         /// No server answers.
         case unreachable(String)
         /// The server answers, or the file is there, and the store cannot be used as it is; and what to do about it.
         case unusable(String, next: String)
+    }
+
+    /// The tables of a store.
+    package enum Tables: Sendable {
+        /// There are none; a server makes them when it starts.
+        case missing
+        /// They are of an older version, which the first use updates.
+        case older
+        /// They are as this program wants them.
+        case current
     }
 
     private static let databaseNext = "Mend the address or the database; docs/postgresql.md tells what it needs."
@@ -34,7 +44,11 @@ extension TokenServerStore {
                 result = .failure(error)
             }
             await pool.close()
-            return .usable(hasTables: try result.get() == .current)
+            switch try result.get() {
+            case .missing: return .usable(.missing)
+            case .behind: return .usable(.older)
+            case .current: return .usable(.current)
+            }
         } catch let error as PostgreSQLError {
             let isAway: Set<PostgreSQLError.Code> = [.unreachable, .connectionLost, .timedOut, .overloaded]
             guard isAway.contains(error.code) else { return .unusable(error.message, next: Self.databaseNext) }
@@ -49,10 +63,20 @@ extension TokenServerStore {
     /// - Parameter path: The file, which exists.
     /// - Returns: What was found.
     package static func inspect(file path: String) -> Inspection {
-        var configuration = Configuration()
-        configuration.readonly = true
         do {
-            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            switch try SQLiteTokenDatabase.contents(of: path) {
+            case .nothing: return .usable(.missing)
+            case .archive:
+                return .unusable(
+                    "\(path) is an archive of the audit, which is only read.",
+                    next: "Put back the store that it was moved from, or name that.")
+            case .others:
+                return .unusable(
+                    "\(path) is no store of a token server.",
+                    next: "Put back a backup of the store, or name the token-server.sqlite of a data folder.")
+            case .store: break
+            }
+            let queue = try SQLiteTokenDatabase.reader(of: path)
             defer { try? queue.close() }
             return try queue.read { database in
                 let migrator = TokenServerSchema.migrator
@@ -61,12 +85,12 @@ extension TokenServerStore {
                         "The store \(path) was written by another program or a newer version.",
                         next: "Run that version, or name the token server's own store.")
                 }
-                return .usable(hasTables: try migrator.hasCompletedMigrations(database))
+                return .usable(try migrator.hasCompletedMigrations(database) ? .current : .older)
             }
         } catch {
             return .unusable(
                 "The token server's store \(path) cannot be read: \(error).",
-                next: "Mend the file's permissions; where it is no database of SQLite, put back a backup of it.")
+                next: "Mend the file's permissions; where it is damaged, put back a backup of it.")
         }
     }
 }

@@ -23,9 +23,9 @@ public struct TokenServerStore: Sendable {
         self.database = database
     }
 
-    /// Opens a file, and makes it where it is missing.
+    /// Opens a file for a server, and makes the store where the file is missing or empty.
     ///
-    /// - Parameter path: The file; its folder must exist.
+    /// - Parameter path: The file; its folder must exist. One that holds something else is refused, and left as it is.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend.
     public init(creatingAt path: String) throws(TokenServerError) {
         if !FileManager.default.fileExists(atPath: path) {
@@ -38,15 +38,15 @@ public struct TokenServerStore: Sendable {
             // It tells who may see whom; SQLite's side files follow its mode.
             _ = FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
         }
-        try self.init(openingAt: path)
+        self.init(try SQLiteTokenDatabase(path, for: .making))
     }
 
-    /// Opens a file that exists, and is no archive.
+    /// Opens a store that exists, and is no archive.
     ///
-    /// - Parameter path: The file.
+    /// - Parameter path: The file; one that holds no store is refused, and left as it is.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend.
     public init(openingAt path: String) throws(TokenServerError) {
-        self.database = try SQLiteTokenDatabase(path, isChanged: true)
+        self.init(try SQLiteTokenDatabase(path, for: .changing))
     }
 
     /// Opens a file that holds a store or an archive, of this version or an older one; any other is left as it is.
@@ -54,7 +54,7 @@ public struct TokenServerStore: Sendable {
     /// - Parameter path: The file.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend.
     package init(readingAt path: String) throws(TokenServerError) {
-        self.database = try SQLiteTokenDatabase(path, isChanged: false)
+        self.init(try SQLiteTokenDatabase(path, for: .reading))
     }
 
     /// Prepares the use of a PostgreSQL database; see ``check()`` for whether it can be used.

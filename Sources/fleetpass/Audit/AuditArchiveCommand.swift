@@ -27,7 +27,8 @@ struct AuditArchiveCommand: AsyncParsableCommand {
         help: ArgumentHelp("How long records stay in the store: 2h or more, such as 90d.", valueName: "time"),
         transform: { text in
             guard let age = ConfigurationOption.age(text), age >= Administration.leastAuditAge else {
-                throw ValidationError("\(text) is no time to keep records for; write hours or days, such as 2h or 90d.")
+                throw ValidationError(
+                    "\(text) is no time to keep records for; write hours or days up to 3650d, such as 2h or 90d.")
             }
             return age
         })

@@ -32,14 +32,14 @@ struct TokenStoreOptions: ParsableArguments {
         self.store ?? URL(filePath: self.data ?? "").appending(path: Self.fileName).path(percentEncoded: false)
     }
 
-    /// Opens the store, which must exist.
+    /// Opens the store, which must exist: only a server makes one.
     ///
-    /// - Parameter isRead: Whether nothing but reading is done; a file that holds no store is then left as it is.
+    /// - Parameter isRead: Whether nothing but reading is done, which an archive is good for too.
     /// - Returns: The store.
     /// - Throws: ``CommandFailure`` with `configuration`, or with `unreachable` where no database answers.
     func open(toRead isRead: Bool = false) async throws -> TokenServerStore {
         let isAddress = TokenServerStore.isAddress(self.path)
-        if isAddress { try await DatabaseServer.check(self.path) }
+        if isAddress { try await DatabaseServer.checkStore(self.path) }
         do throws(TokenServerError) {
             guard isAddress else {
                 return isRead

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngine
+import FleetOperation
 import FleetTokens
 import Foundation
 import Yams
@@ -14,7 +15,8 @@ struct FaultScriptFile {
 
     /// Reads the script.
     ///
-    /// - Throws: ``CommandFailure`` with `configuration` that says what to mend.
+    /// - Throws: ``CommandFailure`` with `configuration` that says what to mend, and repeats no value of a file that is no
+    ///   script.
     func read() throws -> FaultScript {
         let name = self.path == "-" ? "stdin" : self.path
         func invalid(_ problem: String) -> CommandFailure {
@@ -22,19 +24,24 @@ struct FaultScriptFile {
         }
         let bytes =
             self.path == "-"
-            ? try Console.input(atMost: Self.maximumBytes) : try? Data(contentsOf: URL(filePath: self.path))
-        guard let bytes else { throw invalid("it cannot be read; create it, or name the right file.") }
+            ? try Console.input(atMost: Self.maximumBytes)
+            : try InputFile(path: self.path).bytes(
+                atMost: Self.maximumBytes, advice: "create it, or name the right file.")
         guard bytes.count <= Self.maximumBytes else { throw invalid("it has more than \(Self.maximumBytes) bytes.") }
+        let text = String(decoding: bytes, as: UTF8.self)
+        if let line = YAMLProblem.lineOfAnchor(in: text) {
+            throw invalid("line \(line), \"&\" begins an anchor, and anchors are not read; write the value out.")
+        }
         let node: Node?
         do {
-            node = try Yams.compose(yaml: String(decoding: bytes, as: UTF8.self))
+            node = try Yams.compose(yaml: text)
         } catch {
-            throw invalid("it is neither YAML nor JSON. \(error)")
+            throw invalid("it is neither YAML nor JSON: \(YAMLProblem.words(for: error)).")
         }
         do throws(FaultScriptError) {
             return try FaultScript(node?.json ?? .null)
         } catch {
-            throw invalid(error.message)
+            throw invalid(error.message.shown())
         }
     }
 }

@@ -31,8 +31,9 @@ struct StoreCheck {
             return .fault("store", "\(path) cannot be written by this user.", next: "Run doctor as the server's user.")
         }
         switch TokenServerStore.inspect(file: path) {
-        case .usable(hasTables: true): return .ok("store", path)
-        case .usable(hasTables: false): return .ok("store", "\(path), whose tables will be updated at the start")
+        case .usable(.current): return .ok("store", path)
+        case .usable(.older): return .ok("store", "\(path), whose tables will be updated at the start")
+        case .usable(.missing): return .ok("store", "\(path), whose tables will be made at the start")
         case .unusable(let problem, next: let next): return .fault("store", problem, next: next)
         case .unreachable(let problem): return .fault("store", problem, next: "Mend the file's permissions.")
         }
@@ -43,9 +44,9 @@ struct StoreCheck {
 
     private static func database(_ address: String) async -> DoctorFinding {
         switch await TokenServerStore.inspect(postgreSQL: address) {
-        case .usable(hasTables: true): .ok("store", "PostgreSQL answers, and its tables are of this version")
-        case .usable(hasTables: false):
-            .ok("store", "PostgreSQL answers, and the tables will be made or updated at the start")
+        case .usable(.current): .ok("store", "PostgreSQL answers, and its tables are of this version")
+        case .usable(.older): .ok("store", "PostgreSQL answers, and the tables will be updated at the start")
+        case .usable(.missing): .ok("store", "PostgreSQL answers, and the tables will be made at the start")
         case .unreachable(let problem):
             .fault(
                 "store", problem,

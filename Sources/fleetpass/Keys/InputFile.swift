@@ -20,16 +20,18 @@ struct InputFile {
 
     /// Reads the file to its end.
     ///
-    /// - Parameter advice: What to do where it cannot be read, to follow the reason.
-    /// - Returns: The bytes, ``maximumBytes`` at most.
+    /// - Parameters:
+    ///   - limit: The most bytes that it may have.
+    ///   - advice: What to do where it cannot be read, to follow the reason.
+    /// - Returns: The bytes.
     /// - Throws: ``CommandFailure`` with `configuration` that says why it cannot be read.
-    func bytes(advice: String = "") throws(CommandFailure) -> Data {
+    func bytes(atMost limit: Int = Self.maximumBytes, advice: String = "") throws(CommandFailure) -> Data {
         let descriptor = open(self.path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw self.unreadable(errno, advice) }
         defer { close(descriptor) }
         var bytes = Data()
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        while bytes.count <= Self.maximumBytes {
+        while bytes.count <= limit {
             let count = read(descriptor, &buffer, buffer.count)
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw self.unreadable(errno, advice) }
@@ -37,7 +39,8 @@ struct InputFile {
             bytes.append(contentsOf: buffer[..<count])
         }
         throw CommandFailure(
-            status: .configuration, message: "\(self.path) is longer than \(Self.maximumBytes) bytes, which no key is.")
+            status: .configuration,
+            message: "\(self.path) is longer than \(limit) bytes; name the right file.")
     }
 
     private func unreadable(_ error: CInt, _ advice: String) -> CommandFailure {

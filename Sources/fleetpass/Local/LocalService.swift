@@ -39,24 +39,31 @@ struct LocalService {
     }
 
     /// Opens the data folder and puts the parts together.
+    ///
+    /// - Throws: ``CommandFailure``; for options and files that cannot be used, before the folder is made.
     init(_ options: LocalServiceOptions, logger: Logger) throws {
-        try options.checkHost()
+        try options.checkPlaces()
         let provider = try options.effectiveProvider
+        let pageOptions = try options.pageOptions
         let authenticator = try Self.authenticator(options)
+        let followed = try FollowedServers(
+            revocations: options.revocations.map { RevocationSource(url: $0, keys: options.revocationsKeys) },
+            trusting: options.trust, logger: logger)
+        let router = try options.router.map { try EngineService.router($0, logger: logger) }
+        let script = try options.chaos.map { try FaultScriptFile(path: $0).read() }
         let folder = try DataFolder.open(options.data, provider: provider)
         let tokens = try TokenService(
-            data: folder.path, store: options.store, keys: folder.keyFolder, provider: provider,
-            following: options.revocations.map { RevocationSource(url: $0, keys: options.revocationsKeys) },
-            trusting: options.trust, logger: logger)
+            data: folder.path, store: options.store, keys: folder.keyFolder, provider: provider, following: followed,
+            logger: logger)
         let faults = FaultInjector()
-        faults.set(try options.chaos.map { try FaultScriptFile(path: $0).read() })
+        faults.set(script)
         let engine = try EngineService(
             .init(
-                file: folder.storeFile, database: options.store, recording: options.record, router: options.router,
+                file: folder.storeFile, database: options.store, recording: options.record, router: router,
                 profile: options.profile, faults: faults),
             verifier: tokens.trust ?? tokens.verifier, logger: logger)
         self.page = EnginePage(
-            engine: engine.engine, provider: provider, options: try options.pageOptions, logger: logger)
+            engine: engine.engine, provider: provider, options: pageOptions, logger: logger)
         self.tokenRoutes = tokens.routes(authenticator: authenticator) { log in
             ObservedAuditLog(log: log, provider: provider, activity: engine.engine.activity)
         }

@@ -5,7 +5,9 @@
 import ArgumentParser
 import FleetEngine
 import FleetOperation
+import FleetPostgreSQL
 import FleetTokens
+import Foundation
 import Logging
 
 /// The options that `up` and `demo` share.
@@ -144,6 +146,30 @@ struct LocalServiceOptions: ParsableArguments {
         guard self.revocations != nil || self.revocationsKeys == nil else {
             throw ValidationError("--revocations-keys belongs to --revocations.")
         }
+    }
+
+    /// Refuses an address to listen on, a database or a recording that could not be used.
+    ///
+    /// - Throws: ``CommandFailure`` with `configuration`.
+    func checkPlaces() throws {
+        try self.checkHost()
+        do throws(PostgreSQLError) {
+            if let store { _ = try PostgreSQLAddress(store) }
+        } catch {
+            throw CommandFailure(status: .configuration, message: error.message)
+        }
+        guard let record, !self.isForNewDataFolder(record), let problem = PathProblem.writing(record) else { return }
+        throw CommandFailure(
+            status: .configuration,
+            message: "the recording \(record) cannot be written: \(problem); name a file in a folder that exists and "
+                + "is writable.")
+    }
+
+    /// Whether a file is to be in the data folder, which is made where it is missing.
+    private func isForNewDataFolder(_ file: String) -> Bool {
+        let folder = URL(filePath: file).absoluteURL.deletingLastPathComponent().standardizedFileURL
+        let data = URL(filePath: self.data, directoryHint: .isDirectory).absoluteURL.standardizedFileURL
+        return !FileManager.default.fileExists(atPath: self.data) && folder.pathComponents == data.pathComponents
     }
 
     /// Refuses any address that other machines could reach, as tokens go to anyone over plain HTTP.

@@ -34,10 +34,11 @@ struct EngineProcess {
         let verifier = TokenVerifier(keys: TrustedKeySet([]), revocations: revocations)
         self.trusting = try AccountTrusting(
             files: configuration.trustFiles, of: Set(configuration.providers), verifier: verifier, logger: logger)
+        let router = try configuration.router.map { try EngineService.router($0, logger: logger) }
         let engine = try EngineService(
             .init(
                 file: try Self.storeFile(configuration), database: configuration.postgreSQL,
-                recording: configuration.recording, router: configuration.router, retention: configuration.retention),
+                recording: configuration.recording, router: router, retention: configuration.retention),
             verifier: self.trusting.trust, logger: logger)
         self.following = try configuration.revocations.map { source in
             let follower = try RevocationSource(url: source.url, keys: source.keys).follower(of: revocations)

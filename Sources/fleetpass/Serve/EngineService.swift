@@ -17,8 +17,8 @@ struct EngineService {
         var database: String?
         /// The file that every answered call is appended to, if any.
         var recording: String?
-        /// How the roads are asked for; `nil` estimates ways by the straight line.
-        var router: OSRMRouter.Settings?
+        /// Asks for the roads; `nil` estimates ways by the straight line.
+        var router: OSRMRouter?
         /// How closely calls are held to the documentation.
         var profile = StrictnessProfile.real
         /// What lets things go wrong by script, if anything does.
@@ -38,12 +38,8 @@ struct EngineService {
     ///
     /// - Throws: ``CommandFailure`` with `configuration`.
     init(_ settings: Settings, verifier: any TokenVerifying, logger: Logger) throws {
-        let router: OSRMRouter?
         do throws(EngineError) {
             self.store = try EngineStoreChoice(settings.database, file: settings.file, logger: logger)
-            router = try settings.router.map { router throws(EngineError) in
-                try OSRMRouter(router, transport: UpstreamSession(), logger: logger)
-            }
         } catch {
             throw CommandFailure(status: .configuration, message: error.message)
         }
@@ -56,11 +52,22 @@ struct EngineService {
                 status: .configuration, message: "the recording \(settings.recording ?? "") \(error.message).")
         }
         self.engine = self.store.engine(
-            verifier: verifier, router: router, recorder: self.recorder,
+            verifier: verifier, router: settings.router, recorder: self.recorder,
             watch: DeviationWatch(profile: settings.profile, logger: logger), faults: settings.faults,
             metrics: self.metrics, logger: logger)
         self.retention = settings.retention
         self.logger = logger
+    }
+
+    /// Prepares a router.
+    ///
+    /// - Throws: ``CommandFailure`` with `configuration` where its address is none.
+    static func router(_ settings: OSRMRouter.Settings, logger: Logger) throws -> OSRMRouter {
+        do throws(EngineError) {
+            return try OSRMRouter(settings, transport: UpstreamSession(), logger: logger)
+        } catch {
+            throw CommandFailure(status: .configuration, message: error.message)
+        }
     }
 
     /// The gRPC interface, on a port of its own.

@@ -28,7 +28,7 @@ struct StoredRevocations: Service {
     /// - Throws: ``CommandFailure`` with `configuration`.
     init(in place: String, for list: RevocationList, logger: Logger) throws {
         let isAddress = TokenServerStore.isAddress(place)
-        // Opening it would make the tables of a token server in whatever it is.
+        // Opening it would update the tables of a server of an older version.
         if !isAddress, FileManager.default.fileExists(atPath: place) {
             try Self.check(TokenServerStore.inspect(file: place))
         }
@@ -63,8 +63,8 @@ struct StoredRevocations: Service {
             CommandFailure(status: status, message: "revocations.store: \(problem)")
         }
         switch inspection {
-        case .usable(hasTables: true): return
-        case .usable(hasTables: false):
+        case .usable(.current): return
+        case .usable(.missing), .usable(.older):
             throw fail(
                 .configuration,
                 "no token server of this version has used that store; name the store of `serve tokens`, and start that "

@@ -17,9 +17,9 @@ struct TokenService: Service {
     let keys: SigningKeys?
     let signers: ConfiguredSigners?
     let issuer: TokenIssuer
-    let metrics = TokenServerMetrics()
+    let metrics: TokenServerMetrics
     let readiness: Readiness
-    let revocations = RevocationList()
+    let revocations: RevocationList
     /// Serves the list of what is withdrawn.
     let revocationRoutes: RevocationRoutes
     /// Keeps up with what others publish: another token server's list, trusted accounts' keys.
@@ -43,22 +43,16 @@ struct TokenService: Service {
     ///   - google: The identity that asks IAM; needed where there are such roles.
     ///   - provider: The provider.
     ///   - revocationKey: The file of the key that signs the list of revocations; in the data folder without.
-    ///   - source: Another server's list of revocations to follow, if any.
-    ///   - trustFile: The file of further accounts to trust, if any.
+    ///   - followed: What others publish; nothing without.
     ///   - logger: Hears of what goes wrong.
     /// - Throws: ``CommandFailure``.
     init(
         data: String, store address: String? = nil, keys path: String?, signers settings: [SignerSettings] = [],
         google: GoogleSigners? = nil,
-        provider: ProviderID, revocationKey: String? = nil, following source: RevocationSource? = nil,
-        trusting trustFile: String? = nil, logger: Logger
+        provider: ProviderID, revocationKey: String? = nil, following followed: FollowedServers? = nil, logger: Logger
     ) throws {
-        let revocations = self.revocations
-        let following = try source.map { [metrics] in
-            RevocationFollowing(try $0.follower(of: revocations), logger: logger) {
-                metrics.revocationPoll($0, age: $1)
-            }
-        }
+        let followed = try followed ?? FollowedServers(logger: logger)
+        let (revocations, following, trusting) = (followed.revocations, followed.following, followed.trusting)
         do throws(TokenServerError) {
             let store = try Self.store(address, data: data, logger: logger)
             let keys: SigningKeys?
@@ -102,13 +96,12 @@ struct TokenService: Service {
         } catch {
             throw CommandFailure(status: .configuration, message: error.message)
         }
-        self.verifier = TokenVerifier(
-            keys: TrustedKeySet(self.keys?.published(at: Date()) ?? []), revocations: self.revocations)
-        let trusting = try trustFile.map { [verifier] in
-            try AccountTrusting(files: [$0], verifier: verifier, logger: logger)
-        }
+        self.metrics = followed.metrics
+        self.revocations = revocations
+        self.verifier = followed.verifier
+        self.verifier.replaceKeys(TrustedKeySet(self.keys?.published(at: Date()) ?? []))
         self.trust = trusting?.trust
-        self.followers = [following as (any Service)?, trusting].compactMap(\.self)
+        self.followers = followed.services
         self.readiness = Readiness(
             issuer: self.issuer, roles: (self.keys?.roles ?? []).union(self.signers?.roles ?? []), store: self.store,
             metrics: self.metrics,

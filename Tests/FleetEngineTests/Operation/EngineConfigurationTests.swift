@@ -115,7 +115,13 @@ import Testing
         (Self.least + "\nlisten: {tls: {key: k}}", "listen.tls takes both certificate and key"),
         (Self.least + "\nlisten: {tls: {client_ca: ca}}", "listen.tls.client_ca needs a server with TLS"),
         (Self.least + "\nlisten:\n  port: 1", "Line 5: there is no setting listen.port; there are grpc_port, host"),
-        (Self.least + "\nretention: {trips: 5m}", "retention.trips must be a time like 12h or 7d, or never."),
+        (
+            Self.least + "\nretention: {trips: 5m}",
+            "retention.trips must be a time up to 3650d, like 12h or 7d, or never."
+        ),
+        (Self.least + "\nretention: {trips: 87601h}", "retention.trips must be a time up to 3650d"),
+        ("providers", "Line 1: the configuration takes settings of its own."),
+        ("[providers]", "Line 1: the configuration must be a single value or settings."),
         (Self.least + "\nrouter: {osrm: {url: 'osrm:5000'}}", "router.osrm.url must be written like"),
         (Self.least + "\npage: {provider: other}", "page.provider names none of providers"),
         (Self.least + "\npage: {visible_to: all}", "page.visible_to must be nobody, this_machine or addresses"),
@@ -124,6 +130,12 @@ import Testing
     ])
     func `a mistake is named`(yaml: String, message: String) throws {
         #expect(try #require(self.problem(yaml)).contains(message))
+    }
+
+    @Test(arguments: [("4000h", 4000), ("87600h", 87_600), ("3650d", 87_600)])
+    func `how long something may be kept at most does not depend on the unit`(text: String, hours: Int) throws {
+        let retention = try self.read(Self.least + "\nretention: {trips: \(text)}").retention
+        #expect(retention.trips == Duration.seconds(3600 * hours))
     }
 
     @Test func `the reference page tells every setting as it is`() throws {

@@ -40,6 +40,64 @@ import Testing
         #expect(throws: Never.self) { try TokenServerStore(readingAt: folder.path("empty")).close() }
     }
 
+    @Test func `only a server makes a store, and only of a file without anything in it`() throws {
+        let folder = try Folder()
+        let other = try DatabaseQueue(path: folder.path("other"))
+        try other.write { try $0.execute(sql: "CREATE TABLE thing (id INTEGER)") }
+        try other.close()
+        try Data().write(to: folder.url.appending(path: "empty"))
+        func bytes(_ name: String) throws -> Data { try Data(contentsOf: folder.url.appending(path: name)) }
+        for name in ["empty", "other"] {
+            let before = try bytes(name)
+            let error = #expect(throws: TokenServerError.self) { try TokenServerStore(openingAt: folder.path(name)) }
+            #expect(error?.message.hasPrefix("\(folder.path(name)) is no store of a token server; name the") == true)
+            #expect(try bytes(name) == before)
+        }
+        let before = try bytes("other")
+        let refusal = #expect(throws: TokenServerError.self) { try TokenServerStore(creatingAt: folder.path("other")) }
+        #expect(refusal?.code == .storeUnavailable)
+        #expect(refusal?.message.contains("is no store of a token server; move it away") == true)
+        #expect(try bytes("other") == before)
+        for name in ["empty", "new"] {
+            #expect(throws: Never.self) { try TokenServerStore(creatingAt: folder.path(name)).close() }
+            #expect(throws: Never.self) { try TokenServerStore(openingAt: folder.path(name)).close() }
+        }
+    }
+
+    @Test func `a server that was killed while it made its store makes it when it starts again`() throws {
+        let folder = try Folder()
+        for (name, sql) in [
+            ("head", "PRAGMA journal_mode = WAL"),
+            ("steps", "CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)"),
+        ] {
+            let begun = try DatabaseQueue(path: folder.path(name))
+            try begun.writeWithoutTransaction { try $0.execute(sql: sql) }
+            try begun.close()
+            #expect(throws: TokenServerError.self) { try TokenServerStore(openingAt: folder.path(name)) }
+            #expect(throws: Never.self) { try TokenServerStore(creatingAt: folder.path(name)).close() }
+        }
+    }
+
+    @Test func `a look at a file tells what a server would make of it`() throws {
+        let folder = try Folder()
+        try Data().write(to: folder.url.appending(path: "empty"))
+        let older = try DatabaseQueue(path: folder.path("older"))
+        try TokenServerSchema.migrator.migrate(older, upTo: "1 audit")
+        try older.close()
+        let other = try DatabaseQueue(path: folder.path("other"))
+        try other.write { try $0.execute(sql: "CREATE TABLE thing (id INTEGER)") }
+        try other.close()
+        try TokenServerStore(creatingAt: folder.path("store")).close()
+        func tables(_ name: String) -> TokenServerStore.Tables? {
+            guard case .usable(let tables) = TokenServerStore.inspect(file: folder.path(name)) else { return nil }
+            return tables
+        }
+        #expect(tables("empty") == .missing)
+        #expect(tables("older") == .older)
+        #expect(tables("store") == .current)
+        #expect(tables("other") == nil)
+    }
+
     @Test func `a store of an older version is read`() throws {
         let folder = try Folder()
         let older = try DatabaseQueue(path: folder.path("older"))

@@ -1,0 +1,54 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@testable import fleetpass
+
+@Suite struct FaultScriptFileTests {
+    private let file = FileManager.default.temporaryDirectory.appending(path: "fleetpass-script-\(UUID().uuidString)")
+
+    /// What is said of a file that is no script.
+    private func refusal(_ text: String) throws -> String {
+        defer { try? FileManager.default.removeItem(at: self.file) }
+        try Data(text.utf8).write(to: self.file)
+        let failure = try #require(throws: CommandFailure.self) {
+            try FaultScriptFile(path: self.file.path(percentEncoded: false)).read()
+        }
+        #expect(failure.status == .configuration)
+        return failure.message
+    }
+
+    @Test(arguments: [
+        "{\"private_key\": \"-----BEGIN PRIVATE KEY-----\\nMIIEvQIBADANBg",
+        "key: -----BEGIN PRIVATE KEY-----\n: MIIEvQ: [",
+        "a: {private_key: -----BEGIN PRIVATE KEY-----\u{1B}[2J", "-----BEGIN PRIVATE KEY-----\nMIIEvQ\n",
+        "a: *MIIEvQ", "{\"\\u001b[2J\": 1}", "\u{7}\u{7}\u{7}",
+    ])
+    func `nothing of a file that is no script is told but where it is wrong`(text: String) throws {
+        let message = try self.refusal(text)
+        #expect(!message.contains("PRIVATE KEY") && !message.contains("MIIE"))
+        #expect(!message.unicodeScalars.contains { $0.value < 0x20 })
+    }
+
+    @Test func `the line of a mistake is told`() throws {
+        #expect(try self.refusal("steps:\n  - {slow: 1s\n").contains("it is neither YAML nor JSON: line "))
+    }
+
+    @Test(arguments: ["steps: &s [{slow: 1s}]", "a: [&b x, *b]", "{&a steps: 1}", "&a\nsteps: 1"])
+    func `anchors are not read`(text: String) throws {
+        #expect(try self.refusal(text).contains("line 1, \"&\" begins an anchor, and anchors are not read"))
+    }
+
+    @Test func `other uses of the sign are`() throws {
+        defer { try? FileManager.default.removeItem(at: self.file) }
+        try Data("# R&D, a & b\nsteps: [{slow: 1s}]\n".utf8).write(to: self.file)
+        #expect(throws: Never.self) { try FaultScriptFile(path: self.file.path(percentEncoded: false)).read() }
+    }
+
+    @Test func `a long file is not read to its end`() throws {
+        #expect(try self.refusal(String(repeating: " ", count: 256 * 1024 + 1)).contains("longer than 262144 bytes"))
+    }
+}
