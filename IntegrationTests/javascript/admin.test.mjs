@@ -12,11 +12,13 @@ import { pathToFileURL } from "node:url";
 const sources = new URL("../../Sources/", import.meta.url);
 const now = 1_767_225_600;
 const driver = "driver@acme.iam.gserviceaccount.com";
+const server = "server@acme.iam.gserviceaccount.com";
 const algorithm = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256", modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]) };
 const { privateKey, publicKey } = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
 const published = { ...await crypto.subtle.exportKey("jwk", publicKey), kid: "k1" };
 const other = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
 const others = { ...await crypto.subtle.exportKey("jwk", other.publicKey), kid: "k2" };
+const servers = { ...await crypto.subtle.exportKey("jwk", other.publicKey), kid: "s1" };
 
 // The server has the script and the rules in one folder.
 const folder = await mkdtemp(join(tmpdir(), "fleetpass-admin-"));
@@ -40,10 +42,14 @@ const find = (id) => elements.get(id) ?? elements.set(id, new Element()).get(id)
 const asked = [];
 mock.method(Date, "now", () => now * 1000);
 globalThis.document = { getElementById: find, createElement: () => new Element() };
+const pathOf = (account) => `/.well-known/jwks/${encodeURIComponent(account)}`;
+const keySets = new Map([
+  ["/.well-known/jwks.json", [others, published, servers]], [pathOf(driver), [others, published]], [pathOf(server), [servers]],
+]);
 globalThis.fetch = async (path) => {
   asked.push(path);
-  const isKnown = path.endsWith(encodeURIComponent(driver));
-  return { ok: isKnown, status: isKnown ? 200 : 404, json: async () => (isKnown ? { keys: [others, published] } : { detail: "unknown" }) };
+  const keys = keySets.get(path);
+  return { ok: keys !== undefined, status: keys ? 200 : 404, json: async () => (keys ? { keys } : { detail: "unknown" }) };
 };
 await import(pathToFileURL(join(folder, "admin.js")));
 
@@ -68,7 +74,7 @@ async function signed(header, claims) {
 
 const bad = (found) => found.filter(([name]) => name === "bad").map(([, text]) => text);
 
-test("a good token is explained, its key asked for by the account alone", async () => {
+test("a good token is explained, the account alone asked for", async () => {
   const token = await signed(header, claims);
   asked.length = 0;
   const found = await findings(token);
@@ -76,7 +82,7 @@ test("a good token is explained, its key asked for by the account alone", async 
   assert.deepEqual(bad(found), []);
   const words = found.map(([, text]) => text).join("\n");
   for (const told of ["Good for another 55 min 0 s.", "the vehicle veh-1", driver]) assert.ok(words.includes(told), told);
-  assert.deepEqual(asked, [`/.well-known/jwks/${encodeURIComponent(driver)}`]);
+  assert.deepEqual(asked, ["/.well-known/jwks.json", pathOf(driver)]);
   assert.match(bad(await findings(`${token.slice(0, -8)}AAAAAAAA`))[0], /^The signature does not fit the key/);
 });
 
@@ -84,8 +90,29 @@ test("a token that names no key is tried with all of its account", async () => {
   const { kid, ...nameless } = header;
   assert.deepEqual((await findings(await signed(nameless, claims)))[0], ["good", "The key k1 of this server signed it."]);
   assert.match(bad(await findings(await signed({ ...header, kid: "k3" }, claims)))[0], /^kid names no key/);
-  const stranger = { ...claims, iss: "driver@elsewhere.example", sub: "driver@elsewhere.example" };
-  assert.match(bad(await findings(await signed(header, stranger)))[0], /^kid names no key/);
+});
+
+test("a key that the server publishes is found also for a token that names another account", async () => {
+  for (const account of [server, "driver@elsewhere.example"]) {
+    const found = await findings(await signed(header, { ...claims, iss: account, sub: account }));
+    assert.deepEqual(found[0], ["good", "The key k1 of this server signed it."]);
+    assert.deepEqual(bad(found), [
+      "iss is not the account that owns the signing key. Set both to the e-mail of the service account that signs.",
+    ]);
+  }
+});
+
+test("a token of an account without keys here is not verified, and not refused", async () => {
+  const remote = "remote@acme.iam.gserviceaccount.com";
+  const { kid, ...nameless } = header;
+  for (const one of [nameless, { ...header, kid: "of IAM" }]) {
+    const found = await findings(await signed(one, { ...claims, iss: remote, sub: remote }));
+    assert.deepEqual(bad(found), []);
+    assert.deepEqual(found[0], ["", `The signature was not verified: this server publishes no keys of ${remote}.`]);
+    assert.ok(found.some(([name, text]) => name === "good" && text === `Made for the account ${remote}.`));
+  }
+  const late = await findings(await signed({ ...header, kid: "of IAM" }, { ...claims, iss: remote, sub: remote, exp: now - 1 }));
+  assert.match(bad(late).join(), /^It expired 1 s ago/);
 });
 
 test("what is no token leaves nothing of the one before", async () => {

@@ -364,6 +364,20 @@ for (const [age, seconds] of [["3000", 300], ["0", 3300], ["-5", 3300], ["long",
   });
 }
 
+for (const [age, refreshAfter, wait] of [["600", 1800, 1200], ["0", 1800, 1800], ["1800", 600, 60]]) {
+  test(`an answer with refresh_after ${refreshAfter} that a cache kept for ${age} s is refreshed after ${wait} s`, async () => {
+    const { clock, server, tokens } = world();
+    server.plan = () => server.grant({ refreshAfter, headers: { Age: age } });
+    await tokens.token(trip);
+    await clock.advance(wait - 1);
+    await tokens.token(trip);
+    assert.equal(server.requests.length, 1);
+    await clock.advance(1);
+    await tokens.token(trip);
+    assert.equal(server.requests.length, 2);
+  });
+}
+
 test("a token that ended in a cache on the way is an error", async () => {
   const { server, tokens } = world();
   server.plan = () => server.grant({ headers: { Age: "3300" } });
@@ -470,6 +484,23 @@ test("headers that the app fails to give are a refusal, and the server is not as
   await assert.rejects(tokens.token(trip), { code: "refused", message: /headers function failed.*sign in again/, cause });
   assert.equal(server.requests.length, 0);
 });
+
+for (const cause of [
+  new TypeError("Failed to fetch"), new TypeError("Load failed"), new DOMException("Offline.", "NetworkError"),
+  new DOMException("Late.", "TimeoutError"), new DOMException("Gone.", "AbortError"),
+]) {
+  test(`headers that fail with "${cause.name}: ${cause.message}" sign nobody out, and are asked for again`, async () => {
+    let isOffline = true;
+    const headers = async () => { if (isOffline) throw cause; return {}; };
+    const { clock, server, tokens } = world({ headers });
+    await assert.rejects(tokens.token(trip), (error) => error.code === "unavailable" && error.cause === cause
+      && !error.message.includes("sign in"));
+    assert.equal(server.requests.length, 0);
+    isOffline = false;
+    await clock.advance(1);
+    assert.equal((await tokens.token(trip)).expiresInSeconds, 3300);
+  });
+}
 
 test("an error of this module's that the app's headers throw is the callers' error", async () => {
   const own = new FleetTokenError("unavailable", "No network.");

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { get } from "../../Sources/FleetEngine/Page/Web/live.js";
+import { Live, get } from "../../Sources/FleetEngine/Page/Web/live.js";
 
 /** Lets everything run that waits for nothing but promises. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
@@ -31,4 +31,32 @@ test("what a page needs to begin is asked for until it is there, more and more s
   assert.deepEqual(await settings, { provider: "acme" });
   assert.equal(failures, 8);
   assert.deepEqual(new Set(asked), new Set(["/page/settings"]));
+});
+
+test("an engine that is silent is not live, and is asked again", (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const sources = [];
+  class Source extends EventTarget {
+    isOpen = true;
+    constructor() { super(); sources.push(this); }
+    close() { this.isOpen = false; }
+    beat() { this.dispatchEvent(new MessageEvent("beat", { data: `{"now":${Date.now()}}` })); }
+  }
+  globalThis.EventSource = Source;
+  context.after(() => { delete globalThis.EventSource; });
+  const live = new Live();
+  const told = [];
+  live.addEventListener("connection", () => told.push(live.isConnected));
+  live.connect();
+  sources[0].beat();
+  context.mock.timers.tick(29_999);
+  sources[0].beat();
+  context.mock.timers.tick(29_999);
+  assert.deepEqual([told, sources.length], [[true], 1]);
+  context.mock.timers.tick(1);
+  assert.deepEqual([told, sources.map((it) => it.isOpen)], [[true, false], [false, true]]);
+  context.mock.timers.tick(30_000);
+  assert.deepEqual([told, sources.map((it) => it.isOpen)], [[true, false], [false, false, true]]);
+  sources[2].beat();
+  assert.deepEqual(told, [true, false, true]);
 });

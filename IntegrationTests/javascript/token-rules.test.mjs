@@ -54,6 +54,53 @@ test("a key signs for the account that owns it alone", async () => {
   assert.ok(checks.every((check) => check.outcome !== "refused"));
 });
 
+test("a key that is known to be another account's is not the token's", async () => {
+  const anothers = published.map((key) => ({ ...key, account: null }));
+  const { account, checks } = await inspect(await signed(claimsOf(server)), { now, keys: anothers });
+  assert.equal(account, null);
+  assert.deepEqual(checks.filter((check) => check.outcome === "refused").map((check) => check.rule), ["issuer"]);
+  assert.deepEqual(await refusals(await signed(claimsOf(driver), {}), { now, keys: anothers }), ["key"]);
+});
+
+test("why there are no keys is told, and is no refusal", async () => {
+  for (const [lack, detail] of [[undefined, "this server's keys could not be had"], ["they are elsewhere", "they are elsewhere"]]) {
+    const { checks } = await inspect(await signed(claimsOf(driver)), { now, lack });
+    assert.deepEqual(checks.filter((check) => check.outcome !== "passed").map((check) => check.rule), ["key", "signature", "revocation"]);
+    assert.equal(checks.find((check) => check.rule === "key").detail, detail);
+  }
+});
+
+test("what the engine does not read as strict JSON is refused", async () => {
+  const text = JSON.stringify(claimsOf(driver));
+  const nested = (levels) => `,"a":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
+  for (const [ending, why] of [
+    [nested(16)], [nested(17), "its nesting is too deep"], [',"a":[[],[],{},{}]}'], [',"a":"[[[[[[[[[[[[[[[[["}'],
+    [',"a":"\\ud83d\\ude00"}'], [',"\\ud83d\\ude00":1}'], [',"a":"\\\\ud800"}'],
+    ...['"a":"\\ud800"', '"a":"\\udc00b"', '"a":["\\ude00\\ud83d"]', '"\\ud83d":1', '"a":{"b\\udfff":1}']
+      .map((member) => [`,${member}}`, "half of a surrogate pair is missing"]),
+    [',"\u00e9":1,"e":2}'], [',"a":{"\u00e9":1},"e\u0301":2}'], [',"\u00e9":1,"e\u0301":2}', 'the name "\u00e9" stands twice'],
+    [',"\\u00e9":1,"e\\u0301":2}', 'the name "\u00e9" stands twice'],
+  ]) {
+    const { checks } = await inspect(await signed(text.slice(0, -1) + ending), { now, keys: published });
+    const { outcome, detail } = checks.find((check) => check.rule === "payload");
+    assert.deepEqual([outcome, detail], why
+      ? ["refused", `The payload is not strict JSON: ${why}.`] : ["passed", "JSON object with iss, sub, aud, iat, exp"], ending);
+  }
+});
+
+test("names and accounts are the same text however their characters are composed", async () => {
+  const composed = "zo\u00eb@acme.iam.gserviceaccount.com";
+  const decomposed = composed.normalize("NFD");
+  const keys = published.map((key) => (key.account === driver ? { ...key, account: composed } : key));
+  for (const header of [{}, { kid: `of ${driver}` }]) {
+    for (const [iss, sub] of [[composed, decomposed], [decomposed, composed], [decomposed, decomposed]]) {
+      const token = await signed({ ...claimsOf(driver), iss, sub }, header);
+      assert.deepEqual(await refusals(token, { now, keys }), []);
+      assert.equal((await inspect(token, { now, keys })).account, composed);
+    }
+  }
+});
+
 test("without kid only the keys of the token's account are tried", async () => {
   assert.deepEqual(await refusals(await signed(claimsOf(driver), {})), []);
   assert.deepEqual(await refusals(await signed(claimsOf(server), {})), ["signature"]);

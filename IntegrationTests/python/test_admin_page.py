@@ -3,14 +3,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The admin page in a real browser, used with the keyboard."""
 
-import base64
+import contextlib
 import hashlib
 import json
+import sqlite3
 
 import pytest
 
 import browser
 from browser import Browser
+from forgery import LEAVE_OUT, Forger
 from test_api import ADMIN, callers
 from test_serve import TokenServer, folder  # noqa: F401
 
@@ -129,15 +131,91 @@ def test_the_inspector_sends_and_keeps_nothing(server, tmp_path):
         assert page.value("document.querySelectorAll('#findings li').length") == 1
         assert not page.console
         # The token says of itself that another account signed it, and that it is not good yet.
-        header, claims, signature = token.split(".")
-        claims = json.loads(base64.urlsafe_b64decode(claims + "=="))
-        claims |= {"iss": "server@demo.example", "sub": "server@demo.example", "nbf": claims["exp"]}
-        claims = base64.urlsafe_b64encode(json.dumps(claims).encode()).rstrip(b"=").decode()
+        accounts = {role: json.loads((server.folder / "service-accounts" / f"{role}.json").read_text(encoding="utf-8"))
+                    for role in ("driver", "server")}
+        forger = Forger(accounts["driver"], {"vehicleid": "veh-7"})
+        another = accounts["server"]["client_email"]
         page.value("document.getElementById('token').value = ''")
-        page.type(f"{header}.{claims}.{signature}")
-        page.wait("document.getElementById('findings').innerText.includes('kid names no key')")
+        page.type(forger.token(iss=another, sub=another, nbf=forger.claims()["exp"]))
+        page.wait("document.getElementById('findings').innerText.includes('not the account that owns the signing key')")
         assert "nbf lies ahead" in page.value("document.getElementById('findings').innerText")
+        # Of an account that signs elsewhere nothing is known here.
+        remote = "remote@demo-fleet.iam.gserviceaccount.com"
+        page.value("document.getElementById('token').value = ''")
+        page.type(forger.token(header={"kid": LEAVE_OUT}, iss=remote, sub=remote))
+        page.wait("document.getElementById('findings').innerText.includes('publishes no keys of')")
+        assert not page.value("document.querySelectorAll('#findings .bad').length")
         for part in token.split("."):
             assert not [address for _, address, body in page.requests if part in address + body]
         assert {method for method, *_ in page.requests} == {"GET"}
         assert page.value("localStorage.length + sessionStorage.length + document.cookie.length") == 0
+
+
+def test_that_there_are_more_assignments_is_told_and_each_is_found(server, tmp_path):
+    with contextlib.closing(sqlite3.connect(server.folder / "token-server.sqlite")) as store, store:
+        store.executemany(
+            "INSERT INTO assignment (issuer, subject, kind, resource, start_ms) VALUES ('login', ?, 'trip', ?, ?)",
+            [(f"driver-{number}", f"trip-{number % 1000}", number + 1) for number in range(1001)])
+    with Browser(tmp_path / "profile") as page:
+        sign_in(page, server)
+        assert len(rows(page, "assignments")) == 1000
+        assert not page.value("document.getElementById('assignments-note').hidden")
+        assert "login/driver-1000" not in page.value("document.getElementById('assignments').innerText")
+        page.focus("#filter [name=holder]")
+        page.type("login/driver-1000")
+        page.press("Enter")
+        page.wait("document.querySelectorAll('#assignments tr').length === 1")
+        assert "login/driver-1000" in rows(page, "assignments")[0]
+        assert page.value("document.getElementById('assignments-note').hidden")
+        # The filter stays when something changes.
+        page.focus("#assignments button")
+        page.press("Enter")
+        page.wait("document.getElementById('assignments').innerText.includes('There is none.')")
+
+        page.value("document.querySelector('#filter [name=holder]').value = ''")
+        page.focus("#filter [name=id]")
+        page.type("trip-0")
+        page.press("Enter")
+        page.wait("document.getElementById('message').textContent.includes('go together')")
+        page.value("document.querySelector('#filter [name=kind]').value = 'trip'")
+        page.press("Enter")
+        page.wait("document.querySelectorAll('#assignments tr').length === 1")
+        page.wait("document.getElementById('assignments').innerText.includes('login/driver-0')")
+        assert not page.console, page.console
+
+
+def test_an_answer_that_comes_after_the_end_is_thrown_away(server, tmp_path):
+    assert server.get("/token/driver/veh-1").status_code == 200
+    with Browser(tmp_path / "profile") as page:
+        page.open(f"{server.http}/admin")
+        page.value("""(() => {
+          const ask = fetch;
+          window.asked = 0;
+          window.held = undefined;
+          window.fetch = async (...parts) => {
+            asked += 1;
+            const answer = await ask(...parts);
+            await held;
+            return answer;
+          };
+        })()""")
+        for form, field, text in [("search", "subject", "app"), ("assign", "id", "veh-1"), ("revoke", "value", "app")]:
+            page.value("held = undefined")
+            page.focus("#secret")
+            page.type(ADMIN)
+            page.press("Enter")
+            page.wait("!document.getElementById('records').hidden")
+            page.value("asked = 0; held = new Promise((done) => { window.release = done; }); 0")
+            if form == "assign":
+                page.focus("#assign [name=holder]")
+                page.type("login/dora")
+            page.focus(f"#{form} [name={field}]")
+            page.type(text)
+            page.press("Enter")
+            page.wait("asked === 1")
+            page.value("document.querySelector('#sign-out button').click()")
+            assert page.value("document.getElementById('records').hidden")
+            page.value("release()")
+            page.wait("document.getElementById('message').textContent.includes('closed before the server answered')")
+            assert page.value("asked") == 1
+            assert not any(rows(page, table) for table in ["assignments", "decisions", "revocations", "keys"])

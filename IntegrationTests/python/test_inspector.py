@@ -78,6 +78,21 @@ def test_the_inspector_calls_no_token_good_that_opens_nothing(service, page, aut
     assert text_of(page, "#token-result .opened").count("Nothing: ") == (0 if opens else 1)
 
 
+def test_the_inspector_opens_no_call_with_fields_that_is_not_open_without(service, page):
+    page.open(f"{service.http}/#inspect")
+    page.wait("document.getElementById('token-keys').innerText.includes('verified with')")
+    methods = "[...document.querySelectorAll('#token-result .opened li')].map((line) => line.innerText.split('\\n')[0])"
+    for ids, creations in [({"vehicleid": "veh-1"}, 0), ({"tripid": "trip-1"}, 1), ({"vehicleid": "veh-1", "tripid": "trip-1"}, 2)]:
+        inspect(page, "").wait("!!document.querySelector('#token-result .hint')")
+        inspect(page, Forger(service.account("server"), ids).token())
+        page.wait("document.querySelector('#token-result h2')?.innerText === 'A good token'")
+        opened = page.value(methods)
+        assert opened.count("CreateTrip") == creations and "UpdateTrip" in opened, opened
+    lines = page.value("[...document.querySelectorAll('#token-result .opened li')].map((line) => line.innerText)")
+    [creation] = [line for line in lines if "CreateTrip" in line and "vehicle_waypoints" in line]
+    assert "tripid must be" in creation and ", and vehicleid must be" in creation
+
+
 def forged(header, payload, raw=False):
     def part(value):
         text = value if isinstance(value, str) else json.dumps(value)
@@ -120,6 +135,16 @@ def test_the_inspector_judges_as_the_program_does(service, page):
         forged(header, "[]"), forged("{", payload), forged('{"alg":"RS256","alg":"RS256"}', payload), forged(header, "{}"),
         forged(header, json.dumps(payload)[:-1] + ',"a":{"exp":1.0},"nbf":-0}'), forged(header, json.dumps(payload)[:-1] + ',"nbf":17e8}'),
         forged(header, json.dumps(payload)[:-1] + ',"exp":1}'), forged(header, '{"a":{"b":1,"b":2}}'), forged(header, "null"),
+        *[forged(header, json.dumps(payload)[:-1] + f",{more}}}") for more in [
+            '"a":' + "[" * 15 + "]" * 15, '"a":' + "[" * 16 + "]" * 16, '"a":' + '{"b":' * 15 + "1" + "}" * 15,
+            '"a":' + '{"b":' * 16 + "1" + "}" * 16, '"a":"[[[[[[[[[[[[[[[[["', r'"a":"\ud83d\ude00"', r'"a":"\ud800"', r'"a":"\udc00"',
+            r'"a":["\ude00\ud83d"]', r'"a":"\ud83d\ud83d\ude00"', r'"\ud800":1', r'"\ud83d\ude00":1', r'"a":"\\ud800"',
+            r'"\u00e9":1,"e\u0301":2', '"\u00e9":1,"e\u0301":2', '"\u00e9":1,"e":2', '"a":{"\u00e9":1},"e\u0301":2',
+            r'"a":{"vehicleid":"\ud800"}']],
+        forged('{"alg":"RS256","a":' + "[" * 16 + "]" * 16 + "}", payload), forged(r'{"alg":"RS256","a":"\udc00"}', payload),
+        forged('{"alg":"RS256","\u00e9":1,"e\u0301":2}', payload),
+        *[forged(header, payload | {"iss": iss, "sub": sub}) for iss, sub in [
+            ("zo\u00eb@x", "zoe\u0308@x"), ("zoe\u0308@x", "zo\u00eb@x"), ("zo\u00eb@x", "zoe@x")]],
     ]
     page.open(f"{service.http}/#inspect")
     found = page.value(

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.skipif(
 LEAFLET = Path("/usr/share/javascript/leaflet/leaflet.js")
 needs_leaflet = pytest.mark.skipif(
     not LEAFLET.exists(), reason="Leaflet is missing; Scripts/install-packages.sh --tests installs it")
+FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 MOUNTAIN_VIEW = {"latitude": 37.4196, "longitude": -122.0739}
 
 
@@ -157,21 +158,6 @@ def test_delivery_vehicles_show_their_stops_and_tasks_can_be_filtered(service, n
     page.wait("document.querySelectorAll('#list .row').length === 1")
 
 
-@needs_leaflet
-def test_a_map_that_was_out_of_sight_at_first_shows_the_fleet(service, server_token, driven, new_id, page):
-    other = new_id("vehicle")
-    assert service.rest("POST", f"vehicles?vehicleId={other}", server_token, json=vehicle_body()).status_code == 200
-    report(service, other, {"latitude": 37.5, "longitude": -122.2}, server_token)
-    page.open(f"{service.http}/#tokens")
-    is_live(page)
-    page.wait("document.getElementById('map').classList.contains('leaflet-container')")
-    page.press("1")
-    page.wait(f"!!document.querySelector('.leaflet-marker-icon[title=\"{driven[0]}\"]')")
-    scale = text_of(page, ".leaflet-control-scale-line")
-    page.press("f")
-    assert text_of(page, ".leaflet-control-scale-line") == scale
-
-
 def test_what_stays_in_a_list_keeps_the_focus(service, page):
     page.open(service.http)
     found = page.value("""import('/page/dom.js').then(({ el, reconcile }) => {
@@ -259,13 +245,12 @@ def test_a_jump_to_another_view_leads_to_what_is_meant(service, driven, page):
     page.value("document.querySelector('#lanes button.lane').click()")
     page.wait("!!document.querySelector('#lanes .story .link')")
     page.value("document.querySelector('#lanes .story .link').click()")
-    frames = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-    page.value(frames)
+    page.value(FRAMES)
     assert page.value("location.hash") == "#refusals"
     assert page.value("document.activeElement.id") == "refusal-list"
     assert "ROLE_LACKS_PERMISSION" in text_of(page, "#refusal-detail h2") and vehicle in text_of(page, "#refusal-detail")
     page.value("[...document.querySelectorAll('#refusal-detail button')].at(-1).click()")
-    page.value(frames)
+    page.value(FRAMES)
     assert page.value("document.activeElement.matches('.cell.chosen')")
     assert "may not call DeleteVehicle" in text_of(page, "#matrix-words")
     page.value("history.back()")
@@ -305,6 +290,40 @@ def test_a_refused_call_is_explained_check_by_check(service, driven, page, pictu
     page.value("[...document.querySelectorAll('#refusal-detail button')].at(-1).click()")
     page.wait("!document.getElementById('matrix').hidden")
     assert "driver" in text_of(page, "#matrix-words") and "may not call DeleteVehicle" in text_of(page, "#matrix-words")
+
+
+def test_a_call_that_the_role_may_make_for_other_fields_is_shown_where_it_may_not(service, driven, page):
+    vehicle, token = driven
+    answer = service.rest("PUT", f"vehicles/{vehicle}?updateMask=maximumCapacity", token, json={"maximumCapacity": 5})
+    assert answer.status_code == 403, answer.text
+    page.open(f"{service.http}/#refusals")
+    is_live(page)
+    show_only(page, "refusal-filter", vehicle)
+    page.wait("!!document.querySelector('#refusal-detail .checks')")
+    page.value("document.querySelector('#refusal-detail button').click()")
+    page.wait("!document.getElementById('matrix').hidden")
+    assert "driver" in text_of(page, "#matrix-words")
+    assert "may not call UpdateVehicle" in text_of(page, "#matrix-words")
+
+
+def test_the_matrix_is_offered_by_the_role_whatever_the_account_is_called(service, page):
+    page.open(f"{service.http}/#tokens")
+    is_live(page)
+    offered = page.value("""import('/page/refusals.js').then(({ Refusals }) => {
+      const refusal = (role, permission) => ({
+        id: '1', time: 0, status: 403, method: 'DeleteVehicle', reason: 'ROLE_LACKS_PERMISSION', message: '', fix: '',
+        account: 'consumer@acme.example', fingerprint: 'f',
+        checks: [{ rule: 'role', outcome: 'passed', detail: role }, { rule: 'permission', outcome: permission, detail: '' }],
+      });
+      return [['driver', 'refused'], ['permissions of its own', 'refused'], ['driver', 'passed']].map((it) => {
+        let role = 'nothing';
+        const live = { state: { refusals: new Map([['1', refusal(...it)]]) }, now: 0 };
+        new Refusals(live, ['consumer', 'driver'], (_, shown) => { role = shown; }).draw();
+        document.querySelector('#refusal-detail button')?.click();
+        return role;
+      });
+    })""")
+    assert offered == ["driver", "nothing", "nothing"]
 
 
 def test_deviations_are_listed_by_rule_with_whose_they_are(service, driven, page, picture):
@@ -378,6 +397,32 @@ def test_views_lists_and_filters_work_with_the_keyboard(service, driven, page):
     assert page.value("document.documentElement.dataset.theme") == "light"
 
 
+def test_the_link_to_the_content_leaves_no_view(service, page):
+    for view in ["tokens", "inspect"]:
+        page.open(f"{service.http}/?{view}#{view}")
+        is_live(page)
+        page.value("document.getElementById('token-text').value = 'kept'")
+        page.focus(".skip")
+        page.press("Enter")
+        page.wait("document.activeElement.id === 'main'")
+        page.value(FRAMES)
+        assert not page.value(f"document.getElementById('{view}').hidden") and page.value("location.hash") == f"#{view}"
+        assert page.value("document.getElementById('token-text').value") == "kept"
+
+
+def test_what_is_gone_is_told_until_it_is_let_go(service, server_token, vehicle, page):
+    page.open(service.http)
+    is_live(page)
+    show_only(page, "filter", vehicle)
+    page.wait("document.querySelectorAll('#list .row').length === 1")
+    page.value("document.querySelector('#list .row').click()")
+    assert text_of(page, "#detail h2") == vehicle
+    assert service.rest("DELETE", f"vehicles/{vehicle}", server_token).status_code == 200
+    page.wait(f"document.getElementById('detail').innerText === {json.dumps(f'{vehicle} is no longer there.')}")
+    page.press("Escape")
+    assert text_of(page, "#detail").startswith("Choose a vehicle")
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_nothing_is_cut_off_on_a_phone_or_in_the_dark(service, driven, tmp_path, dark, width, picture):
@@ -390,24 +435,6 @@ def test_nothing_is_cut_off_on_a_phone_or_in_the_dark(service, driven, tmp_path,
             light = page.value("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).every((it) => it > 128)")
             assert light != dark
             picture(page, f"-{view}")
-
-
-def test_without_the_map_library_the_page_says_how_to_get_it(tmp_path, page, picture):
-    service = Service(tmp_path / "data", "--leaflet", str(tmp_path / "nothing"))
-    try:
-        token = service.mint("server")
-        assert service.rest("POST", "vehicles?vehicleId=veh-1", token, json=vehicle_body()).status_code == 200
-        page.open(service.http)
-        is_live(page)
-        page.wait("document.getElementById('map-missing').innerText.includes('apt-get install libjs-leaflet')")
-        assert str(tmp_path / "nothing") in text_of(page, "#map-missing")
-        page.wait("document.querySelector('#list .row strong')?.innerText === 'veh-1'")
-        page.press("2")
-        page.wait("!!document.querySelector('#lanes .bars .used')")
-        picture(page)
-    finally:
-        code, _, errors = service.stop()
-        assert code == 0, errors
 
 
 def open_events(service, **headers):

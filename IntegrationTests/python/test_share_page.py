@@ -11,7 +11,8 @@ import requests
 import browser
 from service import run
 from test_page import (  # noqa: F401 (fixtures)
-    MOUNTAIN_VIEW, driven, make_trip, needs_leaflet, page, picture, set_status, text_of)
+    FRAMES, MOUNTAIN_VIEW, driven, make_trip, needs_leaflet, page, picture, set_status, text_of)
+from test_page_map import NOT_ZOOMING, SCALE, zoom_in
 
 pytestmark = pytest.mark.skipif(
     not browser.PROGRAM, reason="Chromium is missing; Scripts/install-packages.sh --tests installs it")
@@ -37,6 +38,38 @@ def test_a_trip_is_shared_with_a_token_that_the_browser_fetches(service, server_
     asked = len(page.requests)
     time.sleep(6)
     assert len(page.requests) == asked, "nothing is asked after the end"
+
+
+@needs_leaflet
+def test_a_shared_map_that_the_reader_zoomed_stays_so(service, server_token, driven, new_id, page):
+    trip = new_id("trip")
+    make_trip(service, server_token, trip, driven[0])
+    page.open(f"{service.http}/share/trips/{trip}")
+    page.wait(f"!!document.querySelector('.vehicle-icon') && {NOT_ZOOMING}")
+    zoom_in(page)
+    scale = text_of(page, SCALE)
+    set_status(service, server_token, trip, "ARRIVED_AT_PICKUP")
+    page.wait("document.getElementById('headline').innerText === 'Your driver is here'")
+    page.value(FRAMES)
+    page.wait(NOT_ZOOMING)
+    assert text_of(page, SCALE) == scale
+
+
+def test_a_share_page_takes_off_what_is_gone(service, server_token, driven, new_id, page):
+    trip = new_id("trip")
+    make_trip(service, server_token, trip, driven[0])
+    page.open(f"{service.http}/share/trips/{trip}")
+    page.wait("document.querySelectorAll('#steps li').length === 5")
+    # Between the two nothing is asked.
+    page.call("Network.setBlockedURLs", urls=["*/v1/*"])
+    set_status(service, server_token, trip, "CANCELED")
+    assert service.rest("DELETE", f"trips/{trip}", server_token).status_code == 200
+    page.call("Network.setBlockedURLs", urls=[])
+    page.wait("document.getElementById('headline').innerText === 'Nothing to show'", seconds=40)
+    shown = f"{page.text()} {page.value('document.title')}".lower()
+    assert "on the way" not in shown and "does not exist" in shown
+    assert page.value("document.querySelectorAll('#sub:not(:empty), #steps li, .leaflet-marker-icon').length") == 0
+    page.console = [text for text in page.console if "net::ERR_BLOCKED_BY_CLIENT" not in text]
 
 
 def test_a_share_page_replaces_a_token_that_was_withdrawn(service, server_token, driven, new_id, page):

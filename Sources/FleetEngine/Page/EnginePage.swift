@@ -125,7 +125,7 @@ public struct EnginePage: Service {
         }
         let lastEventID = HTTPField.Name("Last-Event-ID").flatMap { request.headers[$0] }
         let body = ResponseBody { writer in
-            if let reader = try self.feed.join(after: lastEventID) {
+            if let reader = try self.feed.join(after: lastEventID, at: self.engine.now()) {
                 defer { self.feed.leave(reader) }
                 try await Self.write(reader, to: &writer)
             }

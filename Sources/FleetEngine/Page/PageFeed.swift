@@ -52,11 +52,11 @@ final class PageFeed: Sendable {
     /// Whether one more reader would be too many.
     var isFull: Bool { self.state.withLock { $0.isClosed || $0.readers.count >= Self.maximumReaders } }
 
-    /// Adds a reader; `nil` where there are too many, or where the feed is closed.
-    func join(after lastEventID: String?) throws -> Reader? {
+    /// Adds a reader, which is told the time at once; `nil` where there are too many, or where the feed is closed.
+    func join(after lastEventID: String?, at now: Date) throws -> Reader? {
         try self.state.withLock { state in
             guard !state.isClosed, state.readers.count < Self.maximumReaders else { return nil }
-            let opening = try state.history.opening(after: lastEventID)
+            let opening = try state.history.opening(after: lastEventID, at: now)
             // The opening does not count against what may wait.
             let (events, continuation) = AsyncStream.makeStream(
                 of: String.self, bufferingPolicy: .bufferingOldest(opening.count + Self.maximumWaiting))

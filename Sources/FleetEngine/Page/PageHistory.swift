@@ -23,7 +23,6 @@ struct PageHistory: Sendable {
     private static let keptChanges = 60
     private let run: String
     private var sequence = 0
-    private var now: Int64 = 0
     private(set) var state = PageState()
     private var trails = PageTrails()
     /// The last changes as events, oldest first; the last one has the number ``sequence``.
@@ -44,10 +43,9 @@ struct PageHistory: Sendable {
     /// - Returns: The event to send, or `nil` where nothing changed.
     /// - Throws: `EncodingError`.
     mutating func advance(to state: PageState, at now: Date) throws -> String? {
-        self.now = now.milliseconds
         guard let changes = PageChanges(from: self.state, to: state) else { return nil }
         let event = try Self.event(
-            "change", id: "\(self.run)-\(self.sequence + 1)", Change(now: self.now, changes: changes))
+            "change", id: "\(self.run)-\(self.sequence + 1)", Change(now: now.milliseconds, changes: changes))
         self.sequence += 1
         self.state = state
         self.trails.add(state)
@@ -58,12 +56,14 @@ struct PageHistory: Sendable {
 
     /// What a reader is sent first.
     ///
-    /// - Parameter lastEventID: The number of the last event that it got, if any.
-    /// - Returns: The changes since, or the whole state.
+    /// - Parameters:
+    ///   - lastEventID: The number of the last event that it got, if any.
+    ///   - now: The time that the reader is told.
+    /// - Returns: The changes since and a sign of life, as those have the time of their own; or the whole state.
     /// - Throws: `EncodingError`.
-    func opening(after lastEventID: String?) throws -> [String] {
-        if let missed = self.missed(since: lastEventID) { return missed }
-        let snapshot = Snapshot(now: self.now, state: self.state, trails: self.trails)
+    func opening(after lastEventID: String?, at now: Date) throws -> [String] {
+        if let missed = self.missed(since: lastEventID) { return missed + [Self.beat(at: now)] }
+        let snapshot = Snapshot(now: now.milliseconds, state: self.state, trails: self.trails)
         return [try Self.event("snapshot", id: "\(self.run)-\(self.sequence)", snapshot)]
     }
 

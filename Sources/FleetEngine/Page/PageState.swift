@@ -64,7 +64,7 @@ struct PageState: Encodable, Hashable, Sendable {
                 if found[id] == nil { found[id] = show(id, resource) }
                 return true
             }
-            if found.count >= Self.limit { break }
+            if self.truncated.contains(Resource.collection.rawValue) { break }
         }
         return found
     }

@@ -10,6 +10,7 @@ const maximumBytes = 12 * 1024;
 const lifetime = 3600;
 const tolerance = 600;
 const leeway = 0;
+const maximumDepth = 16;
 /** The latest time that is read, in Unix seconds. */
 export const latestTime = 253_402_300_799;
 const idClaims = ["vehicleid", "tripid", "deliveryvehicleid", "taskid", "trackingid"];
@@ -26,11 +27,12 @@ class Stop extends Error {}
  * Checks a token.
  *
  * @param {string} text The compact JWS.
- * @param {{now: number, keys?: (JsonWebKey & {account?: string})[]}} options Unix seconds, and the keys to verify with,
- *   each with the account that owns it where that is known.
- * @returns {Promise<{checks: Array, header?: object, payload?: object, keyID?: string, account?: string}>}
+ * @param {{now: number, keys?: (JsonWebKey & {account?: string | null})[], lack?: string}} options Unix seconds; the keys
+ *   to verify with, each with the account that owns it where that is known, `null` for one other than the token's; and
+ *   why there are no keys.
+ * @returns {Promise<{checks: Array, header?: object, payload?: object, keyID?: string, account?: string | null}>}
  */
-export async function inspect(text, { now, keys }) {
+export async function inspect(text, { now, keys, lack = "this server's keys could not be had" }) {
   const found = new Map();
   const pass = (rule, detail) => { if (found.get(rule)?.outcome !== "refused") found.set(rule, { rule, outcome: "passed", detail }); };
   const refuse = (rule, detail, fix) => found.set(rule, { rule, outcome: "refused", detail, fix });
@@ -44,7 +46,7 @@ export async function inspect(text, { now, keys }) {
     pass("header", "JSON object");
     checkHeader(result.header, { pass, require, refuse });
     const payload = readObject(parts.payload, () => undefined);
-    await checkKey(parts, result, payload, keys, { pass, refuse, skip });
+    await checkKey(parts, result, payload, { keys, lack }, { pass, refuse, skip });
     result.payload = readObject(parts.payload, (why) => stop("payload", `The payload is not strict JSON: ${why}.`, "Mint it with a library."));
     checkPayload(result.payload, numberTexts(new TextDecoder().decode(parts.payload)), { pass, stop });
     checkClaims(result.payload.authorization, { pass, stop });
@@ -85,15 +87,16 @@ function checkHeader(header, { pass, require, refuse }) {
   if (size < 1 || size > 256) refuse("header", "kid is not a string of 1 to 256 bytes.", "Set kid to the key's id.");
 }
 
-async function checkKey(parts, result, payload, keys, { pass, refuse, skip }) {
+async function checkKey(parts, result, payload, { keys, lack }, { pass, refuse, skip }) {
   if (!keys) {
-    skip("key", "this server's keys could not be had");
+    skip("key", lack);
     skip("signature", "no keys");
     return;
   }
   const { kid, alg } = result.header;
   // Without kid only the keys of the account are tried that the token claims to be of.
-  const candidates = keys.filter((key) => kid === undefined ? [undefined, payload?.iss].includes(key.account) : key.kid === kid);
+  const candidates = keys.filter((key) => kid === undefined
+    ? key.account === undefined || isSame(key.account, payload?.iss) : isSame(key.kid, kid));
   if (candidates.length === 0) {
     refuse("key", kid === undefined ? "There is no kid, and iss has no key that this server publishes." : "kid names no key that this server publishes.",
       "Sign with a key that is registered and not withdrawn.");
@@ -112,7 +115,7 @@ async function checkKey(parts, result, payload, keys, { pass, refuse, skip }) {
   }
   pass("key", kid === undefined ? "no kid; the issuer's keys" : `kid ${String(kid).slice(0, 64)}`);
   if (fits.length === 0) return refuse("signature", "The signature does not fit the key.", "Send the token unchanged.");
-  const key = fits.find((it) => it.account === payload?.iss) ?? fits[0];
+  const key = fits.find((it) => isSame(it.account, payload?.iss)) ?? fits[0];
   result.keyID = key.kid;
   result.account = key.account;
   pass("signature", `RS256 by ${String(key.kid).slice(0, 64)}${key.account ? ` (${key.account})` : ""}`);
@@ -173,8 +176,8 @@ function checkClaims(claims, { pass, stop }) {
 }
 
 function checkAccount({ iss, sub, aud }, account, { require }) {
-  require("issuer", iss === sub && (account === undefined || iss === account), iss,
-    iss === sub ? "iss is not the account that owns the signing key." : "sub differs from iss.",
+  require("issuer", isSame(iss, sub) && (account === undefined || isSame(iss, account)), iss,
+    isSame(iss, sub) ? "iss is not the account that owns the signing key." : "sub differs from iss.",
     "Set both to the e-mail of the service account that signs.");
   require("audience", aud === audience, aud, `aud is not ${audience}.`, "Write it with the final slash, as one string.");
 }
@@ -193,6 +196,9 @@ function checkTimes({ iat, exp, nbf = iat }, now, { require }) {
     exp > now + lifetime + leeway ? `exp lies ${exp - now} s ahead; at most ${lifetime} s are allowed.`
       : `exp lies ${exp - iat} s after iat; at most ${lifetime + tolerance} s are allowed.`, "Set exp to iat + 3600 s, and backdate iat.");
 }
+
+/** Whether two values are the same text to the engine, which does not tell apart how its characters are composed. */
+const isSame = (one, other) => typeof one === "string" && typeof other === "string" && one.normalize() === other.normalize();
 
 function isID(received) {
   const text = received.normalize("NFC");
@@ -214,25 +220,30 @@ function readObject(bytes, refuse) {
     text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     const value = JSON.parse(text);
     if (value === null || typeof value !== "object" || Array.isArray(value)) return refuse("it is not an object");
-    const name = repeatedName(text);
-    return name === undefined ? value : refuse(`the name "${name}" stands twice`);
+    const fault = faultOf(text);
+    return fault === undefined ? value : refuse(fault);
   } catch (error) {
     if (error instanceof Stop) throw error;
     return refuse("it cannot be read");
   }
 }
 
-/** A name that stands twice in one object of a valid JSON text, which a parser would pass over. */
-function repeatedName(text) {
-  const objects = [];
-  const tokens = text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?|[{}[\]]/g);
-  for (const [token, colon] of tokens) {
-    if (token === "{" || token === "[") objects.push(new Set());
-    else if (token === "}" || token === "]") objects.pop();
-    else if (colon) {
-      const name = JSON.parse(token.slice(0, token.lastIndexOf('"') + 1));
-      if (objects.at(-1).has(name)) return name;
-      objects.at(-1).add(name);
+/** What the engine does not read in a valid JSON text, and a parser passes over. */
+function faultOf(text) {
+  const levels = [];
+  for (const [token, colon] of text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?|[{}[\]]/g)) {
+    if (token === "{" || token === "[") {
+      levels.push(new Set());
+      if (levels.length > maximumDepth) return "its nesting is too deep";
+    } else if (token === "}" || token === "]") {
+      levels.pop();
+    } else {
+      const content = JSON.parse(token.slice(0, token.lastIndexOf('"') + 1));
+      if (/\p{Surrogate}/u.test(content)) return "half of a surrogate pair is missing";
+      if (!colon) continue;
+      const name = content.normalize();
+      if (levels.at(-1).has(name)) return `the name "${name}" stands twice`;
+      levels.at(-1).add(name);
     }
   }
   return undefined;

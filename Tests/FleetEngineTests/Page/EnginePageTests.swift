@@ -82,7 +82,7 @@ import Testing
         _ = await code { try await fixture.vehicle("veh-1", token: "driver|vehicleid=veh-2") }
         let feed = PageFeed(run: "a")
         try feed.publish(try await PageState(of: fixture.engine, provider: try Self.provider()), at: TestClock.start)
-        let reader = try #require(try feed.join(after: nil))
+        let reader = try #require(try feed.join(after: nil, at: TestClock.start))
         feed.close()
         let sent = await Array(reader.events).joined()
         try await Self.withPage(of: fixture) { client in
@@ -150,6 +150,24 @@ import Testing
         #expect(state.vehicles.count == PageState.limit)
         #expect(state.vehicles.values.count { $0.state == "online" } == 50)
         #expect(state.truncated == ["vehicle"])
+    }
+
+    @Test(arguments: [(0, 0), (0, 1), (1, 0), (1, 1)])
+    func `that there are more is told at the limit, too`(moreActive: Int, inactive: Int) async throws {
+        let store = MemoryStore()
+        let fixture = EngineFixture(store: store)
+        try await store.write { transaction in
+            for number in 0..<(PageState.limit + moreActive + inactive) {
+                var vehicle = Vehicle.sample
+                vehicle.vehicleState = number < inactive ? .offline : .online
+                let id = try VehicleID(checking: "veh-\(number)")
+                try transaction.put(vehicle, id, of: try Self.provider(), at: Google_Protobuf_Timestamp())
+            }
+        }
+        let state = try await PageState(of: fixture.engine, provider: try Self.provider())
+        #expect(state.vehicles.count == PageState.limit)
+        #expect(state.vehicles.values.allSatisfy { $0.state == "online" })
+        #expect(state.truncated == (moreActive + inactive > 0 ? ["vehicle"] : []))
     }
 
     @Test func `the tokens that were used or issued last are shown, and that there are more`() async throws {

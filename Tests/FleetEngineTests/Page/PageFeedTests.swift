@@ -20,7 +20,7 @@ import Testing
     @Test func `every reader gets the state first and then each change`() async throws {
         let feed = PageFeed(run: "a")
         try feed.publish(Self.state(1), at: TestClock.start)
-        let readers = try (0..<3).map { _ in try #require(try feed.join(after: nil)) }
+        let readers = try (0..<3).map { _ in try #require(try feed.join(after: nil, at: TestClock.start)) }
         try feed.publish(Self.state(2), at: TestClock.start)
         feed.close()
         for reader in readers {
@@ -31,18 +31,20 @@ import Testing
 
     @Test func `there are so many readers and no more, until one leaves`() throws {
         let feed = PageFeed(run: "a")
-        let readers = try (0..<PageFeed.maximumReaders).map { _ in try #require(try feed.join(after: nil)) }
+        let readers = try (0..<PageFeed.maximumReaders).map { _ in
+            try #require(try feed.join(after: nil, at: TestClock.start))
+        }
         #expect(feed.isFull)
-        #expect(try feed.join(after: nil) == nil)
+        #expect(try feed.join(after: nil, at: TestClock.start) == nil)
         feed.leave(try #require(readers.first))
         #expect(!feed.isFull)
-        #expect(try feed.join(after: nil) != nil)
+        #expect(try feed.join(after: nil, at: TestClock.start) != nil)
     }
 
     @Test func `a reader that does not read is let go, and the others go on`() async throws {
         let feed = PageFeed(run: "a")
-        let slow = try #require(try feed.join(after: nil))
-        let quick = try #require(try feed.join(after: nil))
+        let slow = try #require(try feed.join(after: nil, at: TestClock.start))
+        let quick = try #require(try feed.join(after: nil, at: TestClock.start))
         var events = quick.events.makeAsyncIterator()
         _ = await events.next()
         for number in 1...(PageFeed.maximumWaiting + 1) {
@@ -59,7 +61,7 @@ import Testing
     @Test func `a quiet feed shows that it lives`() async throws {
         let feed = PageFeed(run: "a")
         try feed.publish(Self.state(1), at: TestClock.start)
-        let reader = try #require(try feed.join(after: nil))
+        let reader = try #require(try feed.join(after: nil, at: TestClock.start))
         for second in 1...25 { try feed.publish(Self.state(1), at: TestClock.start + TimeInterval(second)) }
         feed.close()
         let beats = await Array(reader.events).dropFirst()
@@ -67,10 +69,18 @@ import Testing
         #expect(beats.allSatisfy { $0.hasPrefix("event: beat\ndata: {\"now\":") })
     }
 
+    @Test func `a reader that comes back where nothing happened is told the time at once`() async throws {
+        let feed = PageFeed(run: "a")
+        try feed.publish(Self.state(1), at: TestClock.start)
+        let reader = try #require(try feed.join(after: "a-1", at: TestClock.start + 7))
+        feed.close()
+        #expect(await Array(reader.events) == [PageHistory.beat(at: TestClock.start + 7)])
+    }
+
     @Test func `a state that cannot be told holds up neither signs of life nor the next state`() async throws {
         let feed = PageFeed(run: "a")
         try feed.publish(Self.state(1), at: TestClock.start)
-        let reader = try #require(try feed.join(after: nil))
+        let reader = try #require(try feed.join(after: nil, at: TestClock.start))
         var vehicle = Vehicle.sample
         vehicle.lastLocation = .at(.nan, 0)
         var untold = PageState()
@@ -90,12 +100,12 @@ import Testing
 
     @Test func `a closed feed ends its readers and takes no more`() async throws {
         let feed = PageFeed(run: "a")
-        let reader = try #require(try feed.join(after: nil))
+        let reader = try #require(try feed.join(after: nil, at: TestClock.start))
         feed.close()
         #expect(await Array(reader.events).count == 1)
         for await _ in reader.end {}
         #expect(feed.isFull)
-        #expect(try feed.join(after: nil) == nil)
+        #expect(try feed.join(after: nil, at: TestClock.start) == nil)
     }
 }
 

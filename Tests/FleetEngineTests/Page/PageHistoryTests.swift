@@ -47,14 +47,15 @@ import Testing
         #expect(try history.advance(to: state, at: TestClock.start + 1) == nil)
     }
 
-    @Test func `a reader that was away for a moment gets what it missed`() throws {
+    @Test func `a reader that was away for a moment gets what it missed, and the time`() throws {
         var history = PageHistory(run: "a")
         let events = try (0..<5).map { number in
             try #require(try history.advance(to: Self.state(["v": (0, Double(number) + 1)]), at: TestClock.start))
         }
-        #expect(try history.opening(after: "a-2") == Array(events[2...]))
-        #expect(try history.opening(after: "a-5").isEmpty)
-        #expect(try history.opening(after: "a-0") == events)
+        let beat = PageHistory.beat(at: TestClock.start + 9)
+        #expect(try history.opening(after: "a-2", at: TestClock.start + 9) == Array(events[2...]) + [beat])
+        #expect(try history.opening(after: "a-5", at: TestClock.start + 9) == [beat])
+        #expect(try history.opening(after: "a-0", at: TestClock.start + 9) == events + [beat])
     }
 
     @Test(arguments: [nil, "", "a", "b-2", "a-9", "a--1", "a-x", "a-2-3", "a-99999999999999999999"])
@@ -63,8 +64,9 @@ import Testing
         for number in 0..<3 {
             _ = try history.advance(to: Self.state(["v": (0, Double(number) + 1)]), at: TestClock.start)
         }
-        let opening = try history.opening(after: lastEventID)
+        let opening = try history.opening(after: lastEventID, at: TestClock.start + 9)
         #expect(opening.count == 1)
+        #expect(opening.first?.contains("data: {\"now\":\((TestClock.start + 9).milliseconds),") == true)
         #expect(opening.first?.hasPrefix("id: a-3\nevent: snapshot\n") == true)
     }
 
@@ -73,8 +75,8 @@ import Testing
         for number in 0..<200 {
             _ = try history.advance(to: Self.state(["v": (0, Double(number) + 1)]), at: TestClock.start)
         }
-        #expect(try history.opening(after: "a-140").count == 60)
-        #expect(try history.opening(after: "a-139").first?.contains("event: snapshot") == true)
+        #expect(try history.opening(after: "a-140", at: TestClock.start).count == 61)
+        #expect(try history.opening(after: "a-139", at: TestClock.start).first?.contains("event: snapshot") == true)
     }
 
     @Test func `a snapshot holds trails, which are bounded and end with their vehicle`() throws {
@@ -85,7 +87,7 @@ import Testing
                 to: Self.state(["v": (0, Double(number / 2) / 10), "w": (0, Double(number))]), at: TestClock.start)
         }
         _ = try history.advance(to: Self.state(["v": (0, 20)]), at: TestClock.start)
-        let snapshot = try Self.data(try #require(try history.opening(after: nil).first))
+        let snapshot = try Self.data(try #require(try history.opening(after: nil, at: TestClock.start).first))
         let trails = try #require((snapshot["trails"] as? [String: Any])?["vehicles"] as? [String: [[String: Double]]])
         #expect(trails.keys.sorted() == ["v"])
         #expect(trails["v"]?.count == 150)

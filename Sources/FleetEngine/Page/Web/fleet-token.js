@@ -58,7 +58,9 @@ export class FleetTokens {
    * @param {object} options
    * @param {string} options.url The token server: tokens come from `URL/token/KIND/ID`.
    * @param {() => Promise<Record<string, string>>} [options.headers] What identifies the app's user, asked at each fetch.
-   *   A FleetTokenError that it throws is the callers' error too; anything else becomes `refused`.
+   *   A FleetTokenError that it throws is the callers' error too. What `fetch` throws without a network or when it is
+   *   aborted becomes `unavailable`, and so does every TypeError, as that of a lost network looks like any other. Anything
+   *   else becomes `refused`.
    * @param {RequestCredentials} [options.credentials] Whether cookies go along; `same-origin` unless told.
    * @param {number} [options.minimumLife] Seconds that every token has while the server answers: 300.
    * @param {number} [options.refreshBefore] Seconds before the end at which a refresh may begin: 600.
@@ -263,8 +265,7 @@ export class FleetTokens {
         own = await headers();
       } catch (error) {
         if (error instanceof FleetTokenError) throw error;
-        throw new FleetTokenError(
-          "refused", "The app's headers function failed, so the token server was not asked; sign in again.", { cause: error });
+        throw headersFailure(error);
       }
       const response = await fetch(new URL(pathOf(subject), base), {
         headers: { Accept: "application/json", ...own },
@@ -279,6 +280,15 @@ export class FleetTokens {
       clock.cancel(timer);
     }
   }
+}
+
+/** What the app's headers function failed with; that the network fails does not mean that the user is signed out. */
+function headersFailure(cause) {
+  const lacksNetwork = ["TypeError", "NetworkError", "TimeoutError", "AbortError"].includes(cause?.name);
+  const fix = lacksNetwork ? "its cause is one that fetch has without a network" : "sign in again";
+  return new FleetTokenError(
+    lacksNetwork ? "unavailable" : "refused",
+    `The app's headers function failed, so the token server was not asked; ${fix}.`, { cause });
 }
 
 /** How old a token is, by the clock that went further: after a sleep that is the wall clock. */
@@ -363,10 +373,12 @@ function readAnswer(text, headers, subject) {
   let life = Math.min(stated, Number.isFinite(span) && span > 0 ? span : Infinity);
   if (left < life) life = left - 1;
   // A cache on the way passes on the server's old Date, and says how long it kept the answer.
-  life -= delayOf(headers.get("Age")) ?? 0;
+  const age = delayOf(headers.get("Age")) ?? 0;
+  life -= age;
   if (!Number.isFinite(life)) throw invalid("does not say how long the token lives");
   if (life <= 0) throw invalid("leaves the token no life; check the server's clock and cache, and send expires_in");
-  const refreshAfter = Number.isFinite(answer.refresh_after) && answer.refresh_after >= 0 ? answer.refresh_after : undefined;
+  const refreshAfter = Number.isFinite(answer.refresh_after) && answer.refresh_after >= 0
+    ? Math.max(0, answer.refresh_after - age) : undefined;
   return { token, life, refreshAfter };
 }
 

@@ -6,7 +6,7 @@
 // request is made afterwards; the text is dropped when the view or the page is left.
 
 import { byID, el, fill } from "./dom.js";
-import { fieldWords } from "./matrix.js";
+import { fieldWords, openedRows, requirementOf } from "./matrix.js";
 import { checkList } from "./refusals.js";
 import { inspect, latestTime, reaches } from "./token-rules.js";
 import { clockTime, roleWords } from "./words.js";
@@ -63,7 +63,7 @@ export class Inspector {
     const refused = all.find((check) => check.outcome === "refused");
     const isSigned = all.some((check) => check.rule === "signature" && check.outcome === "passed");
     const isVerified = isSigned && account !== undefined;
-    const rows = role && payload ? this.matrix.rowsFor(role, (rule) => reaches(payload.authorization, rule)) : undefined;
+    const rows = role && payload ? openedRows(this.matrix.rows, role, (rule) => reaches(payload.authorization, rule)) : undefined;
     const isIdle = rows?.length === 0;
     const verdict = refused ? "The engine would refuse it"
       : isVerified ? (isIdle ? "A valid signature, but it opens nothing" : "A good token")
@@ -83,7 +83,9 @@ export class Inspector {
   #opened(role, rows) {
     return el("section", { class: "opened" }, el("h3", {}, `What it opens, as ${roleWords(role)}`),
       rows.length === 0 ? el("p", {}, "Nothing: the role and the claims do not fit each other.")
-        : el("ul", {}, rows.map((row) => el("li", {}, el("b", {}, row.method), fieldWords(row) && el("small", {}, fieldWords(row)), el("span", {}, row.requirement)))));
+        : el("ul", {}, rows.map((row) => el("li", {},
+          el("b", {}, row.method), fieldWords(row) && el("small", {}, fieldWords(row)),
+          el("span", {}, requirementOf(row, this.matrix.rows))))));
   }
 }
 

@@ -169,8 +169,9 @@ export class Lists {
     const node = byID("detail");
     const it = this.choice && this.live.state[this.choice.kind].get(this.choice.id);
     if (!it) {
-      if (node.dataset.of !== "none") {
-        node.dataset.of = "none";
+      const of = this.choice ? `gone ${this.choice.kind} ${this.choice.id}` : "none";
+      if (node.dataset.of !== of) {
+        node.dataset.of = of;
         node.replaceChildren(el("p", { class: "hint" },
           this.choice ? `${this.choice.id} is no longer there.` : "Choose a vehicle, a trip or a stop: in the list, or on the map."));
       }

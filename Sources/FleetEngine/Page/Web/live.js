@@ -65,7 +65,11 @@ export class Live extends EventTarget {
 
   #watch() {
     clearTimeout(this.#watchdog);
-    this.#watchdog = setTimeout(() => this.connect(), silence);
+    this.#watchdog = setTimeout(() => {
+      // Closing a source raises no event.
+      this.#connected(false);
+      this.connect();
+    }, silence);
   }
 
   #read(event, use) {

@@ -48,13 +48,32 @@ export function baseMap(node, settings) {
   return map;
 }
 
+/** What a map shows: the page sees to that until the reader moves the map, by whatever means. */
+export class Sight {
+  isReaders = false;
+  #map;
+  #isOwn = false;
+
+  constructor(map) {
+    this.#map = map;
+    map.on("movestart", () => { if (!this.#isOwn) this.isReaders = true; });
+  }
+
+  /** Shows an area, which is no move of the reader's. A zoom is not animated, as that would start after this returned. */
+  fit(bounds, options) {
+    this.#isOwn = true;
+    this.#map.fitBounds(bounds, { ...options, zoom: { animate: false } });
+    this.#isOwn = false;
+  }
+}
+
 /** A map with moving things on it. */
 export class FleetMap {
   #map;
+  #sight;
   #layers = new Map();
   #colours = new Map();
   #isFitted = false;
-  #moved = false;
 
   /**
    * @param {HTMLElement} node
@@ -64,7 +83,7 @@ export class FleetMap {
   constructor(node, settings, onChoose) {
     this.onChoose = onChoose;
     this.#map = baseMap(node, settings);
-    this.#map.on("dragstart", () => { this.#moved = true; });
+    this.#sight = new Sight(this.#map);
   }
 
   /** The colour of a vehicle, as a class; given in the order of appearance. */
@@ -73,19 +92,19 @@ export class FleetMap {
     return `v${this.#colours.get(id)}`;
   }
 
-  /** Shows the whole fleet. */
+  /** Shows the whole fleet, and goes on to until the reader moves the map. */
   fit() {
     const points = [...this.#layers.values()].filter((layer) => layer.getLatLng).map((layer) => layer.getLatLng());
     if (points.length === 0) return;
-    this.#moved = false;
+    this.#sight.isReaders = false;
     // The map may have come in sight just now, from a size of nothing.
     this.#map.invalidateSize({ animate: false });
-    this.#map.fitBounds(L.latLngBounds(points).pad(0.12), { maxZoom: 15, animate: false });
+    this.#sight.fit(L.latLngBounds(points).pad(0.12), { maxZoom: 15, animate: false });
   }
 
   /** Shows these places, closely. */
   reveal(places) {
-    this.#map.fitBounds(L.latLngBounds(places.map(point)).pad(0.2), { maxZoom: 15 });
+    this.#sight.fit(L.latLngBounds(places.map(point)).pad(0.2), { maxZoom: 15 });
   }
 
   /**
@@ -112,7 +131,7 @@ export class FleetMap {
     if (!this.#isFitted && this.#layers.size > 0) {
       this.#isFitted = true;
       this.fit();
-    } else if (!this.#moved && !choice && this.#isOutOfSight()) {
+    } else if (!this.#sight.isReaders && !choice && this.#isOutOfSight()) {
       this.fit();
     }
   }

@@ -20,6 +20,22 @@ export function fieldWords(row) {
   return row.fields.length > 0 ? row.fields.join(", ") : "any other field";
 }
 
+/** The rows that a call must meet for which there is this one; a method's row for every call comes on top. */
+const rowsMet = (row, rows) => rows.filter((it) => it === row || (it.method === row.method && !it.fields));
+
+/** What the claims must be for a call for which there is this row. */
+export function requirementOf(row, rows) {
+  return rowsMet(row, rows).map((it) => it.requirement).join(", and ");
+}
+
+/** The rows that a role with some claims opens, by the inspector's judgement of the claims. */
+export function openedRows(rows, role, reaches) {
+  return rows.filter((row) => {
+    const cell = cellOf(row, role);
+    return cell === "free" || (cell === "claim" && rowsMet(row, rows).every((it) => reaches(it.claim)));
+  });
+}
+
 export class Matrix {
   #matrix;
   #focus = { row: 0, column: 0 };
@@ -50,19 +66,17 @@ export class Matrix {
     this.#choose(0, 0, false);
   }
 
-  /** Points at a method and role by name. */
+  /** Points at what a role may not do: at the first such row of a method, or at its first where there is none. */
   point(method, role) {
-    const row = this.#matrix.rows.findIndex((it) => it.method === method);
-    const column = this.#matrix.roles.findIndex((it) => it.role === role);
-    if (row >= 0) this.#choose(row, Math.max(0, column), true);
+    const { rows, roles } = this.#matrix;
+    const ofMethod = rows.filter((it) => it.method === method);
+    const row = ofMethod.find((it) => cellOf(it, role) === "no") ?? ofMethod[0];
+    const column = roles.findIndex((it) => it.role === role);
+    if (row && column >= 0) this.#choose(rows.indexOf(row), column, true);
   }
 
-  /** The rows that a role with some claims opens, by the inspector's judgement of the claims. */
-  rowsFor(role, reaches) {
-    return this.#matrix.rows.filter((row) => {
-      const cell = cellOf(row, role);
-      return cell === "free" || (cell === "claim" && reaches(row.claim));
-    });
+  get rows() {
+    return this.#matrix.rows;
   }
 
   get roles() {
@@ -96,7 +110,7 @@ export class Matrix {
     switch (cellOf(row, role)) {
       case "no": return `${who} may not call ${call}: it lacks ${lacking.join(" and ")}.`;
       case "free": return `${who} may call ${call} without any claim.`;
-      default: return `${who} may call ${call}; ${row.requirement}.`;
+      default: return `${who} may call ${call}; ${requirementOf(row, this.#matrix.rows)}.`;
     }
   }
 

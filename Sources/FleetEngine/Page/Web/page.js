@@ -36,7 +36,7 @@ const lists = new Lists(live, {
 });
 const matrix = new Matrix(matrixData);
 const timeline = new Timeline(live, (id) => { goTo("refusals"); refusals.point(id); });
-const refusals = new Refusals(live, (method, role) => { goTo("matrix"); matrix.point(method, role); });
+const refusals = new Refusals(live, matrix.roles, (method, role) => { goTo("matrix"); matrix.point(method, role); });
 const deviations = new Deviations(live, settings.profile);
 const inspector = new Inspector(live, matrix, settings.provider);
 let view = "live";
@@ -139,6 +139,11 @@ live.addEventListener("connection", drawStatus);
 addEventListener("hashchange", show);
 addEventListener("keydown", onKey);
 byID("help").onclick = () => byID("keys").showModal();
+// A fragment names a view, so the link may not leave one.
+document.querySelector(".skip").onclick = (event) => {
+  event.preventDefault();
+  byID("main").focus();
+};
 
 show();
 live.connect();

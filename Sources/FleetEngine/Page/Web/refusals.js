@@ -35,8 +35,14 @@ export class Refusals {
     update: (row, it) => setText(row.children[2], ago(it.time, this.live.now)),
   });
 
-  constructor(live, onPermission) {
+  /**
+   * @param {import("./live.js").Live} live
+   * @param {string[]} roles those that can be shown in the matrix
+   * @param {(method: string, role: string) => void} onPermission
+   */
+  constructor(live, roles, onPermission) {
     this.live = live;
+    this.roles = roles;
     this.onPermission = onPermission;
     byID("refusal-filter").oninput = () => this.#filter();
     byID("refusal-reason").onchange = () => this.#filter();
@@ -100,12 +106,12 @@ export class Refusals {
       ["time", clockTime(it.time)], ["call", it.method], ["of", it.addressed && subjectWords(it.addressed)],
       ["token", it.fingerprint ?? "none"], ["signed by", it.account], ["claims", it.claims],
     ].filter(([, value]) => value);
-    const isPermission = it.reason === "ROLE_LACKS_PERMISSION";
+    const role = roleWithout(it);
     fill(node,
       el("h2", {}, el("i", { class: `code s${it.status}` }, String(it.status)), ` ${it.reason}`),
       el("p", { class: "lead" }, it.message), el("p", { class: "fix" }, it.fix),
       el("dl", { class: "facts" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, el("code", {}, value))))),
-      isPermission && el("p", {}, el("button", { type: "button", onclick: () => this.onPermission(it.method, it.account?.split("@")[0]) }, "Show it in the matrix")),
+      this.roles.includes(role) && el("p", {}, el("button", { type: "button", onclick: () => this.onPermission(it.method, role) }, "Show it in the matrix")),
       it.checks.length > 0 ? checkList(checksWithAnswer(it)) : el("p", { class: "hint" }, it.fingerprint ? "Many calls were refused in that second; this one was not explained." : "Without a token there is nothing to check."));
   }
 }
@@ -114,6 +120,13 @@ export class Refusals {
 function checksWithAnswer(it) {
   const isExplained = it.checks.some((check) => check.reason === it.reason);
   return isExplained ? it.checks : [{ rule: "engine", outcome: "refused", detail: it.message, fix: it.fix }, ...it.checks];
+}
+
+/** The role that lacks the permission, as the checks found it; its account may have any name. */
+function roleWithout(it) {
+  const of = (rule) => it.checks.find((check) => check.rule === rule);
+  const isFound = it.reason === "ROLE_LACKS_PERMISSION" && of("permission")?.outcome === "refused";
+  return isFound ? of("role").detail : undefined;
 }
 
 function whoWords(it) {

@@ -5,20 +5,20 @@
 // One vehicle, its way, and where it is going.
 
 import { el } from "./dom.js";
-import { arrow, baseMap, bearing } from "./map.js";
+import { Sight, arrow, baseMap, bearing } from "./map.js";
 
 export class ShareMap {
   #map;
+  #sight;
   #vehicle;
   #trail;
   #way;
   #signs = new Map();
-  #moved = false;
   #points = [];
 
   constructor(node, settings) {
     this.#map = baseMap(node, settings);
-    this.#map.on("dragstart", () => { this.#moved = true; });
+    this.#sight = new Sight(this.#map);
     this.#trail = L.polyline([], { className: "trail head v0", interactive: false }).addTo(this.#map);
     this.#way = L.polyline([], { className: "way v0", interactive: false }).addTo(this.#map);
     const html = el("div", { class: "vehicle-marker v0" }, arrow());
@@ -47,10 +47,20 @@ export class ShareMap {
       this.#signs.get(name).setLatLng(place);
     }
     const shown = [vehicle, ...signs.map((sign) => sign.place)].filter(Boolean);
-    if (!this.#moved && shown.length > 0) {
+    if (!this.#sight.isReaders && shown.length > 0) {
       // The card covers the lower part.
       const covered = document.querySelector(".card").offsetHeight + 20;
-      this.#map.fitBounds(L.latLngBounds(shown), { maxZoom: 16, paddingTopLeft: [50, 50], paddingBottomRight: [50, covered + 30] });
+      this.#sight.fit(L.latLngBounds(shown), { maxZoom: 16, paddingTopLeft: [50, 50], paddingBottomRight: [50, covered + 30] });
     }
+  }
+
+  /** Takes everything off. */
+  clear() {
+    this.#vehicle.remove();
+    this.#points = [];
+    this.#trail.setLatLngs([]);
+    this.#way.setLatLngs([]);
+    for (const sign of this.#signs.values()) sign.remove();
+    this.#signs.clear();
   }
 }

@@ -84,11 +84,22 @@ function show(data) {
   return view;
 }
 
+/** Takes off what was shown. */
+function clear() {
+  last = undefined;
+  document.title = "Nothing to show";
+  setText(byID("sub"), "");
+  byID("steps").replaceChildren();
+  map?.clear();
+}
+
+/** Says what is wrong; what the engine will not answer is no longer shown either. */
 function tell(error) {
   const isFinal = [403, 404].includes(error.status) || ["refused", "invalidArgument"].includes(error.code);
   const text = isFinal ? `${error.message}` : `${last ? "This is the last that was heard. " : ""}${error.message} Trying again.`;
   byID("trouble").hidden = false;
   setText(byID("trouble"), text);
+  if (isFinal) clear();
   if (!last) setText(byID("headline"), isFinal ? "Nothing to show" : "Waiting for the engine");
 }
 

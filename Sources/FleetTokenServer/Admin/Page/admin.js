@@ -7,10 +7,24 @@ import { inspect as examine } from "./token-rules.js";
 const find = (id) => document.getElementById(id);
 // Kept in this page's memory alone; a reload forgets it.
 let secret = "";
+/// Counts how often the secret changed; an answer to what was asked with another is thrown away.
+let session = 0;
+/// The filter by which assignments are listed.
+let wanted = {};
+/// As many as the server lists at most.
+const mostAssignments = 1000;
 
 // MARK: Requests
 
+/// Takes a secret, or none.
+function use(text) {
+  secret = text;
+  session += 1;
+}
+
 async function call(path, body) {
+  if (!secret) throw new Error("Enter the administrator's secret.");
+  const begun = session;
   const answer = await fetch(`/admin/api/${path}`, {
     method: body ? "POST" : "GET",
     headers: { Authorization: `Bearer ${secret}`, ...(body && { "Content-Type": "application/json" }) },
@@ -19,6 +33,7 @@ async function call(path, body) {
     credentials: "omit",
   });
   const content = await answer.json();
+  if (session !== begun) throw new Error("The page was closed before the server answered.");
   if (answer.ok) return content;
   if (answer.status === 401) close();
   throw new Error(content.detail || `The server answered with ${answer.status}.`);
@@ -82,8 +97,10 @@ function fill(id, rows, empty) {
   find(id).replaceChildren(...lines);
 }
 
-async function showAssignments() {
-  const { assignments } = await call(`assignments?${query({ limit: "1000", ending_after: new Date().toISOString() })}`);
+async function showAssignments(filter = wanted) {
+  const { assignments } = await call(
+    `assignments?${query({ limit: String(mostAssignments), ending_after: new Date().toISOString(), ...filter })}`);
+  wanted = filter;
   fill("assignments", assignments.map((one) => {
     const button = element("button", "End");
     button.setAttribute("aria-label", `End ${one.holder} ${one.kind} ${one.id}`);
@@ -94,7 +111,8 @@ async function showAssignments() {
     }));
     return [code(one.holder), one.kind.replace("_", " "), longCode(one.id), moment(one.start),
       one.end ? moment(one.end) : "open", element("td", button, "action")];
-  }), "Nobody holds anything.");
+  }), Object.keys(filter).length ? "There is none." : "Nobody holds anything.");
+  find("assignments-note").hidden = assignments.length < mostAssignments;
 }
 
 async function showDecisions() {
@@ -130,7 +148,7 @@ function open() {
 }
 
 function close() {
-  secret = "";
+  use("");
   find("records").hidden = true;
   find("sign-in").hidden = false;
   find("sign-out").hidden = true;
@@ -139,13 +157,18 @@ function close() {
 }
 
 onSubmit("sign-in", async () => {
-  secret = find("secret").value.trim();
+  use(find("secret").value.trim());
   find("secret").value = "";
   await showAssignments();
   await Promise.all([showDecisions(), showRevocations(), showKeys()]);
   open();
 });
 onSubmit("sign-out", async () => close());
+onSubmit("filter", async (form) => {
+  const filter = fields(form);
+  if (!filter.kind !== !filter.id) throw new Error("A kind and an id go together.");
+  await showAssignments(filter);
+});
 onSubmit("search", showDecisions);
 onSubmit("assign", async (form) => {
   const assignment = fields(form);
@@ -173,14 +196,19 @@ function span(seconds) {
   return minutes ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
 }
 
-/// The keys that this server publishes for an account; `undefined` when they cannot be had.
-async function keysOf(account) {
+/// The keys to verify a token with, or why there are none, as the rules take them.
+async function keysFor({ header: { kid }, payload: { iss } }) {
+  const keysAt = async (path) => {
+    const answer = await fetch(`/.well-known/${path}`, { credentials: "omit" });
+    return answer.status === 404 ? [] : (await answer.json()).keys;
+  };
   try {
-    const answer = await fetch(`/.well-known/jwks/${encodeURIComponent(account)}`, { credentials: "omit" });
-    const { keys } = answer.status === 404 ? { keys: [] } : await answer.json();
-    return keys.map((key) => ({ ...key, account }));
+    const [all, own] = await Promise.all([keysAt("jwks.json"), keysAt(`jwks/${encodeURIComponent(iss)}`)]);
+    // An account may sign without any key here, through IAM.
+    if (!own.length && !all.some((key) => key.kid === kid)) return { lack: `this server publishes no keys of ${iss}` };
+    return { keys: [...own.map((key) => ({ ...key, account: iss })), ...all.map((key) => ({ ...key, account: null }))] };
   } catch {
-    return undefined;
+    return {};
   }
 }
 
@@ -220,9 +248,8 @@ async function inspect() {
   if (!token) return;
   const now = Math.floor(Date.now() / 1000);
   // The account alone leaves the page, to ask for its keys.
-  const { payload } = await examine(token, { now });
-  const keys = payload && await keysOf(payload.iss);
-  const result = await examine(token, { now, keys });
+  const read = await examine(token, { now });
+  const result = await examine(token, { now, ...(read.payload && await keysFor(read)) });
   const findings = explain(result, now);
   if (result.payload && globalThis.crypto?.subtle) findings.push([undefined, `Its fingerprint is ${await fingerprint(token)}.`]);
   // Another token may have been pasted in the meantime.

@@ -1,0 +1,92 @@
+# Fleetpass
+# Licence: see LICENSE in the project root.
+# SPDX-License-Identifier: Apache-2.0
+"""The page's map in a real browser, with the map library and without."""
+
+import json
+
+import pytest
+
+import browser
+from clients import vehicle_body
+from service import Service
+from test_page import (  # noqa: F401 (fixtures)
+    driven, is_live, needs_leaflet, page, picture, report, text_of)
+
+pytestmark = pytest.mark.skipif(
+    not browser.PROGRAM, reason="Chromium is missing; Scripts/install-packages.sh --tests installs it")
+SCALE = ".leaflet-control-scale-line"
+NOT_ZOOMING = "!document.querySelector('.leaflet-zoom-anim')"
+
+
+def zoom_in(page):
+    """Uses the map's button, to the end of what it does."""
+    before = text_of(page, SCALE)
+    page.value("document.querySelector('.leaflet-control-zoom-in').click()")
+    page.wait(f"document.querySelector('{SCALE}').innerText !== {json.dumps(before)} && {NOT_ZOOMING}")
+
+
+@needs_leaflet
+def test_a_map_that_was_out_of_sight_at_first_shows_the_fleet(service, server_token, driven, new_id, page):
+    other = new_id("vehicle")
+    assert service.rest("POST", f"vehicles?vehicleId={other}", server_token, json=vehicle_body()).status_code == 200
+    report(service, other, {"latitude": 37.5, "longitude": -122.2}, server_token)
+    page.open(f"{service.http}/#tokens")
+    is_live(page)
+    page.wait("document.getElementById('map').classList.contains('leaflet-container')")
+    page.press("1")
+    page.wait(f"!!document.querySelector('.leaflet-marker-icon[title=\"{driven[0]}\"]')")
+    scale = text_of(page, ".leaflet-control-scale-line")
+    page.press("f")
+    assert text_of(page, ".leaflet-control-scale-line") == scale
+
+
+@needs_leaflet
+def test_a_map_that_the_reader_zoomed_stays_so_until_the_whole_fleet_is_asked_for(
+        service, server_token, driven, new_id, page):
+    def appears(place):
+        """Puts a vehicle there; gives what holds while it is in sight."""
+        vehicle = new_id("vehicle")
+        assert service.rest("POST", f"vehicles?vehicleId={vehicle}", server_token, json=vehicle_body()).status_code == 200
+        report(service, vehicle, place, server_token)
+        # What is drawn is brought into sight in the same turn, where it is.
+        marker = f"document.querySelector('.leaflet-marker-icon[title=\"{vehicle}\"]')"
+        page.wait(f"!!{marker}")
+        return f"""(({{ x, y }}, map) => map.left < x && x < map.right && map.top < y && y < map.bottom)(
+          {marker}.getBoundingClientRect(), document.getElementById('map').getBoundingClientRect())"""
+
+    page.open(service.http)
+    is_live(page)
+    page.wait(f"!!document.querySelector('.leaflet-marker-icon[title=\"{driven[0]}\"]')")
+    page.wait(appears({"latitude": 37.5, "longitude": -122.2}))
+    fleet = text_of(page, SCALE)
+    zoom_in(page)
+    scale = text_of(page, SCALE)
+    appears({"latitude": 37.49, "longitude": -122.19})
+    assert text_of(page, SCALE) == scale
+    page.press("f")
+    assert text_of(page, SCALE) == fleet
+    page.focus("#map")
+    page.call("Input.dispatchKeyEvent", type="keyDown", key="-", windowsVirtualKeyCode=189)
+    page.wait(f"document.querySelector('{SCALE}').innerText !== {json.dumps(fleet)}")
+    page.press("f")
+    # The page goes on to show the whole fleet.
+    page.wait(appears({"latitude": 38.5, "longitude": -123.2}))
+
+
+def test_without_the_map_library_the_page_says_how_to_get_it(tmp_path, page, picture):
+    service = Service(tmp_path / "data", "--leaflet", str(tmp_path / "nothing"))
+    try:
+        token = service.mint("server")
+        assert service.rest("POST", "vehicles?vehicleId=veh-1", token, json=vehicle_body()).status_code == 200
+        page.open(service.http)
+        is_live(page)
+        page.wait("document.getElementById('map-missing').innerText.includes('apt-get install libjs-leaflet')")
+        assert str(tmp_path / "nothing") in text_of(page, "#map-missing")
+        page.wait("document.querySelector('#list .row strong')?.innerText === 'veh-1'")
+        page.press("2")
+        page.wait("!!document.querySelector('#lanes .bars .used')")
+        picture(page)
+    finally:
+        code, _, errors = service.stop()
+        assert code == 0, errors
