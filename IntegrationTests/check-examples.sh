@@ -34,6 +34,13 @@ backend() {
   [[ $status == 200 ]] || { echo "$1 $2: $status"; cat "$work/answer"; return 1; }
 }
 
+# Runs a program that has to end with the exit code $1.
+ends_with() {
+  local code=0
+  "${@:2}" || code=$?
+  ((code == $1)) || { echo "ended with $code"; return 1; }
+}
+
 holds_no_token() {
   ! grep -E 'eyJ[A-Za-z0-9_-]{8}' "$@"
 }
@@ -103,6 +110,16 @@ step "the driver's token comes from the token server, once" \
 step "the engine takes the driver's updates" appears "$work/driver.log" '^update 2 succeeded: online$'
 step "the shift ends offline" appears "$work/driver.log" '^update [0-9]+ succeeded: offline$'
 step "the driver heard of no failure" bash -c "! grep -E 'failed:|token none' '$work/driver.log'"
+
+python3 "$here/refusing_engine.py" >"$work/refusing.log" 2>&1 </dev/null &
+processes+=($!)
+step "an engine that sets no vehicle offline is ready" appears "$work/refusing.log" '^ready '
+refusing=$(sed -nE 's/^ready http=([^ ]+).*/\1/p' "$work/refusing.log")
+step "a shift whose last update fails ends, too" ends_with 1 timeout 120 "$programs/driver-app-cli" --vehicle veh-3 \
+  --interval 5 --reports 1 --route "$root/Examples/routes/bay-area-trip-1.gpx" --token-server "$address" --engine "$refusing"
+cp "$work/step.log" "$work/unfinished.log"
+step "the driver hears that the vehicle may still be online" \
+  appears "$work/unfinished.log" '^driver-app-cli: .* may still be online$'
 
 step "the trip gets its vehicle" backend PUT "trips/trip-7?updateMask=tripStatus,vehicleId" \
   '{"tripStatus":"ENROUTE_TO_PICKUP","vehicleId":"veh-3"}'

@@ -13,6 +13,8 @@
 #import <Foundation/NSDebug.h>
 
 #include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 
 #include "checks.h"
@@ -453,6 +455,83 @@ static void checkRefresh(void) {
           ![tokens invalidateToken:none forSubject:other] && ![tokens invalidateToken:refused forSubject:nobody]);
 }
 
+static sem_t eventGate;
+static atomic_int eventsInside, eventsAtOnce, eventsAtGate;
+static NSMutableArray *eventsEnded;
+
+/// The ends of the vehicles' names whose events were handled, in that order, once there are so many.
+static NSArray *handledEvents(NSUInteger wanted) {
+    for (int tries = 0; tries < 3000; tries++) {
+        @synchronized(eventsEnded) {
+            if ([eventsEnded count] >= wanted) break;
+        }
+        [NSThread sleepForTimeInterval:0.01];
+    }
+    @synchronized(eventsEnded) {
+        return [[eventsEnded copy] autorelease];
+    }
+}
+
+static void handleSlowly(FPTokenEvent *event) {
+    int inside = ++eventsInside;
+    if (inside > eventsAtOnce) eventsAtOnce = inside;
+    if ([event kind] == FPTokenEventKindRefused) {
+        eventsAtGate++;
+        sem_wait(&eventGate);
+    }
+    // Time enough for another one, if it did not wait.
+    for (int turn = 0; turn < 100; turn++) sched_yield();
+    @synchronized(eventsEnded) {
+        [eventsEnded addObject:[[[event subject] identifier] substringFromIndex:[@"fine-event-" length]]];
+    }
+    eventsInside--;
+}
+
+static void checkEventsOnQueue(void) {
+    enum { capacity = 64, missed = 6 };
+    sem_init(&eventGate, 0, 0);
+    eventsEnded = [[NSMutableArray alloc] init];
+    NSOperationQueue *queue = [[[NSOperationQueue alloc] init] autorelease];
+    [queue setMaxConcurrentOperationCount:4];
+    FPTokenProviderOptions *onQueue = options(@"/chaos", FPTokenEndpointKindFleetpass);
+    [onQueue setCallbackQueue:queue];
+    [onQueue setEventHandler:^(FPTokenEvent *event) { handleSlowly(event); }];
+    FPTokenProvider *tokens = provider(onQueue);
+    FPTokenSubject *first = [FPTokenSubject driverWithVehicleID:@"fine-event-0"];
+    NSString *refused = [fetch(tokens, first) token];
+    handledEvents(1);
+    [tokens invalidateToken:refused forSubject:first];
+    for (int tries = 0; tries < 3000 && eventsAtGate == 0; tries++) [NSThread sleepForTimeInterval:0.01];
+    NSMutableArray *expected = [NSMutableArray arrayWithObjects:@"0", @"0", nil];
+    Class events = NSClassFromString(@"FPTokenEvent");
+    // GNUstep may leave a completion behind a handler that waits.
+    FPTokenCompletion none = nil;
+    for (int index = 1; index <= missed + capacity; index++) {
+        int before = GSDebugAllocationTotal(events);
+        NSString *vehicleID = [NSString stringWithFormat:@"fine-event-%d", index];
+        [tokens fetchTokenForSubject:[FPTokenSubject driverWithVehicleID:vehicleID] completion:none];
+        for (int tries = 0; tries < 3000 && GSDebugAllocationTotal(events) == before; tries++) {
+            [NSThread sleepForTimeInterval:0.01];
+        }
+        if (index > missed) [expected addObject:[NSString stringWithFormat:@"%d", index]];
+    }
+    sem_post(&eventGate);
+    NSArray *handled = handledEvents([expected count]);
+    CHECK("events come one after the other on a queue that runs several operations at once", eventsAtOnce == 1);
+    CHECK("in order, and without the oldest that a slow handler left waiting", [handled isEqual:expected]);
+
+    [queue setSuspended:YES];
+    [tokens fetchTokenForSubject:[FPTokenSubject driverWithVehicleID:@"fine-event-cancelled"] completion:none];
+    for (int tries = 0; tries < 3000 && [[queue operations] count] == 0; tries++) [NSThread sleepForTimeInterval:0.01];
+    [queue cancelAllOperations];
+    [queue setSuspended:NO];
+    [queue waitUntilAllOperationsAreFinished];
+    fetchBadly(tokens, @"fine-event-next");
+    [expected addObjectsFromArray:[NSArray arrayWithObjects:@"cancelled", @"next", nil]];
+    CHECK("an event whose operation the app cancelled comes with the next one",
+          [handledEvents([expected count]) isEqual:expected]);
+}
+
 static void checkOwnClient(void) {
     FPTokenProviderOptions *own = options(@"/chaos", FPTokenEndpointKindCustom);
     [own setPath:@"auth/{kind}/{id}"];
@@ -701,7 +780,8 @@ static void checkNothingIsLeft(void) {
                                                @"FPTokenFetch", @"FPTokenEvent", @"FPCredentialsRequest",
                                                @"FPHTTPRequest",
                                                @"FPTokenMetrics", @"FPOutcomeDelivery", @"FPLifeDelivery",
-                                               @"FPHandlerDelivery", @"FPDeliveryOperation",
+                                               @"FPHandlerDelivery", @"FPDeliveryOperation", @"FPHandlers",
+                                               @"FPEventTurn",
                                                @"FPDriverAuthorization", @"FPConsumerAuthorization", nil];
     int left = 0, made = 0;
     // What a fetch that nobody awaits any more keeps, it keeps for as long as a fetch may take.
@@ -732,6 +812,7 @@ int main(int count, char **arguments) {
         checkErrors();
         checkTime();
         checkRefresh();
+        checkEventsOnQueue();
         checkOwnClient();
         checkLife();
         checkStore();

@@ -6,43 +6,39 @@
 
 #import "FPBridge.h"
 #import "FPDelivery.h"
+#import "FPHandlers.h"
 #import "FPOwnership.h"
 
-// The context of a provider's callbacks is a copy of its options, which holds the handlers and the queue.
-
-static void FPDeliver(void *context, void (^handler)(id), id argument) {
-    FPTokenProviderOptions *options = FP_BORROWED(FPTokenProviderOptions *, context);
-    FPHandlerDelivery *delivery = [[FPHandlerDelivery alloc] initWithHandler:handler argument:argument];
-    [delivery deliverOnQueue:[options callbackQueue]];
-    FP_RELEASE(delivery);
-    FP_RELEASE(argument);
-}
+// The context of a provider's callbacks is its handlers.
 
 static void FPAskForCredentials(void *context, fp_credentials_reply *reply) {
     @autoreleasepool {
-        FPDeliver(context, (void (^)(id))[FP_BORROWED(FPTokenProviderOptions *, context) credentialsHandler],
-                  [[FPCredentialsRequest alloc] initWithReply:reply]);
+        FPCredentialsRequest *request = [[FPCredentialsRequest alloc] initWithReply:reply];
+        [FP_BORROWED(FPHandlers *, context) askForCredentials:request];
+        FP_RELEASE(request);
     }
 }
 
 static void FPSendRequest(void *context, fp_http_exchange *exchange) {
     @autoreleasepool {
-        FPDeliver(context, (void (^)(id))[FP_BORROWED(FPTokenProviderOptions *, context) HTTPHandler],
-                  [[FPHTTPRequest alloc] initWithExchange:exchange]);
+        FPHTTPRequest *request = [[FPHTTPRequest alloc] initWithExchange:exchange];
+        [FP_BORROWED(FPHandlers *, context) sendRequest:request];
+        FP_RELEASE(request);
     }
 }
 
-static void FPReportEvent(void *context, fp_event *event) {
+static void FPTellEvent(void *context, fp_event *event) {
     @autoreleasepool {
-        FPDeliver(context, (void (^)(id))[FP_BORROWED(FPTokenProviderOptions *, context) eventHandler],
-                  [[FPTokenEvent alloc] initWithEvent:event]);
+        FPTokenEvent *told = [[FPTokenEvent alloc] initWithEvent:event];
         fp_event_release(event);
+        [FP_BORROWED(FPHandlers *, context) tellEvent:told];
+        FP_RELEASE(told);
     }
 }
 
-static void FPReleaseOptions(void *context) {
+static void FPReleaseHandlers(void *context) {
     @autoreleasepool {
-        (void)FP_TAKEN(FPTokenProviderOptions *, context);
+        (void)FP_TAKEN(FPHandlers *, context);
     }
 }
 
@@ -85,11 +81,13 @@ typedef void (*FPFetchFunction)(fp_provider *provider, const fp_subject *subject
         FPTokenProviderOptions *kept = FP_AUTORELEASED([options copy]);
         fp_options value = [kept value];
         if (kept) {
-            value.context = FP_GIVEN(kept);
-            value.release_context = FPReleaseOptions;
+            FPHandlers *handlers = [[FPHandlers alloc] initWithOptions:kept];
+            value.context = FP_GIVEN(handlers);
+            FP_RELEASE(handlers);
+            value.release_context = FPReleaseHandlers;
             if ([kept credentialsHandler]) value.credentials = FPAskForCredentials;
             if ([kept HTTPHandler]) value.http = FPSendRequest;
-            if ([kept eventHandler]) value.on_event = FPReportEvent;
+            if ([kept eventHandler]) value.on_event = FPTellEvent;
         }
         fp_error *reason = NULL;
         _provider = fp_provider_create(kept ? &value : NULL, &reason);

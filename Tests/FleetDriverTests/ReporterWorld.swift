@@ -47,6 +47,11 @@ struct ReporterWorld: Sendable {
         return try #require(event)
     }
 
+    /// Time enough for another exchange, if it did not wait.
+    func bide() async {
+        for _ in 0..<10_000 { await Task.yield() }
+    }
+
     /// Starts tracking, records fixes and reports them.
     func report(_ seconds: Int...) async throws -> VehicleUpdateEvent {
         await self.reporter.startTracking()

@@ -95,6 +95,46 @@ import Testing
         #expect(world.engine.requests.last?.mask == "vehicle_state")
     }
 
+    @Test func `a vehicle whose last update failed is set offline without tracking, until the engine has it so`()
+        async throws
+    {
+        let world = try ReporterWorld(engine: StubTransport([.ok, .offline, .status(503), .ok]))
+        await world.reporter.startTracking()
+        try await world.reporter.setState(.online)
+        await world.reporter.stopTracking()
+        for _ in 1...3 { try await world.reporter.setState(.offline) }
+        await world.reporter.reportNow()
+        #expect(
+            try world.engine.requests.dropFirst().map { String(decoding: try #require($0.body), as: UTF8.self) }
+                == Array(repeating: #"{"vehicleState":"OFFLINE"}"#, count: 3))
+        let events = [
+            try await world.event(), try await world.event(), try await world.event(), try await world.event(),
+        ]
+        #expect(events.map(\.state) == [.online, .offline, .offline, .offline])
+        #expect(events.map { $0.failure == nil } == [true, false, false, true])
+        #expect(events.allSatisfy { $0.unsentCount == 0 && $0.location == nil })
+    }
+
+    @Test func `a vehicle that is set offline while its last update is on its way is not told twice`() async throws {
+        let (held, release) = AsyncStream.makeStream(of: Void.self)
+        let world = try ReporterWorld(
+            engine: StubTransport { _, index in
+                if index == 1 { for await _ in held { break } }
+                return .ok
+            })
+        let reporter = world.reporter
+        await reporter.startTracking()
+        try await reporter.setState(.online)
+        let end = Task { await reporter.stopTracking() }
+        await world.engine.waitForRequests(2)
+        let offline = Task { try await reporter.setState(.offline) }
+        await world.bide()
+        release.yield()
+        await end.value
+        try await offline.value
+        #expect(world.engine.requests.count == 2)
+    }
+
     @Test func `after tracking starts again the vehicle stays offline until it is set`() async throws {
         let world = try ReporterWorld()
         await world.reporter.startTracking()
@@ -138,8 +178,7 @@ import Testing
         await world.engine.waitForRequests(1)
         let end = Task { await reporter.stopTracking() }
         while await reporter.isTracking { await Task.yield() }
-        // Time enough for a second exchange, if it did not wait.
-        for _ in 0..<10_000 { await Task.yield() }
+        await world.bide()
         #expect(world.engine.requests.count == 1)
         release.yield()
         try await online.value
@@ -210,6 +249,55 @@ import Testing
         try await world.reporter.run(reporting: fixes)
         #expect(try world.engine.requests.map { try $0.latitudes } == [[0.1], [0.2, 0.3]])
         #expect(try await world.event().unsentCount == 0)
+    }
+
+    @Test func `the first location goes out right behind the state that is on its way`() async throws {
+        let (held, release) = AsyncStream.makeStream(of: Void.self)
+        let world = try ReporterWorld(
+            engine: StubTransport { _, index in
+                if index == 0 { for await _ in held { break } }
+                return .ok
+            })
+        let reporter = world.reporter
+        await reporter.startTracking()
+        let online = Task { try await reporter.setState(.online) }
+        await world.engine.waitForRequests(1)
+        let (fixes, source) = AsyncStream.makeStream(of: LocationFix.self)
+        let run = Task { try await reporter.run(reporting: fixes) }
+        source.yield(try .at(1))
+        await world.bide()
+        #expect(world.engine.requests.count == 1)
+        release.yield()
+        try await online.value
+        // The clock stands still: no interval passes.
+        await world.engine.waitForRequests(2)
+        run.cancel()
+        await #expect(throws: CancellationError.self) { try await run.value }
+        #expect(try world.engine.requests.map { try $0.latitudes } == [[], [0.1]])
+    }
+
+    @Test func `what a source yielded last is reported right behind the state that is on its way`() async throws {
+        let (held, release) = AsyncStream.makeStream(of: Void.self)
+        let world = try ReporterWorld(
+            engine: StubTransport { _, index in
+                if index == 1 { for await _ in held { break } }
+                return .ok
+            })
+        let reporter = world.reporter
+        await reporter.startTracking()
+        let (fixes, source) = AsyncStream.makeStream(of: LocationFix.self)
+        let run = Task { try await reporter.run(reporting: fixes) }
+        source.yield(try .at(1))
+        _ = try await world.event()
+        let online = Task { try await reporter.setState(.online) }
+        await world.engine.waitForRequests(2)
+        source.yield(try .at(2))
+        source.finish()
+        await world.bide()
+        release.yield()
+        try await online.value
+        try await run.value
+        #expect(try world.engine.requests.map { try $0.latitudes } == [[0.1], [0.1], [0.2]])
     }
 
     @Test func `where tracking ends with the source, its last locations set the vehicle offline`() async throws {

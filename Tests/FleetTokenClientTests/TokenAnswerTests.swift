@@ -111,9 +111,21 @@ import Testing
     }
 
     @Test func `time spent in a cache on the way is taken off`() throws {
-        let body = #"{"jwt":"\#(self.jwt)","expires_in":3300}"#
+        let body = #"{"jwt":"\#(self.jwt)","expires_in":3300,"refresh_after":2500}"#
         let grant = try self.grant(try .fleetpass(self.server), body, headers: [("Age", "120")])
-        #expect(grant.life == .seconds(3180))
+        #expect(grant.life == .seconds(3180) && grant.refreshAfter == .seconds(2380))
+        let older = try self.grant(try .fleetpass(self.server), body, headers: [("Age", "2600")])
+        #expect(older.life == .seconds(700) && older.refreshAfter == .zero)
+    }
+
+    @Test(arguments: [("-120", 3300), ("soon", 3300), ("", 3300), ("99999999999999999999", nil)])
+    func `an age that is no number of seconds is ignored, and the largest leaves no life`(
+        age: String, life: Int?
+    ) throws {
+        let body = #"{"jwt":"\#(self.jwt)","expires_in":3300,"refresh_after":2500}"#
+        let grant = try? self.grant(try .fleetpass(self.server), body, headers: [("Age", age)])
+        #expect(grant?.life == life.map { .seconds($0) })
+        #expect(grant?.refreshAfter == life.map { _ in .seconds(2500) })
     }
 
     @Test func `a token without life is an error`() throws {
@@ -206,8 +218,8 @@ import Testing
 
     @Test(arguments: [
         ("30", 30), ("Thu, 01 Jan 2026 00:06:40 GMT", 100), ("Wed, 31 Dec 2025 00:00:00 GMT", 0), ("-3", nil),
-        ("soon", nil), ("1.5", nil),
-    ]) func `Retry-After is read as seconds and as a date`(text: String, seconds: Int?) throws {
+        ("soon", nil), ("1.5", nil), ("", nil), ("99999999999999999999", Int64.max),
+    ]) func `Retry-After is read as seconds and as a date`(text: String, seconds: Int64?) throws {
         let endpoint = try TokenEndpoint.fleetpass(self.server)
         let error = #expect(throws: TokenClientError.self) {
             try self.grant(endpoint, "", status: 429, headers: self.date + [("retry-after", text)])

@@ -50,10 +50,12 @@
             }
 
             nonisolated func locationManager(_ manager: CLLocationManager, didUpdateLocations locations: [CLLocation]) {
-                for place in locations {
+                // A negative accuracy means that the place is not valid, and zero or less that the altitude is not.
+                for place in locations where place.horizontalAccuracy >= 0 {
                     let fix = try? LocationFix(
                         latitude: place.coordinate.latitude, longitude: place.coordinate.longitude,
-                        heading: place.course, speed: place.speed, altitude: place.altitude,
+                        heading: place.course, speed: place.speed,
+                        altitude: place.verticalAccuracy > 0 ? place.ellipsoidalAltitude : nil,
                         accuracy: place.horizontalAccuracy, time: place.timestamp)
                     if let fix { self.receive(fix) }
                 }

@@ -34,7 +34,7 @@
         private var lastUpdate: String {
             switch self.model.state.lastUpdate {
             case .succeeded(let state): "Arrived: \(state)"
-            case .failed(let reason): reason
+            case .failed(_, let reason): reason
             case nil: "None yet"
             }
         }

@@ -6,6 +6,11 @@ import FleetDriver
 import FleetTokenClient
 import Foundation
 
+/// The last update of a shift did not reach the engine.
+private struct UnfinishedShift: Error, CustomStringConvertible {
+    var description: String { "the last update failed; the vehicle may still be online" }
+}
+
 /// The driver app without a screen: the same session, tokens and shift, along a recorded drive.
 @main struct DriverAppCommand {
     @MainActor static func main() async {
@@ -43,7 +48,9 @@ import Foundation
                 case .succeeded(let vehicle):
                     Self.write("update \(state.succeeded) succeeded: \(vehicle)")
                     if !state.isTracking, vehicle == "offline" { return }
-                case .failed(let reason): Self.write("update failed: \(reason)")
+                case .failed(let vehicle, let reason):
+                    Self.write("update failed: \(reason)")
+                    if !state.isTracking, vehicle == "offline" { throw UnfinishedShift() }
                 }
             }
             last = state

@@ -10,6 +10,7 @@ struct DriverOptions {
         usage: driver-app-cli --vehicle ID --route FILE.gpx [--speed FACTOR] [--interval SECONDS] [--reports COUNT]
                               [--token-server URL] [--engine URL] [--provider ID]
         The secret for the token server, if it asks for one, is taken from FLEETPASS_SECRET.
+        The exit code is 1 when the update that sets the vehicle offline after COUNT others fails.
         """
 
     var session: DriverSession

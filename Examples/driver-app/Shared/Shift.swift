@@ -60,7 +60,7 @@ import Foundation
     func vehicleReporter(_ vehicleReporter: GMTDVehicleReporter, didSucceed vehicleUpdate: GMTDVehicleUpdate) {
         var state = self.state
         state.succeeded += 1
-        state.lastUpdate = .succeeded(state: vehicleUpdate.vehicleState == .online ? "online" : "offline")
+        state.lastUpdate = .succeeded(state: Self.text(vehicleUpdate.vehicleState))
         state.lastUpdateAt = Date()
         self.state = state
     }
@@ -75,10 +75,12 @@ import Foundation
             self.authorization.lastTokenWasRefused(vehicleID: self.vehicle)
         }
         var state = self.state
-        state.lastUpdate = .failed(reason: cause.localizedDescription)
+        state.lastUpdate = .failed(state: Self.text(vehicleUpdate.vehicleState), reason: cause.localizedDescription)
         state.lastUpdateAt = Date()
         self.state = state
     }
+
+    private static func text(_ state: GMTDVehicleState) -> String { state == .online ? "online" : "offline" }
 }
 
 #if canImport(GoogleRidesharingDriver)

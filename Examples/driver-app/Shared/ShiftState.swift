@@ -9,7 +9,7 @@ struct ShiftState: Equatable, Sendable {
     /// What became of one update.
     enum Update: Equatable, Sendable {
         case succeeded(state: String)
-        case failed(reason: String)
+        case failed(state: String, reason: String)
     }
 
     var isTracking = false

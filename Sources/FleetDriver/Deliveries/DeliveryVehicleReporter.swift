@@ -42,7 +42,8 @@ public actor DeliveryVehicleReporter {
     /// The tokens that were sent last, which tell a 403 after a token change from any other.
     var lastToken: FleetToken?
     var lastTaskToken: FleetToken?
-    private var isReporting = false
+    /// How many reports of locations are on their way, or wait for what is.
+    private var reportCount = 0
     private var repeating: Task<Void, Never>?
     /// Before this nothing is repeated, as the engine or the token server asked for.
     private var repeatsFrom: MonotonicInstant?
@@ -134,12 +135,16 @@ public actor DeliveryVehicleReporter {
 
     /// Sends the locations now, unless they are on their way, and then whatever could not be sent before.
     public func reportNow() async {
+        guard self.reportCount == 0 else { return self.putOffNextReport() }
+        await self.reportInTurn()
+    }
+
+    func reportInTurn() async {
         self.putOffNextReport()
-        guard !self.isReporting else { return }
-        self.isReporting = true
+        self.reportCount += 1
         await self.comeToRest()
         if let locations = self.plan.nextLocations() { await self.exchange(.locations(locations)) }
-        self.isReporting = false
+        self.reportCount -= 1
         // Beside the next report, which must not wait for all of these.
         if self.plan.isTracking { _ = self.repeatPending() }
     }

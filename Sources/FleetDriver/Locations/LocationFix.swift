@@ -23,8 +23,9 @@ public struct LocationFix: Hashable, Sendable {
 
     /// Checks a fix.
     ///
-    /// A negative heading, speed or accuracy means unknown, as location services of phones write it; so does any value
-    /// that is not a number.
+    /// A negative heading, speed or accuracy means unknown, and so does any value that is not a number. Location services
+    /// of phones write headings and speeds like that. Where they give a negative accuracy, the place itself is not valid:
+    /// drop it.
     ///
     /// - Parameters:
     ///   - latitude: Degrees north.

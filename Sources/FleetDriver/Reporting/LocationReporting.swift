@@ -17,7 +17,10 @@ protocol LocationReporting: Actor {
     func stopTracking() async
     func setReportingInterval(_ interval: Duration)
     func record(_ fix: LocationFix)
+    /// Sends a report now, unless one is on its way.
     func reportNow() async
+    /// Sends a report behind whatever is on its way.
+    func reportInTurn() async
     /// Sends a report and takes note of what became of it.
     ///
     /// - Returns: Why it was not taken, or `CancellationError`.
@@ -50,7 +53,7 @@ extension LocationReporting {
                 var isFirst = true
                 for try await fix in source {
                     await self.record(fix)
-                    if isFirst { await self.reportNow() }
+                    if isFirst { await self.reportInTurn() }
                     isFirst = false
                 }
                 guard endsTracking else { return }
@@ -62,11 +65,13 @@ extension LocationReporting {
             try await group.next()
         }
         try Task.checkCancellation()
+        // What is on its way may take some of them with it.
+        await self.comeToRest()
         // A long backlog takes several reports; one that does not get through is the last.
         var before = Int.max
         while self.unsentCount > 0, self.unsentCount < before {
             before = self.unsentCount
-            await self.reportNow()
+            await self.reportInTurn()
         }
     }
 

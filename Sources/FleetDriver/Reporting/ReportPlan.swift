@@ -58,6 +58,12 @@ struct ReportPlan: Sendable {
         return VehicleReport(state: self.state, fixes: self.fixes.batch(repeatingNewest: true), endsTracking: false)
     }
 
+    /// What sets a vehicle offline while tracking is off, or `nil` while the engine is known to have it so.
+    func offlineReport() -> VehicleReport? {
+        guard !self.isTracking, self.confirmed != .offline else { return nil }
+        return self.lastReport()
+    }
+
     /// The report that ends tracking; after a long backlog, one of several.
     func lastReport() -> VehicleReport {
         VehicleReport(state: .offline, fixes: self.fixes.batch(repeatingNewest: false), endsTracking: true)

@@ -89,8 +89,9 @@ public actor VehicleReporter {
 
     /// Ends tracking: sends one last report that sets the vehicle offline, and returns when that is done.
     ///
-    /// The report is not repeated when it fails, and is sent even when the calling task is cancelled. A backlog of more
-    /// than 500 fixes takes several reports. Fixes are not kept until tracking starts again.
+    /// The report is sent even when the calling task is cancelled. It is not repeated when it fails, so that the vehicle
+    /// may still be online; ``setState(_:)`` with ``VehicleState/offline`` says it once more. A backlog of more than 500
+    /// fixes takes several reports. Fixes are not kept until tracking starts again.
     public func stopTracking() async {
         guard self.plan.stopTracking() else { return }
         repeat {
@@ -102,13 +103,16 @@ public actor VehicleReporter {
     /// Sets the vehicle's state, and reports it at once unless a report is on its way already.
     ///
     /// A report that fails is repeated at each interval of ``run(reporting:endsTracking:)``, or by ``reportNow()``, while
-    /// tracking is on.
+    /// tracking is on. While it is off, a vehicle that may be online is set offline by one report, behind the one that is
+    /// on its way, and even when the calling task is cancelled; nothing is sent where the engine has it offline.
     ///
     /// - Parameter state: The wanted state.
     /// - Throws: ``DriverError`` with ``DriverError/Code/trackingDisabled`` for online while tracking is off.
     public func setState(_ state: VehicleState) async throws(DriverError) {
         try self.plan.set(state)
-        await self.reportNow()
+        guard !self.plan.isTracking else { return await self.reportNow() }
+        await self.comeToRest()
+        if let report = self.plan.offlineReport() { _ = await self.begin(report).value }
     }
 
     /// The time between two reports, always within ``VehicleReporterConfiguration/reportingIntervals``.
@@ -143,9 +147,8 @@ public actor VehicleReporter {
 
     /// Sends a report now, unless one is on its way or there is nothing to say.
     public func reportNow() async {
-        self.putOffNextReport()
-        guard self.pace.exchange == nil, let report = self.plan.nextReport() else { return }
-        await self.exchange(report)
+        guard self.pace.exchange == nil else { return self.putOffNextReport() }
+        await self.reportInTurn()
     }
 }
 
@@ -153,6 +156,12 @@ public actor VehicleReporter {
 
 extension VehicleReporter: LocationReporting {
     var unsentCount: Int { self.plan.unsentCount }
+
+    func reportInTurn() async {
+        self.putOffNextReport()
+        await self.comeToRest()
+        if let report = self.plan.nextReport() { await self.exchange(report) }
+    }
 
     func send(_ report: VehicleReport) async -> (any Error)? {
         // Throws when the task is cancelled only; the fixes stay unsent then.

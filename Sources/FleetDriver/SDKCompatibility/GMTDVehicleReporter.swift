@@ -32,7 +32,8 @@ import FleetTokens
 
     /// Whether locations are reported; off at first.
     ///
-    /// Turning it off sends one report that sets the vehicle offline, and it stays offline until ``update(_:)``.
+    /// Turning it off sends one report that sets the vehicle offline, and it stays offline until ``update(_:)``. When
+    /// that report fails, the vehicle may still be online; `update(.offline)` says it once more.
     public var locationTrackingEnabled = false {
         didSet {
             guard self.locationTrackingEnabled != oldValue else { return }
@@ -95,8 +96,9 @@ import FleetTokens
 
     /// Sets the vehicle's state; listeners hear whether the engine took it.
     ///
-    /// A report that fails is repeated at each interval while tracking is on. Delivery vehicles have no such state, and
-    /// nothing is done for them.
+    /// A report that fails is repeated at each interval while tracking is on. While it is off, a vehicle that may be
+    /// online is set offline by one report; nothing is sent, and listeners hear nothing, where the engine has it offline.
+    /// Delivery vehicles have no such state, and nothing is done for them.
     public func update(_ state: GMTDVehicleState) {
         guard let setState = self.setState else { return }
         self.perform { [weak self] in

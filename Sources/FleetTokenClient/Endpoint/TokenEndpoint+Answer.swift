@@ -32,9 +32,11 @@ extension TokenEndpoint {
                     + "asked for; mint it with that id alone."
             )
         }
+        let age = response.age
         var refreshAfter: Duration?
         if let key = format.refreshAfterKey, let value = answer[key] {
-            refreshAfter = .seconds(try Self.number(value, key: key))
+            let stated = Duration.seconds(try Self.number(value, key: key))
+            refreshAfter = max(stated - age, .zero)
         }
         let life = try TokenLife(
             claims: claims,
@@ -46,7 +48,7 @@ extension TokenEndpoint {
                 return (expiry.reference, expiry.unit == .seconds ? .seconds(number) : .milliseconds(number))
             },
             answeredAt: response.header("Date").flatMap(HTTPDate.unixSeconds),
-            age: response.header("Age").flatMap { Int64($0) } ?? 0
+            age: age
         )
         return TokenGrant(token: FleetToken(text), life: life.duration, refreshAfter: refreshAfter)
     }
@@ -110,16 +112,7 @@ extension TokenEndpoint {
             code: code,
             message: "The token server answered with status \(response.status); \(fix).",
             httpStatus: response.status,
-            retryAfter: Self.retryAfter(in: response)
+            retryAfter: response.retryAfter
         )
-    }
-
-    /// The wait that `Retry-After` asks for; a date counts from the server's own `Date`, as the phone's may be wrong.
-    private static func retryAfter(in response: HTTPTransportResponse) -> Duration? {
-        guard let text = response.header("Retry-After") else { return nil }
-        if let seconds = Int64(text) { return seconds >= 0 ? .seconds(seconds) : nil }
-        guard let until = HTTPDate.unixSeconds(text), let now = response.header("Date").flatMap(HTTPDate.unixSeconds)
-        else { return nil }
-        return .seconds(max(until - now, 0))
     }
 }

@@ -23,10 +23,10 @@ struct TokenLife: Sendable {
     ///   - claims: The token's own times.
     ///   - stated: The expiry in the answer.
     ///   - answeredAt: The answer's `Date` in Unix seconds.
-    ///   - age: The answer's `Age`: the seconds that a cache on the way kept it.
+    ///   - age: How long a cache on the way kept the answer.
     /// - Throws: ``TokenClientError`` with `expired` when nothing is left.
     init(
-        claims: TokenClaims, stated: (TokenAnswerFormat.Reference, Duration)?, answeredAt: Int64?, age: Int64
+        claims: TokenClaims, stated: (TokenAnswerFormat.Reference, Duration)?, answeredAt: Int64?, age: Duration
     ) throws(TokenClientError) {
         let lifetime = Duration.seconds(claims.expiresAt - claims.issuedAt)
         var end = Duration.seconds(claims.expiresAt)
@@ -42,7 +42,7 @@ struct TokenLife: Sendable {
         } else {
             life = end - .seconds(claims.issuedAt + Self.assumedBackdating)
         }
-        life = min(life, lifetime) - .seconds(min(max(age, 0), 1 << 40))
+        life = min(life, lifetime) - age
         guard life > .zero else {
             throw TokenClientError(
                 code: .expired,

@@ -33,7 +33,7 @@ extension EngineFailure {
             reason: body?.error.details?.lazy.compactMap(\.reason).first.map { String($0.prefix(Self.longestText)) },
             message: message ?? "The engine answered with HTTP status \(response.status) and no error text.",
             httpStatus: response.status,
-            retryAfter: response.header("Retry-After").flatMap { Int($0) }.map { Self.bounded(.seconds($0)) }
+            retryAfter: response.retryAfter.map(Self.bounded)
         )
     }
 }

@@ -136,7 +136,9 @@ typedef NS_ENUM(NSInteger, FPTokenExpiryFormat) {
 /// Sends the requests. Default: `nil`, the library's own client on `URLSession`.
 @property (nonatomic, copy, nullable) void (^HTTPHandler)(FPHTTPRequest *request);
 
-/// Hears what happens to tokens, one event after the other; a slow one misses the oldest of more than 64.
+/// Hears what happens to tokens, one event after the other, also on a queue that runs several operations at once.
+/// Behind a slow handler 64 events wait, and of more the oldest are dropped. Where the app cancels the operations of its
+/// queue, the events that wait come with the next one.
 @property (nonatomic, copy, nullable) void (^eventHandler)(FPTokenEvent *event);
 
 @end

@@ -80,6 +80,34 @@ import Testing
         await #expect(throws: CancellationError.self) { try await run.value }
     }
 
+    @Test func `locations of a source are reported right behind those that are on their way`() async throws {
+        let (held, release) = AsyncStream.makeStream(of: Void.self)
+        let world = try DeliveryReporterWorld()
+        let transport = StubTransport { _, index in
+            if index == 0 { for await _ in held { break } }
+            return .ok
+        }
+        let reporter = try DeliveryVehicleReporter(
+            provider: world.reporter.provider, vehicle: world.vehicle,
+            engine: #require(URL(string: "https://engine.example")), tokens: world.tokens, transport: transport,
+            clock: world.clock)
+        await reporter.startTracking()
+        await reporter.record(try .at(1))
+        let report = Task { await reporter.reportNow() }
+        await transport.waitForRequests(1)
+        let fixes = AsyncStream<LocationFix> { source in
+            for second in 2...3 { if let fix = try? LocationFix.at(second) { source.yield(fix) } }
+            source.finish()
+        }
+        let run = Task { try await reporter.run(reporting: fixes) }
+        for _ in 0..<10_000 { await Task.yield() }
+        #expect(transport.requests.count == 1)
+        release.yield()
+        await report.value
+        try await run.value
+        #expect(try transport.requests.map { try $0.latitudes } == [[0.1], [0.2], [0.3]])
+    }
+
     @Test func `a report that is due while stops are on their way goes out right after them`() async throws {
         let (held, release) = AsyncStream.makeStream(of: Void.self)
         let world = try DeliveryReporterWorld()

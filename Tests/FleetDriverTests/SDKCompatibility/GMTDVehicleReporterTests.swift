@@ -81,6 +81,18 @@ import Testing
         #expect(try await world.listener.next().update.vehicleState == .online)
     }
 
+    @Test func `a vehicle whose last update failed can be set offline without tracking`() async throws {
+        let world = try DriverSDKWorld(engine: StubTransport([.ok, .offline, .ok]))
+        _ = try await world.goOnline()
+        world.reporter.locationTrackingEnabled = false
+        #expect(try await world.listener.next().error != nil)
+        world.reporter.update(.offline)
+        let event = try await world.listener.next()
+        #expect(event.error == nil && event.update.vehicleState == .offline)
+        let states = try world.engine.requests.map { try $0.json["vehicleState"] as? String }
+        #expect(states == ["ONLINE", "OFFLINE", "OFFLINE"])
+    }
+
     @Test func `reports repeat at the interval that is set`() async throws {
         let world = try DriverSDKWorld()
         world.reporter.locationReportingInterval = 20

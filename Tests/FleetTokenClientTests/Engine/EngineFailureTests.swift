@@ -34,10 +34,22 @@ import Testing
         #expect(EngineFailure(refusal: HTTPTransportResponse(status: 500, body: huge)).code == .internalError)
     }
 
-    @Test(arguments: [("7", 7), ("-3", 0), ("999999999999", 3_600)])
-    func `the wait that the engine asks for is bounded`(text: String, seconds: Int) {
-        let response = HTTPTransportResponse(status: 503, headers: [("retry-after", text)])
-        #expect(EngineFailure(refusal: response).retryAfter == .seconds(seconds))
+    @Test(arguments: [
+        ("7", 7), ("999999999999", 3_600), ("99999999999999999999", 3_600), ("Thu, 01 Jan 2026 00:06:40 GMT", 100),
+        ("Thu, 01 Jan 2026 02:00:00 GMT", 3_600), ("Wed, 31 Dec 2025 00:00:00 GMT", 0), ("-3", nil), ("soon", nil),
+        ("1.5", nil),
+    ])
+    func `the wait that the engine asks for is read as seconds and as a date, and bounded`(
+        text: String, seconds: Int?
+    ) {
+        let headers = [("date", "Thu, 01 Jan 2026 00:05:00 GMT"), ("retry-after", text)]
+        let response = HTTPTransportResponse(status: 503, headers: headers)
+        #expect(EngineFailure(refusal: response).retryAfter == seconds.map { .seconds($0) })
+    }
+
+    @Test func `a date to wait for is ignored where the engine does not tell its own`() {
+        let headers = [("retry-after", "Thu, 01 Jan 2026 00:06:40 GMT")]
+        #expect(EngineFailure(refusal: HTTPTransportResponse(status: 503, headers: headers)).retryAfter == nil)
     }
 
     @Test(arguments: [(7, 7), (-3, 0), (Int64.max, 3_600)])

@@ -116,6 +116,16 @@ __attribute__((objc_root_class)) @interface NSObject <NSObject>
 - (void)setObject:(Object)object forKey:(Key <NSCopying>)key;
 @end
 
+@interface NSArray<__covariant Object> : NSObject <NSCopying, NSFastEnumeration>
+@property (readonly) NSUInteger count;
+- (Object)objectAtIndex:(NSUInteger)index;
+@end
+
+@interface NSMutableArray<Object> : NSArray <Object>
+- (void)addObject:(Object)object;
+- (void)removeObjectAtIndex:(NSUInteger)index;
+@end
+
 @interface NSURL : NSObject <NSCopying>
 + (nullable instancetype)URLWithString:(NSString *)string;
 - (nullable instancetype)initWithString:(NSString *)string;
@@ -132,8 +142,14 @@ extern NSString *const NSUnderlyingErrorKey;
 @property (readonly, copy) NSString *localizedDescription;
 @end
 
+@interface NSLock : NSObject
+- (void)lock;
+- (void)unlock;
+@end
+
 @interface NSOperation : NSObject
 - (void)main;
+- (void)cancel;
 @end
 
 @interface NSFileManager : NSObject
