@@ -135,6 +135,30 @@ import Testing
         #expect(world.engine.requests.count == 2)
     }
 
+    @Test func `a vehicle that is set offline is so where tracking starts again meanwhile`() async throws {
+        let (held, release) = AsyncStream.makeStream(of: Void.self)
+        let world = try ReporterWorld(
+            engine: StubTransport { _, index in
+                guard index == 1 else { return .ok }
+                for await _ in held { break }
+                return .status(503)
+            })
+        let reporter = world.reporter
+        await reporter.startTracking()
+        try await reporter.setState(.online)
+        let end = Task { await reporter.stopTracking() }
+        await world.engine.waitForRequests(2)
+        let offline = Task { try await reporter.setState(.offline) }
+        await world.bide()
+        await reporter.startTracking()
+        release.yield()
+        await end.value
+        try await offline.value
+        #expect(world.engine.requests.count == 3)
+        let body = try #require(world.engine.requests.last?.body)
+        #expect(String(decoding: body, as: UTF8.self) == #"{"vehicleState":"OFFLINE"}"#)
+    }
+
     @Test func `after tracking starts again the vehicle stays offline until it is set`() async throws {
         let world = try ReporterWorld()
         await world.reporter.startTracking()

@@ -103,8 +103,8 @@ public actor VehicleReporter {
     /// Sets the vehicle's state, and reports it at once unless a report is on its way already.
     ///
     /// A report that fails is repeated at each interval of ``run(reporting:endsTracking:)``, or by ``reportNow()``, while
-    /// tracking is on. While it is off, a vehicle that may be online is set offline by one report, behind the one that is
-    /// on its way, and even when the calling task is cancelled; nothing is sent where the engine has it offline.
+    /// tracking is on. While it is off, a vehicle that this reporter may have left online is set offline by one report,
+    /// behind the one that is on its way, and even when the calling task is cancelled; otherwise nothing is sent.
     ///
     /// - Parameter state: The wanted state.
     /// - Throws: ``DriverError`` with ``DriverError/Code/trackingDisabled`` for online while tracking is off.
@@ -112,6 +112,8 @@ public actor VehicleReporter {
         try self.plan.set(state)
         guard !self.plan.isTracking else { return await self.reportNow() }
         await self.comeToRest()
+        // Tracking may have been turned on meanwhile.
+        guard !self.plan.isTracking else { return await self.reportNow() }
         if let report = self.plan.offlineReport() { _ = await self.begin(report).value }
     }
 

@@ -12,7 +12,7 @@ struct Admission: Sendable {
     /// The token's text, for its fingerprint only.
     let text: String
     let context: CallContext
-    /// Whether the token reaches the trip only if the trip is assigned to the token's vehicle.
+    /// Whether the token opens the call only if the trip is assigned to the token's vehicle, or to none.
     let dependsOnTrip: Bool
 
     /// Decides what can be decided without looking.
@@ -24,6 +24,11 @@ struct Admission: Sendable {
             try access.authorize(token)
             return false
         } catch {
+            if let unordered = access.withoutOrder, (try? unordered.authorize(token)) != nil,
+                error.reason == .claimMismatch
+            {
+                return true
+            }
             guard case .only(let vehicle) = token.claims.authorization?.vehicle else { throw error }
             var best = access
             best.vehicleOfTrip = vehicle
@@ -38,7 +43,20 @@ struct Admission: Sendable {
     func confirm(in store: any EngineReader) throws {
         guard self.dependsOnTrip, let trip = self.access.trip else { return }
         var access = self.access
-        access.vehicleOfTrip = try store.trip(trip, of: access.provider).flatMap { VehicleID($0.vehicleID) }
+        let found = try store.trip(trip, of: access.provider)
+        access.vehicleOfTrip = found.flatMap { VehicleID($0.vehicleID) }
+        if let found, found.vehicleID.isEmpty, let unordered = access.withoutOrder { access = unordered }
         try access.authorize(self.token)
+    }
+}
+
+extension AccessRequest {
+    /// The same update without the order of a vehicle's stops, which is ignored where the trip has no vehicle; `nil` where
+    /// there is none, or the update names a vehicle.
+    fileprivate var withoutOrder: AccessRequest? {
+        guard self.method == .updateTrip, self.nextVehicleOfTrip == nil else { return nil }
+        var access = self
+        access.maskedFields.removeAll { $0 == "vehicle_waypoints" || $0 == "vehicleWaypoints" }
+        return access.maskedFields.count < self.maskedFields.count ? access : nil
     }
 }

@@ -22,7 +22,8 @@ public struct AccessRequest: Hashable, Sendable {
     public var tasks: [TaskID]
     /// The tracking id looked up.
     public var tracking: TrackingID?
-    /// The paths of the update mask, in either spelling; for CreateTrip, `vehicle_waypoints` where the trip has any.
+    /// The paths of the update mask, in either spelling; for CreateTrip, `vehicle_waypoints` where the trip
+    /// has any, and a vehicle.
     public var maskedFields: [String]
 
     /// Describes a call.

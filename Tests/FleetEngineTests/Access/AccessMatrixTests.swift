@@ -203,6 +203,14 @@ import Testing
         // Without a vehicle there is nothing to order.
         #expect(await create("free", "server|tripid=free", in: ["free"], for: "") == nil)
         #expect(await create("odd", "server|tripid=odd", in: ["odd"], for: "a/b") == .invalidArgument)
+        func order(_ token: String, _ mask: [String] = ["vehicle_waypoints"]) async -> EngineError.Code? {
+            await code { try await fixture.updateTrip("free", mask, token: token) { _ in } }
+        }
+        for mask in [["vehicle_waypoints"], ["vehicleWaypoints"], ["vehicle_waypoints", "number_of_passengers"]] {
+            #expect(await order("server|tripid=free", mask) == nil)
+            #expect(await order("server|tripid=last", mask) == .permissionDenied)
+            #expect(await order("driver|tripid=free", mask) == .permissionDenied)
+        }
         #expect(try await fixture.vehicle("veh-1").waypoints.last?.tripID == "last")
     }
 

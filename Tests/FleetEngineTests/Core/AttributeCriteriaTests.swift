@@ -43,6 +43,12 @@ import Testing
         #expect(isTaken != isRefused)
     }
 
+    @Test func `a text is no longer where its accents are spelled apart`() throws {
+        let criteria = try AttributeCriteria(
+            ListVehicles.Request.with { $0.requiredAttributes = ["k:" + String(repeating: "e\u{301}", count: 200)] })
+        #expect(criteria.match([Self.attribute("k", String(repeating: "\u{e9}", count: 200))]))
+    }
+
     @Test func `a filter of what no vehicle can have is refused`() {
         let long = String(repeating: "x", count: 257)
         #expect(Self.refused { $0.filter = "attributes.a = \"*\(long)*\"" } == "filter")

@@ -84,12 +84,12 @@ struct FilterReader {
         guard let text = self.popText() else {
             throw ResourceFilter.invalid("lacks a value after \(name.prefix(64))")
         }
-        let limit =
+        let (limit, isTooLong) =
             switch field {
-            case .attribute: AttributeRules.maximumLength
-            case .named: Self.maximumNameLength
+            case .attribute: (AttributeRules.maximumLength, AttributeRules.isTooLong(text))
+            case .named: (Self.maximumNameLength, text.unicodeScalars.count > Self.maximumNameLength)
             }
-        guard text.unicodeScalars.count <= limit else {
+        guard !isTooLong else {
             throw ResourceFilter.invalid(
                 "compares \(name.prefix(64)) with a text of more than \(limit) characters, which it cannot have")
         }
@@ -111,7 +111,7 @@ struct FilterReader {
     private func field(_ name: String) throws(EngineError) -> (ResourceFilter.Field, ResourceFilter.FieldKind) {
         if name.hasPrefix(Self.attributes), name.count > Self.attributes.count {
             let key = String(name.dropFirst(Self.attributes.count))
-            guard key.unicodeScalars.count <= AttributeRules.maximumLength else {
+            guard !AttributeRules.isTooLong(key) else {
                 throw ResourceFilter.invalid(
                     "names \"\(name.prefix(64))…\", whose key has more than \(AttributeRules.maximumLength) characters")
             }

@@ -120,10 +120,10 @@ struct AttributeCriteria: Sendable {
 
     private static func check(_ list: [Wanted], _ field: String) throws(EngineError) {
         try self.check(list.count, field)
-        let limit = AttributeRules.maximumLength
-        for (key, value) in list where key.unicodeScalars.count + 1 + value.unicodeScalars.count > limit {
+        for (key, value) in list where AttributeRules.isTooLong("\(key):\(value)") {
             throw .invalidArgument(
-                "\(field) holds \"\(key.prefix(64))\" with too long a text; KEY:VALUE has at most \(limit) characters.",
+                "\(field) holds \"\(key.prefix(64))\" with too long a text; KEY:VALUE has at most "
+                    + "\(AttributeRules.maximumLength) characters.",
                 field: field
             )
         }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngineAPI
+import Foundation
 
 /// What the attributes of vehicles and trips have in common.
 protocol ResourceAttribute {
@@ -87,6 +88,15 @@ extension TripAttribute: ResourceAttribute {
 enum AttributeRules {
     static let maximumCount = 100
     static let maximumLength = 256
+
+    /// Whether a text is longer than any of an attribute, however the accents of either are spelled.
+    static func isTooLong(_ text: String) -> Bool {
+        let count = text.unicodeScalars.count
+        guard count > self.maximumLength else { return false }
+        // A character takes four at most where its accents are apart; what is longer still is not worth normalising.
+        return count > 4 * self.maximumLength
+            || text.precomposedStringWithCanonicalMapping.unicodeScalars.count > self.maximumLength
+    }
 
     /// Checks the attributes of a vehicle of either kind and fills the legacy value and the typed one from each other.
     ///
