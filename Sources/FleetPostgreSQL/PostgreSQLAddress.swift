@@ -33,7 +33,11 @@ public struct PostgreSQLAddress: Sendable, CustomStringConvertible, CustomDebugS
     }
 
     /// Whether a text is meant as an address of a database rather than as a file's path; not each is a good one.
-    public static func isAddress(_ text: String) -> Bool { text.contains("://") }
+    public static func isAddress(_ text: String) -> Bool {
+        let isURL = text.contains("://") || text.hasPrefix("postgresql:/") || text.hasPrefix("postgres:/")
+        // Keywords, misspelt ones too where a password is beside them.
+        return isURL || text.contains("password=") || (text.contains("=") && (try? Self(text)) != nil)
+    }
 
     /// The address without its password and options.
     public var description: String {
@@ -72,15 +76,16 @@ public struct PostgreSQLAddress: Sendable, CustomStringConvertible, CustomDebugS
                 + "write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with %XX for special characters.")
     }
 
-    /// Whether a URL has an `@` after its user and password, and before its options.
+    /// Whether a URL has an `@` after its user and password, and before its options, or one in what reads as options.
     ///
     /// libpq ends user and password at the first `@`, and finds neither where a `/` comes before: such a character in a
-    /// password has part of it taken for a host, a port or a database, which are shown.
+    /// password has part of it taken for a host, a port or a database, which are shown. It does so past a `?`, too.
     private static func endsPasswordEarly(_ text: String) -> Bool {
         let (at, slash, mark) = (UInt8(ascii: "@"), UInt8(ascii: "/"), UInt8(ascii: "?"))
         guard let scheme = Self.schemes.first(where: { text.utf8.starts(with: $0.utf8) }) else { return false }
         var rest = text.utf8.dropFirst(scheme.utf8.count)
         if let end = rest.firstIndex(where: { $0 == at || $0 == slash }), rest[end] == at {
+            if rest[..<end].drop(while: { $0 != mark }).contains(UInt8(ascii: "=")) { return true }
             rest = rest[end...].dropFirst()
         }
         return rest.prefix { $0 != mark }.contains(at)

@@ -27,6 +27,7 @@ import Testing
         "postgresql://u:gehe@a,im@b/d", "postgresql://u:x@im:1@h/gehe", "postgres://u:x@im/gehe@h/d",
         "postgresql://u:gehe/im", "postgresql://u:12/im@gehe", "postgresql://u@h:gehe/im@", "host=h port=gehe",
         "postgresql://u@h:0/gehe", "postgresql://u@h:70000/gehe", "postgresql://u@a:1,b:gehe/d",
+        "postgresql://db.example:5432?user=app@corp.invalid&password=gehe", "postgresql://h:1?password=x@gehe",
         "postgresql://u@h/d?port=gehe", "postgresql+x://u:gehe@im/d", "gehe@im@",
     ])
     func `an address that is not escaped is malformed, and nothing of it is told`(text: String) throws {
@@ -50,6 +51,8 @@ import Testing
 
     @Test(arguments: [
         ("postgresql://h/d", true), ("postgres://h/d", true), ("Postgresql://u:gehe@h/d", true), ("postgresql:", false),
+        ("postgresql:/u:gehe@h/d", true), ("host=h password=gehe", true), ("hots=h password=gehe", true),
+        ("host=h dbname=d", true), ("a=b.sqlite", false),
         ("data/token-server.sqlite", false), ("/run/fleet:1/store", false),
     ])
     func `what looks like an address is never taken for a file, whose name is told`(text: String, isAddress: Bool) {

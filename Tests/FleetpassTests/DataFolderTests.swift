@@ -117,5 +117,7 @@ import Testing
             let options = try LocalServiceOptions.parse(["--data", "\(data)/", "--record", record])
             #expect(throws: Never.self) { try options.checkPlaces() }
         }
+        let beside = try LocalServiceOptions.parse(["--data", "\(data)/data", "--record", "\(data)/calls.jsonl"])
+        #expect(throws: Never.self) { try beside.checkPlaces() }
     }
 }

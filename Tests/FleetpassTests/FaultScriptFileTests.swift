@@ -37,14 +37,20 @@ import Testing
         #expect(try self.refusal("steps:\n  - {slow: 1s\n").contains("it is neither YAML nor JSON: line "))
     }
 
-    @Test(arguments: ["steps: &s [{slow: 1s}]", "a: [&b x, *b]", "{&a steps: 1}", "&a\nsteps: 1"])
+    @Test(arguments: [
+        "steps: &s [{slow: 1s}]", "a: [&b x, *b]", "{&a steps: 1}", "&a\nsteps: 1",
+        "{\"a\":&b [x], \"c\": *b}", "\u{FEFF}&x {steps: [a]}",
+    ])
     func `anchors are not read`(text: String) throws {
         #expect(try self.refusal(text).contains("line 1, \"&\" begins an anchor, and anchors are not read"))
     }
 
-    @Test func `other uses of the sign are`() throws {
+    @Test(arguments: [
+        "# R&D, a & b\nsteps: [{slow: 1s}]\n", #"{"steps": [{"slow": "1s", "vehicle": "R &D"}]}"#,
+    ])
+    func `other uses of the sign are`(text: String) throws {
         defer { try? FileManager.default.removeItem(at: self.file) }
-        try Data("# R&D, a & b\nsteps: [{slow: 1s}]\n".utf8).write(to: self.file)
+        try Data(text.utf8).write(to: self.file)
         #expect(throws: Never.self) { try FaultScriptFile(path: self.file.path(percentEncoded: false)).read() }
     }
 

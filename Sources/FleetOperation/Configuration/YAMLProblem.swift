@@ -29,9 +29,9 @@ package enum YAMLProblem {
     package static func lineOfAnchor(in yaml: String) -> Int? {
         var line = 1
         var previous = UInt8(ascii: "\n")
-        for byte in yaml.utf8 {
+        for byte in yaml.utf8.dropFirst(yaml.utf8.starts(with: "\u{FEFF}".utf8) ? 3 : 0) {
             if previous == UInt8(ascii: "&"), byte > 0x20 { return line }
-            let begins = previous <= 0x20 || "[{,".utf8.contains(previous)
+            let begins = previous <= 0x20 || "[{,:".utf8.contains(previous)
             if byte == UInt8(ascii: "\n") { line += 1 }
             // Inside a word it is a character like any other.
             previous = byte == UInt8(ascii: "&") && !begins ? UInt8(ascii: "x") : byte

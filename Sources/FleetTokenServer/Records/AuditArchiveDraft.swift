@@ -111,7 +111,7 @@ extension AuditArchiveDraft {
         while true {
             let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0o600)
             guard descriptor >= 0 else { throw Refusal() }
-            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0,
+            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, ftruncate(descriptor, 0) == 0,
                 mark.withUnsafeBytes({ pwrite(descriptor, $0.baseAddress, $0.count, 0) }) == mark.count
             else {
                 let refusal = Refusal()
@@ -119,8 +119,11 @@ extension AuditArchiveDraft {
                 throw refusal
             }
             // One that was removed meanwhile, by the run that had it, keeps nobody out: the path leads elsewhere.
-            if FileManager.default.contents(atPath: path) == mark { return descriptor }
+            let found = FileManager.default.contents(atPath: path)
+            if found == mark { return descriptor }
+            let refusal = Refusal()
             close(descriptor)
+            guard found != nil || Self.number(ofFileAt: path) == nil else { throw refusal }
         }
     }
 

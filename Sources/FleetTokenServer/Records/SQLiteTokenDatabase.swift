@@ -63,7 +63,9 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
                         + "folder.")
             case (.others, .making):
                 throw Self.noStore(path, "move it away, and a new one is made")
-            case (.nothing, _), (.others, _):
+            case (.nothing, _):
+                throw Self.noStore(path, "start its server first, which makes it, or name another store")
+            case (.others, _):
                 throw Self.noStore(path, "name the token-server.sqlite of its data folder")
             }
             var configuration = Configuration()

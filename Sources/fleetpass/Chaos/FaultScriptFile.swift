@@ -29,7 +29,8 @@ struct FaultScriptFile {
                 atMost: Self.maximumBytes, advice: "create it, or name the right file.")
         guard bytes.count <= Self.maximumBytes else { throw invalid("it has more than \(Self.maximumBytes) bytes.") }
         let text = String(decoding: bytes, as: UTF8.self)
-        if let line = YAMLProblem.lineOfAnchor(in: text) {
+        let isJSON = (try? JSONValue(parsing: Array(bytes))) != nil
+        if !isJSON, let line = YAMLProblem.lineOfAnchor(in: text) {
             throw invalid("line \(line), \"&\" begins an anchor, and anchors are not read; write the value out.")
         }
         let node: Node?

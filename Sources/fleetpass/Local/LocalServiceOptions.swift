@@ -165,11 +165,12 @@ struct LocalServiceOptions: ParsableArguments {
                 + "is writable.")
     }
 
-    /// Whether a file is to be in the data folder, which is made where it is missing.
+    /// Whether a file is to be in the data folder, or beside it, in a folder that is made with it.
     private func isForNewDataFolder(_ file: String) -> Bool {
         let folder = URL(filePath: file).absoluteURL.deletingLastPathComponent().standardizedFileURL
         let data = URL(filePath: self.data, directoryHint: .isDirectory).absoluteURL.standardizedFileURL
-        return !FileManager.default.fileExists(atPath: self.data) && folder.pathComponents == data.pathComponents
+        return !FileManager.default.fileExists(atPath: folder.path(percentEncoded: false))
+            && data.pathComponents.starts(with: folder.pathComponents)
     }
 
     /// Refuses any address that other machines could reach, as tokens go to anyone over plain HTTP.

@@ -248,6 +248,8 @@ import Testing
         _ = try AuditArchiveDraft(of: world.path("killed.sqlite"))
         #expect(try world.files(with: "killed").count == 2)
         draft.remove()
+        // What is in a lock that another left says nothing.
+        try Data(count: 100).write(to: URL(filePath: world.path("one.sqlite.unfinished-lock")))
         #expect(try await Self.archive(world, to: "one.sqlite", before: 6)?.count == 5)
         #expect(try world.files(with: "killed") == [])
         #expect(try world.files(with: "one") == ["one.sqlite"])

@@ -47,10 +47,10 @@ import Testing
         try other.close()
         try Data().write(to: folder.url.appending(path: "empty"))
         func bytes(_ name: String) throws -> Data { try Data(contentsOf: folder.url.appending(path: name)) }
-        for name in ["empty", "other"] {
+        for (name, advice) in [("empty", "start its server first"), ("other", "name the")] {
             let before = try bytes(name)
             let error = #expect(throws: TokenServerError.self) { try TokenServerStore(openingAt: folder.path(name)) }
-            #expect(error?.message.hasPrefix("\(folder.path(name)) is no store of a token server; name the") == true)
+            #expect(error?.message.hasPrefix("\(folder.path(name)) is no store of a token server; \(advice)") == true)
             #expect(try bytes(name) == before)
         }
         let before = try bytes("other")
