@@ -25,14 +25,14 @@ package enum YAMLProblem {
     /// Where a text begins an anchor, by which a small text can unfold to a very large one.
     ///
     /// - Parameter yaml: The text, which is not parsed; a word in quotes or a comment that begins with `&` counts too.
-    /// - Returns: The line of the first, from 1; `nil` where there is none.
-    package static func lineOfAnchor(in yaml: String) -> Int? {
-        var line = 1
+    /// - Returns: The place of the first: its line and column, from 1; `nil` where there is none.
+    package static func placeOfAnchor(in yaml: String) -> (line: Int, column: Int)? {
+        var (line, column) = (1, 0)
         var previous = UInt8(ascii: "\n")
         for byte in yaml.utf8.dropFirst(yaml.utf8.starts(with: "\u{FEFF}".utf8) ? 3 : 0) {
-            if previous == UInt8(ascii: "&"), byte > 0x20 { return line }
+            if previous == UInt8(ascii: "&"), byte > 0x20 { return (line, column) }
             let begins = previous <= 0x20 || "[{,:".utf8.contains(previous)
-            if byte == UInt8(ascii: "\n") { line += 1 }
+            (line, column) = byte == UInt8(ascii: "\n") ? (line + 1, 0) : (line, column + 1)
             // Inside a word it is a character like any other.
             previous = byte == UInt8(ascii: "&") && !begins ? UInt8(ascii: "x") : byte
         }

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import Yams
 
 /// A node of a policy file that knows where it stands.
@@ -33,8 +34,10 @@ struct PolicyNode {
             throw invalid("", "the file has more than \(Self.maximumBytes) bytes.")
         }
         // Anchors make small files expand to large ones.
-        if let place = Self.firstAnchor(in: yaml) {
-            throw invalid(":\(place)", "\"&\" begins an anchor, and anchors are not read; write the value out.")
+        if let place = YAMLProblem.placeOfAnchor(in: yaml) {
+            throw invalid(
+                ":\(place.line):\(place.column)",
+                "\"&\" begins an anchor, and anchors are not read; write the value out.")
         }
         do {
             guard let root = try Yams.compose(yaml: yaml) else { throw invalid("", "the file is empty.") }
@@ -132,19 +135,5 @@ struct PolicyNode {
             throw self.error("\(what) must be a time from \(range.lowerBound) to \(range.upperBound), such as 2s.")
         }
         return duration
-    }
-
-    private static func firstAnchor(in yaml: String) -> String? {
-        var (line, column) = (1, 0)
-        var previous: UInt8 = 0x0A
-        for byte in yaml.utf8 {
-            if previous == UInt8(ascii: "&"), byte > 0x20 { return "\(line):\(column)" }
-            let begins =
-                previous <= 0x20 || [UInt8(ascii: "["), UInt8(ascii: "{"), UInt8(ascii: ",")].contains(previous)
-            (line, column) = byte == 0x0A ? (line + 1, 0) : (line, column + 1)
-            // Inside a word it is a character like any other.
-            previous = byte == UInt8(ascii: "&") && !begins ? UInt8(ascii: "x") : byte
-        }
-        return nil
     }
 }

@@ -30,8 +30,8 @@ struct FaultScriptFile {
         guard bytes.count <= Self.maximumBytes else { throw invalid("it has more than \(Self.maximumBytes) bytes.") }
         let text = String(decoding: bytes, as: UTF8.self)
         let isJSON = (try? JSONValue(parsing: Array(bytes))) != nil
-        if !isJSON, let line = YAMLProblem.lineOfAnchor(in: text) {
-            throw invalid("line \(line), \"&\" begins an anchor, and anchors are not read; write the value out.")
+        if !isJSON, let place = YAMLProblem.placeOfAnchor(in: text) {
+            throw invalid("line \(place.line), \"&\" begins an anchor, and anchors are not read; write the value out.")
         }
         let node: Node?
         do {

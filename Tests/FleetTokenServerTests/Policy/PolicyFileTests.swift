@@ -26,6 +26,7 @@ import Testing
         ("version: [1", "p:2:1: the YAML cannot be read"),
         ("version: 1\nrules:\n\t- x", "p:3:1: the YAML cannot be read"),
         ("a: &b 1\nversion: 1", "p:1:4: \"&\" begins an anchor"),
+        ("{\"a\":&b [1], \"c\": *b}", "p:1:6: \"&\" begins an anchor"),
         ("version: *a", "the YAML cannot be read"),
         ("version: 1\nrules: [{? [a] : b}]", "p:2:12: a key must be one text"),
         (file("name: a\nwhen: any_caller\ngrnat: driver\nfor: assigned"), "p:5:5: a rule has no key \"grnat\""),
