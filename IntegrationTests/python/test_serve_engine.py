@@ -233,6 +233,16 @@ def test_a_store_that_is_no_token_servers_withdraws_nothing_and_is_refused(folde
     assert (folder / "empty.sqlite").stat().st_size == 0
 
 
+@pytest.mark.parametrize(
+    "address", ["postgresql:/fleet:s3cret@db.internal/tokens", "hots=db.internal password=s3cret"])
+def test_a_malformed_address_of_a_token_servers_store_is_told_without_its_password(folder, address):
+    (folder / "data").mkdir()
+    (folder / "engine.yaml").write_text(GOOD + f"revocations: {{store: '{address}'}}\n", encoding="utf-8")
+    refused = run("serve", "engine", "--config", folder / "engine.yaml")
+    assert refused.returncode == 78 and b"is malformed; write postgresql://" in refused.stderr, refused.stderr
+    assert b"s3cret" not in refused.stdout + refused.stderr
+
+
 def test_a_silent_connection_of_http_2_is_closed(folder, certificates):
     server = EngineServer(folder, TLS + "limits: {idle: 1s, request: 1s}\n")
     context = ssl.create_default_context(cafile=str(folder / "server.pem"))

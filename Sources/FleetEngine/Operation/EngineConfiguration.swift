@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import FleetOperation
+import FleetPostgreSQL
 public import FleetTokens
 public import Foundation
 
@@ -91,7 +92,7 @@ public struct EngineConfiguration: Sendable {
             throw ConfigurationError("revocations.keys goes with revocations.url, which is missing.")
         }
         self.revocationStore = values["revocations.store"].flatMap { store in
-            store.contains("://") ? store : values.file("revocations.store", in: folder)
+            PostgreSQLAddress.isAddress(store) ? store : values.file("revocations.store", in: folder)
         }
         self.data = values.file("data", in: folder)
         self.postgreSQL = values["store.postgresql"]

@@ -83,11 +83,16 @@ extension Engine {
             count += try await self.store.write { store in
                 try store.prefetch(
                     portion.compactMap { FleetID<Resource.Kind>($0.id) }, of: provider, as: Resource.self)
-                return try portion.count { text, resource in
-                    // What was changed since it was read is kept for that.
+                // What was changed since it was read is kept for that; what a removal below changes is not.
+                var unchanged: [FleetID<Resource.Kind>] = []
+                for (text, resource) in portion {
                     guard let id = FleetID<Resource.Kind>(text),
                         try store.find(id, of: provider, as: Resource.self) == resource
-                    else { return false }
+                    else { continue }
+                    unchanged.append(id)
+                }
+                return try unchanged.count { id in
+                    guard let resource = try store.find(id, of: provider, as: Resource.self) else { return false }
                     return try remove(store, id, resource, context)
                 }
             }

@@ -55,7 +55,10 @@ extension Maps_Fleetengine_V1_SearchVehiclesRequest: HeaderedRequest {
 
 extension Maps_Fleetengine_V1_CreateTripRequest: HeaderedRequest {
     var deviations: DeviationSet {
-        var found = self.trip.deprecations
+        let isDeprecated =
+            self.trip.pickupPoint.isDeprecated || self.trip.dropoffPoint.isDeprecated
+            || self.trip.intermediateDestinations.contains(where: \.isDeprecated)
+        var found: DeviationSet = isDeprecated ? [.deprecatedField] : []
         let isOutputSet =
             self.trip.hasPickupTime || self.trip.hasDropoffTime || self.trip.hasLastLocation
             || !self.trip.remainingWaypoints.isEmpty || self.trip.hasEtaToFirstWaypoint
@@ -65,8 +68,16 @@ extension Maps_Fleetengine_V1_CreateTripRequest: HeaderedRequest {
 }
 
 extension Maps_Fleetengine_V1_UpdateTripRequest: HeaderedRequest {
-    // Callers send whole trips that they read before, so output-only fields beside the mask mean nothing.
-    var deviations: DeviationSet { self.trip.deprecations }
+    var deviations: DeviationSet {
+        // Callers send whole trips that they read before; what the mask does not name means nothing.
+        let (mask, trip) = (self.updateMask, self.trip)
+        let isDeprecated =
+            (trip.pickupPoint.isDeprecated && mask.names("pickup_point", "pickupPoint"))
+            || (trip.dropoffPoint.isDeprecated && mask.names("dropoff_point", "dropoffPoint"))
+            || (trip.intermediateDestinations.contains(where: \.isDeprecated)
+                && mask.names("intermediate_destinations", "intermediateDestinations"))
+        return isDeprecated ? [.deprecatedField] : []
+    }
 }
 
 extension Maps_Fleetengine_V1_GetTripRequest: HeaderedRequest {
@@ -109,15 +120,6 @@ extension Vehicle {
         let isDeprecated =
             !self.route.isEmpty || (self.hasLastLocation && self.lastLocation.isDeprecated)
             || self.attributes.contains(where: \.isLegacy)
-        return isDeprecated ? [.deprecatedField] : []
-    }
-}
-
-extension Trip {
-    fileprivate var deprecations: DeviationSet {
-        let isDeprecated =
-            self.pickupPoint.isDeprecated || self.dropoffPoint.isDeprecated
-            || self.intermediateDestinations.contains(where: \.isDeprecated)
         return isDeprecated ? [.deprecatedField] : []
     }
 }

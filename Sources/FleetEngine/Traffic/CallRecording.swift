@@ -87,7 +87,8 @@ public struct CallRecording: Hashable, Sendable {
     /// The calls that are about a resource.
     ///
     /// - Parameter id: The id of a vehicle, trip or task.
-    /// - Returns: The calls whose request or response names it.
+    /// - Returns: The calls whose request names it, or whose response is a resource that does; what lists and searches found
+    ///   does not count.
     public func about(_ id: String) -> CallRecording {
         CallRecording(self.calls.filter { $0.names(id) })
     }
@@ -114,8 +115,8 @@ extension LoggedCall {
         let resource = self.resourceField.flatMap { self.request[$0]?.object }
         let batch = self.request["requests"]?.array?.compactMap(\.object) ?? []
         return batch.contains { $0["taskId"]?.string == id }
-            || [resource, self.response].compactMap(\.self).contains { object in
-                ["vehicleId", "deliveryVehicleId", "trackingId"].contains { object[$0]?.string == id }
+            || [self.request, resource, self.response].compactMap(\.self).contains { object in
+                ["vehicleId", "tripId", "deliveryVehicleId", "trackingId"].contains { object[$0]?.string == id }
                     || object["currentTrips"]?.array?.contains(.string(id)) == true
                     || object.stopTasks.contains(id)
             }

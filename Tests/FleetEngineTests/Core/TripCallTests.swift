@@ -170,6 +170,20 @@ import Testing
             } == .invalidArgument)
     }
 
+    @Test func `points that the caller gives early are kept at every later step`() async throws {
+        let fixture = try await self.assigned()
+        try await fixture.updateTrip("trip-1", ["actual_pickup_point", "actual_dropoff_point", "trip_status"]) {
+            $0.tripStatus = .enrouteToPickup
+            $0.actualPickupPoint.point = .at(1, 2)
+            $0.actualDropoffPoint.point = .at(3, 4)
+        }
+        for status in [TripStatus.arrivedAtPickup, .enrouteToPickup, .enrouteToDropoff, .complete] {
+            let trip = try await self.set(status, fixture)
+            #expect(trip.actualPickupPoint.point == .at(1, 2), "\(status)")
+            #expect(trip.actualDropoffPoint.point == .at(3, 4), "\(status)")
+        }
+    }
+
     @Test func `a complete trip keeps its record, and the vehicle no trace`() async throws {
         let fixture = try await self.assigned()
         try await self.set(.enrouteToDropoff, fixture)

@@ -94,6 +94,23 @@ import Testing
         #expect(try ResourceFilter("attributes.\(key) = ''").matches(attributes: [key: ""]))
     }
 
+    @Test func `a filter that is too long is refused before it is read`() {
+        for filter in [String(repeating: "a=", count: 500_000), String(repeating: " ", count: 65_537)] {
+            let error = #expect(throws: EngineError.self) { try ResourceFilter(filter) }
+            #expect(error?.code == .invalidArgument)
+            #expect(error?.message.contains("filter has more than 65536 bytes") == true)
+        }
+    }
+
+    @Test func `as many restrictions as may be are read with the longest texts`() throws {
+        // In UTF-8, no character is longer than these.
+        let (key, value) = (String(repeating: "\u{1F690}", count: 100), String(repeating: "\u{1F690}", count: 155))
+        let filter = Array(repeating: "attributes.\(key) = \"\(value)\"", count: 50).joined(separator: " AND ")
+        #expect(try ResourceFilter(filter).matches(attributes: [key: value]))
+        let blank = String(repeating: " ", count: 65_536 - filter.utf8.count)
+        #expect(try ResourceFilter(filter + blank).matches(attributes: [key: value]))
+    }
+
     @Test(arguments: ["name", "tracking_id", "delivery_vehicle_id", "state", "task_outcome_time"])
     func `what no field of a task can be is refused with the limit`(field: String) {
         let error = #expect(throws: EngineError.self) {

@@ -97,6 +97,17 @@ import Testing
         #expect(configuration.log == LogSettings(level: .debug, isJSON: true))
     }
 
+    @Test(arguments: [
+        "postgresql://db.internal/tokens", "postgresql:/fleet:s3cret@db.internal/tokens",
+        "host=127.0.0.1 port=1 user=u dbname=tokens", "hots=db.internal password=s3cret",
+    ])
+    func `the address of a store of withdrawn tokens is taken as it is written, and for no path`(
+        address: String
+    ) throws {
+        let configuration = try self.read(Self.least + "\nrevocations: {store: '\(address)'}")
+        #expect(configuration.revocationStore == address)
+    }
+
     @Test func `where others can come, the page is off unless it is turned on`() throws {
         let open = Self.least + "\nlisten: {host: 0.0.0.0, tls: {certificate: c, key: k}}"
         #expect(try self.read(open).page.visibility == .nobody)

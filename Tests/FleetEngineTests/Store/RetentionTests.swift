@@ -60,6 +60,21 @@ import Testing
         }
     }
 
+    @Test(arguments: StoreKind.allCases)
+    func `old trips of one vehicle go in one sweep, and the vehicle with them`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            let fixture = EngineFixture(store: StatedStore(store: store))
+            try await fixture.createVehicle("veh-1")
+            for id in ["first", "second", "third"] {
+                try await fixture.createTrip(id, .with(.sample) { $0.vehicleID = "veh-1" })
+            }
+            fixture.advance(by: Self.week)
+            #expect(try await fixture.engine.sweep(RetentionPolicy()) == 4)
+            #expect(await code { try await fixture.trip("second") } == .notFound)
+            #expect(await code { try await fixture.vehicle("veh-1") } == .notFound)
+        }
+    }
+
     @Test func `delivery vehicles with stops stay, and tasks as long as the policy says`() async throws {
         let world = DeliveryWorld()
         for id in ["idle", "busy"] { try await world.createVehicle(id) }

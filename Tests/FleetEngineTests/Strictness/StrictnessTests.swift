@@ -129,6 +129,36 @@ import Testing
         #expect(world.counts == [:])
     }
 
+    @Test(
+        arguments: [
+            (["trip_status"], false), (["trip_status", "actual_pickup_point", "pickup_points"], false), ([], false),
+            (["pickup_point"], true), (["pickupPoint.point"], true), (["trip_status", "dropoff_point"], true),
+            (["dropoffPoint"], true), (["intermediate_destinations"], true), (["intermediateDestinations"], true),
+        ] as [([String], Bool)])
+    func `of an updated trip, only fields that the mask names are looked at`(mask: [String], isFound: Bool) {
+        let place = TerminalLocation.with { $0.accessPointID = "gate" }
+        let request = UpdateTrip.Request.with {
+            $0.updateMask.paths = mask
+            $0.trip.pickupPoint = place
+            $0.trip.dropoffPoint = place
+            $0.trip.intermediateDestinations = [place]
+        }
+        #expect(request.deviations.contains(.deprecatedField) == isFound)
+    }
+
+    @Test func `of a created trip, every field is looked at`() {
+        let place = TerminalLocation.with { $0.accessPointID = "gate" }
+        let trips: [Trip] = [
+            .with { $0.pickupPoint = place }, .with { $0.dropoffPoint = place },
+            .with { $0.intermediateDestinations = [place] },
+        ]
+        for trip in trips {
+            var request = CreateTrip.Request()
+            request.trip = trip
+            #expect(Set(request.deviations) == [.deprecatedField])
+        }
+    }
+
     @Test func `the location of a delivery vehicle's creation is looked at`() {
         var request = Maps_Fleetengine_Delivery_V1_CreateDeliveryVehicleRequest()
         request.deliveryVehicle.lastLocation.horizontalAccuracy = 3.0

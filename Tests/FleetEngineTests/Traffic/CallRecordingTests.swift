@@ -196,6 +196,15 @@ import Testing
         #expect(recording.about("v-2").calls.isEmpty)
     }
 
+    @Test(arguments: [("SearchTrips", "vehicleid"), ("SearchTrips", "vehicleId"), ("SearchVehicles", "tripid")])
+    func `a search is about the vehicle or trip that it names`(name: String, key: String) throws {
+        let payload = #"{"@type":"x.\#(name)Log","request":{"\#(key)":"id-1"},"response":{}}"#
+        let text = #"{"timestamp":"2026-01-02T03:04:05Z","jsonPayload":\#(payload)}"#
+        let recording = try CallRecording(parsing: Data(text.utf8))
+        #expect(recording.about("id-1") == recording)
+        #expect(recording.about("id-2").calls.isEmpty)
+    }
+
     @Test func `a file that cannot be made is an error`() {
         #expect(throws: CallRecordingError.self) {
             try CallRecorder(appendingTo: "/nowhere/at/all.jsonl", logger: Logger(label: "test"))

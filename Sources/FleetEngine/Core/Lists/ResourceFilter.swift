@@ -76,16 +76,22 @@ struct ResourceFilter: Sendable {
         case any([Term])
     }
 
+    /// How long a filter is at most; 50 restrictions with the longest keys and texts of attributes are shorter.
+    private static let maximumBytes = 64 * 1024
+
     private let term: Term
     private let places: Places
 
     /// Reads a filter.
     ///
     /// - Parameters:
-    ///   - text: The filter.
+    ///   - text: The filter, of at most 64 KiB.
     ///   - fields: The fields that it may name beside `attributes.KEY`, in snake case.
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
     init(_ text: String, fields: [String: FieldKind] = [:]) throws(EngineError) {
+        guard text.utf8.count <= Self.maximumBytes else {
+            throw Self.invalid("has more than \(Self.maximumBytes) bytes")
+        }
         var reader = FilterReader(tokens: try FilterToken.tokens(text), fields: fields)
         self.term = try reader.read()
         self.places = reader.places

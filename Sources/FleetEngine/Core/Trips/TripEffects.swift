@@ -82,7 +82,7 @@ enum TripEffects {
         if status.isAfterPickup, !previous.isAfterPickup {
             scene.trip.pickupTime = now
             if !scene.trip.hasActualPickupPoint, let stop { scene.trip.actualPickupPoint = stop }
-        } else if !status.isAfterPickup, !status.isTerminal {
+        } else if previous.isAfterPickup, !status.isAfterPickup, !status.isTerminal {
             // The pickup lies ahead again, so its time is an estimate again, and its place unknown.
             scene.trip.clearPickupTime()
             if let before, before.hasActualPickupPoint, scene.trip.actualPickupPoint == before.actualPickupPoint {
