@@ -243,6 +243,41 @@ def test_explain_asks_for_the_vehicle_of_a_trip(service):
     assert b"--trip-vehicle" not in run(*call, stdin=service.mint("consumer", trip="other").encode()).stdout
 
 
+def test_explain_and_the_engine_agree_on_an_order_of_stops_with_a_vehicle_and_without(service):
+    backend = service.mint("server")
+    vehicle = {
+        "vehicleState": "ONLINE", "supportedTripTypes": ["EXCLUSIVE"], "maximumCapacity": 4, "vehicleType": {"category": "AUTO"}}
+    assert service.rest("POST", "vehicles?vehicleId=order-v", backend, json=vehicle).status_code == 200
+    place = {"point": {"latitude": 37.4, "longitude": -122.1}}
+    trip = {"tripType": "EXCLUSIVE", "pickupPoint": place, "dropoffPoint": place, "numberOfPassengers": 1}
+    assert service.rest("POST", "trips?tripId=order-t", backend, json=trip).status_code == 200
+
+    token = service.mint("server", trip="order-t")
+    call = [
+        "explain", "-", "--method", "UpdateTrip", "--resource", "providers/demo-fleet/trips/order-t", "--update-mask",
+        "vehicle_waypoints", "--keys", service.data]
+    order = ("PUT", "trips/order-t?updateMask=vehicle_waypoints", token)
+    assert service.rest(*order, json={}).status_code == 200
+    told = run(*call, stdin=token.encode())
+    assert "CLAIM_MISMATCH" in check_failure(told, REFUSED)
+    assert b"fix: The claims are enough while the trip has no vehicle" in told.stdout
+    # Neither another trip's token nor a vehicle's alone is helped by that.
+    for ids in ({"trip": "other"}, {"vehicle": "order-v"}):
+        other = service.mint("server", **ids)
+        assert service.rest(*order[:2], other, json={}).status_code == 403
+        assert b"while the trip has no vehicle" not in run(*call, stdin=other.encode()).stdout
+
+    assigned = service.rest("PUT", "trips/order-t?updateMask=vehicle_id", backend, json={"vehicleId": "order-v"})
+    assert assigned.status_code == 200
+    assert service.rest(*order, json={}).status_code == 403
+    told = run(*call, "--trip-vehicle", "order-v", stdin=token.encode())
+    check_failure(told, REFUSED)
+    assert b"while the trip has no vehicle" not in told.stdout
+    both = service.mint("server", trip="order-t", vehicle="order-v")
+    assert service.rest(*order[:2], both, json={}).status_code == 200
+    assert run(*call, "--trip-vehicle", "order-v", stdin=both.encode()).returncode == 0
+
+
 @pytest.mark.parametrize("authorization", [{}, LEAVE_OUT], ids=["empty", "absent"])
 def test_lint_refuses_a_token_that_opens_nothing(service, authorization):
     for role in ("driver", "server", "delivery_consumer"):
@@ -278,6 +313,9 @@ def test_lint_finds_a_claim_in_another_spelling(service):
         ["up", "--data", ""],
         ["up", "--provider", "a/b"],
         ["up", "--open", "--callers", "x"],
+        ["demo", "--speed", "0.0005"],
+        ["demo", "--speed", "1e-30"],
+        ["demo", "--speed", "1001"],
         ["mint"],
         ["inspect"],
         ["verify", "x"],

@@ -66,9 +66,12 @@ struct FleetEngineCall: Sendable {
             let payload = try CompactJWS(token.compactSerialization).payload
             // An administrator's plain token has no claims, and needs none.
             guard let claims = try TokenClaims(unverified: payload).authorization else { return }
+            // Whether a trip has a vehicle, and which, and which one a search names in its body, the engine alone sees.
+            if let unordered = self.access.withoutOrder, (try? unordered.checkCoverage(of: claims, role: nil)) != nil {
+                return
+            }
             var access = self.access
             if case .only(let vehicle)? = claims.vehicle {
-                // Which vehicle a trip has, and which one a search names in its body, is seen by the engine alone.
                 access.vehicleOfTrip = vehicle
                 if self.method == .searchTrips { access.vehicle = vehicle }
             }

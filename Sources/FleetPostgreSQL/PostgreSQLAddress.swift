@@ -34,9 +34,20 @@ public struct PostgreSQLAddress: Sendable, CustomStringConvertible, CustomDebugS
 
     /// Whether a text is meant as an address of a database rather than as a file's path; not each is a good one.
     public static func isAddress(_ text: String) -> Bool {
-        let isURL = text.contains("://") || text.hasPrefix("postgresql:/") || text.hasPrefix("postgres:/")
-        // Keywords, misspelt ones too where a password is beside them.
-        return isURL || text.contains("password=") || (text.contains("=") && (try? Self(text)) != nil)
+        // One that is badly written may hold a password as well, which nobody is to be shown as a file's name.
+        let isURL =
+            text.contains("://") || text.hasPrefix("postgresql:/") || text.hasPrefix("postgres:/")
+            || (text.hasPrefix("postgres") && text.contains("@"))
+        return isURL || text.contains("password=") || Self.beginsWithKeyword(text)
+    }
+
+    /// Whether a text begins with a keyword that libpq knows and `=`, whatever follows.
+    private static func beginsWithKeyword(_ text: String) -> Bool {
+        guard let sign = text.firstIndex(of: "="), let options = PQconninfoParse("\(text[..<sign])=''", nil) else {
+            return false
+        }
+        PQconninfoFree(options)
+        return true
     }
 
     /// The address without its password and options.

@@ -100,6 +100,25 @@ import Testing
         #expect(server.requests.count == (leaves ? 1 : 0))
     }
 
+    @Test(arguments: [
+        ("trip-7", "vehicle_waypoints", true), ("trip-7", "dropoffPoint,vehicleWaypoints", true),
+        ("trip-8", "vehicle_waypoints", false),
+    ]) func `a trip's token leaves with an order of stops, which is ignored where the trip has no vehicle`(
+        trip: String, mask: String, leaves: Bool
+    ) async throws {
+        let server = try Self.server(200)
+        let token = TestTokens.token(claiming: try AuthorizationClaims(trip: .only(TripID(checking: trip))))
+        let client = try FleetEngineHTTPClient(engine: server.url.absoluteString, tokens: Tokens(token))
+        do {
+            _ = try await client.execute(
+                .updateTrip, on: ResourceName(checking: "providers/acme/trips/trip-7"), query: [("updateMask", mask)])
+            #expect(leaves)
+        } catch let error as FleetEngineCallError {
+            #expect(!leaves && error.code == .tokenMismatch)
+        }
+        #expect(server.requests.count == (leaves ? 1 : 0))
+    }
+
     @Test func `what is no token is not sent`() async throws {
         let server = try Self.server(200)
         let client = try FleetEngineHTTPClient(

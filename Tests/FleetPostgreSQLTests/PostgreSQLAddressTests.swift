@@ -52,7 +52,9 @@ import Testing
     @Test(arguments: [
         ("postgresql://h/d", true), ("postgres://h/d", true), ("Postgresql://u:gehe@h/d", true), ("postgresql:", false),
         ("postgresql:/u:gehe@h/d", true), ("host=h password=gehe", true), ("hots=h password=gehe", true),
-        ("host=h dbname=d", true), ("a=b.sqlite", false),
+        ("host=h dbname=d", true), ("a=b.sqlite", false), ("postgresql:u:gehe@h/d", true),
+        ("postgres//u:gehe@h/d", true), ("host=/nope pasword=gehe", true), (" host = h pasword=gehe", true),
+        ("postgres.sqlite", false), ("hosts=a.sqlite", false), ("data/user@h.sqlite", false),
         ("data/token-server.sqlite", false), ("/run/fleet:1/store", false),
     ])
     func `what looks like an address is never taken for a file, whose name is told`(text: String, isAddress: Bool) {

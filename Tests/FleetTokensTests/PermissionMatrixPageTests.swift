@@ -40,6 +40,9 @@ import Testing
         the token. This page is written from the table in `AccessRule.matrix`, which also decides in the engine and in
         `fleetpass explain`; a test keeps them equal.
 
+        Where a trip has no vehicle and UpdateTrip gives it none, `vehicle_waypoints` is ignored: the permissions of its row are needed,
+        but the claim of any other field is enough. `fleetpass explain`, which sees no trip, says where that makes a difference.
+
         Permissions are IAM's without `fleetengine.`; `billabletrips.report` is ours, as IAM names none for the billing report.
 
         ## On-demand trips

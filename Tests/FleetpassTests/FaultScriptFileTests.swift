@@ -46,7 +46,17 @@ import Testing
     }
 
     @Test(arguments: [
+        "steps: [\u{2028}&a {slow: 1s}, *a]", "steps: [\u{2029}&a {slow: 1s}, *a]", "steps: [\u{85}&a {slow: 1s}, *a]",
+        "steps: [\n\u{FEFF}&a {slow: 1s}, *a]", "steps: [\r\u{FEFF}&a {slow: 1s}, *a]",
+        "steps: [\u{2028}\u{FEFF}&a {slow: 1s}, *a]", "steps:\r\n  [?&a x: 1, *a : 2]",
+    ])
+    func `nor are they behind what else the parser takes for the end of a line, or for a key`(text: String) throws {
+        #expect(try self.refusal(text).contains("line 2, \"&\" begins an anchor, and anchors are not read"))
+    }
+
+    @Test(arguments: [
         "# R&D, a & b\nsteps: [{slow: 1s}]\n", #"{"steps": [{"slow": "1s", "vehicle": "R &D"}]}"#,
+        "# a?&b, \u{FEFF}c&d\nsteps: [{slow: 1s}]\n",
     ])
     func `other uses of the sign are`(text: String) throws {
         defer { try? FileManager.default.removeItem(at: self.file) }

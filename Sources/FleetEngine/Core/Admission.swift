@@ -49,14 +49,3 @@ struct Admission: Sendable {
         try access.authorize(self.token)
     }
 }
-
-extension AccessRequest {
-    /// The same update without the order of a vehicle's stops, which is ignored where the trip has no vehicle; `nil` where
-    /// there is none, or the update names a vehicle.
-    fileprivate var withoutOrder: AccessRequest? {
-        guard self.method == .updateTrip, self.nextVehicleOfTrip == nil else { return nil }
-        var access = self
-        access.maskedFields.removeAll { $0 == "vehicle_waypoints" || $0 == "vehicleWaypoints" }
-        return access.maskedFields.count < self.maskedFields.count ? access : nil
-    }
-}

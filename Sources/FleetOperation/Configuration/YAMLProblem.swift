@@ -22,19 +22,31 @@ package enum YAMLProblem {
         }
     }
 
+    /// What ends a line for the parser.
+    private static let breaks: Set<Unicode.Scalar> = ["\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"]
+    /// What ends a word, or begins a key, so that an anchor can follow without a blank.
+    private static let indicators: Set<Unicode.Scalar> = ["[", "{", ",", ":", "?"]
+
     /// Where a text begins an anchor, by which a small text can unfold to a very large one.
     ///
     /// - Parameter yaml: The text, which is not parsed; a word in quotes or a comment that begins with `&` counts too.
     /// - Returns: The place of the first: its line and column, from 1; `nil` where there is none.
     package static func placeOfAnchor(in yaml: String) -> (line: Int, column: Int)? {
         var (line, column) = (1, 0)
-        var previous = UInt8(ascii: "\n")
-        for byte in yaml.utf8.dropFirst(yaml.utf8.starts(with: "\u{FEFF}".utf8) ? 3 : 0) {
-            if previous == UInt8(ascii: "&"), byte > 0x20 { return (line, column) }
-            let begins = previous <= 0x20 || "[{,:".utf8.contains(previous)
-            (line, column) = byte == UInt8(ascii: "\n") ? (line + 1, 0) : (line, column + 1)
+        var previous: Unicode.Scalar = "\n"
+        for scalar in yaml.unicodeScalars {
+            if previous == "&", scalar > " " { return (line, column) }
+            // The parser passes over a byte order mark at the beginning of any line.
+            if scalar == "\u{FEFF}", column == 0 { continue }
+            let begins = previous <= " " || Self.indicators.contains(previous) || Self.breaks.contains(previous)
+            if Self.breaks.contains(scalar) {
+                line += previous == "\r" && scalar == "\n" ? 0 : 1
+                column = 0
+            } else {
+                column += 1
+            }
             // Inside a word it is a character like any other.
-            previous = byte == UInt8(ascii: "&") && !begins ? UInt8(ascii: "x") : byte
+            previous = (scalar == "&" || scalar == "?") && !begins ? "x" : scalar
         }
         return nil
     }

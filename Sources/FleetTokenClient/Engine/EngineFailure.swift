@@ -66,6 +66,7 @@ extension EngineFailure {
         .invalidAnswer: .internalError,
         .wrongToken: .unauthenticated,
         .expired: .unauthenticated,
+        .excessiveRefresh: .resourceExhausted,
     ]
 
     /// Wraps what a token provider or a transport threw.

@@ -63,4 +63,15 @@ public struct AccessRequest: Hashable, Sendable {
         case .taskTrackingInfo(_, let id): self.tracking = id
         }
     }
+
+    /// What an update of a trip takes where the trip has no vehicle: the order of a vehicle's stops is ignored then.
+    ///
+    /// It is the same update without that order, for claims alone: the role needs every permission of the whole update.
+    /// `nil` where the update holds no order, or a vehicle is known that the trip has or is given.
+    package var withoutOrder: AccessRequest? {
+        guard self.method == .updateTrip, self.vehicleOfTrip == nil, self.nextVehicleOfTrip == nil else { return nil }
+        var access = self
+        access.maskedFields.removeAll { $0 == "vehicle_waypoints" || $0 == "vehicleWaypoints" }
+        return access.maskedFields.count < self.maskedFields.count ? access : nil
+    }
 }

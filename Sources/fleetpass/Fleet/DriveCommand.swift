@@ -40,7 +40,7 @@ struct DriveCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("A GPX 1.1 file, or a recording in JSON.", valueName: "file"))
     var route: String
 
-    @Option(help: "How many times faster than recorded.")
+    @Option(help: "How many times faster than recorded, 0.001 or more.")
     var speed: Double = 1
 
     @Option(help: "Seconds between reports, 5 to 60.")

@@ -67,11 +67,17 @@ struct ExplainCommand: AsyncParsableCommand {
         try ExplanationReport(explanation, fixes: fixes).give(as: self.output)
     }
 
-    /// What to do about claims that reach a trip by the vehicle it is assigned to, where no vehicle was named.
+    /// What to do where it depends on the trip's vehicle whether the claims are enough, and no vehicle was named.
     private func fixes(for request: AccessRequest, with claims: AuthorizationClaims?) -> [TokenRule: String] {
-        guard self.tripVehicle == nil, let claims, case .only(let vehicle) = claims.vehicle else { return [:] }
         // A claim that is spelt otherwise is the likelier fault, which the refusal's own fix names.
-        guard claims.spellingFix == nil else { return [:] }
+        guard self.tripVehicle == nil, let claims, claims.spellingFix == nil else { return [:] }
+        if let unordered = request.withoutOrder, (try? unordered.checkCoverage(of: claims, role: nil)) != nil {
+            return [
+                .coverage: "The claims are enough while the trip has no vehicle and is given none, as its "
+                    + "vehicle_waypoints are ignored then. Where it has one, pass --trip-vehicle with that vehicle."
+            ]
+        }
+        guard case .only(let vehicle) = claims.vehicle else { return [:] }
         var assigned = request
         assigned.vehicleOfTrip = vehicle
         guard (try? assigned.checkCoverage(of: claims, role: nil)) != nil else { return [:] }

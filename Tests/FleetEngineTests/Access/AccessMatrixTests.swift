@@ -214,6 +214,36 @@ import Testing
         #expect(try await fixture.vehicle("veh-1").waypoints.last?.tripID == "last")
     }
 
+    @Test func `an order of stops is decided by what explain and clients decide by`() async throws {
+        let fixture = try await Self.fixture()
+        try await fixture.createTrip("free")
+        let tokens = [
+            "server|tripid=free", "server|tripid=trip-1", "server|tripid=*", "server|vehicleid=veh-1",
+            "server|vehicleid=veh-2", "server|vehicleid=*", "server|tripid=free|vehicleid=veh-2",
+        ]
+        let trips: [(id: String, vehicle: String?)] = [("free", nil), ("trip-1", "veh-1")]
+        for (trip, vehicle) in trips {
+            for mask in [["vehicle_waypoints"], ["vehicleWaypoints", "dropoff_point"]] {
+                var access = AccessRequest(
+                    method: .updateTrip, resource: try ResourceName(checking: "providers/acme/trips/\(trip)"),
+                    maskedFields: mask)
+                access.vehicleOfTrip = vehicle.flatMap { VehicleID($0) }
+                // A vehicle that is known leaves no way round the claim of it.
+                #expect((access.withoutOrder == nil) == (vehicle != nil))
+                let decisive = access.withoutOrder ?? access
+                for token in tokens {
+                    let examined = try TextVerifier().verify(token, at: fixture.clock.now)
+                    let isOpen = (try? decisive.authorize(examined)) != nil
+                    let expected: EngineError.Code? = isOpen ? nil : .permissionDenied
+                    let outcome = await code {
+                        try await fixture.updateTrip(trip, mask, token: token) { $0.dropoffPoint = .at(37.46, -122.07) }
+                    }
+                    #expect(outcome == expected, "\(trip) \(mask) \(token)")
+                }
+            }
+        }
+    }
+
     @Test func `an account of another provider is refused everywhere`() async throws {
         let fixture = EngineFixture()
         let outcome = await code {

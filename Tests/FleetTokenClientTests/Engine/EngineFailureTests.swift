@@ -64,6 +64,7 @@ import Testing
             (.refused, .unauthenticated), (.wrongToken, .unauthenticated), (.expired, .unauthenticated),
             (.rateLimited, .resourceExhausted), (.invalidAnswer, .internalError),
             (.invalidConfiguration, .failedPrecondition), (.insecureURL, .failedPrecondition),
+            (.excessiveRefresh, .resourceExhausted),
         ]
     )
     func `an error of the token client has a code too`(error: TokenClientError.Code, code: RPCCode) {
