@@ -5,6 +5,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 import signal
 import socket
@@ -129,6 +130,33 @@ def test_authorities_are_read_again_when_they_change(folder, certificates):
     assert code == 0
     assert errors.count("the certificate in force stays") == 1
     assert "holds no certificate in PEM form" in errors
+
+
+def test_a_file_that_could_not_be_used_is_taken_once_it_can_be_with_the_same_date(folder, certificates):
+    """As after a mended permission, which changes neither the file's size nor its date."""
+    certificate(folder, "second", "DNS:second")
+    pair = certificate(folder, "newcomer", "URI:spiffe://acme/dispatch", "second")
+    wanted = (folder / "second.pem").read_text(encoding="utf-8")
+
+    def write(text):
+        (folder / "authority.pem").write_text(text, encoding="utf-8")
+        os.utime(folder / "authority.pem", (1_700_000_000, 1_700_000_000))
+
+    def answers():
+        try:
+            return get(server, folder, pair=pair).status_code
+        except requests.exceptions.ConnectionError:
+            return None
+
+    server = start(folder, "required")
+    assert answers() is None
+    write("-" * len(wanted))
+    for line in server.process.stderr:
+        if "the certificate in force stays" in line:
+            break
+    write(wanted)
+    eventually(lambda: answers() == 200, "the mended file is not taken")
+    assert server.stop()[0] == 0
 
 
 class Peer:

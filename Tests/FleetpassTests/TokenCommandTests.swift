@@ -65,20 +65,24 @@ import Testing
 }
 
 @Suite struct RevokeCommandTests {
-    @Test(arguments: ["--key", "--caller", "--subject", "--fingerprint"])
-    func `what no token has withdraws nothing`(option: String) {
-        for value in ["", String(repeating: "a", count: 257)] {
+    @Test(arguments: [("--key", 256), ("--caller", 512), ("--subject", 256), ("--fingerprint", 16)])
+    func `what no token has withdraws nothing`(option: String, longest: Int) {
+        for value in ["", String(repeating: "a", count: longest + 1)] {
             let error = #expect(throws: (any Error).self) {
                 try RevokeCommand.parse(["--data", "data", option, value])
             }
             let message = error.map { RevokeCommand.message(for: $0) }
-            let fault = "\(option) is \(value.isEmpty ? "empty" : "257 bytes")"
+            let fault = "\(option) is \(value.isEmpty ? "empty" : "\(longest + 1) bytes")"
             #expect(message?.contains(option == "--fingerprint" ? "16 hexadecimal digits" : fault) == true)
         }
-        let length = option == "--fingerprint" ? 16 : 256
         #expect(throws: Never.self) {
-            try RevokeCommand.parse(["--data", "data", option, String(repeating: "a", count: length)])
+            try RevokeCommand.parse(["--data", "data", option, String(repeating: "a", count: longest)])
         }
+    }
+
+    @Test(arguments: ["Zoë Müller", String(repeating: "ü", count: 256)])
+    func `a caller goes by any name that its login may give`(name: String) {
+        #expect(throws: Never.self) { try RevokeCommand.parse(["--data", "data", "--caller", name]) }
     }
 }
 

@@ -133,9 +133,10 @@ extension ConfigurationValues {
     /// A number that must be there.
     package func number(_ path: String) throws(ConfigurationError) -> Int { Int(try self.required(path)) ?? 0 }
 
-    /// A setting's words with commas between; empty where it is not there.
+    /// A setting's words with commas between, without the white space around them; empty where it is not there.
     package func list(_ path: String) -> [String] {
-        (self[path] ?? "").split(separator: ",").map { String($0.trimmingPrefix(" ")) }
+        (self[path] ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
+            .filter { !$0.isEmpty }
     }
 
     /// The path of a setting, from the folder that relative ones start at; `nil` where it is not there.

@@ -92,12 +92,19 @@ extension RequestMembers {
         case "fingerprint":
             guard let fingerprint = self.fingerprint(value, as: "value") else { return nil }
             return .fingerprint(fingerprint)
-        case "key", "caller", "subject":
+        case "caller":
+            let target = RevocationTarget.caller(value)
+            guard target.lengths.contains(value.utf8.count) else {
+                self.refuse("value", "The value must be 1 to \(target.lengths.upperBound) bytes.")
+                return nil
+            }
+            return target
+        case "key", "subject":
             guard CallerID.isUsable(subject: value) else {
                 self.refuse("value", "The value must be 1 to 255 printable ASCII characters.")
                 return nil
             }
-            return kind == "key" ? .key(value) : kind == "caller" ? .caller(value) : .subject(value)
+            return kind == "key" ? .key(value) : .subject(value)
         case _ where AssignedResource.kinds.contains(kind):
             return self.checked("value") { () throws(TokenError) in
                 .resource(try AssignedResource(kind: kind, id: value))

@@ -22,7 +22,8 @@ public struct TrustedProxyAuthenticator: CallerAuthenticator {
     ///   - label: The proxy's name in logs, rules and assignments.
     ///   - peers: The addresses that the proxy connects from; a range of everything is refused.
     ///   - subjectHeader: The header that names the user, such as `X-Forwarded-User`.
-    ///   - claimHeaders: Headers that hold claims, as lists with commas, and the claims' names.
+    ///   - claimHeaders: Headers that hold claims, as lists with commas, and the claims' names. Two for one claim are
+    ///     refused, and so is one for `sub`, which the subject's header gives.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
     public init(
         label: String, peers: [AddressRange], subjectHeader: String, claimHeaders: [String: String] = [:]
@@ -44,7 +45,16 @@ public struct TrustedProxyAuthenticator: CallerAuthenticator {
         self.peers = peers
         self.subject = try name(subjectHeader)
         var claims: [(field: HTTPField.Name, claim: String)] = []
-        for (header, claim) in claimHeaders { claims.append((try name(header), claim)) }
+        for (header, claim) in claimHeaders {
+            let field = try name(header)
+            guard !claims.contains(where: { $0.field == field }) else {
+                throw invalid("names the header \(field) twice; let it hold one claim.")
+            }
+            guard claim != "sub", !claims.contains(where: { $0.claim == claim }) else {
+                throw invalid("has two headers for the claim \"\(claim.prefix(64))\"; name one.")
+            }
+            claims.append((field, claim))
+        }
         self.claims = claims
     }
 

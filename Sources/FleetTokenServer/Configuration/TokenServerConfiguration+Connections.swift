@@ -4,6 +4,7 @@
 
 import FleetOperation
 import FleetTokens
+import Foundation
 
 extension TokenServerConfiguration {
     /// Reads the callers that are known by their connections.
@@ -56,11 +57,15 @@ extension TokenServerConfiguration {
             for range in values.list("\(path).peers") { peers.append(try AddressRange(range)) }
             var claims: [String: String] = [:]
             for pair in values.list("\(path).claim_headers") {
-                let parts = pair.split(separator: "=", omittingEmptySubsequences: false).map(String.init)
+                let parts = pair.split(separator: "=", omittingEmptySubsequences: false)
+                    .map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
                 guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }) else {
                     throw ConfigurationError("\(path).claim_headers must be written like X-Groups=groups.")
                 }
-                claims[parts[0]] = parts[1]
+                guard claims.updateValue(parts[1], forKey: parts[0]) == nil else {
+                    throw ConfigurationError(
+                        "\(path).claim_headers names the header \(parts[0].prefix(64)) twice; let it hold one claim.")
+                }
             }
             do throws(TokenServerError) {
                 proxies.append(

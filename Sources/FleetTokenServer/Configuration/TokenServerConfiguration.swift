@@ -141,7 +141,8 @@ public struct TokenServerConfiguration: Sendable {
         }
         self.limits = try ConnectionLimits(in: values)
         func list(_ path: String) throws(ConfigurationError) -> Set<String> {
-            Set(try required(path).split(separator: ",").map { $0.trimmingPrefix(" ").description })
+            _ = try required(path)
+            return Set(values.list(path))
         }
         self.requestLimits = RequestLimits(
             perCaller: Self.rate("limits.per_caller", in: values),

@@ -188,7 +188,7 @@ struct PolicyFile: Sendable {
             condition.subjects = try Self.texts(subjects, "subject")
         }
         if let roles = members["roles"] {
-            condition.roles = Set(try roles.strings("roles").map(Role.init(rawValue:)))
+            condition.roles = try Self.callersRoles(roles)
         }
         if let claims = members["claims"] {
             for (name, values) in try claims.mapping(nil, of: "claims") {
@@ -197,6 +197,16 @@ struct PolicyFile: Sendable {
             guard !condition.claims.isEmpty else { throw claims.error("claims is empty.") }
         }
         return condition
+    }
+
+    /// The roles of which an authenticator gives callers some.
+    private static func callersRoles(_ node: PolicyNode) throws(TokenServerError) -> Set<Role> {
+        let roles = Set(try node.strings("roles").map(Role.init(rawValue:)))
+        guard let unknown = roles.subtracting(Role.known).min(by: { $0.rawValue < $1.rawValue }) else { return roles }
+        throw node.error(
+            "no caller has the role \"\(unknown.rawValue.prefix(64))\", so the rule grants nothing; there are "
+                + "\(Role.known.map(\.rawValue).joined(separator: ", ")). What a login says of its users goes under "
+                + "claims.")
     }
 
     /// The texts of a value, to be compared with what callers say.

@@ -26,6 +26,8 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
         case store
         /// A part of the audit, which is only read.
         case archive
+        /// What a killed program left half written, which cannot be read before it is rolled back.
+        case halfWritten
         /// Something else than the token server's.
         case others
     }
@@ -39,7 +41,8 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
     /// Opens a file that exists.
     ///
     /// - Parameters:
-    ///   - path: The file; one that does not hold what is wanted is left as it is.
+    ///   - path: The file; one that does not hold what is wanted is left as it is. What a killed program left half
+    ///     written in it is rolled back, unless it is only read.
     ///   - use: What it is opened for.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend.
     init(_ path: String, for use: Use) throws(TokenServerError) {
@@ -51,7 +54,12 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
         }
         self.place = path
         do {
-            switch (try Self.contents(of: path), use) {
+            var contents = try Self.contents(of: path)
+            if contents == .halfWritten, use != .reading {
+                try Self.rollBack(path)
+                contents = try Self.contents(of: path)
+            }
+            switch (contents, use) {
             case (.store, _), (.nothing, .making): break
             case (.archive, .reading):
                 self.connections = try Self.reader(of: path)
@@ -61,6 +69,9 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
                 throw unavailable(
                     "\(path) is an archive of the audit, which is only read; name the token-server.sqlite of a data "
                         + "folder.")
+            case (.halfWritten, _):
+                throw unavailable(
+                    "\(path) was left half written by a program that was killed; start its server, which mends it.")
             case (.others, .making):
                 throw Self.noStore(path, "move it away, and a new one is made")
             case (.nothing, _):
@@ -68,9 +79,8 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
             case (.others, _):
                 throw Self.noStore(path, "name the token-server.sqlite of its data folder")
             }
-            var configuration = Configuration()
+            var configuration = Self.patient
             configuration.label = "fleetpass.token-store"
-            configuration.busyMode = .timeout(TimeInterval(Self.busySeconds))
             let pool = try DatabasePool(path: path, configuration: configuration)
             // Set after opening: switching to WAL lowers it, and a commit must have reached the disk.
             try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
@@ -91,12 +101,26 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
         TokenServerError(code: .storeUnavailable, message: "\(path) is no store of a token server; \(next).")
     }
 
+    /// How a file is opened, which waits for another process that writes.
+    private static var patient: Configuration {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(TimeInterval(self.busySeconds))
+        return configuration
+    }
+
     /// Opens a file that cannot be changed by it.
     static func reader(of path: String) throws -> DatabaseQueue {
-        var configuration = Configuration()
+        var configuration = self.patient
         configuration.readonly = true
-        configuration.busyMode = .timeout(TimeInterval(self.busySeconds))
         return try DatabaseQueue(path: path, configuration: configuration)
+    }
+
+    /// Takes back what a killed program left half written in a file.
+    private static func rollBack(_ path: String) throws {
+        // SQLite does it as soon as somebody reads who may write too.
+        let queue = try DatabaseQueue(path: path, configuration: self.patient)
+        defer { try? queue.close() }
+        _ = try queue.read { try $0.tableExists("audit_head") }
     }
 
     /// Looks what a file holds; it is not changed.
@@ -107,6 +131,8 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
             return try queue.read { try Self.contents($0) }
         } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
             return .others
+        } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_READONLY_ROLLBACK {
+            return .halfWritten
         }
     }
 

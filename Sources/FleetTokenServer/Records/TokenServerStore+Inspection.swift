@@ -70,6 +70,10 @@ extension TokenServerStore {
                 return .unusable(
                     "\(path) is an archive of the audit, which is only read.",
                     next: "Put back the store that it was moved from, or name that.")
+            case .halfWritten:
+                return .unusable(
+                    "The store \(path) was left half written by a program that was killed.",
+                    next: "Start its server, which mends it.")
             case .others:
                 return .unusable(
                     "\(path) is no store of a token server.",

@@ -14,4 +14,13 @@ public enum RevocationTarget: Hashable, Sendable {
     case subject(String)
     /// Every token whose claims name the resource; not those for everything.
     case resource(AssignedResource)
+
+    /// How many bytes its value may have; no token has anything shorter or longer.
+    package var lengths: ClosedRange<Int> {
+        switch self {
+        // A name is whatever a login says of its user, and is only looked up: verifiers never see it.
+        case .caller: 1...UserTokenClaims.maximumBytes
+        case .fingerprint, .key, .subject, .resource: 1...256
+        }
+    }
 }

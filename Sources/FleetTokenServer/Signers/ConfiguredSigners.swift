@@ -90,7 +90,7 @@ public final class ConfiguredSigners: Sendable {
     /// Reads again which of the key files changed; a key in force stays where its file cannot be used.
     ///
     /// - Parameter now: The time.
-    /// - Returns: How many other keys are in force, and what is wrong with files, told once for each change.
+    /// - Returns: How many other keys are in force, and what is wrong with files, told once until it passes or is another.
     public func refreshKeyFiles(at now: Date) -> (changes: Int, problems: [TokenServerError]) {
         var changes = 0
         var problems: [TokenServerError] = []

@@ -12,8 +12,10 @@ import Foundation
 final class KeyFileSigner: LocalKeySigner {
     private struct State {
         var signer: LocalSigner
-        /// What was looked at last, whether it could be used or not.
+        /// The file as it was when the key in force was read.
         var seen: FileVersions
+        /// What was wrong with the file when it was looked at last.
+        var problem: String?
         var former: [(key: RSAPublicKey, until: Date)] = []
     }
 
@@ -52,16 +54,30 @@ final class KeyFileSigner: LocalKeySigner {
 
     /// Reads the file again if it changed; the key in force stays when it cannot be used.
     ///
+    /// One that cannot be used is read each time, as mended permissions change neither its size nor its date.
+    ///
     /// - Parameter now: The time.
     /// - Returns: Whether another key is in force.
-    /// - Throws: ``TokenServerError`` that says what is wrong, once for each change.
+    /// - Throws: ``TokenServerError`` that says what is wrong, once until it passes or is another.
     func refresh(at now: Date) throws(TokenServerError) -> Bool {
-        let seen = FileVersions(of: [self.path])
-        let isNew = self.state.withLock { state in
-            defer { state.seen = seen }
-            return state.seen != seen
+        do throws(TokenServerError) {
+            let isAnother = try self.readChanges(at: now)
+            self.state.withLock { $0.problem = nil }
+            return isAnother
+        } catch {
+            let problem = error.message
+            let isNews = self.state.withLock { state in
+                defer { state.problem = problem }
+                return state.problem != problem
+            }
+            guard isNews else { return false }
+            throw error
         }
-        guard isNew else { return false }
+    }
+
+    private func readChanges(at now: Date) throws(TokenServerError) -> Bool {
+        let seen = FileVersions(of: [self.path])
+        guard seen != self.state.withLock({ $0.seen }) else { return false }
         let signer = try Self.signer(ofFile: self.path, role: self.role)
         guard signer.account == self.account else {
             throw Self.invalid(
@@ -71,6 +87,7 @@ final class KeyFileSigner: LocalKeySigner {
         }
         let until = now.addingTimeInterval(KeySchedule.Times.standard.retention / .seconds(1))
         return self.state.withLock { state in
+            state.seen = seen
             guard signer.keyID != state.signer.keyID else { return false }
             state.former.removeAll { $0.until <= now || $0.key.id == signer.keyID }
             if let key = state.signer.publicKey { state.former.append((key, until)) }

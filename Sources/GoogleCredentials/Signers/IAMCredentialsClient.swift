@@ -35,6 +35,18 @@ struct IAMCredentialsClient: Sendable {
         }
     }
 
+    /// The client for one of several calls that share the limit: it has what is left of it.
+    ///
+    /// - Parameter start: When the first of them began, as the context's uptime.
+    /// - Returns: The client.
+    func sharingLimit(since start: Duration) -> Self {
+        var retries = self.retries ?? self.context.retries
+        retries.limit -= self.context.time.uptime - start
+        var client = self
+        client.retries = retries
+        return client
+    }
+
     /// The name that the service gives an account: the e-mail, without a resource name's prefix.
     static func accountName(_ text: String) -> String {
         let prefix = "projects/-/serviceAccounts/"

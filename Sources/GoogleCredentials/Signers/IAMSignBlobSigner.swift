@@ -46,25 +46,28 @@ public final class IAMSignBlobSigner: PayloadSigner {
     /// - Throws: `SigningError` with `signingFailed`; `CancellationError`.
     public func sign(payload: [UInt8]) async throws -> SignedToken {
         do {
+            let start = self.calls.client.context.time.uptime
             var named = self.lastKeyID.withLock { $0 }
             for _ in 0..<2 {
-                let (token, keyID) = try await self.sign(payload, naming: named)
+                let (token, keyID) = try await self.sign(payload, naming: named, since: start)
                 self.lastKeyID.withLock { $0 = keyID }
                 if named == keyID {
                     return SignedToken(token: token, publicKey: await self.calls.publicKey(keyID))
                 }
                 named = keyID
             }
-            let (token, keyID) = try await self.sign(payload, naming: nil)
+            let (token, keyID) = try await self.sign(payload, naming: nil, since: start)
             return SignedToken(token: token, publicKey: await self.calls.publicKey(keyID))
         } catch {
             throw self.calls.failure(error)
         }
     }
 
-    private func sign(_ payload: [UInt8], naming keyID: String?) async throws -> (FleetToken, String?) {
+    private func sign(
+        _ payload: [UInt8], naming keyID: String?, since start: Duration
+    ) async throws -> (FleetToken, String?) {
         let input = Self.signingInput(keyID: keyID, payload: payload)
-        let signed = try await self.calls.client.signBlob(
+        let signed = try await self.calls.client.sharingLimit(since: start).signBlob(
             input, as: self.calls.account, delegates: self.calls.delegates)
         return (Self.token(input, signed.signature), signed.keyID)
     }

@@ -8,7 +8,7 @@ import FleetSigning
 public struct IAMSigning: Sendable {
     /// The budget of the project, which all its signers should share.
     public var budget: SigningBudget
-    /// How calls are tried again; the limit covers everything that one token needs.
+    /// How calls are tried again; the limit covers all those together that sign one token.
     public var retries: RetryPolicy
     /// Whether a call that takes longer than 95 of 100 before it is made a second time; one that failed is not.
     public var hedges: Bool

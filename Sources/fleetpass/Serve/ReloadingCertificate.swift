@@ -18,8 +18,10 @@ final class ReloadingCertificate: Service {
     private struct State {
         /// What new connections open with.
         var current: (version: Int, configuration: TLSConfiguration)
-        /// What was looked at last, whether it could be used or not.
+        /// The files as they were when that was read.
         var seen: FileVersions
+        /// What was wrong with them when they were looked at last.
+        var problem: String?
     }
 
     private let files: ListenerTLS
@@ -49,20 +51,30 @@ final class ReloadingCertificate: Service {
         }
     }
 
+    /// Reads the files again if they changed since what is in force was read.
+    ///
+    /// Ones that cannot be used are read each time, as mended permissions change neither their size nor their date.
     private func refresh() {
         let seen = Self.versions(self.files)
-        let isNew = self.state.withLock { state in
-            defer { state.seen = seen }
-            return state.seen != seen
+        guard seen != self.state.withLock({ $0.seen }) else {
+            self.state.withLock { $0.problem = nil }
+            return
         }
-        guard isNew else { return }
         do {
             let configuration = try Self.read(self.files)
-            self.state.withLock { $0.current = ($0.current.version + 1, configuration) }
+            self.state.withLock { state in
+                state = State(current: (state.current.version + 1, configuration), seen: seen)
+            }
             self.logger.notice("certificate read again")
         } catch {
             // One file may be written before the other; what is in force stays until all fit.
-            self.logger.error("the certificate in force stays", metadata: ["error": "\(error)"])
+            let problem = "\(error)"
+            let isNews = self.state.withLock { state in
+                defer { state.problem = problem }
+                return state.problem != problem
+            }
+            guard isNews else { return }
+            self.logger.error("the certificate in force stays", metadata: ["error": "\(problem)"])
         }
     }
 

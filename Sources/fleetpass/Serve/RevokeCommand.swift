@@ -67,11 +67,17 @@ struct RevokeCommand: AsyncParsableCommand {
         if let fingerprint, fingerprint.count != 16 || UInt64(fingerprint, radix: 16) == nil {
             throw ValidationError("A fingerprint is 16 hexadecimal digits, as logs and the audit show it.")
         }
-        for (option, value) in [("--subject", self.subject), ("--caller", self.caller), ("--key", self.key)] {
-            guard let value, !Revocation.isUsable(value: value) else { continue }
+        let named: [(option: String, value: String?, target: (String) -> RevocationTarget)] = [
+            ("--subject", self.subject, RevocationTarget.subject), ("--caller", self.caller, RevocationTarget.caller),
+            ("--key", self.key, RevocationTarget.key),
+        ]
+        for (option, value, target) in named {
+            guard let value else { continue }
+            let lengths = target(value).lengths
+            guard !lengths.contains(value.utf8.count) else { continue }
             throw ValidationError(
                 "\(option) is \(value.isEmpty ? "empty" : "\(value.utf8.count) bytes long"), and no token has such a one; "
-                    + "pass 1 to 256 bytes.")
+                    + "pass \(lengths.lowerBound) to \(lengths.upperBound) bytes.")
         }
     }
 

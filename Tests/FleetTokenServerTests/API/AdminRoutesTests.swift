@@ -281,6 +281,25 @@ import Testing
         }
     }
 
+    @Test(arguments: ["Zoë Müller", String(repeating: "n", count: 300), String(repeating: "ü", count: 256)])
+    func `a caller's living tokens are withdrawn by any name that its login may give`(name: String) async throws {
+        let temporary = try TemporaryStore()
+        let log = StoredAuditLog(store: temporary.store, logger: Logger(label: "test"))
+        let time = Self.now.timeIntervalSince1970 - 60
+        let vehicle = TokenType.driver(try VehicleID(checking: "veh-1"))
+        try await log.append(try .granted(vehicle, at: time, to: name, subject: "driver-7"))
+        try await self.serving(temporary) { client async throws in
+            let answer = try await client.send("revocations", #"{"kind": "caller", "value": "\#(name)"}"#)
+            #expect(answer.list("revocations").count == 1)
+            for value in ["", String(repeating: "n", count: 513), String(repeating: "ü", count: 257)] {
+                let refused = try await client.send("revocations", #"{"kind": "caller", "value": "\#(value)"}"#)
+                #expect(refused.status == 400)
+            }
+            let subject = try await client.send("revocations", #"{"kind": "subject", "value": "Zoë"}"#)
+            #expect(subject.status == 400)
+        }
+    }
+
     @Test func `each change is in the audit with who made it, and decisions alone are listed as such`() async throws {
         let temporary = try TemporaryStore()
         try await temporary.append(1)

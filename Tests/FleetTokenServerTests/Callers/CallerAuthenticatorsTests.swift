@@ -153,6 +153,22 @@ import X509
         }
     }
 
+    @Test(arguments: [
+        (["X-Groups": "groups", "X-Teams": "groups"], "has two headers for the claim \"groups\""),
+        (["X-Name": "sub"], "has two headers for the claim \"sub\""),
+        (["X-Groups": "groups", "x-groups": "teams"], "twice; let it hold one claim"),
+    ])
+    func `a claim that two headers give, and a header for two claims, is an error`(
+        claimHeaders: [String: String], message: String
+    ) {
+        let error = #expect(throws: TokenServerError.self) {
+            try TrustedProxyAuthenticator(
+                label: "gate", peers: [try AddressRange("::1")], subjectHeader: "X-User", claimHeaders: claimHeaders)
+        }
+        #expect(error?.code == .invalidConfiguration)
+        #expect(error?.message.contains(message) == true, "\(error?.message ?? "no error")")
+    }
+
     // MARK: - Certificates
 
     @Test func `a verified certificate names its caller`() async throws {

@@ -136,6 +136,26 @@ import Testing
         #expect(configuration.log.isJSON)
     }
 
+    @Test func `blanks around commas belong to no word`() throws {
+        let configuration = try self.read(
+            Self.secured + """
+                callers:
+                  oidc:
+                    login: {issuer: "https://login.example", audience: "  a ,\\tb, "}
+                  session:
+                    shop: {issuer: shop, audience: " fleet  , app ", secret_file: s}
+                  proxy:
+                    edge: {peers: "10.0.0.7 , ::1 ", subject_header: X-User, claim_headers: " X-Groups = groups , X-A=a"}
+                cors: {origins: "https://a.example ,  https://b.example"}
+                admin: {provider: login, claim: groups, values: "ops ,  dev "}
+                """)
+        #expect(configuration.identityProviders.map(\.audiences) == [["a", "b"]])
+        #expect(configuration.sessions.map(\.audiences) == [["fleet", "app"]])
+        #expect(configuration.origins == ["https://a.example", "https://b.example"])
+        #expect(configuration.admin?.rule?.values == ["ops", "dev"])
+        #expect(configuration.proxies.count == 1)
+    }
+
     static let mistakes: [(change: String, message: String)] = [
         ("listen:\n  prot: 1", "Line 7: there is no setting listen.prot; there are host, port, tls."),
         ("signers: {pilot: {account: self}}", "signers.pilot: there is no such role; there are consumer, "),
@@ -254,6 +274,14 @@ import Testing
         (
             "proxy: {a: {peers: '::1', subject_header: X-User, claim_headers: X}}",
             "must be written like X-Groups=groups"
+        ),
+        (
+            "proxy: {a: {peers: '::1', subject_header: X-User, claim_headers: 'X-Groups=groups, X-Groups=teams'}}",
+            "callers.proxy.a.claim_headers names the header X-Groups twice"
+        ),
+        (
+            "proxy: {a: {peers: '::1', subject_header: X-User, claim_headers: 'X-Groups=groups, X-Teams = groups '}}",
+            "has two headers for the claim \"groups\""
         ),
     ])
     func `a mistake about certificates and proxies is named`(callers: String, message: String) throws {

@@ -27,6 +27,7 @@ import Testing
         ("version: 1\nrules:\n\t- x", "p:3:1: the YAML cannot be read"),
         ("a: &b 1\nversion: 1", "p:1:4: \"&\" begins an anchor"),
         ("{\"a\":&b [1], \"c\": *b}", "p:1:6: \"&\" begins an anchor"),
+        ("a: [\u{2028}&b 1, *b]", "p:2:1: \"&\" begins an anchor"),
         ("version: *a", "the YAML cannot be read"),
         ("version: 1\nrules: [{? [a] : b}]", "p:2:12: a key must be one text"),
         (file("name: a\nwhen: any_caller\ngrnat: driver\nfor: assigned"), "p:5:5: a rule has no key \"grnat\""),
@@ -40,6 +41,10 @@ import Testing
         (file("name: a\nwhen: {claims: {g: {a: b}}}\ngrant: driver\nfor: assigned"), "must be one text"),
         (file("name: a\nwhen: {issuers: x}\ngrant: driver\nfor: assigned"), "p:4:12: when has no key \"issuers\""),
         (file("name: a\nwhen: {subject: x}\ngrant: driver\nfor: assigned"), "name the issuer too"),
+        (
+            file("name: a\nwhen: {roles: dispatchr}\ngrant: driver\nfor: assigned"),
+            "p:4:19: no caller has the role \"dispatchr\", so the rule grants nothing; there are consumer, driver"
+        ),
         (file("name: a\nwhen: any_caller\nfor: assigned"), "grants nothing"),
         (file("name: a\nwhen: any_caller\ngrant: server\nfor: assigned"), "no rule can grant \"server\""),
         (file("name: a\nwhen: any_caller\ngrant: [driver, admin]\nfor: assigned"), "no rule can grant \"admin\""),

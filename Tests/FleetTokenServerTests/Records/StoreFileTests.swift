@@ -78,6 +78,41 @@ import Testing
         }
     }
 
+    @Test func `what a killed server left half written is rolled back when it starts again`() throws {
+        let folder = try Folder()
+        let begun = try DatabaseQueue(path: folder.path("begun"))
+        try begun.writeWithoutTransaction { database in
+            // Pages go to the file before the end, beside the journal that takes them back.
+            try database.execute(sql: "PRAGMA cache_size = 1")
+            try database.inTransaction {
+                try database.execute(sql: "CREATE TABLE thing (content BLOB)")
+                for _ in 0..<50 { try database.execute(sql: "INSERT INTO thing VALUES (zeroblob(3000))") }
+                for name in ["made", "changed"] {
+                    for suffix in ["", "-journal"] {
+                        try FileManager.default.copyItem(
+                            atPath: folder.path("begun" + suffix), toPath: folder.path(name + suffix))
+                    }
+                }
+                return .rollback
+            }
+        }
+        try begun.close()
+        let before = try Data(contentsOf: folder.url.appending(path: "made"))
+        let error = #expect(throws: TokenServerError.self) { try TokenServerStore(readingAt: folder.path("made")) }
+        #expect(error?.message.contains("was left half written by a program that was killed; start its server") == true)
+        guard case .unusable(_, next: let next) = TokenServerStore.inspect(file: folder.path("made")) else {
+            Issue.record("a store that cannot be read was found usable")
+            return
+        }
+        #expect(next == "Start its server, which mends it.")
+        #expect(try Data(contentsOf: folder.url.appending(path: "made")) == before)
+        #expect(throws: Never.self) { try TokenServerStore(creatingAt: folder.path("made")).close() }
+        #expect(throws: Never.self) { try TokenServerStore(readingAt: folder.path("made")).close() }
+        let unmade = #expect(throws: TokenServerError.self) { try TokenServerStore(openingAt: folder.path("changed")) }
+        #expect(unmade?.message.contains("start its server first") == true)
+        #expect(throws: Never.self) { try TokenServerStore(creatingAt: folder.path("changed")).close() }
+    }
+
     @Test func `a look at a file tells what a server would make of it`() throws {
         let folder = try Folder()
         try Data().write(to: folder.url.appending(path: "empty"))

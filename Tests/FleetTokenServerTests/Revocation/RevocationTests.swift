@@ -70,6 +70,25 @@ import Testing
     }
 
     @Test(arguments: TokenStoreKind.available)
+    func `a caller goes by the name that its login gives, whatever its letters and length`(
+        kind: TokenStoreKind
+    ) async throws {
+        let world = try await TemporaryStore.make(kind)
+        defer { withExtendedLifetime(world) {} }
+        let log = StoredAuditLog(store: world.store, logger: Logger(label: "test"))
+        let type = TokenType.driver(try VehicleID(checking: "veh-3"))
+        let names = ["Zoë Müller", String(repeating: "n", count: 300), String(repeating: "ü", count: 256)]
+        for (number, name) in names.enumerated() {
+            let time = Self.now.timeIntervalSince1970 - 100 + Double(number)
+            try await log.append(.granted(type, at: time, to: name, subject: "dora"))
+        }
+        let list = RevocationStore(store: world.store)
+        for (number, name) in names.enumerated() {
+            #expect(self.offsets(try await list.revoke(.caller(name), at: Self.now)) == [number - 100])
+        }
+    }
+
+    @Test(arguments: TokenStoreKind.available)
     func `a token that was handed out again and again is withdrawn once`(kind: TokenStoreKind) async throws {
         let world = try await TemporaryStore.make(kind)
         defer { withExtendedLifetime(world) {} }
@@ -126,7 +145,7 @@ import Testing
     func `what no token has is refused`(kind: TokenStoreKind, value: String) async throws {
         let (world, list) = try await Self.world(kind)
         defer { withExtendedLifetime(world) {} }
-        for target in [RevocationTarget.fingerprint(value), .key(value), .caller(value), .subject(value)] {
+        for target in [RevocationTarget.fingerprint(value), .key(value), .caller(value + value), .subject(value)] {
             let error = await #expect(throws: TokenServerError.self) { try await list.revoke(target, at: Self.now) }
             #expect(error?.code == .invalidTarget)
         }

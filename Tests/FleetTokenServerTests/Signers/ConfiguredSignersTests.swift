@@ -157,6 +157,28 @@ import Testing
         #expect(try await keyID() == first.keyID)
     }
 
+    @Test func `a key file that could not be used signs once it can be, though its size and date stay`() async throws {
+        let file = try self.keyFile(of: StandInIAM.key.get())
+        let signers = try ConfiguredSigners(
+            [SignerSettings(role: .driver, ways: [.key], keyFile: file)], keys: nil, google: self.iam.signers())
+        let second = try ServiceAccountKey(generatingFor: StandInIAM.account, projectID: "acme")
+        /// Writes into the same file, with the same date each time, as mended permissions leave it.
+        func write(_ bytes: Data) throws {
+            try bytes.write(to: URL(filePath: file))
+            try FileManager.default.setAttributes([.modificationDate: Self.start], ofItemAtPath: file)
+        }
+
+        let bytes = second.keyFile
+        try write(Data(repeating: UInt8(ascii: "{"), count: bytes.count))
+        let seen = FileVersions(of: [file])
+        #expect(signers.refreshKeyFiles(at: Self.start).problems.count == 1)
+        #expect(signers.refreshKeyFiles(at: Self.start).problems.isEmpty, "told once")
+        try write(bytes)
+        #expect(FileVersions(of: [file]) == seen)
+        #expect(signers.refreshKeyFiles(at: Self.start).changes == 1)
+        #expect(try await signers.mint(self.vehicle("veh-1"), as: .driver)?.keyID == second.keyID)
+    }
+
     private static let start = Date(timeIntervalSince1970: 1_767_225_600)
 
     private func signers(
