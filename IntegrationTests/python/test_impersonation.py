@@ -8,12 +8,13 @@ import json
 import os
 import select
 import signal
+import subprocess
 import time
 
 import jwt
 import pytest
 
-from service import run
+from service import PROGRAM, run
 from stand_ins import GoogleServer
 
 
@@ -68,47 +69,77 @@ def test_an_iam_that_is_down_is_told_from_one_that_refuses(service, google, tmp_
     assert mint(google, tmp_path, service.account("driver")["client_email"]).returncode == 69
 
 
+class HangingProgram:
+    """A credential program that never answers, and a pipe that it and what it starts hold open as long as they live."""
+
+    def __init__(self, google, folder, seconds):
+        lifeline = folder / "lifeline"
+        os.mkfifo(lifeline)
+        self.reader = os.open(lifeline, os.O_RDONLY | os.O_NONBLOCK)
+        self.written = b""
+        self.ended = False
+        script = 'exec 3>"$LIFELINE"; echo $$ >&3; sleep 600; true'
+        (folder / "credentials.json").write_text(json.dumps({
+            "type": "external_account",
+            "audience": "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/pool/providers/p",
+            "subject_token_type": "urn:ietf:params:oauth:token-type:jwt",
+            "token_url": "https://sts.googleapis.com/v1/token",
+            "credential_source": {
+                "executable": {"command": f"/bin/sh -c '{script}'", "timeout_millis": seconds * 1000}},
+        }))
+        self.environment = {
+            "GOOGLE_APPLICATION_CREDENTIALS": str(folder / "credentials.json"),
+            "GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES": "1",
+            "CLOUDSDK_API_ENDPOINT_OVERRIDES_IAMCREDENTIALS": f"http://{google.host}/",
+            "LIFELINE": str(lifeline),
+        }
+
+    def read(self, *, until):
+        """Takes what the program wrote, until that holds or nothing more comes."""
+        while not until() and select.select([self.reader], [], [], 30)[0]:
+            part = os.read(self.reader, 4096)
+            self.written += part
+            self.ended = not part
+
+    def close(self):
+        os.close(self.reader)
+        if self.written and not self.ended:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(int(self.written.split()[-1]), signal.SIGKILL)
+
+
+IMPERSONATING = ["mint", "--impersonate", "a@b.iam.gserviceaccount.com", "--role", "driver", "--vehicle", "veh-iam"]
+
+
 def test_a_credential_program_that_hangs_is_named_and_ends_with_the_command(google, tmp_path):
-    lifeline = tmp_path / "lifeline"
-    os.mkfifo(lifeline)
-    # The program and what it starts hold the pipe open as long as they live.
-    script = 'exec 3>"$LIFELINE"; echo $$ >&3; sleep 600; true'
-    (tmp_path / "credentials.json").write_text(json.dumps({
-        "type": "external_account",
-        "audience": "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/pool/providers/p",
-        "subject_token_type": "urn:ietf:params:oauth:token-type:jwt",
-        "token_url": "https://sts.googleapis.com/v1/token",
-        "credential_source": {"executable": {"command": f"/bin/sh -c '{script}'", "timeout_millis": 5000}},
-    }))
-    reader = os.open(lifeline, os.O_RDONLY | os.O_NONBLOCK)
-    written, ended = b"", False
-    try:
-        result = run(
-            "mint", "--impersonate", "a@b.iam.gserviceaccount.com", "--role", "driver", "--vehicle", "veh-iam",
-            environment={
-                "GOOGLE_APPLICATION_CREDENTIALS": str(tmp_path / "credentials.json"),
-                "GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES": "1",
-                "CLOUDSDK_API_ENDPOINT_OVERRIDES_IAMCREDENTIALS": f"http://{google.host}/",
-                "LIFELINE": str(lifeline),
-            },
-            timeout=120,
-        )
+    with contextlib.closing(HangingProgram(google, tmp_path, seconds=5)) as program:
+        result = run(*IMPERSONATING, environment=program.environment, timeout=120)
         assert result.returncode == 69, result.stderr
         assert "/bin/sh" in result.stderr.decode()
         assert "IAM credentials service" not in result.stderr.decode()
         assert google.seen == []
-        # What the runs wrote, and the end of the pipe once nobody holds it.
-        while not ended and select.select([reader], [], [], 30)[0]:
-            part = os.read(reader, 4096)
-            written += part
-            ended = not part
-        assert written, "the program ran"
-        assert ended, "the program goes on without the command"
-    finally:
-        os.close(reader)
-        if written and not ended:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(int(written.split()[-1]), signal.SIGKILL)
+        program.read(until=lambda: program.ended)
+        assert program.written, "the program ran"
+        assert program.ended, "the program goes on without the command"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("arguments", [IMPERSONATING, ["doctor"]], ids=["mint", "doctor"])
+def test_a_credential_program_ends_with_a_command_that_is_interrupted(google, tmp_path, arguments, number):
+    with contextlib.closing(HangingProgram(google, tmp_path, seconds=120)) as program:
+        command = subprocess.Popen(
+            [PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=os.environ | program.environment)
+        try:
+            program.read(until=lambda: program.written)
+            assert program.written, "the program runs"
+            command.send_signal(number)
+            output, errors = command.communicate(timeout=30)
+        finally:
+            command.kill()
+        assert (command.returncode, output, errors) == (128 + number, b"", b"")
+        program.read(until=lambda: program.ended)
+        assert program.ended, "the program goes on without the command"
 
 
 def test_what_was_looked_for_is_listed_when_there_are_no_credentials(tmp_path):

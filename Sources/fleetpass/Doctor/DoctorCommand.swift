@@ -37,7 +37,7 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let findings = await self.findings()
+        let findings = await SignalExit.during { await self.findings() }
         let faults = findings.filter { $0.outcome == .fault }
         switch self.output {
         case .text: findings.forEach { Console.give($0.text) }

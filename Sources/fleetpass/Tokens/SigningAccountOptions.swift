@@ -48,7 +48,9 @@ struct SigningAccountOptions: ParsableArguments {
     func mint(_ claims: AuthorizationClaims?) async throws -> MintedToken {
         let source = self.key.map { SigningKeyFile(path: $0).name } ?? self.impersonate ?? ""
         do {
-            return try await TokenMinter(signer: self.signer()).mint(claims, at: Date())
+            return try await SignalExit.during {
+                try await TokenMinter(signer: self.signer()).mint(claims, at: Date())
+            }
         } catch let error as SigningError where error.code == .tokenTooLong {
             throw CommandFailure(
                 status: .usage,
