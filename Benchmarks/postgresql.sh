@@ -58,7 +58,7 @@ for transport in REST gRPC; do
   rate=$(sed -E 's/.*clients \| ([0-9]+)\/s.*/\1/' "$work/row")
   cat "$work/row"
   awk -v name="$transport" -v rate="$rate" -v upserts="$upserts" \
-    'BEGIN { printf "| durable updates over %s and PostgreSQL, 64 clients | %d/s | pgbench, one row upserted: %d/s | %.2f × |\n", name, rate, upserts, rate / upserts }'
+    'BEGIN { printf "| durable updates over %s and PostgreSQL, 256 clients | %d/s | pgbench, one row upserted by each of 64: %d/s | %.2f × |\n", name, rate, upserts, rate / upserts }'
   cost=$(sed -nE "s/.*processor time for one over $transport \| ([0-9.]+) µs.*/\1/p" "$work/all" | sort -n | sed -n 2p)
   awk -v name="$transport" -v cost="$cost" -v upsert="$upsert_time" \
     'BEGIN { printf "| the database'"'"'s processor time for an update over %s | %.1f µs | pgbench, one row upserted: %.1f µs | %.2f × |\n", name, cost, upsert, upsert / cost }'

@@ -49,8 +49,11 @@ struct ConstantServers: Sendable {
         for task in self.tasks { task.cancel() }
     }
 
+    /// An answer with the engine's headers.
     private static func json(_ body: ByteBuffer) -> Response {
-        Response(status: .ok, headers: [.contentType: "application/json"], body: ResponseBody(byteBuffer: body))
+        Response(
+            status: .ok, headers: [.contentType: "application/json; charset=UTF-8", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: body))
     }
 
     private static func server(

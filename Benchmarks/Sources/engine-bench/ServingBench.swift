@@ -13,7 +13,7 @@ struct ServingBench {
     /// One kind of call and how often it is repeated at each client.
     private typealias Row = (name: String, call: @Sendable (Int) async throws -> Void)
 
-    static let clients = 64
+    static let clients = 256
     private static let rounds = 3
     private static let belowGeneratedCode = "poll answered by bytes below the generated code"
     private static let belowLibrary = "poll answered by plain frames below the gRPC library"

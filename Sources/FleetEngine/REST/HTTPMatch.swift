@@ -40,7 +40,6 @@ struct HTTPMatch {
             )
         }
         self.rule = rule
-        let sent = segments.joined(separator: "/")
         do throws(EngineError) {
             let provider = try Self.decode(segments[segments.startIndex])
             self.name =
@@ -49,7 +48,7 @@ struct HTTPMatch {
                 : "providers/\(provider)"
             self.fault = nil
         } catch {
-            self.name = "providers/\(sent)"
+            self.name = "providers/\(segments.joined(separator: "/"))"
             self.fault = error
         }
     }

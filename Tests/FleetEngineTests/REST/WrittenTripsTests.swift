@@ -63,6 +63,9 @@ import Testing
         for _ in 0..<2 {
             #expect(try Trip(jsonUTF8Bytes: written.json(long, withEnumNumbers: false)) == long)
         }
+        // Of short JSON and a long image.
+        long.route = Array(repeating: LatLng(), count: 1000)
+        _ = try written.json(long, withEnumNumbers: false)
         #expect(written.count == 10)
     }
 }

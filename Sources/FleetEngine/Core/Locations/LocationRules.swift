@@ -213,6 +213,8 @@ extension FieldSelection {
     /// Lets what the update brings take the place of what it makes void: a supplemental position that of the device's
     /// reading, which is older, and every value that of what belonged to the former one.
     func preferReported<Location: ReportedLocation>(in location: inout Location) {
+        // A report that brings the whole location leaves nothing of the former one, and this is what drivers send.
+        guard self.namesPart(of: "last_location") else { return }
         self.dropRenamed(in: &location)
         self.dropSources(in: &location)
         guard location.hasSupplementalLocation, !self.covers("last_location.location"),

@@ -25,8 +25,11 @@ struct FieldSelection<Resource: Message & Sendable>: Sendable {
 
     /// Whether the update touches a top-level field, or a part of it.
     func touches(_ field: String) -> Bool {
-        self.whole.contains { $0.name == field } || self.nested.contains { $0.field.name == field }
+        self.whole.contains { $0.name == field } || self.namesPart(of: field)
     }
+
+    /// Whether the update names a part of a top-level field.
+    func namesPart(of field: String) -> Bool { self.nested.contains { $0.field.name == field } }
 
     /// Whether the update names a nested path, or anything above it.
     func covers(_ path: String) -> Bool {

@@ -1,0 +1,105 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import SwiftProtobuf
+
+/// The fields of a message as bytes, by which messages of one type are compared.
+///
+/// They are written in one pass, where the binary form takes another for the length of each message within. Two messages
+/// have the same bytes if they have the same binary form; texts that are equal but for their bytes do not.
+struct MessageImage {
+    private var bytes: [UInt8] = []
+    /// A field of the outermost message that is left out.
+    private let omitted: Int?
+    private var depth = 0
+
+    /// What a message has that is not compared here.
+    private struct Unknown: Error {}
+
+    /// Takes the image of a message.
+    ///
+    /// - Parameters:
+    ///   - message: The message.
+    ///   - omitted: The number of a field that is left out; it holds a message.
+    ///   - size: How many bytes are expected.
+    /// - Returns: The bytes; `nil` for a message with maps, which have no order.
+    static func bytes(of message: some Message, leavingOut omitted: Int? = nil, expecting size: Int) -> [UInt8]? {
+        var image = Self(omitted: omitted)
+        image.bytes.reserveCapacity(size)
+        do {
+            try message.traverse(visitor: &image)
+        } catch {
+            return nil
+        }
+        return image.bytes
+    }
+
+    private init(omitted: Int?) {
+        self.omitted = omitted
+    }
+
+    private mutating func append(_ fieldNumber: Int, _ value: UInt64) {
+        withUnsafeBytes(of: (UInt64(bitPattern: Int64(fieldNumber)), value)) { self.bytes.append(contentsOf: $0) }
+    }
+}
+
+extension MessageImage: Visitor {
+    mutating func visitSingularDoubleField(value: Double, fieldNumber: Int) {
+        self.append(fieldNumber, value.bitPattern)
+    }
+
+    mutating func visitSingularInt64Field(value: Int64, fieldNumber: Int) {
+        self.append(fieldNumber, UInt64(bitPattern: value))
+    }
+
+    mutating func visitSingularUInt64Field(value: UInt64, fieldNumber: Int) {
+        self.append(fieldNumber, value)
+    }
+
+    mutating func visitSingularBoolField(value: Bool, fieldNumber: Int) {
+        self.append(fieldNumber, value ? 1 : 0)
+    }
+
+    mutating func visitSingularEnumField<Value: Enum>(value: Value, fieldNumber: Int) {
+        self.append(fieldNumber, UInt64(bitPattern: Int64(value.rawValue)))
+    }
+
+    mutating func visitSingularStringField(value: String, fieldNumber: Int) {
+        self.append(fieldNumber, UInt64(value.utf8.count))
+        self.bytes.append(contentsOf: value.utf8)
+    }
+
+    mutating func visitSingularBytesField(value: Data, fieldNumber: Int) {
+        self.append(fieldNumber, UInt64(value.count))
+        self.bytes.append(contentsOf: value)
+    }
+
+    mutating func visitSingularMessageField<Inner: Message>(value: Inner, fieldNumber: Int) throws {
+        guard self.depth > 0 || fieldNumber != self.omitted else { return }
+        self.depth += 1
+        self.append(fieldNumber, 0)
+        try value.traverse(visitor: &self)
+        // No field has the number that ends a message.
+        self.append(0, 0)
+        self.depth -= 1
+    }
+
+    mutating func visitUnknown(bytes: Data) {
+        self.visitSingularBytesField(value: bytes, fieldNumber: -1)
+    }
+
+    mutating func visitMapField<Key, Value: MapValueType>(
+        fieldType: _ProtobufMap<Key, Value>.Type, value: _ProtobufMap<Key, Value>.BaseType, fieldNumber: Int
+    ) throws { throw Unknown() }
+
+    mutating func visitMapField<Key, Value>(
+        fieldType: _ProtobufEnumMap<Key, Value>.Type, value: _ProtobufEnumMap<Key, Value>.BaseType, fieldNumber: Int
+    ) throws where Value.RawValue == Int { throw Unknown() }
+
+    mutating func visitMapField<Key, Value>(
+        fieldType: _ProtobufMessageMap<Key, Value>.Type, value: _ProtobufMessageMap<Key, Value>.BaseType,
+        fieldNumber: Int
+    ) throws { throw Unknown() }
+}

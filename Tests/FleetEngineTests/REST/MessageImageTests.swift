@@ -1,0 +1,72 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTestSupport
+import Foundation
+import SwiftProtobuf
+import Testing
+
+@testable import FleetEngine
+
+@Suite struct MessageImageTests {
+    private static func image(_ message: some Message, leavingOut omitted: Int? = nil) -> [UInt8]? {
+        MessageImage.bytes(of: message, leavingOut: omitted, expecting: 1024)
+    }
+
+    @Test func `two messages have one image if they have one binary form`() throws {
+        var equal = 0
+        var different = 0
+        for seed in 0..<3000 as Range<UInt64> {
+            var fuzz = MessageFuzz(SeededGenerator(seed: seed), collection: "trips", pageTokens: [])
+            var bytes: [UInt8] = []
+            fuzz.message(Trip.protoMessageName, depth: 0).append(to: &bytes)
+            guard let trip = try? Trip(serializedBytes: bytes), !bytes.isEmpty else { continue }
+            bytes[fuzz.random.below(bytes.count)] ^= 1 << UInt8(fuzz.random.below(8))
+            guard let other = try? Trip(serializedBytes: bytes) else { continue }
+            let isEqual = try trip.serializedBytes() as [UInt8] == other.serializedBytes()
+            if isEqual { equal += 1 } else { different += 1 }
+            #expect((Self.image(trip) == Self.image(other)) == isEqual, "seed \(seed)")
+            #expect(Self.image(trip) == Self.image(try Trip(serializedBytes: trip.serializedBytes() as [UInt8])))
+        }
+        #expect(different > 500)
+        #expect(equal > 0)
+    }
+
+    @Test func `a field within a message is not one behind it`() {
+        let choice = Google_Protobuf_EnumDescriptorProto.with { $0.name = "Choice" }
+        let within = Google_Protobuf_DescriptorProto.with { $0.nestedType = [.with { $0.enumType = [choice] }] }
+        let behind = Google_Protobuf_DescriptorProto.with {
+            $0.nestedType = [.init()]
+            $0.enumType = [choice]
+        }
+        #expect(Self.image(within) != nil && Self.image(within) != Self.image(behind))
+    }
+
+    @Test func `a field that is left out makes no difference, and its like further in does`() throws {
+        let fields = try #require(FuzzSchema.publicAPI.messages[Trip.protoMessageName])
+        let number = try #require(fields.first { $0.name == "remaining_time_to_first_waypoint" }?.number)
+        #expect(number == WrittenTrips.remainingTime)
+        var trip = Trip.with { $0.name = "providers/p/trips/t" }
+        let without = Self.image(trip, leavingOut: number)
+        trip.remainingTimeToFirstWaypoint.seconds = 90
+        #expect(Self.image(trip, leavingOut: number) == without)
+        #expect(Self.image(trip) != without)
+        let waypoint = Maps_Fleetengine_V1_TripWaypoint.with { $0.distanceMeters = 1 }
+        let distance = try #require(
+            FuzzSchema.publicAPI.messages[Maps_Fleetengine_V1_TripWaypoint.protoMessageName]?
+                .first { $0.name == "distance_meters" }?.number)
+        #expect(Self.image(waypoint, leavingOut: distance) == [])
+        trip.remainingWaypoints = [waypoint]
+        let further = Self.image(trip, leavingOut: distance)
+        trip.remainingWaypoints[0].clearDistanceMeters()
+        #expect(Self.image(trip, leavingOut: distance) != further)
+    }
+
+    @Test func `a message with a map has no image`() {
+        let message = Google_Protobuf_Struct(fields: ["a": .init(numberValue: 1)])
+        #expect(Self.image(message) == nil)
+        #expect(Self.image(Google_Protobuf_Struct()) == [])
+    }
+}
