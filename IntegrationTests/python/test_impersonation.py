@@ -137,9 +137,26 @@ def test_a_credential_program_ends_with_a_command_that_is_interrupted(google, tm
             output, errors = command.communicate(timeout=30)
         finally:
             command.kill()
-        assert (command.returncode, output, errors) == (128 + number, b"", b"")
+        assert (command.returncode, output, errors) == (-number, b"", b"")
         program.read(until=lambda: program.ended)
         assert program.ended, "the program goes on without the command"
+
+
+def test_an_interrupt_that_is_ignored_stays_so(google, tmp_path):
+    with contextlib.closing(HangingProgram(google, tmp_path, seconds=5)) as program:
+        command = subprocess.Popen(
+            [PROGRAM, *IMPERSONATING], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=os.environ | program.environment,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+        try:
+            program.read(until=lambda: program.written)
+            command.send_signal(signal.SIGINT)
+            _, errors = command.communicate(timeout=120)
+        finally:
+            command.kill()
+        # What ends it is the time that the program may take.
+        assert command.returncode == 69, errors
+        program.read(until=lambda: program.ended)
 
 
 def test_what_was_looked_for_is_listed_when_there_are_no_credentials(tmp_path):

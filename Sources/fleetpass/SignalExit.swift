@@ -3,19 +3,42 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import GoogleCredentials
 import UnixSignals
 
-/// Has a command that may run others' programs end by `exit`, so that these end with it.
+/// Has the credential programs of a command end with it when a signal ends it.
 ///
-/// A credential program leads a process group of its own, which Ctrl-C at a terminal does not reach.
+/// They lead process groups of their own, which Ctrl-C at a terminal does not reach.
 enum SignalExit {
-    /// Runs a body; meanwhile SIGINT and SIGTERM end the process with 128 and their number, as shells tell it.
+    /// Runs a body; meanwhile SIGINT and SIGTERM end those programs first, and then this process as they always do.
+    ///
+    /// A signal that is ignored, as in the background of a script, stays so.
     static func during<Result>(_ body: () async throws -> Result) async rethrows -> Result {
-        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+        let signals = await UnixSignalsSequence(
+            trapping: [.sigint, .sigterm].filter { !self.isIgnored($0.rawValue) })
         let watch = Task {
-            for await signal in signals { Foundation.exit(128 + signal.rawValue) }
+            for await signal in signals { self.end(by: signal.rawValue) }
         }
         defer { watch.cancel() }
         return try await body()
+    }
+
+    private static func isIgnored(_ number: Int32) -> Bool {
+        let former = unsafeBitCast(signal(number, SIG_DFL), to: Int.self)
+        let isIgnored = former == unsafeBitCast(SIG_IGN, to: Int.self)
+        if isIgnored { signal(number, SIG_IGN) }
+        return isIgnored
+    }
+
+    /// Ends the process by the signal itself: a shell whose child only exits goes on with its script.
+    private static func end(by number: Int32) -> Never {
+        CredentialPrograms.endAll()
+        signal(number, SIG_DFL)
+        var numbers = sigset_t()
+        sigemptyset(&numbers)
+        sigaddset(&numbers, number)
+        pthread_sigmask(SIG_UNBLOCK, &numbers, nil)
+        kill(getpid(), number)
+        Foundation.exit(128 + number)
     }
 }

@@ -27,7 +27,9 @@ import Testing
             retries: RetryPolicy(attempts: 1, limit: .seconds(15)), hedges: false, verifiesWithPublishedKeys: false)
         let signer = try IAMSignBlobSigner(account: Google.account, credential: credential, settings: settings)
         let error = await #expect(throws: SigningError.self) { try await signer.sign(payload: Array("{}".utf8)) }
-        #expect((error?.cause as? CredentialError)?.code == .timedOut)
+        let cause = error?.cause as? CredentialError
+        #expect(cause?.code == .timedOut)
+        #expect(cause?.message.contains("did not answer within 15.0 seconds") == true, "\(cause?.message ?? "")")
         #expect(calls.value == 2)
     }
 }

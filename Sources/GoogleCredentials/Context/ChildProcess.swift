@@ -121,8 +121,8 @@ final class ChildProcess: Sendable {
         kill(id, SIGKILL)
     }
 
-    /// Kills whatever runs when this process ends.
-    private static func endAll() {
+    /// Kills whatever runs, as this process ends; nothing is started any more.
+    fileprivate static func endAll() {
         Self.living.withLock { living in
             living.isOver = true
             for id in living.ids { Self.end(id) }
@@ -258,4 +258,10 @@ final class ChildProcess: Sendable {
             return names.compactMap { Int32($0) }
         }
     #endif
+}
+
+/// The programs that give credentials and run now.
+package enum CredentialPrograms {
+    /// Kills them with what they started, for a process that is about to end; none is started any more.
+    package static func endAll() { ChildProcess.endAll() }
 }

@@ -37,8 +37,8 @@ extension CredentialContext {
             let problem = missing.map { "\($0.fullName) was not there" } ?? "\(service) did not answer"
             return CredentialError(code: .timedOut, message: "\(problem) within \(limit).")
         }
-        return try await self.time.withLimit(limit, orThrow: timeout()) {
-            let start = self.time.uptime
+        return try await self.time.withLimit(limit - policy.spent, orThrow: timeout()) {
+            let start = self.time.uptime - policy.spent
             var failures = 0
             var mayRenew = true
             while true {

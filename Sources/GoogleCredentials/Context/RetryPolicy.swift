@@ -15,6 +15,8 @@ public struct RetryPolicy: Hashable, Sendable {
     public var firstPause: Duration
     /// The bound that is not passed.
     public var longestPause: Duration
+    /// How much of the limit other calls for the same thing have taken.
+    var spent = Duration.zero
 
     /// Makes a policy.
     ///

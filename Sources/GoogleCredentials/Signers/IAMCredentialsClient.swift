@@ -41,7 +41,7 @@ struct IAMCredentialsClient: Sendable {
     /// - Returns: The client.
     func sharingLimit(since start: Duration) -> Self {
         var retries = self.retries ?? self.context.retries
-        retries.limit -= self.context.time.uptime - start
+        retries.spent = self.context.time.uptime - start
         var client = self
         client.retries = retries
         return client
