@@ -37,9 +37,12 @@ public struct PostgreSQLAddress: Sendable, CustomStringConvertible, CustomDebugS
         // One that is badly written may hold a password as well, which nobody is to be shown as a file's name.
         let isURL =
             text.contains("://") || text.hasPrefix("postgresql:/") || text.hasPrefix("postgres:/")
-            || (text.hasPrefix("postgres") && text.contains("@"))
+            || (text.contains("@") && Self.beginnings.contains(where: text.hasPrefix))
         return isURL || text.contains("password=") || Self.beginsWithKeyword(text)
     }
+
+    /// How addresses begin, with a mistake or without.
+    private static let beginnings = ["postgres:", "postgresql:", "postgres//", "postgresql//"]
 
     /// Whether a text begins with a keyword that libpq knows and `=`, whatever follows.
     private static func beginsWithKeyword(_ text: String) -> Bool {

@@ -55,6 +55,7 @@ import Testing
         ("host=h dbname=d", true), ("a=b.sqlite", false), ("postgresql:u:gehe@h/d", true),
         ("postgres//u:gehe@h/d", true), ("host=/nope pasword=gehe", true), (" host = h pasword=gehe", true),
         ("postgres.sqlite", false), ("hosts=a.sqlite", false), ("data/user@h.sqlite", false),
+        ("postgres-backups/me@host/a.sqlite", false), ("postgres@h.sqlite", false),
         ("data/token-server.sqlite", false), ("/run/fleet:1/store", false),
     ])
     func `what looks like an address is never taken for a file, whose name is told`(text: String, isAddress: Bool) {

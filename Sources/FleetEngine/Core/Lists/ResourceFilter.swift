@@ -76,7 +76,8 @@ struct ResourceFilter: Sendable {
         case any([Term])
     }
 
-    /// How long a filter is at most; 50 restrictions with the longest keys and texts of attributes are shorter.
+    /// How long a filter is at most; 50 restrictions with the longest keys and texts of attributes are shorter, unless
+    /// their accents are spelt apart.
     private static let maximumBytes = 64 * 1024
 
     private let term: Term
