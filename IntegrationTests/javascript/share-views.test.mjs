@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { shipmentView, tripView } from "../../Sources/FleetEngine/Page/Web/share-views.js";
+import { isRefusal, shipmentView, tripView } from "../../Sources/FleetEngine/Page/Web/share-views.js";
 
 test("a trip's way is the engine's route", () => {
   const route = [{ latitude: 37.1, longitude: -122 }, { latitude: 37.2, longitude: -122.1 }, { latitude: 37.3, longitude: -122.1 }];
@@ -80,4 +80,12 @@ test("an arrival on another day tells which", () => {
   const view = (time) => shipmentView({ state: "OPEN", estimatedArrivalTime: new Date(time).toISOString() });
   assert.match(view(Date.now() + 400 * 86_400_000).sub, /^expected .*20\d\d/);
   assert.doesNotMatch(view(Date.now()).sub, /20\d\d/);
+});
+
+test("what is refused is told from what merely failed", () => {
+  for (const status of [401, 403, 404]) assert.equal(isRefusal({ status }), true, String(status));
+  for (const status of [429, 500, 503]) assert.equal(isRefusal({ status }), false, String(status));
+  for (const code of ["refused", "invalidArgument", "tooManyRefusals"]) assert.equal(isRefusal({ code }), true, code);
+  for (const code of ["unavailable", "timeout", "invalidAnswer"]) assert.equal(isRefusal({ code }), false, code);
+  assert.equal(isRefusal(new TypeError("fetch failed")), false);
 });

@@ -532,6 +532,25 @@ static void checkEventsOnQueue(void) {
           [handledEvents([expected count]) isEqual:expected]);
 }
 
+static atomic_int answersThoughCancelled;
+
+static void checkCancelledOperations(void) {
+    NSOperationQueue *queue = [[[NSOperationQueue alloc] init] autorelease];
+    [queue setSuspended:YES];
+    FPTokenProviderOptions *onQueue = options(@"/chaos", FPTokenEndpointKindFleetpass);
+    [onQueue setCallbackQueue:queue];
+    FPTokenSubject *subject = [FPTokenSubject driverWithVehicleID:@"fine-cancelled"];
+    [provider(onQueue) fetchTokenForSubject:subject
+                                 completion:^(NSString *token, NSError *error) {
+                                     if (token && !error) answersThoughCancelled++;
+                                 }];
+    for (int tries = 0; tries < 3000 && [[queue operations] count] == 0; tries++) [NSThread sleepForTimeInterval:0.01];
+    [queue cancelAllOperations];
+    [queue setSuspended:NO];
+    [queue waitUntilAllOperationsAreFinished];
+    CHECK("a completion comes though the app cancelled what its queue had waiting", answersThoughCancelled == 1);
+}
+
 static void checkOwnClient(void) {
     FPTokenProviderOptions *own = options(@"/chaos", FPTokenEndpointKindCustom);
     [own setPath:@"auth/{kind}/{id}"];
@@ -813,6 +832,7 @@ int main(int count, char **arguments) {
         checkTime();
         checkRefresh();
         checkEventsOnQueue();
+        checkCancelledOperations();
         checkOwnClient();
         checkLife();
         checkStore();

@@ -30,6 +30,10 @@
     [_delivery call];
 }
 
+// One that is cancelled before it begins never runs, and whoever waits for its delivery would wait for ever.
+- (void)cancel {
+}
+
 @end
 
 @implementation FPDelivery

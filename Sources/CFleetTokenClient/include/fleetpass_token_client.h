@@ -25,9 +25,9 @@
 ///   exactly once, to the function that its type names; after that the pointer is dead. What is inside lives as long as
 ///   the pointer that holds it.
 /// - **Threads**: every function may be called on any thread, also inside a callback. Callbacks come on threads of the
-///   library's, several at once, and never on the stack of a call of yours. A callback should return soon: keep what it
-///   was handed, and do longer work elsewhere. Nothing handed to a callback dies when the callback returns, so that
-///   languages which run callbacks later, on their own loop, are safe.
+///   library's, several at once, and never on the stack of a call of yours, but for `release_context`. A callback
+///   should return soon: keep what it was handed, and do longer work elsewhere. Nothing handed to a callback dies when
+///   the callback returns, so that languages which run callbacks later, on their own loop, are safe.
 /// - **Once**: a completion is called exactly once for each call, whatever happens, also after the provider is
 ///   destroyed.
 /// - **NULL** where something is needed, empty or unknown ids, and text that is not UTF-8 give an error with
@@ -415,7 +415,8 @@ typedef struct fp_options {
     /// Passed to the callbacks below and otherwise untouched. It must stay valid until `release_context`.
     void *FP_NULLABLE context;
     /// Called exactly once, on any thread, when no callback with the context runs or will run any more: some time after
-    /// `fp_provider_destroy`, or at once when the provider cannot be made. NULL when nothing is to be done.
+    /// `fp_provider_destroy` begins, on its own stack where nothing is under way, or at once when the provider cannot be
+    /// made. So hold no lock round either that it takes. NULL when nothing is to be done.
     void (*FP_NULLABLE release_context)(void *FP_NULLABLE context);
     /// Gives the credentials. NULL: requests carry none.
     fp_credentials_callback FP_NULLABLE credentials;

@@ -16,6 +16,11 @@ const tripHeadlines = {
   ENROUTE_TO_DROPOFF: "On your way", COMPLETE: "You have arrived", CANCELED: "This trip was cancelled",
 };
 
+/** Whether the engine or the token server refused, and did not merely fail to answer. */
+export function isRefusal(error) {
+  return [401, 403, 404].includes(error.status) || ["refused", "invalidArgument", "tooManyRefusals"].includes(error.code);
+}
+
 /** A trip as `GetTrip` answers it. */
 export function tripView(trip) {
   const status = trip.tripStatus ?? "NEW";

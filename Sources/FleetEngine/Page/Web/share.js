@@ -10,7 +10,7 @@ import { FleetTokens } from "./fleet-token.js";
 import { get } from "./live.js";
 import { loadLeaflet } from "./map.js";
 import { ShareMap } from "./share-map.js";
-import { shipmentView, tripView } from "./share-views.js";
+import { isRefusal, shipmentView, tripView } from "./share-views.js";
 import { useTheme } from "./theme.js";
 
 const interval = 5000;
@@ -95,12 +95,12 @@ function clear() {
 
 /** Says what is wrong; what the engine will not answer is no longer shown either. */
 function tell(error) {
-  const isFinal = [403, 404].includes(error.status) || ["refused", "invalidArgument"].includes(error.code);
-  const text = isFinal ? `${error.message}` : `${last ? "This is the last that was heard. " : ""}${error.message} Trying again.`;
+  const refuses = isRefusal(error);
+  const text = refuses ? `${error.message}` : `${last ? "This is the last that was heard. " : ""}${error.message} Trying again.`;
   byID("trouble").hidden = false;
   setText(byID("trouble"), text);
-  if (isFinal) clear();
-  if (!last) setText(byID("headline"), isFinal ? "Nothing to show" : "Waiting for the engine");
+  if (refuses) clear();
+  if (!last) setText(byID("headline"), refuses ? "Nothing to show" : "Waiting for the engine");
 }
 
 /** Asks again and again, more seldom after failures and while nobody looks. */
