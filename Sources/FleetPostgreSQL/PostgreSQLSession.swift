@@ -11,7 +11,9 @@ public final class PostgreSQLSession {
     private let connection: PostgreSQLConnection
     private let limits: PostgreSQLLimits
     private var prepared: [String: String] = [:]
-    private(set) var isBroken = false
+    /// What ended the use of the connection; answers to what was sent before may still be on their way.
+    private var ending: PostgreSQLError?
+    private var isGivenUp = false
 
     init(
         _ address: PostgreSQLAddress, _ limits: PostgreSQLLimits, listener: any AnswerListening
@@ -32,6 +34,9 @@ public final class PostgreSQLSession {
         ]
         try self.pipeline(settings, within: limits.connect)
     }
+
+    /// Whether the connection is to be replaced after this use.
+    var isBroken: Bool { self.isGivenUp || self.ending != nil }
 
     /// Whether the session can take another job.
     var isUsable: Bool {
@@ -63,7 +68,8 @@ public final class PostgreSQLSession {
 
     /// Sends statements together and then reads their answers: one round trip for all of them.
     ///
-    /// The first that fails keeps those after it from being run.
+    /// The first that fails keeps those after it from being run. After an error that ends the connection's use, such as no
+    /// answer in time, nothing is sent any more, and each call throws that error.
     ///
     /// - Parameter statements: The statements.
     /// - Returns: The rows of each.
@@ -78,6 +84,8 @@ public final class PostgreSQLSession {
     private func pipeline(
         _ statements: [PostgreSQLStatement], within limit: Duration
     ) throws(PostgreSQLError) -> [PostgreSQLRows] {
+        // Answers that nobody read would be taken for those to these statements.
+        if let ending { throw ending }
         let deadline = ContinuousClock.now + limit
         do throws(PostgreSQLError) {
             var preparing: [String: String] = [:]
@@ -87,7 +95,7 @@ public final class PostgreSQLSession {
             try self.connection.flush(until: deadline)
             return try self.receive(steps, until: deadline)
         } catch {
-            self.isBroken = self.isBroken || error.endsSession
+            if error.endsSession { self.ending = error }
             throw error
         }
     }
@@ -117,12 +125,12 @@ public final class PostgreSQLSession {
         do throws(PostgreSQLError) {
             try self.query(.once("ROLLBACK"))
         } catch {
-            self.isBroken = true
+            self.ending = error
         }
     }
 
     /// Has the connection replaced after this use, as what it found out about its server may not hold for a new one.
-    public func giveUp() { self.isBroken = true }
+    public func giveUp() { self.isGivenUp = true }
 }
 
 extension PostgreSQLSession {

@@ -176,6 +176,20 @@ struct PostgreSQLPoolTests {
         await pool.close()
     }
 
+    @Test func `a connection that an error ended takes nothing more in the same use`() async throws {
+        let pool = try await self.pool(
+            connections: 1, PostgreSQLLimits(statement: .milliseconds(100), lock: .milliseconds(50)))
+        let outcomes = try await pool.run { session in
+            ["SELECT pg_sleep(30)", "SELECT 1"].map { statement in Result { try session.query(statement).count } }
+        }
+        for outcome in outcomes {
+            let error = try #require(throws: PostgreSQLError.self) { try outcome.get() }
+            #expect(error.code == .timedOut)
+        }
+        #expect(try await pool.run { try $0.query("SELECT 1").count } == 1)
+        await pool.close()
+    }
+
     @Test func `too much that waits is turned away, and closing finishes the rest`() async throws {
         let pool = try await self.pool(connections: 1, PostgreSQLLimits(waiting: 1))
         let (started, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

@@ -16,6 +16,10 @@ final class PostgreSQLGroup: ResourceLookup {
     /// What the body that runs looked for, whether or not it was had.
     private var wanted: Set<ResourceKey> = []
     private var failure: (any Error)?
+    /// Whether the body sent changes to the tables, as it looked through them.
+    private var hasSent = false
+    /// Whether it failed after that, so that they are undone.
+    private var isUndone = false
     /// The rows that others hold, of those to be locked at first.
     private(set) var held: Set<ResourceKey> = []
 
@@ -57,12 +61,14 @@ final class PostgreSQLGroup: ResourceLookup {
         let outcome = write.run(transaction)
         if let failure { throw failure }
         guard self.isAlone || !transaction.mustBeAlone(isKept: outcome.isKept) else { return nil }
-        if outcome.isKept { self.changes.merge(transaction.changes) { $1 } }
+        // A group whose body looks through the tables has no other.
+        if outcome.isKept { self.changes.merge(transaction.changes) { $1 } } else { self.isUndone = self.hasSent }
         return outcome
     }
 
     /// Makes the changes durable.
     func commit() throws {
+        guard !self.isUndone else { return self.session.rollBack() }
         try self.session.pipeline(try Self.statements(self.changes, self.stored) + [.once("COMMIT")])
     }
 
@@ -84,6 +90,7 @@ final class PostgreSQLGroup: ResourceLookup {
     func tables(with changes: [ResourceKey: StoreChange]) throws -> (any EngineReader)? {
         guard self.isAlone else { return nil }
         try self.noting {
+            self.hasSent = true
             try self.session.pipeline(try Self.statements(changes, self.stored))
             for key in changes.keys { self.stored[key] = nil }
         }

@@ -70,7 +70,8 @@ public final class PostgreSQLStore: EngineStore {
         }
     }
 
-    /// Commits what waits, then closes the connections; later calls fail with `UNAVAILABLE`.
+    /// Ends the group that is being committed, then closes the connections; what waits and later calls fail with
+    /// `UNAVAILABLE`.
     public func close() async {
         self.queue.close()
         await self.writer.close()

@@ -104,6 +104,25 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a body that throws after it looked through its own changes leaves nothing`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            await #expect(throws: Refused.self) {
+                try await store.write { transaction in
+                    try transaction.put(Vehicle.at(3, 4, name: "lost"), TestID.vehicle, of: TestID.acme)
+                    #expect(try transaction.count(.vehicles, of: TestID.acme) == 1)
+                    throw Refused()
+                }
+            }
+            try await store.write { try $0.put(Trip(), TestID.trip, of: TestID.acme) }
+            let found = try await store.read { reader in
+                (try reader.vehicle(TestID.vehicle, of: TestID.acme), try reader.trip(TestID.trip, of: TestID.acme))
+            }
+            #expect(found.0 == nil)
+            #expect(found.1 != nil)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `a neighbour that throws harms no other write`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             let kept = try await withThrowingTaskGroup(of: Bool.self) { group in
