@@ -129,7 +129,9 @@ def test_a_credential_program_ends_with_a_command_that_is_interrupted(google, tm
     with contextlib.closing(HangingProgram(google, tmp_path, seconds=120)) as program:
         command = subprocess.Popen(
             [PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=os.environ | program.environment)
+            env=os.environ | program.environment,
+            # Who runs the tests may ignore it, as a script's background does.
+            preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
         try:
             program.read(until=lambda: program.written)
             assert program.written, "the program runs"
