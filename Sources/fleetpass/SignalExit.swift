@@ -17,7 +17,7 @@ enum SignalExit {
         let signals = await UnixSignalsSequence(
             trapping: [.sigint, .sigterm].filter { !self.isIgnored($0.rawValue) })
         let watch = Task {
-            for await signal in signals { self.end(by: signal.rawValue) }
+            for await signal in signals { CredentialPrograms.endAll { self.end(by: signal.rawValue) } }
         }
         defer { watch.cancel() }
         return try await body()
@@ -31,14 +31,12 @@ enum SignalExit {
     }
 
     /// Ends the process by the signal itself: a shell whose child only exits goes on with its script.
-    private static func end(by number: Int32) -> Never {
-        CredentialPrograms.endAll()
+    private static func end(by number: Int32) {
         signal(number, SIG_DFL)
         var numbers = sigset_t()
         sigemptyset(&numbers)
         sigaddset(&numbers, number)
         pthread_sigmask(SIG_UNBLOCK, &numbers, nil)
         kill(getpid(), number)
-        Foundation.exit(128 + number)
     }
 }

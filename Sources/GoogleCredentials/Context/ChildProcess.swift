@@ -122,10 +122,13 @@ final class ChildProcess: Sendable {
     }
 
     /// Kills whatever runs, as this process ends; nothing is started any more.
-    fileprivate static func endAll() {
+    ///
+    /// - Parameter end: What is done before anybody is told how the programs ended.
+    fileprivate static func endAll(andThen end: () -> Void = {}) {
         Self.living.withLock { living in
             living.isOver = true
             for id in living.ids { Self.end(id) }
+            end()
         }
     }
 
@@ -262,6 +265,8 @@ final class ChildProcess: Sendable {
 
 /// The programs that give credentials and run now.
 package enum CredentialPrograms {
-    /// Kills them with what they started, for a process that is about to end; none is started any more.
-    package static func endAll() { ChildProcess.endAll() }
+    /// Kills them with what they started, and ends this process before anybody takes that for an error of theirs.
+    ///
+    /// - Parameter end: Ends the process at once: nothing that stands to be done at its end is done.
+    package static func endAll(andThen end: () -> Void) { ChildProcess.endAll(andThen: end) }
 }
