@@ -128,7 +128,7 @@ def test_authorities_are_read_again_when_they_change(folder, certificates):
     assert answers(pair) == 200
     code, _, errors = server.stop()
     assert code == 0
-    assert errors.count("the certificate in force stays") == 1
+    assert errors.count("what was read last stays in force") == 1
     assert "holds no certificate in PEM form" in errors
 
 
@@ -152,7 +152,7 @@ def test_a_file_that_could_not_be_used_is_taken_once_it_can_be_with_the_same_dat
     assert answers() is None
     write("-" * len(wanted))
     for line in server.process.stderr:
-        if "the certificate in force stays" in line:
+        if "what was read last stays in force" in line:
             break
     write(wanted)
     eventually(lambda: answers() == 200, "the mended file is not taken")

@@ -20,17 +20,17 @@ final class ReloadingCertificate: Service {
         var current: (version: Int, configuration: TLSConfiguration)
         /// The files as they were when that was read.
         var seen: FileVersions
-        /// What was wrong with them when they were looked at last.
-        var problem: String?
     }
 
     private let files: ListenerTLS
     private let logger: Logger
+    private let watching: WatchLog
     private let state: Locked<State>
 
     init(_ files: ListenerTLS, logger: Logger) throws {
         self.files = files
         self.logger = logger
+        self.watching = WatchLog(logger: logger)
         // Looked at first: what is written after it is read again.
         let seen = Self.versions(files)
         self.state = Locked(State(current: (0, try Self.read(files)), seen: seen))
@@ -46,7 +46,7 @@ final class ReloadingCertificate: Service {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 try? await Task.sleep(for: .seconds(2))
-                self.refresh()
+                await self.watching.perform("the certificate") { try self.refresh() }
             }
         }
     }
@@ -54,28 +54,15 @@ final class ReloadingCertificate: Service {
     /// Reads the files again if they changed since what is in force was read.
     ///
     /// Ones that cannot be used are read each time, as mended permissions change neither their size nor their date.
-    private func refresh() {
+    private func refresh() throws {
         let seen = Self.versions(self.files)
-        guard seen != self.state.withLock({ $0.seen }) else {
-            self.state.withLock { $0.problem = nil }
-            return
+        guard seen != self.state.withLock({ $0.seen }) else { return }
+        // One file may be written before the other; what is in force stays until all fit.
+        let configuration = try Self.read(self.files)
+        self.state.withLock { state in
+            state = State(current: (state.current.version + 1, configuration), seen: seen)
         }
-        do {
-            let configuration = try Self.read(self.files)
-            self.state.withLock { state in
-                state = State(current: (state.current.version + 1, configuration), seen: seen)
-            }
-            self.logger.notice("certificate read again")
-        } catch {
-            // One file may be written before the other; what is in force stays until all fit.
-            let problem = "\(error)"
-            let isNews = self.state.withLock { state in
-                defer { state.problem = problem }
-                return state.problem != problem
-            }
-            guard isNews else { return }
-            self.logger.error("the certificate in force stays", metadata: ["error": "\(problem)"])
-        }
+        self.logger.notice("certificate read again")
     }
 
     private static func versions(_ files: ListenerTLS) -> FileVersions {
