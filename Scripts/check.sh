@@ -26,7 +26,7 @@ lint() {
   swift format lint --strict --parallel "${files[@]}"
 }
 
-# Apple's libraries are not here, so this sees syntax and availability of language features only.
+# Apple's own frameworks are not here, so this sees syntax only; of Swift's libraries, the check of availability sees more.
 parse_for_ios() {
   local target files
   for target in FleetTokens FleetTokenClient FleetTokenClientC FleetDriver FleetConsumer; do
@@ -42,4 +42,6 @@ check "examples of README and guides, and links" python3 Scripts/check-readme.py
 check "links to symbols in the documentation" python3 Scripts/check-symbols.py
 check "the symbols' check can fail" python3 Scripts/check-symbols.py --self-test
 check "app side parses for iOS 16" parse_for_ios
+check "app side uses what iOS 16 has of Swift's libraries" python3 Scripts/check-availability.py
+check "the check of availability can fail" python3 Scripts/check-availability.py --self-test
 exit "$failed"

@@ -36,7 +36,13 @@ final class FleetConsumerAuthorization: NSObject, GMTCAuthorization, RefusedToke
         with authorizationContext: GMTCAuthorizationContext?,
         completion: @escaping GMTCAuthTokenFetchCompletionHandler
     ) {
-        self.authorization.fetchConsumerToken(tripID: authorizationContext?.tripID, completion: completion)
+        let answer = Answer(block: completion)
+        self.authorization.fetchConsumerToken(tripID: authorizationContext?.tripID) { answer.block($0, $1) }
+    }
+
+    /// The SDK's block, which may be called on any queue; Objective-C cannot say so in its type.
+    private struct Answer: @unchecked Sendable {
+        let block: GMTCAuthTokenFetchCompletionHandler
     }
 
     /// Drops the token that the trip got last, so that the next question carries another.

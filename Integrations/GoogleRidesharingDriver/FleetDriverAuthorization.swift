@@ -45,12 +45,17 @@ final class FleetDriverAuthorization: NSObject, GMTDAuthorization, RefusedTokenR
         with authorizationContext: GMTDAuthorizationContext?,
         completion: @escaping GMTDAuthTokenFetchCompletionHandler
     ) {
+        let answer = Answer(block: completion)
         self.authorization.fetchDriverToken(
             vehicleID: authorizationContext?.vehicleID,
             taskID: authorizationContext?.taskID,
-            service: self.service,
-            completion: completion
-        )
+            service: self.service
+        ) { answer.block($0, $1) }
+    }
+
+    /// The SDK's block, which may be called on any queue; Objective-C cannot say so in its type.
+    private struct Answer: @unchecked Sendable {
+        let block: GMTDAuthTokenFetchCompletionHandler
     }
 
     /// Drops the token that the vehicle got last, so that the next update carries another.

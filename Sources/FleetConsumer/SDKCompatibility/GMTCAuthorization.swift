@@ -10,8 +10,8 @@ public typealias GMTCAuthTokenFetchCompletionHandler = @Sendable (_ authToken: S
 
 /// Fetches tokens for a consumer app, in the shape of Google's Consumer SDK.
 ///
-/// A fetcher written for the SDK runs here when its import line names this module instead. It is asked on the main
-/// actor, before each question to the engine.
+/// A fetcher written for the SDK runs here when its import line names this module instead, unless it has only the
+/// `async` form of the method. It is asked on the main actor, before each question to the engine.
 public protocol GMTCAuthorization: NSObjectProtocol {
     /// Fetches a token, or takes one that is kept.
     ///

@@ -10,8 +10,8 @@ public typealias GMTDAuthTokenFetchCompletionHandler = @Sendable (_ authToken: S
 
 /// Fetches tokens for a driver app, in the shape of Google's Driver SDK.
 ///
-/// A fetcher written for the SDK runs here when its import line names this module instead. It is asked on the main
-/// actor, before each report.
+/// A fetcher written for the SDK runs here when its import line names this module instead, unless it has only the
+/// `async` form of the method. It is asked on the main actor, before each report.
 public protocol GMTDAuthorization: NSObjectProtocol {
     /// Fetches a token, or takes one that is kept.
     ///

@@ -17,8 +17,8 @@ public struct SDKAuthorization: Sendable {
         case scheduledTasks
     }
 
-    /// Gets the token or the error, and never both.
-    public typealias Completion = (String?, (any Error)?) -> Void
+    /// Gets the token or the error, and never both; called on any thread.
+    public typealias Completion = @Sendable (String?, (any Error)?) -> Void
 
     private let tokens: any TokenProvider
     private let limit: Duration
@@ -74,9 +74,6 @@ public struct SDKAuthorization: Sendable {
         _ completion: @escaping Completion,
         for subject: () throws(SDKAuthorizationError) -> TokenSubject
     ) {
-        // The SDKs' contract allows any queue for their blocks, which Objective-C cannot say in a type; each is called
-        // once, by one task.
-        nonisolated(unsafe) let completion = completion
         do throws(SDKAuthorizationError) {
             let asked = try subject()
             self.tokens.fetchToken(for: asked, within: self.limit, clock: self.clock) { [handedOut] result in

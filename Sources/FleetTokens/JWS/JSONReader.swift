@@ -97,24 +97,27 @@ struct JSONReader {
         self.position = end
         if self.take(UInt8(ascii: "\"")) {
             if bits < 0x80 { return String(decoding: self.bytes[start..<end], as: UTF8.self) }
-            guard let string = String(validating: self.bytes[start..<end], as: UTF8.self) else {
-                throw self.error("it is not UTF-8")
-            }
-            return string
+            return try self.text(of: self.bytes[start..<end])
         }
         var text = Array(self.bytes[start..<end])
         while let byte = self.peek {
             self.position += 1
             switch byte {
             case UInt8(ascii: "\""):
-                guard let string = String(validating: text, as: UTF8.self) else { throw self.error("it is not UTF-8") }
-                return string
+                return try self.text(of: text)
             case UInt8(ascii: "\\"): try self.escape(into: &text)
             case ..<0x20: throw self.error("a control character is not escaped")
             default: text.append(byte)
             }
         }
         throw self.error("a string is not closed")
+    }
+
+    /// The text in UTF-8; what is none would be read with other characters than it has.
+    private func text(of bytes: some Collection<UInt8>) throws(TokenError) -> String {
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard text.utf8.elementsEqual(bytes) else { throw self.error("it is not UTF-8") }
+        return text
     }
 
     /// Where the text without escapes ends, and the bits that any of its bytes has.
