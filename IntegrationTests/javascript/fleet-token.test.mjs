@@ -396,6 +396,22 @@ for (const [name, body, seconds] of [
   });
 }
 
+for (const [name, body, seconds] of [
+  ["as a text", { expires_in: "600" }, 600], ["no number", { expires_in: null }, 3300],
+  ["that is over", { expires_in: 0 }], ["below zero", { expires_in: -300 }],
+  ["from a time to itself", { creationTimestamp: 1_000, expirationTimestamp: 1_000 }],
+]) {
+  test(`a life ${name} counts before the token's own times`, async () => {
+    const { server, tokens } = world();
+    server.plan = () => new Response(JSON.stringify({ token: server.jwt({ iat: 1, exp: 3601 }), ...body }));
+    if (seconds) {
+      assert.equal((await tokens.token(trip)).expiresInSeconds, seconds);
+    } else {
+      await assert.rejects(tokens.token(trip), { code: "invalidAnswer", message: /no life/ });
+    }
+  });
+}
+
 for (const [name, text] of [
   ["no JSON", "<html>"], ["no token", "{}"], ["null", "null"], ["a number for a token", '{"jwt":1,"expires_in":9}'],
   ["no life", '{"jwt":"opaque"}'], ["a life that is over", '{"jwt":"opaque","expires_in":0}'],

@@ -72,7 +72,8 @@ extension TripMessage {
     /// The snapshot after this answer.
     ///
     /// The engine leaves out what did not change since the versions that were sent with the question; those values
-    /// are taken over from the snapshot before. They are not taken over to another vehicle, nor past the trip's end.
+    /// are taken over from the snapshot before. They are not taken over to another vehicle, nor past the trip's end, and
+    /// what had no version is not there any more when it is left out.
     func snapshot(of trip: TripID, after old: TripSnapshot?) -> TripSnapshot {
         let status = TripStatus(rawValue: self.tripStatus ?? TripStatus.unknown.rawValue)
         let vehicle = self.vehicleId.flatMap { VehicleID($0) }
@@ -105,17 +106,21 @@ extension TripMessage {
             )
         )
         guard let kept else { return snapshot }
-        if self.route == nil, self.currentRouteSegment == nil, snapshot.versions.route == kept.versions.route {
+        func isUnchanged(_ version: KeyPath<TripSnapshot.Versions, String?>) -> Bool {
+            kept.versions[keyPath: version] != nil
+                && kept.versions[keyPath: version] == snapshot.versions[keyPath: version]
+        }
+        if self.route == nil, self.currentRouteSegment == nil, isUnchanged(\.route) {
             snapshot.route = kept.route
             snapshot.encodedRoute = kept.encodedRoute
         }
-        if self.currentRouteSegmentTraffic == nil, snapshot.versions.traffic == kept.versions.traffic {
+        if self.currentRouteSegmentTraffic == nil, isUnchanged(\.traffic) {
             snapshot.traffic = kept.traffic
         }
-        if self.remainingWaypoints == nil, snapshot.versions.waypoints == kept.versions.waypoints {
+        if self.remainingWaypoints == nil, isUnchanged(\.waypoints) {
             snapshot.remainingWaypoints = kept.remainingWaypoints
         }
-        if snapshot.versions.waypointRoutes == kept.versions.waypointRoutes {
+        if isUnchanged(\.waypointRoutes) {
             snapshot.keepPaths(of: kept.remainingWaypoints)
         }
         return snapshot

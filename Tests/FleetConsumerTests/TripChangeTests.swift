@@ -132,6 +132,15 @@ import Testing
             ])
     }
 
+    @Test func `what has no version is gone when it is left out`() async throws {
+        let versionless = Self.assigned.replacing(#/,?\s*"\w+Version":"\w+"/#, with: "")
+        let arrived = #"{"vehicleId":"veh-3","tripStatus":"ENROUTE_TO_PICKUP"}"#
+        #expect(!versionless.contains("Version"))
+        let world = try TripWorld(engine: StubTransport(trips: versionless, arrived))
+        let changes = try await world.changesToTheEnd().map(\.summary)
+        #expect(changes[17..<20] == ["stops ", "route 0 -", "traffic -"])
+    }
+
     @Test func `nothing is kept for another vehicle`() async throws {
         let other = #"{"vehicleId":"veh-4","tripStatus":"ENROUTE_TO_PICKUP"}"#
         let world = try TripWorld(engine: StubTransport(trips: Self.assigned, other))

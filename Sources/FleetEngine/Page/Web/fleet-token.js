@@ -361,15 +361,15 @@ function readAnswer(text, headers, subject) {
     throw invalid(`holds a token that does not claim exactly the ${subject.kind} that was asked for`);
   }
   // Only differences count: no clock of this machine is compared with one of the server.
-  const lives = [
-    answer.expires_in,
-    (answer.expirationTimestamp - answer.creationTimestamp) / 1000,
-    (answer.expiration_timestamp_ms - answer.creation_timestamp_ms) / 1000,
-  ].filter((life) => Number.isFinite(life) && life > 0);
+  const told = [
+    numberOf(answer.expires_in),
+    (numberOf(answer.expirationTimestamp) - numberOf(answer.creationTimestamp)) / 1000,
+    (numberOf(answer.expiration_timestamp_ms) - numberOf(answer.creation_timestamp_ms)) / 1000,
+  ].find(Number.isFinite);
   const span = claims?.exp - claims?.iat;
   // Both times are the server's own: one that kept its answer promises more than is left.
   const left = claims?.exp - secondsOf(headers.get("Date"));
-  const stated = lives[0] ?? (Number.isFinite(left) ? left - 1 : span - assumedBackdating);
+  const stated = told ?? (Number.isFinite(left) ? left - 1 : span - assumedBackdating);
   let life = Math.min(stated, Number.isFinite(span) && span > 0 ? span : Infinity);
   if (left < life) life = left - 1;
   // A cache on the way passes on the server's old Date, and says how long it kept the answer.
@@ -380,6 +380,12 @@ function readAnswer(text, headers, subject) {
   const refreshAfter = Number.isFinite(answer.refresh_after) && answer.refresh_after >= 0
     ? Math.max(0, answer.refresh_after - age) : undefined;
   return { token, life, refreshAfter };
+}
+
+/** A number, also one that the server writes as a text; otherwise NaN. */
+function numberOf(value) {
+  if (typeof value === "string" && /^-?\d+$/.test(value)) return Number(value);
+  return typeof value === "number" ? value : NaN;
 }
 
 /** Whether the claims reach the subject's own resource and no other; a reader may have any. */
