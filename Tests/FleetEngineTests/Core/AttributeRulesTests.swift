@@ -50,6 +50,15 @@ import Testing
         #expect(throws: EngineError.self) { try AttributeRules.accept([ofDelivery]) }
     }
 
+    @Test(arguments: [
+        (0.5, "0.5"), (-0.0, "0"), (-3, "-3"), (999_999_999_999_999, "999999999999999"), (1e15, "1000000000000000"),
+        (1_234_567_890_123_456, "1234567890123456"), (-0x1p53, "-9007199254740992"), (0x1p54, "18014398509481984"),
+        (1e18, "1e+18"),
+    ])
+    func `a whole number is found by its digits`(number: Double, text: String) {
+        #expect(AttributeRules.text(number) == text)
+    }
+
     @Test func `words for what is not a number are texts like others`() throws {
         let attribute = TripAttribute.with {
             $0.key = "load"

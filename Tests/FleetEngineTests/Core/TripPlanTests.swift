@@ -120,6 +120,110 @@ import Testing
         #expect(await join([("x", dropoff), ("a", pickup), ("a", dropoff)]) == nil)
     }
 
+    /// A shared trip "a" with its passengers aboard and no stop left, and another trip behind it.
+    private func stopless(before type: TripType) async throws -> EngineFixture {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1", .with(.sample) { $0.supportedTripTypes = [.shared, .exclusive] })
+        try await fixture.createTrip(
+            "a",
+            .with(.sample) {
+                $0.tripType = .shared
+                $0.vehicleID = "veh-1"
+                $0.clearDropoffPoint()
+            }
+        )
+        try await fixture.updateTrip("a", ["trip_status"]) { $0.tripStatus = .enrouteToDropoff }
+        try await fixture.createTrip(
+            "b",
+            .with(.sample) {
+                $0.tripType = type
+                $0.vehicleID = "veh-1"
+            }
+        )
+        return fixture
+    }
+
+    @Test(arguments: [(TripType.exclusive, ["a", "b", "b"]), (.shared, ["b", "b", "a"])])
+    func `a stop that passengers aboard gain gives no exclusive trip company`(
+        type: TripType, order: [String]
+    ) async throws {
+        let fixture = try await self.stopless(before: type)
+        try await fixture.updateTrip("a", ["dropoff_point"]) { $0.dropoffPoint = .at(37.46, -122.07) }
+        let plan = try await fixture.vehicle("veh-1").waypoints
+        #expect(plan.map(\.tripID) == order)
+        try await fixture.updateVehicle("veh-1", ["waypoints"]) { $0.waypoints = plan }
+        #expect(try await fixture.vehicle("veh-1").waypoints == plan)
+    }
+
+    @Test(arguments: [nil, LatLng.at(1, 1)])
+    func `passengers without a stop left do not see the way to the next ones`(end: LatLng?) async throws {
+        let fixture = try await self.stopless(before: .shared)
+        try await fixture.updateVehicle(
+            "veh-1",
+            ["current_route_segment", "last_location"] + (end == nil ? [] : ["current_route_segment_end_point"])
+        ) {
+            $0.currentRouteSegment = "AhY"
+            $0.lastLocation.location = .at(37.4, -122)
+            if let end { $0.currentRouteSegmentEndPoint.location.point = end }
+        }
+        let (a, b) = (
+            try await fixture.trip("a") { $0.routeFormatType = .encodedPolylineType },
+            try await fixture.trip("b") { $0.routeFormatType = .encodedPolylineType }
+        )
+        #expect(b.currentRouteSegment == "AhY" && b.lastLocationSnappable)
+        #expect(b.currentRouteSegmentEndPoint.tripID == (end == nil ? "b" : ""))
+        #expect(a.lastLocation.location == b.lastLocation.location)
+        #expect(a.currentRouteSegment.isEmpty && !a.hasCurrentRouteSegmentEndPoint && !a.lastLocationSnappable)
+        // Which has apps forget the way that they know.
+        #expect(a.currentRouteSegmentVersion == b.currentRouteSegmentVersion)
+        #expect(try await !fixture.trip("a").hasCurrentRouteSegmentEndPoint)
+    }
+
+    @Test func `who reads by the version learns that a way without a segment ends`() async throws {
+        let fixture = try await self.shared()
+        try await fixture.updateTrip("a", ["dropoff_point"]) { $0.clearDropoffPoint() }
+        for segment in ["AhY", ""] {
+            try await fixture.updateVehicle("veh-1", ["current_route_segment", "last_location"]) {
+                $0.currentRouteSegment = segment
+                $0.lastLocation.location = .at(37.4, -122)
+            }
+        }
+        let known = try await fixture.trip("a")
+        #expect(known.route.count == 2)
+        fixture.advance(by: 1)
+        try await fixture.updateTrip("a", ["trip_status"]) { $0.tripStatus = .enrouteToDropoff }
+        let ended = try await fixture.trip("a") { $0.currentRouteSegmentVersion = known.currentRouteSegmentVersion }
+        #expect(ended.route.isEmpty)
+        #expect(known.currentRouteSegmentVersion < ended.currentRouteSegmentVersion)
+    }
+
+    @Test func `a way to a stop behind a trip's last one is not shown to its passengers`() async throws {
+        let fixture = try await self.shared()
+        try await fixture.createTrip(
+            "b",
+            .with(.sample) {
+                $0.tripType = .shared
+                $0.vehicleID = "veh-1"
+                $0.pickupPoint = .at(37.5, -122)
+            }
+        )
+        func shown(to end: (String, Maps_Fleetengine_V1_WaypointType)) async throws -> [String] {
+            try await fixture.updateVehicle("veh-1", ["current_route_segment", "current_route_segment_end_point"]) {
+                $0.currentRouteSegment = "AhY"
+                $0.currentRouteSegmentEndPoint = Self.stop(end.0, end.1)
+            }
+            var segments: [String] = []
+            for trip in ["a", "b"] {
+                segments.append(
+                    try await fixture.trip(trip) { $0.routeFormatType = .encodedPolylineType }.currentRouteSegment)
+            }
+            return segments
+        }
+        #expect(try await shown(to: ("a", .pickupWaypointType)) == ["AhY", "AhY"])
+        #expect(try await shown(to: ("b", .pickupWaypointType)) == ["", "AhY"])
+        #expect(try await shown(to: ("", .unknownWaypointType)) == ["AhY", "AhY"])
+    }
+
     @Test func `vehicle_waypoints are ignored while no vehicle is assigned`() async throws {
         let fixture = EngineFixture()
         let trip = try await fixture.createTrip(

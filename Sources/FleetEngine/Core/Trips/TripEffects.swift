@@ -61,11 +61,12 @@ enum TripEffects {
     ) throws(EngineError) {
         guard var joined = scene.vehicles[vehicle] else { return }
         if !joined.currentTrips.contains(scene.id.value) { joined.currentTrips.append(scene.id.value) }
-        let stops = scene.trip.stops(id: scene.id.value)
-        var plan = Itinerary.placing(stops, of: scene.id.value, in: joined.waypoints)
+        var types = scene.others.mapValues(\.tripType)
+        types[scene.id.value] = scene.trip.tripType
+        var plan = Itinerary.placing(
+            scene.trip.stops(id: scene.id.value), of: scene.id.value, aboard: scene.trip.tripStatus.isAfterPickup,
+            in: joined.waypoints, tripTypes: types)
         if !ordered.isEmpty {
-            var types = scene.others.mapValues(\.tripType)
-            types[scene.id.value] = scene.trip.tripType
             plan = try Itinerary.order(plan, as: ordered, tripTypes: types, field: "vehicle_waypoints")
         }
         Itinerary.replace(plan, in: &joined, at: now)

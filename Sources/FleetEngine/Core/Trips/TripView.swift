@@ -34,14 +34,18 @@ enum TripView {
             shown.remainingTimeToFirstWaypoint = Google_Protobuf_Duration(max(.zero, now.duration(to: first.eta)))
         }
         if let first = path.first, first.hasDistanceMeters { shown.remainingDistanceMeters = first.distanceMeters }
-        shown.currentRouteSegment = vehicle.currentRouteSegment
+        if vehicle.hasLastLocation { shown.lastLocation = LocationRules.shared(vehicle.lastLocation) }
         if vehicle.hasCurrentRouteSegmentVersion {
             shown.currentRouteSegmentVersion = vehicle.currentRouteSegmentVersion
         }
-        if let end = vehicle.hasCurrentRouteSegmentEndPoint ? vehicle.currentRouteSegmentEndPoint : path.first {
-            shown.currentRouteSegmentEndPoint = end.untimed
-        }
-        if vehicle.hasLastLocation { shown.lastLocation = LocationRules.shared(vehicle.lastLocation) }
+        let end = vehicle.hasCurrentRouteSegmentEndPoint ? vehicle.currentRouteSegmentEndPoint : path.first
+        // The way to a stop that is not on the trip's path is other passengers' affair.
+        guard !path.isEmpty, let end,
+            end.tripID.isEmpty || end.tripID == id
+                || path.contains(where: { $0.tripID == end.tripID && $0.waypointType == end.waypointType })
+        else { return shown }
+        shown.currentRouteSegment = vehicle.currentRouteSegment
+        shown.currentRouteSegmentEndPoint = end.untimed
         shown.lastLocationSnappable = shown.lastLocation.hasLocation && !vehicle.currentRouteSegment.isEmpty
         return shown
     }

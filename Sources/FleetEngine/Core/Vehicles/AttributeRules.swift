@@ -171,7 +171,8 @@ enum AttributeRules {
 
     /// The shortest decimal that reads back as the number, whole numbers without a point.
     static func text(_ number: Double) -> String {
-        number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : String(number)
+        // Beyond this, Swift writes an exponent.
+        number == number.rounded() && abs(number) <= 0x1p54 ? String(Int64(number)) : String(number)
     }
 
     private static func invalid(_ problem: String) -> EngineError {

@@ -18,7 +18,8 @@ enum Itinerary {
         vehicle.waypoints = waypoints
         vehicle.waypointsVersion = .version(after: vehicle.waypointsVersion, at: now)
         guard headsElsewhere else { return }
-        if !vehicle.currentRouteSegment.isEmpty {
+        // Who reads by the version learns from a newer one that the way ends, also where there was no segment.
+        if vehicle.hasCurrentRouteSegmentVersion {
             vehicle.currentRouteSegment = ""
             vehicle.currentRouteSegmentVersion = .version(after: vehicle.currentRouteSegmentVersion, at: now)
         }
@@ -31,10 +32,16 @@ enum Itinerary {
 
     /// The plan with the stops that one trip has left.
     ///
-    /// The last ones take the places that the trip had; stops without a place of old come before these, or, for a trip
-    /// that is new to the plan, at the end.
-    static func placing(_ stops: [TripWaypoint], of trip: String, in plan: [TripWaypoint]) -> [TripWaypoint] {
+    /// The last ones take the places that the trip had; stops without a place of old come before these. A trip that is
+    /// new to the plan comes at the end, or, with its passengers aboard, before it would give an exclusive trip company.
+    static func placing(
+        _ stops: [TripWaypoint], of trip: String, aboard: Bool, in plan: [TripWaypoint], tripTypes: [String: TripType]
+    ) -> [TripWaypoint] {
         let places = plan.count { $0.tripID == trip }
+        guard places > 0 else {
+            let place = plan.firstIndex { aboard && [tripTypes[trip], tripTypes[$0.tripID]].contains(.exclusive) }
+            return plan[..<(place ?? plan.endIndex)] + stops + plan[(place ?? plan.endIndex)...]
+        }
         var left = stops[...]
         var placed: [TripWaypoint] = []
         var place = 0
@@ -50,7 +57,7 @@ enum Itinerary {
                 left = left.dropFirst(wanted)
             }
         }
-        return placed + left
+        return placed
     }
 
     /// The path of one trip: all stops up to its last one, those of other trips included.
