@@ -36,7 +36,7 @@ public final class PostgreSQLStore: EngineStore {
 
     init(
         _ address: String, logger: Logger, readers: Int, groupLimit: Int, waitingLimit: Int,
-        patience: Duration = .seconds(5)
+        limits: PostgreSQLLimits = PostgreSQLLimits(), patience: Duration = .seconds(5)
     ) throws(EngineError) {
         let parsed: PostgreSQLAddress
         do throws(PostgreSQLError) {
@@ -45,9 +45,11 @@ public final class PostgreSQLStore: EngineStore {
             throw EngineError(code: .failedPrecondition, reason: "STORE_ADDRESS_INVALID", message: error.message)
         }
         self.readers = PostgreSQLPool(
-            parsed, connections: readers, schema: PostgreSQLEngineSchema.schema, logger: logger)
-        self.writer = PostgreSQLPool(parsed, connections: 1, schema: PostgreSQLEngineSchema.schema, logger: logger)
-        self.heldWriter = PostgreSQLPool(parsed, connections: 1, schema: PostgreSQLEngineSchema.schema, logger: logger)
+            parsed, connections: readers, limits: limits, schema: PostgreSQLEngineSchema.schema, logger: logger)
+        self.writer = PostgreSQLPool(
+            parsed, connections: 1, limits: limits, schema: PostgreSQLEngineSchema.schema, logger: logger)
+        self.heldWriter = PostgreSQLPool(
+            parsed, connections: 1, limits: limits, schema: PostgreSQLEngineSchema.schema, logger: logger)
         self.queue = GroupWriter(groupLimit: groupLimit, waitingLimit: waitingLimit)
         self.heldQueue = GroupWriter(groupLimit: groupLimit, waitingLimit: waitingLimit)
         self.patience = patience

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngineAPI
+import FleetPostgreSQL
 import FleetTokens
 import Foundation
 import Logging
@@ -44,7 +45,11 @@ enum StoreKind: String, CaseIterable, CustomStringConvertible {
                 return result
             }
         case .postgreSQL:
-            let store = try PostgreSQLStore(address: try await PostgreSQLServer.shared().makeDatabase())
+            // However busy the machine is, the server is there.
+            let patient = Duration.seconds(240)
+            let store = try PostgreSQLStore(
+                address: try await PostgreSQLServer.shared().makeDatabase(),
+                limits: PostgreSQLLimits(connect: patient, statement: patient))
             let result = try await body(store)
             await store.close()
             return result
@@ -54,8 +59,12 @@ enum StoreKind: String, CaseIterable, CustomStringConvertible {
 
 extension PostgreSQLStore {
     /// A store that tells nobody, and holds few connections, as many tests run at once.
-    convenience init(address: String, groupLimit: Int = 512, waitingLimit: Int = 10_000) throws(EngineError) {
-        try self.init(address, logger: .silent, readers: 2, groupLimit: groupLimit, waitingLimit: waitingLimit)
+    convenience init(
+        address: String, groupLimit: Int = 512, waitingLimit: Int = 10_000,
+        limits: PostgreSQLLimits = PostgreSQLLimits()
+    ) throws(EngineError) {
+        try self.init(
+            address, logger: .silent, readers: 2, groupLimit: groupLimit, waitingLimit: waitingLimit, limits: limits)
     }
 }
 
