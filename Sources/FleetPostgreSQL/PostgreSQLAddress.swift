@@ -20,6 +20,8 @@ public struct PostgreSQLAddress: Sendable, CustomStringConvertible, CustomDebugS
     /// - Parameter text: `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`, or keywords as in `host=/run/pg dbname=fleet`.
     /// - Throws: ``PostgreSQLError`` with ``PostgreSQLError/Code/invalidAddress``; it repeats nothing of the address.
     public init(_ text: String) throws(PostgreSQLError) {
+        // What is empty, libpq would complete to some database of the environment's.
+        guard !text.allSatisfy(\.isWhitespace) else { throw Self.malformed }
         var problem: UnsafeMutablePointer<CChar>?
         defer { PQfreemem(problem) }
         // libpq's words may repeat the address with its password.
@@ -35,14 +37,16 @@ public struct PostgreSQLAddress: Sendable, CustomStringConvertible, CustomDebugS
     /// Whether a text is meant as an address of a database rather than as a file's path; not each is a good one.
     public static func isAddress(_ text: String) -> Bool {
         // One that is badly written may hold a password as well, which nobody is to be shown as a file's name.
-        let isURL =
-            text.contains("://") || text.hasPrefix("postgresql:/") || text.hasPrefix("postgres:/")
-            || (text.contains("@") && Self.beginnings.contains(where: text.hasPrefix))
-        return isURL || text.contains("password=") || Self.beginsWithKeyword(text)
+        let text = text.drop(while: \.isWhitespace).lowercased()
+        return text.contains("://") || text.contains(#/password\s*=/#) || text.hasPrefix("postgres:/")
+            || text.hasPrefix("postgresql:/") || Self.beginsWithPassword(text) || Self.beginsWithKeyword(text)
     }
 
-    /// How addresses begin, with a mistake or without.
-    private static let beginnings = ["postgres:", "postgresql:", "postgres//", "postgresql//"]
+    /// Whether a text reads as the user and password of a URL whose beginning went wrong.
+    private static func beginsWithPassword(_ text: String) -> Bool {
+        guard text.hasPrefix("postgres"), let at = text.lastIndex(of: "@") else { return false }
+        return text[..<at].contains(":")
+    }
 
     /// Whether a text begins with a keyword that libpq knows and `=`, whatever follows.
     private static func beginsWithKeyword(_ text: String) -> Bool {

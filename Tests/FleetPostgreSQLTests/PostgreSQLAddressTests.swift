@@ -54,7 +54,10 @@ import Testing
         ("postgresql:/u:gehe@h/d", true), ("host=h password=gehe", true), ("hots=h password=gehe", true),
         ("host=h dbname=d", true), ("a=b.sqlite", false), ("postgresql:u:gehe@h/d", true),
         ("postgres//u:gehe@h/d", true), ("host=/nope pasword=gehe", true), (" host = h pasword=gehe", true),
-        ("postgres.sqlite", false), ("hosts=a.sqlite", false), ("data/user@h.sqlite", false),
+        ("postgres;//u:gehe@h/d", true), ("postgresql/u:gehe@h/d", true), ("postgresl:u:gehe@h/d", true),
+        ("hots=h password = gehe", true), ("PASSWORD=gehe host=h", true), (" postgresql:/u:gehe@h/d", true),
+        ("Postgresql:/u:gehe@h/d", true), ("", false), ("postgres.sqlite", false),
+        ("hosts=a.sqlite", false), ("data/user@h.sqlite", false),
         ("postgres-backups/me@host/a.sqlite", false), ("postgres@h.sqlite", false),
         ("data/token-server.sqlite", false), ("/run/fleet:1/store", false),
     ])
