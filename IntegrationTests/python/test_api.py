@@ -14,7 +14,10 @@ from service import run
 from test_serve import SECRET, TokenServer, folder  # noqa: F401
 
 ADMIN = "an-administrators-secret-of-the-tests-91c2"
-ROLES = ["driver", "consumer", "delivery_untrusted_driver", "delivery_trusted_driver", "delivery_consumer", "delivery_fleet_reader"]
+ROLES = [
+    "driver", "consumer", "delivery_untrusted_driver", "delivery_trusted_driver", "delivery_consumer", "fleet_reader",
+    "delivery_fleet_reader",
+]
 
 
 def callers(secret, **more):

@@ -152,6 +152,8 @@ def test_the_same_seed_strikes_the_same_calls(up, play):
 
 def test_the_token_server_is_struck_by_its_own_steps(up, play):
     play({"status": "UNAVAILABLE", "target": "tokens", "vehicle": "veh-1", "calls": 1})
+    # Another id, which begins with a byte order mark.
+    assert requests.get(f"{up.http}/token/driver/%EF%BB%BFveh-1", timeout=30).json()["jwt"]
     answer = requests.get(f"{up.http}/token/driver/veh-1", timeout=30)
     assert answer.status_code == 503
     assert answer.headers["x-fleetpass-chaos"] == "steps[0] status UNAVAILABLE"

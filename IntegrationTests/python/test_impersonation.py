@@ -4,8 +4,10 @@
 """Tokens that IAM signs for the machine's own account: no key file near the program, and the engine takes them."""
 
 import contextlib
+import hashlib
 import json
 import os
+import pathlib
 import select
 import signal
 import subprocess
@@ -142,6 +144,55 @@ def test_a_credential_program_ends_with_a_command_that_is_interrupted(google, tm
         assert (command.returncode, output, errors) == (-number, b"", b"")
         program.read(until=lambda: program.ended)
         assert program.ended, "the program goes on without the command"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_credential_program_ends_with_a_server_that_is_interrupted_before_it_listens(google, tmp_path, number):
+    (tmp_path / "callers.json").write_text(json.dumps(
+        {"callers": [{"name": "app", "secret_sha256": hashlib.sha256(b"s").hexdigest(), "roles": ["driver"]}]}))
+    (tmp_path / "tokens.yaml").write_text(
+        "provider: demo-fleet\ndata: .\nlisten: {port: 0}\ncallers: {file: callers.json}\n"
+        "signers: {driver: {account: a@b.iam.gserviceaccount.com}}\n")
+    with contextlib.closing(HangingProgram(google, tmp_path, seconds=120)) as program:
+        command = subprocess.Popen(
+            [PROGRAM, "serve", "tokens", "--config", tmp_path / "tokens.yaml"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=os.environ | program.environment, preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
+        try:
+            program.read(until=lambda: program.written)
+            assert program.written, "the program runs"
+            command.send_signal(number)
+            output, errors = command.communicate(timeout=60)
+        finally:
+            command.kill()
+        assert (command.returncode, output) == (0, b""), errors
+        program.read(until=lambda: program.ended)
+        assert program.ended, "the program goes on without the server"
+
+
+NAMESPACE = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_process_of_a_container_ends_when_it_is_interrupted(google, tmp_path, number):
+    if subprocess.run([*NAMESPACE, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no process namespaces here")
+    with contextlib.closing(HangingProgram(google, tmp_path, seconds=120)) as program:
+        command = subprocess.Popen(
+            [*NAMESPACE, PROGRAM, *IMPERSONATING], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, env=os.environ | program.environment,
+            preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
+        try:
+            program.read(until=lambda: program.written)
+            assert program.written, "the program runs"
+            # Its number is one of the namespace, and another's here.
+            program.written = b""
+            first = pathlib.Path(f"/proc/{command.pid}/task/{command.pid}/children").read_text(encoding="ascii")
+            os.kill(int(first), number)
+            output, errors = command.communicate(timeout=30)
+        finally:
+            command.kill()
+        assert (command.returncode, output, errors) == (128 + number, b"", b"")
 
 
 def test_an_interrupt_that_is_ignored_stays_so(google, tmp_path):

@@ -72,6 +72,7 @@ import Testing
         ("delivery_driver/dv-1", #"{"deliveryvehicleid":"dv-1"}"#),
         ("delivery_consumer/shp-1", #"{"trackingid":"shp-1"}"#),
         ("delivery_driver/dv-1?task=task%2D21", #"{"deliveryvehicleid":"dv-1","taskid":"task-21"}"#),
+        ("delivery_driver/dv-1?x=%zz&t%61sk=a%2Bb+c", #"{"deliveryvehicleid":"dv-1","taskid":"a+b+c"}"#),
         ("DELIVERY_CONSUMER/shp-1", #"{"trackingid":"shp-1"}"#),
     ])
     func `the scheduled answer is what the sample apps read`(path: String, claims: String) async throws {
@@ -92,11 +93,21 @@ import Testing
         #expect(explanation.claims?.authorization?.trip == .only(try TripID(checking: "trip Ä@+")))
     }
 
+    @Test func `an id is for what was asked, to the last character`() async throws {
+        let answer = try await self.get("/token/driver/%EF%BB%BFveh-3")
+        let token = try #require(answer.body["jwt"]?.string)
+        let explanation = TokenExaminer().explain(token, request: nil, keys: nil, now: Self.now)
+        #expect(explanation.claims?.authorization?.vehicle == .only(try VehicleID(checking: "\u{FEFF}veh-3")))
+    }
+
     @Test(arguments: [
         ("/token/driver/*", 400), ("/token/driver/%2A", 400), ("/token/driver/a%2Fb", 400), ("/token/driver/..", 400),
         ("/token/driver/", 400), ("/token/driver", 400), ("/token/driver/a/b", 400), ("/token/driver/%FF", 400),
         ("/token/driver/%00", 400), ("/token/driver/\(String(repeating: "x", count: 65))", 400),
         ("/token/delivery_consumer/*", 400), ("/token/delivery_driver/d?task=*", 400), ("/token/fleet_reader/x", 400),
+        ("/token/driver/%zz", 400), ("/token/driver/%", 400), ("/token/delivery_driver/d?task", 400),
+        ("/token/delivery_driver/d?task=%ff", 400), ("/token/delivery_driver/d?task=%zz", 400),
+        ("/token/delivery_driver/d?task=a&task=b", 400), ("/token/delivery_driver/d?task=a&t%61sk=a", 400),
         ("/token/server", 404),
         ("/token/server/x", 404), ("/token/ondemand_admin", 404), ("/token", 404), ("/token/", 404),
     ])
@@ -128,9 +139,11 @@ import Testing
         #expect(try await self.get("/.well-known/jwks/driver%40acme").body == set)
         let keys = try JWKS.read(JSONValue.object(set).serialized)
         #expect(try keys.map(\.id) == [try #require(Self.keys.get()[.driver]).keyID])
-        let unknown = try await self.get("/.well-known/jwks/pilot@acme")
-        #expect(unknown.status == 404)
-        #expect(unknown.body["error"]?.object?["status"] == .string("NOT_FOUND"))
+        for account in ["pilot@acme", "%EF%BB%BFdriver@acme", "%FF"] {
+            let unknown = try await self.get("/.well-known/jwks/\(account)")
+            #expect(unknown.status == 404)
+            #expect(unknown.body["error"]?.object?["status"] == .string("NOT_FOUND"))
+        }
     }
 
     @Test func `a key that several roles share is published once`() throws {

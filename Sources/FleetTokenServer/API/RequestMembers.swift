@@ -24,17 +24,20 @@ struct RequestMembers {
         self.isQuery = false
     }
 
-    /// Reads the parameters of a query, none of which may stand twice.
+    /// Reads the parameters of a query, none of which may stand twice, or be encoded wrongly.
     init(queryOf request: Request) {
         var object = JSONObject()
         var repeated: [String] = []
-        for (name, value) in request.uri.queryParameters {
-            if object[String(name)] != nil { repeated.append(String(name)) }
-            object[String(name)] = .string(String(value))
+        var unreadable: [String] = []
+        for parameter in QueryParameter.all(in: request.uri.query ?? "") {
+            if object[parameter.name] != nil { repeated.append(parameter.name) }
+            if parameter.value == nil { unreadable.append(parameter.name) }
+            object[parameter.name] = parameter.value.map(JSONValue.string)
         }
         self.object = object
         self.isQuery = true
         for name in Set(repeated).sorted() { self.refuse(name, "The parameter stands twice.") }
+        for name in Set(unreadable).sorted() { self.refuse(name, "The value is not percent-encoded UTF-8.") }
     }
 
     /// Whether a member is there.

@@ -33,6 +33,8 @@ extension AdminRoutes {
     }
 
     func listKeys(_ call: Call) async throws -> Response {
+        var query = RequestMembers(queryOf: call.request)
+        try query.finish(())
         let keys = (self.records.keys?.statuses(at: call.time) ?? []).map { status -> JSONValue in
             var object: JSONObject = [
                 "role": .string(status.role), "key_id": .string(status.keyID), "state": .string(status.state),
@@ -45,7 +47,9 @@ extension AdminRoutes {
     }
 
     func listRevocations(_ call: Call) async throws -> Response {
-        try Self.answer(await self.records.revocations.current(at: call.time))
+        var query = RequestMembers(queryOf: call.request)
+        try query.finish(())
+        return try Self.answer(await self.records.revocations.current(at: call.time))
     }
 
     func revoke(_ call: Call) async throws -> Response {

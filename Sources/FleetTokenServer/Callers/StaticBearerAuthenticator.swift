@@ -142,11 +142,10 @@ public struct StaticBearerAuthenticator: CallerAuthenticator {
         guard givesRoles || entry.roles == nil else {
             throw self.invalid("The administrator \"\(entry.name)\" has roles; those are for callers, take them away.")
         }
-        guard roles.isEmpty != givesRoles, roles.isSubset(of: TokenRoute.roles) else {
+        guard roles.isEmpty != givesRoles, roles.isSubset(of: PolicyTarget.roles) else {
             throw self.invalid(
                 "The roles of \"\(entry.name)\" must be some of "
-                    + "\(TokenRoute.roles.map(\.rawValue).sorted().joined(separator: ", "))."
-            )
+                    + "\(PolicyTarget.roles.map(\.rawValue).joined(separator: ", ")).")
         }
         return Known(salt: salt, digest: digest, caller: Caller(name: entry.name, issuer: label, roles: roles))
     }

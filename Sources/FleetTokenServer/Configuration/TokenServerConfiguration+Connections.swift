@@ -34,10 +34,10 @@ extension TokenServerConfiguration {
                         + "-noout -subject -nameopt RFC2253 prints it.")
             }
             let roles = values.list("\(path).roles").map(Role.init(rawValue:))
-            if let unknown = roles.first(where: { !Role.known.contains($0) }) {
+            if let unknown = roles.first(where: { !PolicyTarget.roles.contains($0) }) {
                 throw ConfigurationError(
-                    "\(path).roles: there is no role \(unknown.rawValue.prefix(64)); there are "
-                        + "\(Role.known.map(\.rawValue).joined(separator: ", ")).")
+                    "\(path).roles: there is no role \(unknown.rawValue.prefix(64)) for callers; there are "
+                        + "\(PolicyTarget.roles.map(\.rawValue).joined(separator: ", ")).")
             }
             entries.append(.init(identity: identity, name: name, roles: Set(roles)))
         }

@@ -142,7 +142,11 @@ public struct TokenServerConfiguration: Sendable {
         self.limits = try ConnectionLimits(in: values)
         func list(_ path: String) throws(ConfigurationError) -> Set<String> {
             _ = try required(path)
-            return Set(values.list(path))
+            let words = Set(values.list(path))
+            guard !words.isEmpty else {
+                throw ConfigurationError("The setting \(path) names nothing; write its values with commas between.")
+            }
+            return words
         }
         self.requestLimits = RequestLimits(
             perCaller: Self.rate("limits.per_caller", in: values),
@@ -222,12 +226,13 @@ public struct TokenServerConfiguration: Sendable {
             + (values.names(in: "callers.certificate").isEmpty ? [] : ["certificate"])
     }
 
-    /// Refuses a policy with a rule for an issuer that is none of the labels, as it would never grant anything.
+    /// Refuses a policy with a rule for an issuer that is none of the labels, or for a role that no authenticator of a
+    /// configuration gives: nobody would match it.
     ///
     /// - Parameter policy: The policy of the configuration.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``, line and column.
-    package func checkIssuers(of policy: any TokenPolicy) throws(TokenServerError) {
-        if let rules = policy as? RulePolicy { try rules.check(issuers: self.issuerLabels) }
+    package func checkCallers(of policy: any TokenPolicy) throws(TokenServerError) {
+        if let rules = policy as? RulePolicy { try rules.check(issuers: self.issuerLabels, roles: PolicyTarget.roles) }
     }
 
     private static func rate(_ path: String, in values: ConfigurationValues) -> RateLimit? {

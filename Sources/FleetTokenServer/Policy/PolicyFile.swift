@@ -14,15 +14,18 @@ struct PolicyFile: Sendable {
         let cache: Duration
     }
 
-    /// An issuer that a rule is for.
-    struct Issuer: Sendable {
-        let label: String
+    /// A text that a rule asks of its callers; only the authenticators tell whether any has it.
+    struct Demand: Sendable {
+        let text: String
         /// What is wrong where no caller has it, with the rule's place.
         let fault: TokenServerError
     }
 
     let rules: [PolicyRule]
-    let issuers: [Issuer]
+    /// The issuers that rules are for.
+    let issuers: [Demand]
+    /// The callers' roles that rules are for.
+    let roles: [Demand]
     let webhook: Webhook?
 
     /// Reads a file; anything in it that is not understood is an error.
@@ -38,7 +41,8 @@ struct PolicyFile: Sendable {
         guard try version.string("the version") == "1" else { throw version.error("the version must be 1.") }
         guard let list = members["rules"] else { throw root.error("the policy has no rules, so it grants nothing.") }
         var rules: [PolicyRule] = []
-        var issuers: [Issuer] = []
+        var issuers: [Demand] = []
+        var roles: [Demand] = []
         for node in try list.list("the rules") {
             let rule = try Self.rule(node)
             guard !rules.contains(where: { $0.name == rule.name }) else {
@@ -48,10 +52,12 @@ struct PolicyFile: Sendable {
                 throw node.error("the rule \"\(rule.name)\" asks a webhook, and the policy names none.")
             }
             rules.append(rule)
-            issuers += try Self.issuers(of: node)
+            issuers += try Self.demands(of: node, for: "issuer", unmet: "no caller is of the issuer")
+            roles += try Self.demands(of: node, for: "roles", unmet: "no caller has the role")
         }
         self.rules = rules
         self.issuers = issuers
+        self.roles = roles
         if let node = members["webhook"] { self.webhook = try Self.webhook(node) } else { self.webhook = nil }
     }
 
@@ -91,15 +97,22 @@ struct PolicyFile: Sendable {
         return rule
     }
 
-    /// The issuers that a rule is for, once it was read.
-    private static func issuers(of rule: PolicyNode) throws(TokenServerError) -> [Issuer] {
+    /// What a rule that was read asks of its callers under a key of `when`.
+    ///
+    /// - Parameters:
+    ///   - rule: The rule.
+    ///   - key: The key.
+    ///   - problem: What is wrong where no caller has one of the key's texts.
+    /// - Returns: The texts.
+    /// - Throws: ``TokenServerError`` with the line and column.
+    private static func demands(
+        of rule: PolicyNode, for key: String, unmet problem: String
+    ) throws(TokenServerError) -> [Demand] {
         guard let when = try rule.mapping(nil, of: "a rule")["when"], !when.isText,
-            let node = try when.mapping(nil, of: "when")["issuer"]
+            let node = try when.mapping(nil, of: "when")[key]
         else { return [] }
-        return try node.strings("issuer").map { label in
-            Issuer(
-                label: label,
-                fault: node.error("no caller is of the issuer \"\(label.prefix(64))\", so the rule grants nothing."))
+        return try node.strings(key).map { text in
+            Demand(text: text, fault: node.error("\(problem) \"\(text.prefix(64))\"."))
         }
     }
 
@@ -188,7 +201,7 @@ struct PolicyFile: Sendable {
             condition.subjects = try Self.texts(subjects, "subject")
         }
         if let roles = members["roles"] {
-            condition.roles = try Self.callersRoles(roles)
+            condition.roles = Set(try roles.strings("roles").map(Role.init(rawValue:)))
         }
         if let claims = members["claims"] {
             for (name, values) in try claims.mapping(nil, of: "claims") {
@@ -197,16 +210,6 @@ struct PolicyFile: Sendable {
             guard !condition.claims.isEmpty else { throw claims.error("claims is empty.") }
         }
         return condition
-    }
-
-    /// The roles of which an authenticator gives callers some.
-    private static func callersRoles(_ node: PolicyNode) throws(TokenServerError) -> Set<Role> {
-        let roles = Set(try node.strings("roles").map(Role.init(rawValue:)))
-        guard let unknown = roles.subtracting(Role.known).min(by: { $0.rawValue < $1.rawValue }) else { return roles }
-        throw node.error(
-            "no caller has the role \"\(unknown.rawValue.prefix(64))\", so the rule grants nothing; there are "
-                + "\(Role.known.map(\.rawValue).joined(separator: ", ")). What a login says of its users goes under "
-                + "claims.")
     }
 
     /// The texts of a value, to be compared with what callers say.

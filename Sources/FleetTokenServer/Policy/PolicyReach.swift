@@ -27,7 +27,7 @@ enum PolicyTarget: Hashable, Sendable {
     /// Everything of the provider.
     case everything
 
-    /// The roles whose tokens rules can grant.
+    /// The roles whose tokens callers can have, by rules or by their own roles.
     static let roles: [Role] = [
         .driver, .consumer, .deliveryUntrustedDriver, .deliveryTrustedDriver, .deliveryConsumer, .fleetReader,
         .deliveryFleetReader,

@@ -25,7 +25,8 @@ public struct RulePolicy: TokenPolicy {
     }
 
     private let rules: [PolicyRule]
-    private let issuers: [PolicyFile.Issuer]
+    private let issuers: [PolicyFile.Demand]
+    private let roles: [PolicyFile.Demand]
     private let assignments: any AssignmentStore
     private let webhook: PolicyWebhook?
 
@@ -51,6 +52,7 @@ public struct RulePolicy: TokenPolicy {
         let policy = try PolicyFile(yaml: yaml, name: file)
         self.rules = policy.rules
         self.issuers = policy.issuers
+        self.roles = policy.roles
         self.assignments = assignments
         guard let settings = policy.webhook else {
             self.webhook = nil
@@ -69,16 +71,26 @@ public struct RulePolicy: TokenPolicy {
     /// The names of the rules, in their order.
     public var ruleNames: [String] { self.rules.map(\.name) }
 
-    /// Refuses a rule for an issuer that no caller has.
+    /// Refuses a rule for an issuer or a role that no caller has.
     ///
-    /// - Parameter labels: The labels of the authenticators.
+    /// - Parameters:
+    ///   - issuers: The labels of the authenticators.
+    ///   - roles: The roles that they give callers.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``, line and column.
-    func check(issuers labels: [String]) throws(TokenServerError) {
-        let known = Set(labels.map(ExactText.init))
-        guard let unknown = self.issuers.first(where: { !known.contains(ExactText($0.label)) }) else { return }
-        var fault = unknown.fault
-        fault.message += " There are \(labels.sorted().joined(separator: ", "))."
-        throw fault
+    func check(issuers: [String], roles: [Role]) throws(TokenServerError) {
+        if let fault = Self.fault(of: self.issuers, among: issuers.sorted()) { throw fault }
+        if var fault = Self.fault(of: self.roles, among: roles.map(\.rawValue)) {
+            fault.message += " What a login says of its users goes under claims."
+            throw fault
+        }
+    }
+
+    /// What is wrong with the first text that is not one of those that there are.
+    private static func fault(of demands: [PolicyFile.Demand], among texts: [String]) -> TokenServerError? {
+        let known = Set(texts.map(ExactText.init))
+        guard var fault = demands.first(where: { !known.contains(ExactText($0.text)) })?.fault else { return nil }
+        fault.message += " There are \(texts.joined(separator: ", "))."
+        return fault
     }
 
     /// Decides by the first rule that grants; without one, names the first that came close.

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetSigning
+import Foundation
 import HTTPTypes
 public import Hummingbird
 import NIOCore
@@ -47,10 +48,19 @@ public struct RevocationRoutes: Sendable {
         let headers: HTTPFields = [
             .contentType: "application/jwt", .cacheControl: "public, max-age=1", .eTag: document.entityTag,
         ]
-        guard request.headers[.ifNoneMatch] != document.entityTag else {
+        guard !Self.isKnown(document.entityTag, to: request) else {
             return Response(status: .notModified, headers: headers)
         }
         return Response(
             status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: document.text)))
+    }
+
+    /// Whether `If-None-Match` names what has this strong entity tag (RFC 9110 §13.1.2): by `*`, or by a list of entity tags,
+    /// of which weak ones count too.
+    private static func isKnown(_ entityTag: String, to request: Request) -> Bool {
+        guard let field = request.headers[.ifNoneMatch] else { return false }
+        // A tag may hold commas, but no quotation marks, so no piece of another one passes for this.
+        let tags = field.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        return tags == ["*"] || tags.contains { $0 == entityTag || $0 == "W/\(entityTag)" }
     }
 }

@@ -2,8 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import FleetTokens
-import Foundation
 
 /// One of the sample apps' routes: `/token/KIND/ID`.
 ///
@@ -14,11 +14,6 @@ enum TokenRoute: String, CaseIterable {
     case deliveryDriver = "delivery_driver"
     case deliveryConsumer = "delivery_consumer"
     case fleetReader = "fleet_reader"
-
-    /// The roles whose tokens the routes can issue.
-    static let roles: Set<Role> = [
-        .driver, .consumer, .deliveryUntrustedDriver, .deliveryTrustedDriver, .deliveryConsumer, .deliveryFleetReader,
-    ]
 
     /// The keys of the answer.
     var answerShape: TokenAnswer.Shape {
@@ -32,11 +27,12 @@ enum TokenRoute: String, CaseIterable {
     ///
     /// - Parameters:
     ///   - path: The path, still percent-encoded.
-    ///   - task: The task that a delivery driver's token is to reach as well, which only a trusted driver's can.
+    ///   - query: The query, as it was sent. Its `task` is what a delivery driver's token is to reach as well, which only a
+    ///     trusted driver's can.
     /// - Returns: The route, and the token that it is asked for.
     /// - Throws: ``RouteError``.
     static func tokenType(
-        ofPath path: String, task: String? = nil
+        ofPath path: String, query: String? = nil
     ) throws(RouteError) -> (route: TokenRoute, type: TokenType) {
         // Split first, decode then: an encoded slash stays part of the id, where it is refused.
         let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2)
@@ -54,11 +50,10 @@ enum TokenRoute: String, CaseIterable {
         guard segments.count == 2, let encoded = segments.last else {
             throw .badRequest("The route \(route.rawValue) takes one id: /token/\(route.rawValue)/ID.")
         }
-        // Most ids need no decoding.
-        guard let id = encoded.utf8.contains(UInt8(ascii: "%")) ? encoded.removingPercentEncoding : String(encoded)
-        else {
+        guard let id = PercentCoding.decode(encoded) else {
             throw .badRequest("The id is not percent-encoded UTF-8.")
         }
+        let task = try route == .deliveryDriver ? Self.task(inQuery: query ?? "") : nil
         do throws(TokenError) {
             switch route {
             case .driver: return (route, .driver(try VehicleID(checking: id)))
@@ -73,5 +68,14 @@ enum TokenRoute: String, CaseIterable {
         } catch {
             throw .badRequest(error.message)
         }
+    }
+
+    /// The task that a query names, if any.
+    private static func task(inQuery query: String) throws(RouteError) -> String? {
+        let tasks = QueryParameter.all(in: query).filter { $0.name == "task" }
+        guard let first = tasks.first else { return nil }
+        guard tasks.count == 1 else { throw .badRequest("The parameter task stands twice.") }
+        guard let task = first.value else { throw .badRequest("The task is not percent-encoded UTF-8.") }
+        return task
     }
 }

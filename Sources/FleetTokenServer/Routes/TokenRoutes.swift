@@ -2,9 +2,9 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 public import FleetSigning
 import FleetTokens
-import Foundation
 import HTTPTypes
 public import Hummingbird
 import NIOCore
@@ -38,8 +38,8 @@ public struct TokenRoutes: Sendable {
             "/.well-known/jwks/{account}",
             [
                 .get: { _, context in
-                    let account = context.parameters.get("account")?.removingPercentEncoding
-                    let keys = self.published().filter { $0.account?.email == account }
+                    let account = context.parameters["account"].flatMap { PercentCoding.decode($0) }
+                    let keys = account.map { email in self.published().filter { $0.account?.email == email } } ?? []
                     guard !keys.isEmpty else {
                         throw RouteError.notFound(
                             "No key of this account is published here; name a service account whose key this server has."
@@ -58,8 +58,7 @@ public struct TokenRoutes: Sendable {
     }
 
     private func issue(_ request: Request, _ context: some RequestContext) async throws -> Response {
-        let (route, type) = try TokenRoute.tokenType(
-            ofPath: request.uri.path, task: request.uri.queryParameters["task"].map(String.init))
+        let (route, type) = try TokenRoute.tokenType(ofPath: request.uri.path, query: request.uri.query)
         let issued = try await self.desk.issue(type, for: CallerRequest(request, context))
         return .uncachedJSON(TokenAnswer(issued: issued, shape: route.answerShape).json)
     }

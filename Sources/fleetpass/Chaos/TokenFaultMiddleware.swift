@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngine
+import FleetOperation
 import FleetTokens
-import Foundation
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -80,9 +80,9 @@ struct TokenFaultMiddleware<Context: RequestContext>: RouterMiddleware {
         let kinds: [String: EngineActivity.Subject.Kind] = [
             "driver": .vehicle, "consumer": .trip, "delivery_driver": .deliveryVehicle, "delivery_consumer": .shipment,
         ]
-        let segments = path.split(separator: "/").map(String.init)
+        let segments = path.split(separator: "/")
         guard segments.count == 3, segments[0] == "token", let kind = kinds[segments[1].lowercased()],
-            let id = segments[2].removingPercentEncoding
+            let id = PercentCoding.decode(segments[2])
         else { return nil }
         return EngineActivity.Subject(kind: kind, id: id)
     }

@@ -124,7 +124,7 @@ struct TokenServerExamination {
         do {
             let policy = try self.configuration.policy(
                 assignments: InMemoryAssignmentStore(), transport: self.transport)
-            try self.configuration.checkIssuers(of: policy)
+            try self.configuration.checkCallers(of: policy)
             return .ok("policy", file)
         } catch {
             return .fault("policy", error, next: "Mend the file; docs/policy.md shows its form.")

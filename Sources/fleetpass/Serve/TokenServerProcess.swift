@@ -43,7 +43,7 @@ struct TokenServerProcess {
         let assignments = StoredAssignments(store: self.tokens.store)
         do throws(TokenServerError) {
             let policy = try configuration.policy(assignments: assignments, transport: transport)
-            try configuration.checkIssuers(of: policy)
+            try configuration.checkCallers(of: policy)
             self.routes = self.tokens.routes(
                 authenticator: try configuration.authenticator(transport: transport), policy: policy,
                 limiter: RequestLimiter(configuration.requestLimits))
@@ -88,10 +88,9 @@ struct TokenServerProcess {
             [ListeningPort(number: self.configuration.port, setting: "set listen.port")], of: host,
             hostSetting: "set listen.host to an address of this machine")
         await self.tokens.refresh()
-        await self.tokens.firstCheck()
         var services: [any Service] = [self.tokens]
         if let certificate { services.append(certificate) }
-        services.append(application)
+        services.append(TriedServer(tokens: self.tokens, server: application))
         var group = ServiceGroupConfiguration(
             services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: self.logger)
         // What is left then did not end in time, and is ended.
@@ -104,5 +103,17 @@ struct TokenServerProcess {
             throw CommandFailure(
                 ending: error, ports: "\(self.configuration.port)", host: host, settings: "set listen.port")
         }
+    }
+}
+
+/// A server that listens once the first tokens were tried.
+private struct TriedServer: Service {
+    let tokens: TokenService
+    let server: any Service
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown { await self.tokens.firstLook() }
+        guard !Task.isShuttingDownGracefully else { return }
+        try await self.server.run()
     }
 }

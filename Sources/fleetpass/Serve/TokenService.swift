@@ -32,6 +32,8 @@ struct TokenService: Service {
     private let database: String?
     private let logger: Logger
     private let watching: WatchLog
+    /// Ends once everything was looked at.
+    private let looked = AsyncStream.makeStream(of: Void.self)
 
     /// Opens the store in a data folder and reads the keys.
     ///
@@ -209,14 +211,15 @@ struct TokenService: Service {
                 await self.readiness.checkStore()
             }
             round += 1
+            self.looked.continuation.finish()
             try? await Task.sleep(for: .seconds(2))
         }
     }
 
-    /// Looks at everything once before the server listens; what takes long is looked at later, and is not ready until then.
-    func firstCheck() async {
+    /// Waits until ``run()`` has looked at everything once; what takes long is not waited for, and is not ready until then.
+    func firstLook() async {
         await withTaskGroup { group in
-            group.addTask { _ = await self.readiness.check() }
+            group.addTask { for await _ in self.looked.stream {} }
             group.addTask { try? await Task.sleep(for: .seconds(3)) }
             await group.next()
             group.cancelAll()

@@ -37,7 +37,7 @@ final class WatchLog: Sendable {
             self.logger.error(
                 "what was read last stays in force", metadata: ["part": "\(part)", "error": "\(problem)"])
         } else {
-            self.logger.notice("read again", metadata: ["part": "\(part)"])
+            self.logger.notice("nothing is wrong any more", metadata: ["part": "\(part)"])
         }
     }
 }

@@ -207,6 +207,8 @@ import Testing
     @Test(arguments: [
         "assignments?kind=vehicle", "assignments?id=veh-3", "assignments?limit=0", "assignments?limit=1001",
         "assignments?at=now", "assignments?holder=x", "assignments?limit=1&limit=2", "assignments?vehicle=veh-3",
+        "assignments?holder=%ff", "decisions?subject=%zz", "decisions?subject=a&subj%65ct=a", "keys?limit=1",
+        "revocations?kind=key",
         "decisions?decision=maybe", "decisions?limit=many", "decisions?fingerprint=%00", "decisions?fingerprint=00ff",
         "decisions?fingerprint=00FF00FF00FF00FF",
         "decisions?fingerprint=%EF%BC%90%EF%BC%90%EF%BC%90%EF%BC%90%EF%BC%900",

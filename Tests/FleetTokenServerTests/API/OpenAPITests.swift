@@ -79,11 +79,11 @@ import Testing
     @Test(arguments: [
         ("/admin/api/assignments", ["holder", "kind", "id", "at", "ending_after", "limit"]),
         ("/admin/api/decisions", ["decision", "subject", "fingerprint", "limit"]),
+        ("/admin/api/keys", []), ("/admin/api/revocations", []),
     ])
     func `the parameters of lists are those that are taken`(path: String, names: [String]) async throws {
-        let operation = try #require(
-            try Self.document.get()["paths"]?.object?[path]?.object?["get"]?.object?["parameters"]?.array)
-        #expect(operation.compactMap { $0.object?["name"]?.string } == names)
+        let operation = try #require(try Self.document.get()["paths"]?.object?[path]?.object?["get"]?.object)
+        #expect((operation["parameters"]?.array ?? []).compactMap { $0.object?["name"]?.string } == names)
         let temporary = try TemporaryStore()
         try await Application(router: try Self.makeRouter(over: temporary.store)).test(.router) { client in
             // No value of one character is good for all of them; one that is not known is told as such.
@@ -96,13 +96,15 @@ import Testing
         }
     }
 
-    @Test(arguments: ["/v1/token", "/", "/.well-known/revocation", "/admin/api", "/token/driver/a/b%2Fc/"])
+    @Test(arguments: [
+        "/v1/token", "/", "/.well-known/revocation", "/admin/api", "/token", "/token/nope", "/token/driver/a/b%2Fc/",
+    ])
     func `what no route takes is a problem, or the sample routes' refusal`(path: String) async throws {
         let temporary = try TemporaryStore()
         try await Application(router: try Self.makeRouter(over: temporary.store)).test(.router) { client in
             let answer = try await client.execute(uri: path, method: .get)
             let body = try JSONValue(parsing: Array(answer.body.readableBytesView)).object
-            guard !path.hasPrefix("/token/") else {
+            guard !path.hasPrefix("/token") else {
                 #expect(body?["error"] != nil)
                 return
             }
@@ -142,6 +144,43 @@ import Testing
         #expect(roles.sorted() == PolicyTarget.roles.map(\.rawValue).sorted())
         let members = requests.flatMap { $0["properties"]?.object?.keys ?? [] }
         #expect(Set(members) == TokenRequest.members)
+    }
+
+    @Test func `an open server gives every token that can be asked for`() async throws {
+        let schemas = try #require(try Self.document.get()["components"]?.object?["schemas"]?.object)
+        let requests = try #require(schemas["TokenRequest"]?.object?["oneOf"]?.array).compactMap(\.object)
+        let signer = try LocalSigner(try #require(try TokenRoutesTests.keys.get()[.driver]))
+        let minters = Dictionary(
+            uniqueKeysWithValues: PolicyTarget.roles.map { ($0, TokenMinter(signer: signer)) })
+        let router = Router()
+        TokenRoutes(
+            desk: TokenDesk(
+                issuer: TokenIssuer(minters: minters), authenticator: OpenAuthenticator(),
+                logger: Logger(label: "test")),
+            publishedKeys: { [] }
+        ).add(to: router)
+        try await Application(router: router).test(.router) { client in
+            for request in requests {
+                var body = JSONObject()
+                for (name, schema) in try #require(request["properties"]?.object) {
+                    body[name] = schema.object?["const"] ?? .string("example")
+                }
+                let answer = try await client.execute(
+                    uri: "/v1/tokens", method: .post, headers: [.contentType: "application/json"],
+                    body: ByteBuffer(bytes: JSONValue.object(body).serialized))
+                #expect(answer.status == .ok, "\(body["role"]?.string ?? "no role")")
+            }
+        }
+    }
+
+    @Test func `callers are known by what they send, by certificates and by proxies`() throws {
+        let document = try Self.document.get()
+        let schemes = try #require(document["components"]?.object?["securitySchemes"]?.object)
+        #expect(schemes["certificate"]?.object?["type"] == .string("mutualTLS"))
+        #expect(schemes["caller"]?.object?["type"] == .string("http"))
+        #expect(schemes["caller"]?.object?["description"]?.string?.contains("callers.proxy") == true)
+        let alternatives: [JSONValue] = [.object(["caller": .array([])]), .object(["certificate": .array([])])]
+        #expect(document["security"] == .array(alternatives))
     }
 
     @Test func `it is served as it is kept`() async throws {

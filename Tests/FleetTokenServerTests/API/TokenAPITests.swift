@@ -154,8 +154,14 @@ import Testing
         #expect(answer.body["code"] == .string("unauthenticated"))
     }
 
+    private struct DriverApp: CallerAuthenticator {
+        func caller(of request: CallerRequest) async throws -> Caller? {
+            Caller(name: "driver-app", issuer: "static", roles: [.driver])
+        }
+    }
+
     @Test func `a role that the caller does not have is refused`() async throws {
-        let answer = try await self.send(#"{"role":"fleet_reader"}"#)
+        let answer = try await self.send(#"{"role":"fleet_reader"}"#, from: DriverApp())
         #expect(answer.status == 403)
         #expect(answer.body["code"] == .string("permission_denied"))
     }

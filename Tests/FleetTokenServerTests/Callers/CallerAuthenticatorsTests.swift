@@ -320,6 +320,14 @@ import X509
         #expect(refused?.message.contains("printable ASCII characters") == true)
     }
 
+    @Test(arguments: PolicyTarget.roles)
+    func `a caller with a secret can have any role whose tokens are given`(role: Role) async throws {
+        let made = StaticBearerAuthenticator.makeSecret()
+        let entry = #"{"name":"app","salt":"\#(made.salt)","secret_sha256":"\#(made.digest)","roles":["\#(role)"]}"#
+        let authenticator = try StaticBearerAuthenticator(json: Data(#"{"callers":[\#(entry)]}"#.utf8))
+        #expect(try await authenticator.caller(of: IdentityProvider.request(made.secret))?.roles == [role])
+    }
+
     static let salt = String(repeating: "ab", count: 16)
 
     @Test(arguments: [

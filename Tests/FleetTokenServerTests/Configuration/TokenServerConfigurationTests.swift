@@ -189,6 +189,15 @@ import Testing
         ("listen:\n  host: [a, b]", "listen.host must be a single value or settings."),
         ("listen:\n  tls:\n    key: k.pem", "listen.tls takes both certificate and key, or neither."),
         ("listen:\n  host: 192.0.2.1", "192.0.2.1 can be reached by other machines"),
+        (
+            "  oidc: {login: {issuer: 'https://a.example', audience: a}}\n"
+                + "admin: {provider: login, claim: groups, values: ','}", "The setting admin.values names nothing"
+        ),
+        (
+            "  oidc: {login: {issuer: 'https://a.example', audience: ' , '}}",
+            "The setting callers.oidc.login.audience names nothing"
+        ),
+        ("cors: {origins: ','}", "The setting cors.origins names nothing"),
         ("provider: again", "stand twice: provider"),
         ("log: {", "The configuration is not YAML: line"),
     ]
@@ -268,6 +277,10 @@ import Testing
         ("certificate: {a: {subject: dispatch}}", "the certificate's whole subject"),
         ("certificate: {a: {fingerprint: 'ab:cd'}}", "64 hexadecimal digits"),
         ("certificate: {a: {uri: 'x', roles: pilot}}", "there is no role pilot"),
+        (
+            "certificate: {a: {uri: 'x', roles: 'driver, server'}}",
+            "there is no role server for callers; there are driver, consumer, "
+        ),
         ("proxy: {a: {peers: 10.0.0.1}}", "callers.proxy.a.subject_header is missing"),
         ("proxy: {a: {subject_header: X-User}}", "needs a name and the addresses it connects from"),
         ("proxy: {a: {peers: 0.0.0.0/0, subject_header: X-User}}", "lists every address there is"),
@@ -340,30 +353,36 @@ import Testing
         #expect(several.issuerLabels == ["login", "shop", "edge", "certificate"])
     }
 
-    @Test func `a rule for an issuer that is not configured is an error with its place`() throws {
+    @Test func `a rule for an issuer or a role that is not there is an error with its place`() throws {
         let configuration = try self.read(
             Self.least + "\n  oidc: {acme-login: {issuer: 'https://a.example', audience: a}}")
-        func problem(_ issuer: String) throws -> String? {
+        func problem(_ condition: String) throws -> String? {
             let policy = try RulePolicy(
                 yaml: """
                     version: 1
                     rules:
                       - {name: all, when: any_caller, grant: driver, for: assigned}
-                      - {name: a, when: {issuer: \(issuer)}, grant: driver, for: assigned}
+                      - {name: a, when: {\(condition)}, grant: driver, for: assigned}
                     """, file: "p", assignments: InMemoryAssignmentStore())
             do throws(TokenServerError) {
-                try configuration.checkIssuers(of: policy)
+                try configuration.checkCallers(of: policy)
                 return nil
             } catch {
                 return error.message
             }
         }
-        #expect(try problem("[acme-login, static]") == nil)
+        #expect(try problem("issuer: [acme-login, static]") == nil)
         #expect(
-            try problem("[static, acme-logn]")
-                == "p:4:30: no caller is of the issuer \"acme-logn\", so the rule grants nothing. There are acme-login, "
-                + "static.")
-        #expect(throws: Never.self) { try configuration.checkIssuers(of: RolePolicy()) }
+            try problem("issuer: [static, acme-logn]")
+                == "p:4:30: no caller is of the issuer \"acme-logn\". There are acme-login, static.")
+        #expect(try problem("roles: [driver, fleet_reader]") == nil)
+        #expect(
+            try problem("roles: [driver, dispatchr]")
+                == "p:4:29: no caller has the role \"dispatchr\". There are driver, consumer, "
+                + "delivery_untrusted_driver, delivery_trusted_driver, delivery_consumer, fleet_reader, "
+                + "delivery_fleet_reader. What a login says of its users goes under claims.")
+        #expect(try problem("roles: server")?.hasPrefix("p:4:29: no caller has the role \"server\".") == true)
+        #expect(throws: Never.self) { try configuration.checkCallers(of: RolePolicy()) }
     }
 
     @Test func `the reference page tells every setting as it is`() throws {

@@ -41,10 +41,6 @@ import Testing
         (file("name: a\nwhen: {claims: {g: {a: b}}}\ngrant: driver\nfor: assigned"), "must be one text"),
         (file("name: a\nwhen: {issuers: x}\ngrant: driver\nfor: assigned"), "p:4:12: when has no key \"issuers\""),
         (file("name: a\nwhen: {subject: x}\ngrant: driver\nfor: assigned"), "name the issuer too"),
-        (
-            file("name: a\nwhen: {roles: dispatchr}\ngrant: driver\nfor: assigned"),
-            "p:4:19: no caller has the role \"dispatchr\", so the rule grants nothing; there are consumer, driver"
-        ),
         (file("name: a\nwhen: any_caller\nfor: assigned"), "grants nothing"),
         (file("name: a\nwhen: any_caller\ngrant: server\nfor: assigned"), "no rule can grant \"server\""),
         (file("name: a\nwhen: any_caller\ngrant: [driver, admin]\nfor: assigned"), "no rule can grant \"admin\""),

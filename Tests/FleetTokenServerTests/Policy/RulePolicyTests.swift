@@ -309,6 +309,18 @@ import Testing
         #expect(decision == .granted(rule: "test bench"))
     }
 
+    @Test func `a role that an authenticator of your own gives is looked at as any other`() async throws {
+        let policy = try RulePolicy(
+            yaml: "{version: 1, rules: [{name: all, when: {roles: dispatcher}, grant: driver, for: any}]}",
+            assignments: InMemoryAssignmentStore())
+        func isGranted(_ role: String) async throws -> Bool {
+            let caller = Caller(name: "dora", issuer: "acme", roles: [Role(rawValue: role)])
+            return try await policy.decide(try Self.type("driver v"), for: caller, at: Self.noon).isGranted
+        }
+        #expect(try await isGranted("dispatcher"))
+        #expect(try await !isGranted("driver"))
+    }
+
     @Test func `the policy of roles names the role as its rule`() async throws {
         let caller = Caller(name: "a", issuer: "static", roles: [.driver])
         let granted = try await RolePolicy().decide(try Self.type("driver v"), for: caller, at: Self.noon)

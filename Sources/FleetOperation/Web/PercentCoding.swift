@@ -3,14 +3,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Undoes the percent-encoding of URLs, strictly.
-enum PercentCoding {
+package enum PercentCoding {
     /// Decodes a part of a URL that was already split off.
     ///
     /// - Parameters:
     ///   - text: The part.
     ///   - plusIsSpace: Whether `+` stands for a space, as in queries.
     /// - Returns: The text, or `nil` when an escape is broken or the bytes are not UTF-8.
-    static func decode(_ text: Substring, plusIsSpace: Bool = false) -> String? {
+    package static func decode(_ text: Substring, plusIsSpace: Bool = false) -> String? {
         let isPlain = { (byte: UInt8) in byte != UInt8(ascii: "%") && !(plusIsSpace && byte == UInt8(ascii: "+")) }
         if text.utf8.allSatisfy(isPlain) { return String(text) }
         var bytes: [UInt8] = []
