@@ -91,7 +91,8 @@ public struct Engine: Sendable {
             let resource = try? ResourceName(checking: name)
             let request = resource.map { AccessRequest(method: method, resource: $0) }
             self.note(
-                error, .init(method: method, text: token, request: request, isReadWhole: false), nil, at: now)
+                error, .init(method: method, text: token, request: request, unread: [.permission, .coverage]),
+                nil, at: now)
             let answer = EngineError(error)
             self.metrics?.answered(method, answer, took: .now - start)
             throw answer
@@ -227,7 +228,7 @@ extension Engine {
             let known = effect == nil ? credential.examined : nil
             let examined = if let known { known } else { try await self.verified(text, at: now, effect) }
             token = examined
-            let access = try Call.access(request)
+            let access = try Call.access(request, for: examined)
             let admission = Admission(
                 access: access, token: examined, text: text,
                 context: self.context(for: examined, calling: access, at: now),
@@ -241,8 +242,12 @@ extension Engine {
             }
             return admission
         } catch let refusal as TokenRefusal {
+            let whole = try? Call.access(request)
             self.note(
-                refusal, .init(method: Call.method, text: text, token: token, request: try? Call.access(request)),
+                refusal,
+                .init(
+                    method: Call.method, text: text, token: token,
+                    request: whole ?? (try? Call.accessWithoutIDs(request)), unread: whole == nil ? [.coverage] : []),
                 effect, at: now)
             throw EngineError(refusal)
         } catch let error as EngineError {
@@ -256,12 +261,8 @@ extension Engine {
         _ refusal: TokenRefusal, _ call: EngineActivity.RefusedCall, _ effect: FaultEffect?, at now: Date
     ) {
         self.activity.refuse(refusal, call, at: now) { text in
-            let explanation = self.verifier.explain(
-                text, request: call.request, at: now + (effect?.clockOffset ?? 0))
-            return call.isReadWhole
-                ? explanation
-                : explanation.leavingOut(
-                    [.permission, .coverage], why: "the call was refused before all of it was read")
+            self.verifier.explain(text, request: call.request, at: now + (effect?.clockOffset ?? 0))
+                .leavingOut(call.unread, why: "the call was refused before all of it was read")
         }
     }
 

@@ -140,6 +140,48 @@ import Testing
     }
 }
 
+@Suite struct ExplainCommandTests {
+    /// What is advised in place of the refusals' own fixes, and why the call is refused.
+    private func advice(
+        for claims: AuthorizationClaims, of role: Role, method: FleetMethod, mask: String
+    ) async throws -> (fixes: [TokenRule: String], reason: TokenRefusal.Reason?) {
+        let trip = "providers/acme/trips/t"
+        let key = try ServiceAccountKey(generatingFor: "app@acme.iam.gserviceaccount.com", projectID: "acme")
+        let keys = TrustedKeySet([try key.publicKey(role: role, provider: ProviderID(checking: "acme"))])
+        let minted = try await TokenMinter(signer: try LocalSigner(key)).mint(claims, at: Date())
+        let request = AccessRequest(
+            method: method, resource: try ResourceName(checking: trip), maskedFields: mask.isEmpty ? [] : [mask])
+        let explanation = TokenExaminer().explain(
+            minted.token.compactSerialization, request: request, keys: keys, now: Date())
+        let command = try ExplainCommand.parse(
+            ["-", "--method", method.name, "--resource", trip, "--update-mask", mask])
+        return (command.fixes(for: request, in: explanation), explanation.refusal?.reason)
+    }
+
+    @Test func `a trip's vehicle is asked for where it decides`() async throws {
+        let vehicle = try AuthorizationClaims(vehicle: .only(VehicleID(checking: "veh-3")))
+        let trip = try AuthorizationClaims(trip: .only(TripID(checking: "t")))
+        let reading = try await self.advice(for: vehicle, of: .driver, method: .getTrip, mask: "")
+        #expect(reading.reason == .claimMismatch)
+        #expect(reading.fixes[.coverage]?.hasPrefix("Pass --trip-vehicle") == true)
+        let ordering = try await self.advice(for: trip, of: .server, method: .updateTrip, mask: "vehicle_waypoints")
+        #expect(ordering.reason == .claimMismatch)
+        #expect(ordering.fixes[.coverage]?.hasPrefix("The claims are enough while") == true)
+    }
+
+    @Test func `a trip's vehicle is not asked for where the role is refused anyway`() async throws {
+        for claims in [
+            try AuthorizationClaims(vehicle: .only(VehicleID(checking: "veh-3"))),
+            try AuthorizationClaims(trip: .only(TripID(checking: "t"))),
+        ] {
+            let advice = try await self.advice(
+                for: claims, of: .driver, method: .updateTrip, mask: "vehicle_waypoints")
+            #expect(advice.reason == .roleLacksPermission)
+            #expect(advice.fixes.isEmpty)
+        }
+    }
+}
+
 @Suite struct MintCommandTests {
     private func warnings(_ file: String, _ role: String, _ ids: [String]) throws -> [String] {
         let command = try MintCommand.parse(["--key", "keys/\(file)", "--role", role] + ids)

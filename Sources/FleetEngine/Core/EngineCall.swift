@@ -22,10 +22,43 @@ protocol EngineCall: Sendable {
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT` for a malformed name, parent or id.
     static func access(_ request: Request) throws(EngineError) -> AccessRequest
 
+    /// What the request addresses, without the ids that stand in fields of their own beside its parent.
+    ///
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT` for a malformed name or parent.
+    static func accessWithoutIDs(_ request: Request) throws(EngineError) -> AccessRequest
+
     /// Answers the call after its token and address were checked.
     ///
     /// - Throws: ``EngineError``, or what the store throws.
     static func run(_ request: Request, _ admission: Admission, on engine: Engine) async throws -> Response
+}
+
+extension EngineCall {
+    /// Everything, for a call that has no ids beside its name or parent.
+    static func accessWithoutIDs(_ request: Request) throws(EngineError) -> AccessRequest { try self.access(request) }
+
+    /// What the request of a caller addresses.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - token: The caller's token, which was verified.
+    /// - Returns: What it addresses, which the token need not open.
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT` for a malformed name, parent or id; ``TokenRefusal`` in place of
+    ///   the last where the call would be refused with any id.
+    static func access(_ request: Request, for token: ExaminedToken) throws -> AccessRequest {
+        do throws(EngineError) {
+            return try self.access(request)
+        } catch let fault {
+            let access = try self.accessWithoutIDs(request)
+            do throws(TokenRefusal) {
+                try access.authorize(token)
+            } catch {
+                // Whether the claims reach what is addressed, only a good id would tell.
+                guard error.reason == .claimMismatch else { throw error }
+            }
+            throw fault
+        }
+    }
 }
 
 /// What a call may know beside its request and the store.

@@ -63,14 +63,16 @@ struct ExplainCommand: AsyncParsableCommand {
             } else {
                 TokenExaminer().explain(token, request: request, keys: nil, now: Date())
             }
-        let fixes = self.fixes(for: request, with: explanation.claims?.authorization)
-        try ExplanationReport(explanation, fixes: fixes).give(as: self.output)
+        try ExplanationReport(explanation, fixes: self.fixes(for: request, in: explanation)).give(as: self.output)
     }
 
-    /// What to do where it depends on the trip's vehicle whether the claims are enough, and no vehicle was named.
-    private func fixes(for request: AccessRequest, with claims: AuthorizationClaims?) -> [TokenRule: String] {
+    /// What to do where the role is not refused anyway, it depends on the trip's vehicle whether the claims are enough,
+    /// and no vehicle was named.
+    func fixes(for request: AccessRequest, in explanation: TokenExplanation) -> [TokenRule: String] {
         // A claim that is spelt otherwise is the likelier fault, which the refusal's own fix names.
-        guard self.tripVehicle == nil, let claims, claims.spellingFix == nil else { return [:] }
+        guard self.tripVehicle == nil, !explanation.refuses(anyOf: [.role, .provider, .permission]),
+            let claims = explanation.claims?.authorization, claims.spellingFix == nil
+        else { return [:] }
         if let unordered = request.withoutOrder, (try? unordered.checkCoverage(of: claims, role: nil)) != nil {
             return [
                 .coverage: "The claims are enough while the trip has no vehicle and is given none, as its "
@@ -100,6 +102,12 @@ struct ExplainCommand: AsyncParsableCommand {
                 status: .usage, message: "\(method.name) addresses \(method.addressedForms.joined(separator: " or ")).")
         }
         return resource
+    }
+}
+
+extension TokenExplanation {
+    fileprivate func refuses(anyOf rules: Set<TokenRule>) -> Bool {
+        self.checks.contains { if case .refused = $0.outcome { rules.contains($0.rule) } else { false } }
     }
 }
 

@@ -107,6 +107,18 @@ import Testing
         #expect(outcomes { if case .passed = $0 { true } else { false } }.suffix(2) == [.role, .provider])
     }
 
+    @Test func `a creation that is refused before its id is read is explained without the claims`() async throws {
+        let fixture = EngineFixture()
+        _ = await code { try await fixture.createVehicle("", token: "consumer|tripid=t") }
+        let refusal = try #require(fixture.engine.activity.snapshot().refusals.first)
+        #expect(refusal.reason == "ROLE_LACKS_PERMISSION")
+        #expect(refusal.addressed?.kind == .fleet)
+        let unread = refusal.explanation?.checks.filter {
+            $0.outcome == .notReached("the call was refused before all of it was read")
+        }
+        #expect(unread?.map(\.rule) == [.coverage])
+    }
+
     @Test func `refusals that come in a flood are kept and not all explained`() {
         let activity = EngineActivity()
         var explained = 0

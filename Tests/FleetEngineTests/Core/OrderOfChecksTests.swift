@@ -38,6 +38,110 @@ import Testing
         #expect(await outcome(name: name, mask: ["trip_status"], token: serverToken) == .failedPrecondition)
     }
 
+    /// Why a call with an id in a field of its own is refused.
+    private static func reason(
+        _ method: FleetMethod, _ id: String, in parent: String, to engine: Engine, token: String
+    ) async -> String? {
+        func perform<Call: EngineCall>(_ call: Call.Type, _ request: Call.Request) async -> String? {
+            do throws(EngineError) {
+                _ = try await engine.perform(call, request, token: token)
+                return nil
+            } catch {
+                return error.reason
+            }
+        }
+        return switch method {
+        case .createVehicle:
+            await perform(
+                CreateVehicle.self,
+                .with {
+                    $0.parent = parent
+                    $0.vehicleID = id
+                })
+        case .createTrip:
+            await perform(
+                CreateTrip.self,
+                .with {
+                    $0.parent = parent
+                    $0.tripID = id
+                })
+        case .createDeliveryVehicle:
+            await perform(
+                CreateDeliveryVehicle.self,
+                .with {
+                    $0.parent = parent
+                    $0.deliveryVehicleID = id
+                })
+        case .createTask:
+            await perform(
+                CreateTask.self,
+                .with {
+                    $0.parent = parent
+                    $0.taskID = id
+                })
+        case .batchCreateTasks:
+            await perform(
+                BatchCreateTasks.self,
+                .with {
+                    $0.parent = parent
+                    $0.requests = [.with { $0.taskID = id }]
+                })
+        case .searchVehicles:
+            await perform(
+                SearchVehicles.self,
+                .with {
+                    $0.parent = parent
+                    $0.tripID = id
+                })
+        case .searchTrips:
+            await perform(
+                SearchTrips.self,
+                .with {
+                    $0.parent = parent
+                    $0.vehicleID = id
+                })
+        default: nil
+        }
+    }
+
+    @Test(arguments: [
+        FleetMethod.createVehicle, .createTrip, .createDeliveryVehicle, .createTask, .batchCreateTasks,
+        .searchVehicles, .searchTrips,
+    ])
+    func `an id in a field of its own is read after provider and role were checked`(method: FleetMethod) async {
+        let engine = EngineFixture().engine
+        let isSearch = method == .searchVehicles || method == .searchTrips
+        let stranger = method.isDelivery ? "consumer|tripid=t" : "delivery_consumer|trackingid=s"
+        let role = method.isDelivery ? "delivery_server" : "server"
+        let claims = method.isDelivery ? "deliveryvehicleid=*|taskid=*" : "vehicleid=*|tripid=*"
+        let backend = "\(role)|\(method == .batchCreateTasks ? "taskids=*" : claims)"
+        // A search may do without an id.
+        for id in isSearch ? ["a:b"] : ["", "a:b"] {
+            func reason(_ parent: String, _ token: String) async -> String? {
+                await Self.reason(method, id, in: parent, to: engine, token: token)
+            }
+            #expect(await reason("trips/x", stranger) == "INVALID_ARGUMENT")
+            #expect(await reason("providers/other", stranger) == "PROVIDER_MISMATCH")
+            #expect(await reason("providers/other", backend) == "PROVIDER_MISMATCH")
+            #expect(await reason("providers/acme", stranger) == "ROLE_LACKS_PERMISSION")
+            #expect(await reason("providers/acme", role) == "CLAIMS_MISSING")
+            #expect(await reason("providers/acme", backend) == "INVALID_ARGUMENT")
+        }
+    }
+
+    @Test func `a new trip's order of stops is judged by role before the vehicle's id is read`() async {
+        let fixture = EngineFixture()
+        let trip = Trip.with(.sample) {
+            $0.vehicleID = "a/b"
+            $0.vehicleWaypoints = .stops(of: "t")
+        }
+        func outcome(_ token: String) async -> EngineError.Code? {
+            await code { try await fixture.createTrip("t", trip, token: token) }
+        }
+        #expect(await outcome("driver|vehicleid=v") == .permissionDenied)
+        #expect(await outcome(serverToken) == .invalidArgument)
+    }
+
     @Test func `a driver's update of its trip without a mask is a wrong argument`() async throws {
         let fixture = EngineFixture()
         try await fixture.createVehicle("veh-1")

@@ -82,8 +82,8 @@ public final class EngineActivity: Sendable {
         var token: ExaminedToken?
         /// What is addressed, where that was read.
         var request: AccessRequest?
-        /// Whether all is known of ``request`` that access depends on.
-        var isReadWhole = true
+        /// The rules that depend on what was not read.
+        var unread: Set<TokenRule> = []
     }
 
     /// The fingerprint of a refused token; none for one that is too long to be read, let alone hashed.

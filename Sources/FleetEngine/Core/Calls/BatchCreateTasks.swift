@@ -14,8 +14,12 @@ enum BatchCreateTasks: WritingCall {
     static let method = FleetMethod.batchCreateTasks
     private static let maximumCount = 500
 
+    static func accessWithoutIDs(_ request: Request) throws(EngineError) -> AccessRequest {
+        try Self.access(parent: request.parent)
+    }
+
     static func access(_ request: Request) throws(EngineError) -> AccessRequest {
-        var access = try Self.access(parent: request.parent)
+        var access = try Self.accessWithoutIDs(request)
         for item in request.requests { access.tasks.append(try Self.id(item.taskID, field: "requests.task_id")) }
         return access
     }

@@ -12,8 +12,12 @@ enum CreateDeliveryVehicle: WritingCall {
 
     static let method = FleetMethod.createDeliveryVehicle
 
+    static func accessWithoutIDs(_ request: Request) throws(EngineError) -> AccessRequest {
+        try Self.access(parent: request.parent)
+    }
+
     static func access(_ request: Request) throws(EngineError) -> AccessRequest {
-        var access = try Self.access(parent: request.parent)
+        var access = try Self.accessWithoutIDs(request)
         access.deliveryVehicle = try Self.id(request.deliveryVehicleID, field: "delivery_vehicle_id")
         return access
     }

@@ -12,8 +12,12 @@ enum CreateTask: WritingCall {
 
     static let method = FleetMethod.createTask
 
+    static func accessWithoutIDs(_ request: Request) throws(EngineError) -> AccessRequest {
+        try Self.access(parent: request.parent)
+    }
+
     static func access(_ request: Request) throws(EngineError) -> AccessRequest {
-        var access = try Self.access(parent: request.parent)
+        var access = try Self.accessWithoutIDs(request)
         access.tasks = [try Self.id(request.taskID, field: "task_id")]
         return access
     }

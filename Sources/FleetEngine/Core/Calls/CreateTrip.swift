@@ -13,12 +13,19 @@ enum CreateTrip: WritingCall {
 
     static let method = FleetMethod.createTrip
 
-    static func access(_ request: Request) throws(EngineError) -> AccessRequest {
+    static func accessWithoutIDs(_ request: Request) throws(EngineError) -> AccessRequest {
         var access = try Self.access(parent: request.parent)
-        access.trip = try Self.id(request.tripID, field: "trip_id")
         // They put all stops of the vehicle in order, as in an update, and are ignored without one.
         if !request.trip.vehicleWaypoints.isEmpty, !request.trip.vehicleID.isEmpty {
             access.maskedFields = ["vehicle_waypoints"]
+        }
+        return access
+    }
+
+    static func access(_ request: Request) throws(EngineError) -> AccessRequest {
+        var access = try Self.accessWithoutIDs(request)
+        access.trip = try Self.id(request.tripID, field: "trip_id")
+        if !access.maskedFields.isEmpty {
             access.nextVehicleOfTrip = try Self.id(request.trip.vehicleID, field: "vehicle_id")
         }
         return access

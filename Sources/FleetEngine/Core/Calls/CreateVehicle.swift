@@ -13,8 +13,12 @@ enum CreateVehicle: WritingCall {
 
     static let method = FleetMethod.createVehicle
 
+    static func accessWithoutIDs(_ request: Request) throws(EngineError) -> AccessRequest {
+        try Self.access(parent: request.parent)
+    }
+
     static func access(_ request: Request) throws(EngineError) -> AccessRequest {
-        var access = try Self.access(parent: request.parent)
+        var access = try Self.accessWithoutIDs(request)
         access.vehicle = try Self.id(request.vehicleID, field: "vehicle_id")
         return access
     }

@@ -12,8 +12,12 @@ enum SearchTrips: ReadingCall {
 
     static let method = FleetMethod.searchTrips
 
+    static func accessWithoutIDs(_ request: Request) throws(EngineError) -> AccessRequest {
+        try Self.access(parent: request.parent)
+    }
+
     static func access(_ request: Request) throws(EngineError) -> AccessRequest {
-        var access = try Self.access(parent: request.parent)
+        var access = try Self.accessWithoutIDs(request)
         if !request.vehicleID.isEmpty { access.vehicle = try Self.id(request.vehicleID, field: "vehicle_id") }
         return access
     }

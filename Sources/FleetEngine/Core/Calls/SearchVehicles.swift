@@ -13,8 +13,12 @@ enum SearchVehicles: ReadingCall {
 
     static let method = FleetMethod.searchVehicles
 
+    static func accessWithoutIDs(_ request: Request) throws(EngineError) -> AccessRequest {
+        try Self.access(parent: request.parent)
+    }
+
     static func access(_ request: Request) throws(EngineError) -> AccessRequest {
-        var access = try Self.access(parent: request.parent)
+        var access = try Self.accessWithoutIDs(request)
         if !request.tripID.isEmpty { access.trip = try Self.id(request.tripID, field: "trip_id") }
         return access
     }

@@ -60,6 +60,15 @@ struct EngineOpenAPI {
 // MARK: - Operations
 
 extension EngineOpenAPI {
+    /// The parameters without which no call that has them succeeds; the .proto files do not tell.
+    private static let requiredParameters: Set<String> = [
+        "deliveryVehicleId", "taskId", "tripId", "updateMask", "vehicleId",
+    ]
+    /// The calls that can succeed without a body, though they take one; an update clears what its mask names then.
+    private static let optionalBodies: Set<FleetMethod> = [
+        .createDeliveryVehicle, .searchTrips, .updateDeliveryVehicle, .updateTask,
+    ]
+
     private static func operation(
         _ rule: HTTPRule, _ request: String, _ response: String, _ schemas: inout MessageSchemas
     ) -> JSONObject {
@@ -70,7 +79,7 @@ extension EngineOpenAPI {
             "operationId": .string(rule.method.name),
             "summary": .string(rule.method.rawValue),
             "parameters": .array(parameters),
-            "responses": .object(Self.responses(of: rule, answering: schemas.reference(toMessage: response))),
+            "responses": .object(Self.responses(answering: schemas.reference(toMessage: response))),
         ]
         let body: JSONValue? =
             switch rule.body {
@@ -78,7 +87,11 @@ extension EngineOpenAPI {
             case .everything: schemas.reference(toMessage: request)
             case .field(let name): schemas.field([name], of: request).map { schemas.schema(of: $0) }
             }
-        if let body { operation["requestBody"] = .object(["content": Self.json(body)]) }
+        if let body {
+            operation["requestBody"] = .object([
+                "content": Self.json(body), "required": .bool(!Self.optionalBodies.contains(rule.method)),
+            ])
+        }
         return operation
     }
 
@@ -117,9 +130,11 @@ extension EngineOpenAPI {
             if case .message(let inner) = field.kind {
                 parameters += self.queryParameters(inner, path, of: message, &schemas)
             } else if let descriptor = schemas.field(path, of: message) {
+                let parameter = path.joined(separator: ".")
                 parameters.append(
                     .object([
-                        "name": .string(path.joined(separator: ".")), "in": .string("query"),
+                        "name": .string(parameter), "in": .string("query"),
+                        "required": .bool(Self.requiredParameters.contains(parameter)),
                         "schema": schemas.schema(of: descriptor),
                     ]))
             }
@@ -146,12 +161,12 @@ extension EngineOpenAPI {
 // MARK: - Answers
 
 extension EngineOpenAPI {
-    private static func responses(of rule: HTTPRule, answering schema: JSONValue) -> JSONObject {
-        let creates = rule.method.name.contains("Create")
+    /// Every operation has every status, as a script of faults may answer any call with any of them.
+    private static func responses(answering schema: JSONValue) -> JSONObject {
         var responses: JSONObject = [
             "200": .object(["description": .string("The answer."), "content": Self.json(schema)])
         ]
-        for status in Self.errorResponses.keys where creates || status != "409" {
+        for status in Self.errorResponses.keys {
             responses[status] = .object(["$ref": .string("#/components/responses/\(status)")])
         }
         return responses
