@@ -4,6 +4,7 @@
 """Recordings of the real service, replayed through a running engine, and what it recorded of that."""
 
 import json
+import os
 import re
 import pathlib
 import subprocess
@@ -196,6 +197,69 @@ def test_a_recording_that_begins_in_the_middle_is_made_whole(service, new_id, tm
     about = json.loads(run("export", recording, "--about", ids["batched"]).stdout)
     kinds = [one["jsonpayload"]["@type"].rsplit(".", 1)[1] for one in about["rawLogs"]]
     assert kinds == ["BatchCreateTasksLog", "UpdateDeliveryVehicleLog"]
+
+
+PLACE = {"point": {"latitude": 37.4, "longitude": -122.1}}
+
+
+@pytest.mark.parametrize(("call", "request_", "response"), [
+    ("v1.UpdateTrip", {"tripId": "$ID", "updateMask": "tripStatus", "trip": {"tripStatus": "ENROUTE_TO_PICKUP"}},
+     {"vehicleId": "$ID", "tripType": "EXCLUSIVE", "pickupPoint": PLACE,
+      "vehicleWaypoints": [{"tripId": "other-$ID", "waypointType": "DROP_OFF_WAYPOINT_TYPE"}]}),
+    ("v1.UpdateVehicleAttributes", {"vehicleId": "$ID", "attributes": [{"key": "class", "value": "LUXURY"}]},
+     {"attributes": [{"key": "class", "value": "LUXURY"}]}),
+    ("v1.DeleteVehicle", {"vehicleId": "$ID"}, {}),
+    ("v1.DeleteTrip", {"tripId": "$ID"}, {}),
+    ("delivery.v1.DeleteDeliveryVehicle", {"deliveryVehicleId": "$ID"}, {}),
+    ("delivery.v1.DeleteTask", {"taskId": "$ID"}, {}),
+    ("delivery.v1.GetTaskTrackingInfo", {"trackingId": "$ID"}, {"trackingId": "$ID", "plannedLocation": PLACE}),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_what_the_only_call_of_a_recording_presumes_is_there(service, new_id, tmp_path, call, request_, response):
+    recording = tmp_path / "one.json"
+    recording.write_text(json.dumps([{
+        "timestamp": "2026-01-02T03:04:05Z", "logName": f"projects/{service.provider}/logs/x",
+        "jsonPayload": {"@type": f"type.googleapis.com/maps.fleetengine.{call}Log", "request": request_,
+                        "response": response},
+    }]).replace("$ID", new_id("one")))
+    done = run("replay", recording, "--engine", service.http, "--data", service.data, "--provider", service.provider)
+    assert done.stdout == "sent=1 otherwise=0 left_out=0\n", done.stderr
+    assert "presumes" not in done.stderr
+
+
+REFUSED_CALL = json.dumps([{
+    "timestamp": "2026-01-02T03:04:05Z",
+    "jsonPayload": {"@type": "x.GetVehicleLog", "request": {"vehicleId": "v"},
+                    "errorResponse": {"code": "NOT_FOUND", "message": "none"}},
+}])
+
+
+@pytest.mark.parametrize("command", [["export"], ["lint", "--recording"]], ids=" ".join)
+def test_a_recording_is_read_from_a_pipe_with_a_name(command):
+    reading, writing = os.pipe()
+    try:
+        os.write(writing, REFUSED_CALL.encode())
+        os.close(writing)
+        done = run(*command, f"/dev/fd/{reading}", pass_fds=[reading])
+    finally:
+        os.close(reading)
+    assert "rawLogs" in done.stdout or "Nothing departs" in done.stdout
+
+
+@pytest.mark.parametrize("command", [["export"], ["replay"], ["lint", "--recording"]], ids=" ".join)
+def test_why_a_recording_cannot_be_read_is_told(tmp_path, command):
+    missing = tmp_path / "missing.json"
+    for path, reason in [(missing, "is missing"), (tmp_path, "is a folder, not a file")]:
+        errors = run(*command, path, code=78).stderr
+        assert f"{path} cannot be read: {path} {reason}; name a Cloud Logging export" in errors
+
+
+def test_a_folder_without_the_key_that_signs_is_told(tmp_path):
+    recording = tmp_path / "one.json"
+    recording.write_text(REFUSED_CALL)
+    keys = tmp_path / "keys"
+    keys.mkdir()
+    assert f"{keys} has no server.json" in run("replay", recording, "--data", keys, code=78).stderr
+    assert "--data is empty" in run("replay", recording, "--data", "", code=2).stderr
 
 
 @pytest.mark.parametrize(("text", "word"), [("nonsense", "is not JSON"), ("[]", "holds no entries")])

@@ -35,6 +35,15 @@ import Testing
         #expect(try Self.read(Self.delivery("d", 1)).fixes.count == 1)
     }
 
+    @Test func `entries on lines are read, as an engine writes them, and torn ones passed over`() throws {
+        let lines = [Self.entry("v", 2, latitude: 20), Self.delivery("d", 1), Self.entry("v", 1, latitude: 10)]
+            .map { $0.replacingOccurrences(of: "\n", with: " ") }
+        let text = "\u{FEFF}\(lines[0])\r\n\r\n\(lines[1])\n\(lines[2].prefix(40))\n\(lines[2])\n"
+        let route = try RecordingRoute.read(Data(text.utf8), vehicle: "v")
+        #expect(route.fixes.map(\.latitude) == [10, 20])
+        #expect(try RecordingRoute.read(Data("\(lines[0])\n".utf8)).fixes.map(\.latitude) == [20])
+    }
+
     @Test func `entries come out in the order of their times, each once`() throws {
         let route = try Self.read(
             Self.entry("v", 3, latitude: 30), Self.entry("v", 1, latitude: 10), Self.entry("v", 3, latitude: 30),

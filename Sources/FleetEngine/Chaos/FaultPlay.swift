@@ -160,7 +160,8 @@ struct FaultEffect: Sendable {
     var takeKey: @Sendable (ExaminedToken) -> String? = { _ in nil }
     private var refusal: TokenRefusal?
     private var dependsOnKey = false
-    private var clockMark = ""
+    /// What put the verifier's clock off.
+    private var clockMarks: [String] = []
 
     /// Whether nothing struck, nor will by the token's key.
     var isEmpty: Bool { self.marks.isEmpty && !self.dependsOnKey }
@@ -179,7 +180,7 @@ struct FaultEffect: Sendable {
         case .refuse(let reason): self.refusal = TokenRefusal(scripted: reason).marked(mark)
         case .clockOff(let offset):
             self.clockOffset += offset.seconds
-            self.clockMark = mark
+            self.clockMarks.append(mark)
         case .keyExpired, .keyRotated:
             self.dependsOnKey = true
             return
@@ -205,7 +206,8 @@ struct FaultEffect: Sendable {
     /// The refusal, said to be the script's where its clock may be the cause.
     func marking(_ refusal: TokenRefusal) -> TokenRefusal {
         let times: [TokenRefusal.Reason] = [.tokenExpired, .tokenNotYetValid, .tokenTooOld, .tokenExpiresTooLate]
-        return self.clockOffset != 0 && times.contains(refusal.reason) ? refusal.marked(self.clockMark) : refusal
+        guard self.clockOffset != 0, times.contains(refusal.reason) else { return refusal }
+        return refusal.marked(self.clockMarks.joined(separator: ", "))
     }
 }
 

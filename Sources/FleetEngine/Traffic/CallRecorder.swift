@@ -10,8 +10,8 @@ import SwiftProtobuf
 
 /// Writes every call of an engine to a file, one log entry on each line, in the format of Cloud Logging exports.
 ///
-/// Tokens are not part of it. A call never waits for the file: when the disk is slower than the callers, calls are left out
-/// and counted.
+/// Tokens are not part of it. Others may add to the file, or cut it short, meanwhile. A call never waits for the file: when
+/// the disk is slower than the callers, calls are left out and counted.
 public final class CallRecorder: Service {
     /// How many calls wait to be written at the most.
     static let maximumWaiting = 10_000
@@ -29,19 +29,23 @@ public final class CallRecorder: Service {
     ///   - logger: Hears of calls that are left out.
     /// - Throws: ``CallRecordingError`` when it cannot be written.
     public init(appendingTo path: String, logger: Logger) throws(CallRecordingError) {
-        if !FileManager.default.fileExists(atPath: path) {
-            _ = FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
-        }
-        guard let file = FileHandle(forUpdatingAtPath: path), (try? Self.beginLine(in: file)) != nil else {
-            throw CallRecordingError("cannot be written; name a file in a folder that exists and is writable")
-        }
-        self.file = file
+        self.file = try Self.file(appendingTo: path)
         self.path = path
         self.logger = logger
         (self.calls, self.continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.maximumWaiting))
     }
 
-    /// Goes to the end; after a line that a recorder left torn, as it was killed, a new one begins.
+    /// Opens the file so that all that is written goes to its end, wherever that is by then.
+    static func file(appendingTo path: String) throws(CallRecordingError) -> FileHandle {
+        let descriptor = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+        let error = CallRecordingError("cannot be written; name a file in a folder that exists and is writable")
+        guard descriptor >= 0 else { throw error }
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        guard (try? Self.beginLine(in: file)) != nil else { throw error }
+        return file
+    }
+
+    /// Begins a new line after one that a recorder left torn, as it was killed.
     private static func beginLine(in file: FileHandle) throws {
         let end = try file.seekToEnd()
         guard end > 0 else { return }
@@ -53,9 +57,10 @@ public final class CallRecorder: Service {
     /// Writes until graceful shutdown, and then what is left.
     public func run() async throws {
         await withGracefulShutdownHandler {
+            var lines = LineAppender { try self.file.write(contentsOf: $0) }
             for await call in self.calls {
                 do {
-                    try self.file.write(contentsOf: JSONValue.object(call.entry).serialized + [UInt8(ascii: "\n")])
+                    try lines.append(JSONValue.object(call.entry).serialized)
                 } catch {
                     self.logger.error(
                         "a call is missing in the recording",
@@ -93,5 +98,31 @@ public final class CallRecorder: Service {
     private static func object(_ message: some Message) -> JSONObject {
         let json: [UInt8]? = try? message.jsonUTF8Bytes()
         return json.flatMap { try? JSONValue(parsing: $0).object } ?? JSONObject()
+    }
+}
+
+/// Adds lines to a file, each whole and in one write.
+struct LineAppender {
+    private let write: (Data) throws -> Void
+    /// Whether a part of a line may stand at the end, as it could not be written whole.
+    private var isTorn = false
+
+    /// Adds nothing yet.
+    ///
+    /// - Parameter write: Writes to the end of the file, which stands at the beginning of a line.
+    init(write: @escaping (Data) throws -> Void) {
+        self.write = write
+    }
+
+    /// Adds a line; after one that may be torn, the torn one is ended first.
+    ///
+    /// - Parameter line: The line, without its end.
+    /// - Throws: What writing throws; a part of the line may have been written then.
+    mutating func append(_ line: [UInt8]) throws {
+        let newline = [UInt8(ascii: "\n")]
+        let start = self.isTorn ? newline : []
+        self.isTorn = true
+        try self.write(Data(start + line + newline))
+        self.isTorn = false
     }
 }

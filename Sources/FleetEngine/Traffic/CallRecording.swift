@@ -33,12 +33,14 @@ public struct CallRecording: Hashable, Sendable {
 
     /// Reads a recording: an array of log entries, an object that holds one as `rawLogs`, or one entry on each line.
     ///
-    /// Of several lines, those that are not JSON are passed over; ``tornLines`` has them.
+    /// Of several lines, those that are not JSON are passed over; ``tornLines`` has them, but for blank ones.
     ///
-    /// - Parameter bytes: The UTF-8 JSON.
+    /// - Parameter bytes: The UTF-8 JSON, with a byte order mark or without.
     /// - Throws: ``CallRecordingError`` that names the first entry that is wrong.
     public init(parsing bytes: Data) throws(CallRecordingError) {
-        let (entries, tornLines) = try Self.entries(bytes)
+        let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        let text = bytes.starts(with: byteOrderMark) ? bytes.dropFirst(byteOrderMark.count) : bytes
+        let (entries, tornLines) = try Self.entries(text)
         guard !entries.isEmpty else { throw CallRecordingError("holds no entries") }
         var calls: [LoggedCall] = []
         calls.reserveCapacity(entries.count)
@@ -55,6 +57,9 @@ public struct CallRecording: Hashable, Sendable {
         self.init(calls, tornLines: tornLines)
     }
 
+    /// What a line holds that is blank.
+    private static let blanks = Set(" \t\r".utf8)
+
     private static func entries(
         _ bytes: Data
     ) throws(CallRecordingError) -> (entries: [JSONValue], tornLines: [Int]) {
@@ -70,7 +75,7 @@ public struct CallRecording: Hashable, Sendable {
             let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             var entries: [JSONValue] = []
             var tornLines: [Int] = []
-            for (index, line) in lines.enumerated() where !line.isEmpty {
+            for (index, line) in lines.enumerated() where line.contains(where: { !Self.blanks.contains($0) }) {
                 if let entry = try? JSONValue(parsing: line) {
                     entries.append(entry)
                 } else {
@@ -112,13 +117,12 @@ public struct CallRecording: Hashable, Sendable {
 extension LoggedCall {
     fileprivate func names(_ id: String) -> Bool {
         if self.resourceID == id { return true }
-        let resource = self.resourceField.flatMap { self.request[$0]?.object }
         let batch = self.request["requests"]?.array?.compactMap(\.object) ?? []
         return batch.contains { $0["taskId"]?.string == id }
-            || [self.request, resource, self.response].compactMap(\.self).contains { object in
+            || [self.request, self.resource, self.response].compactMap(\.self).contains { object in
                 ["vehicleId", "tripId", "deliveryVehicleId", "trackingId"].contains { object[$0]?.string == id }
                     || object["currentTrips"]?.array?.contains(.string(id)) == true
-                    || object.stopTasks.contains(id)
+                    || object.stopTasks.contains(id) || object.stopTrips.contains(id)
             }
     }
 }
@@ -129,5 +133,15 @@ extension JSONObject {
         let segments = self["remainingVehicleJourneySegments"]?.array ?? []
         return segments.flatMap { $0.object?["stop"]?.object?["tasks"]?.array ?? [] }
             .compactMap { $0.object?["taskId"]?.string }
+    }
+
+    /// The ids of the trips in the order of a vehicle's stops, which a vehicle and its trips hold.
+    fileprivate var stopTrips: [String] {
+        ["waypoints", "vehicleWaypoints"].flatMap { self[$0]?.array ?? [] }.compactMap { $0.object?["tripId"]?.string }
+    }
+
+    /// The object with some of its members.
+    func only(_ keys: Set<String>) -> JSONObject {
+        JSONObject(Dictionary(self.filter { keys.contains($0.key) }.map { ($0.key, $0.value) }) { first, _ in first })
     }
 }

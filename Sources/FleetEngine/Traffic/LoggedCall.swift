@@ -47,8 +47,7 @@ public struct LoggedCall: Hashable, Sendable {
 
     /// The name of the resource or its parent, such as `providers/p/vehicles/v`.
     var resourceName: String {
-        let resource = self.resourceField.flatMap { self.request[$0]?.object?["name"]?.string }
-        return self.request["name"]?.string ?? self.request["parent"]?.string ?? resource ?? ""
+        self.request["name"]?.string ?? self.request["parent"]?.string ?? self.resource?["name"]?.string ?? ""
     }
 
     /// The provider's id.
@@ -63,6 +62,9 @@ public struct LoggedCall: Hashable, Sendable {
         let parts = self.resourceName.split(separator: "/", omittingEmptySubsequences: false)
         return parts.count > 3 ? String(parts[3]) : nil
     }
+
+    /// The resource in the request; `nil` where it holds none.
+    var resource: JSONObject? { self.resourceField.flatMap { self.request[$0]?.object } }
 
     /// The field of the request that holds the resource.
     var resourceField: String? {

@@ -33,6 +33,8 @@ public struct ResponseDifferences: Sendable {
 
     /// Compares the answer to a replayed call with the recorded one.
     ///
+    /// Fields that the recorded one may lack are left out, as the request said by a version that its reader had them.
+    ///
     /// - Parameters:
     ///   - call: The recorded call.
     ///   - answer: The answer, in JSON.
@@ -40,7 +42,8 @@ public struct ResponseDifferences: Sendable {
     public mutating func compare(_ call: LoggedCall, with answer: Data) throws(CallRecordingError) {
         do throws(TokenError) {
             let ours = try JSONValue(parsing: answer)
-            self.compare(call.response.map(JSONValue.object), ours, at: "", in: call.name)
+            self.compare(
+                call.response.map(JSONValue.object), ours, at: "", in: call.name, leavingOut: call.fieldsOfVersions)
         } catch {
             throw CallRecordingError("was answered with what is not JSON: \(error.message)")
         }
@@ -51,7 +54,11 @@ public struct ResponseDifferences: Sendable {
         self.compare(recorded.map(JSONValue.object), try JSONValue(parsing: json), at: "", in: call)
     }
 
-    private mutating func compare(_ recorded: JSONValue?, _ ours: JSONValue?, at path: String, in call: String) {
+    private mutating func compare(
+        _ recorded: JSONValue?, _ ours: JSONValue?, at path: String, in call: String,
+        leavingOut fields: Set<String> = []
+    ) {
+        guard !fields.contains(path) else { return }
         func count(_ difference: String) {
             self.counts[Kind(call: call, difference: difference, field: path), default: 0] += 1
         }
@@ -61,12 +68,13 @@ public struct ResponseDifferences: Sendable {
         case (nil, _?): count("only ours")
         case (.object(let recorded)?, .object(let ours)?):
             for key in Set(recorded.keys).union(ours.keys) where key != "name" || !path.isEmpty {
-                self.compare(recorded[key], ours[key], at: path.isEmpty ? key : "\(path).\(key)", in: call)
+                self.compare(
+                    recorded[key], ours[key], at: path.isEmpty ? key : "\(path).\(key)", in: call, leavingOut: fields)
             }
         case (.array(let recorded)?, .array(let ours)?):
             if recorded.count != ours.count { count("another number of") }
             for (recorded, ours) in zip(recorded, ours) {
-                self.compare(recorded, ours, at: path + "[]", in: call)
+                self.compare(recorded, ours, at: path + "[]", in: call, leavingOut: fields)
             }
         case (let recorded?, let ours?):
             if !self.areEqual(recorded, ours) { count("another value of") }
@@ -90,5 +98,24 @@ public struct ResponseDifferences: Sendable {
 
     private static func seconds(_ text: String) -> Double? {
         text.hasSuffix("s") ? Double(text.dropLast()) : nil
+    }
+}
+
+extension LoggedCall {
+    /// The fields that an answer may lack, by the member of the request that tells which version its reader had.
+    private static let versionedFields = [
+        "currentRouteSegmentVersion": ["currentRouteSegment", "route"],
+        "currentRouteSegmentTrafficVersion": ["currentRouteSegmentTraffic"],
+        "waypointsVersion": ["waypoints"],
+        "remainingWaypointsVersion": ["remainingWaypoints"],
+        "remainingWaypointsRouteVersion": [
+            "remainingWaypoints[].pathToWaypoint", "remainingWaypoints[].encodedPathToWaypoint",
+            "remainingWaypoints[].trafficToWaypoint",
+        ],
+    ]
+
+    /// The fields that the answer may lack, as the request told versions of them.
+    fileprivate var fieldsOfVersions: Set<String> {
+        Set(Self.versionedFields.filter { self.request[$0.key] != nil }.values.joined())
     }
 }

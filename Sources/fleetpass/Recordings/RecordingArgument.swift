@@ -4,7 +4,6 @@
 
 import ArgumentParser
 import FleetEngine
-import Foundation
 
 /// A recording that a command reads.
 struct RecordingArgument: ParsableArguments {
@@ -16,10 +15,11 @@ struct RecordingArgument: ParsableArguments {
 
     func read() throws -> CallRecording {
         let isStdin = self.recording == "-"
-        let bytes = isStdin ? try Console.input() : try? Data(contentsOf: URL(filePath: self.recording))
-        guard let bytes else {
-            throw CommandFailure(status: .configuration, message: "the recording \(self.recording) cannot be read.")
-        }
+        let bytes =
+            isStdin
+            ? try Console.input()
+            : try InputFile(path: self.recording).bytes(
+                atMost: .max, advice: "name a Cloud Logging export of Fleet Engine, or the file of up --record.")
         let name = isStdin ? "stdin" : self.recording
         do throws(CallRecordingError) {
             let recording = try CallRecording(parsing: bytes)

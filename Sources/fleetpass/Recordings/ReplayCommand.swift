@@ -74,12 +74,22 @@ struct ReplayCommand: AsyncParsableCommand {
     }
 
     private func issuer(_ provider: ProviderID) throws -> TokenIssuer {
+        guard !self.data.isEmpty else {
+            throw CommandFailure(
+                status: .usage, message: "--data is empty; name the data folder of up, or a folder of key files.")
+        }
         let accounts = "\(self.data)/service-accounts"
         let folder = FileManager.default.fileExists(atPath: accounts) ? accounts : self.data
         do throws(TokenServerError) {
             let keys = try SigningKeys(folder: KeyFolder(path: folder), provider: provider)
             return TokenIssuer { claims, role, time in
-                try await keys.minter(for: role, at: time)?.mint(claims, at: time)
+                guard let minter = keys.minter(for: role, at: time) else {
+                    throw CommandFailure(
+                        status: .configuration,
+                        message: "\(folder) has no \(role).json, whose key signs the calls; name with --data the data "
+                            + "folder of up, or a folder with that file.")
+                }
+                return try await minter.mint(claims, at: time)
             }
         } catch {
             throw CommandFailure(status: .configuration, message: error.message)

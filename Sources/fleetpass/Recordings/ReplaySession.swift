@@ -71,6 +71,8 @@ struct ReplaySession {
                         (name: "Content-Type", value: "application/json"),
                     ],
                     body: call.body))
+        } catch let error as CommandFailure {
+            throw error
         } catch let error as TokenServerError {
             throw CommandFailure(status: .configuration, message: error.message)
         } catch {

@@ -194,6 +194,14 @@ import Testing
         #expect(explanation?.refusal?.reason == .tokenNotYetValid)
     }
 
+    @Test func `a refusal by a clock that several steps put off names them all`() async throws {
+        let world = try await World(#"{"clockOff":"20m"},{"clockOff":"40m"}"#, verifier: RealVerifier())
+        let refusal = await world.get(token: RealVerifier.token(role: .driver, at: world.clock.now))
+        #expect(refusal?.reason == "TOKEN_EXPIRED")
+        let mark = "Chaos by script (steps[0] clockOff 20m, steps[1] clockOff 40m)"
+        #expect(refusal?.message.hasPrefix(mark) == true, "\(refusal?.message ?? "")")
+    }
+
     @Test func `over REST a fault is told in the error and in a header, once for each call`() async throws {
         let world = try await World(#"{"status":"UNAVAILABLE","calls":1},{"slow":"1s"}"#)
         let name = try #require(HTTPField.Name(CallRemarks.chaosName))

@@ -85,12 +85,20 @@ import Testing
         #expect(try CallRecording(parsing: Data("\(Self.entry)\n\(Self.entry)\n".utf8)) == one)
     }
 
+    @Test(arguments: ["[\(Self.entry)]", "\(Self.entry)", "\(Self.entry)\n\(Self.entry)\n"])
+    func `a byte order mark is passed over`(text: String) throws {
+        let recording = try CallRecording(parsing: Data("\u{FEFF}\(text)".utf8))
+        #expect(try recording == CallRecording(parsing: Data(text.utf8)))
+        #expect(recording.tornLines.isEmpty)
+    }
+
     @Test(
         arguments: [
             ("\(Self.entry)\n\(Self.entry)\n\(Self.entry.prefix(40))", [3]),
             ("\(Self.entry)\n\(Self.entry.prefix(40))\(Self.entry)\n\(Self.entry)\n", [2]),
             ("\(Self.entry.prefix(40))\n\n\(Self.entry)\nnonsense\n\(Self.entry)\n", [1, 4]),
             ("\(Self.entry)\n\(Self.entry)\n", []),
+            ("\(Self.entry)\r\n\r\n \t\r\n\(Self.entry)\r\n\r\nnonsense\r\n\r\n", [6]),
         ] as [(String, [Int])])
     func `torn lines, as a killed recorder leaves them, are passed over and named`(text: String, torn: [Int]) throws {
         let recording = try CallRecording(parsing: Data(text.utf8))
@@ -104,16 +112,63 @@ import Testing
         try Data("\(Self.entry)\n\(Self.entry.prefix(40))".utf8).write(to: URL(filePath: path))
         for _ in 1...2 {
             let recorder = try CallRecorder(appendingTo: path, logger: Logger(label: "test"))
-            let answer: Result<Vehicle, EngineError> = .failure(
-                EngineError(code: .notFound, reason: "NOT_FOUND", message: "none"))
-            let request = GetVehicle.Request.with { $0.name = "providers/acme/vehicles/v-1" }
-            recorder.record(.getVehicle, request, answer, at: TestClock.start)
+            Self.recordRefusal(in: recorder)
             recorder.finish()
             try await recorder.run()
         }
         let recording = try CallRecording(parsing: Data(contentsOf: URL(filePath: path)))
         #expect(recording.calls.map(\.status) == ["OK", "NOT_FOUND", "NOT_FOUND"])
         #expect(recording.tornLines == [2])
+    }
+
+    private static func recordRefusal(in recorder: CallRecorder) {
+        let answer: Result<Vehicle, EngineError> = .failure(
+            EngineError(code: .notFound, reason: "NOT_FOUND", message: "none"))
+        let request = GetVehicle.Request.with { $0.name = "providers/acme/vehicles/v-1" }
+        recorder.record(.getVehicle, request, answer, at: TestClock.start)
+    }
+
+    @Test func `recorders of one file leave each other's calls`() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).jsonl").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let recorders = [
+            try CallRecorder(appendingTo: path, logger: Logger(label: "test")),
+            try CallRecorder(appendingTo: path, logger: Logger(label: "test")),
+        ]
+        for recorder in recorders {
+            for _ in 1...2 { Self.recordRefusal(in: recorder) }
+            recorder.finish()
+            try await recorder.run()
+        }
+        let recording = try CallRecording(parsing: Data(contentsOf: URL(filePath: path)))
+        #expect(recording.calls.count == 4)
+        #expect(recording.tornLines.isEmpty)
+    }
+
+    @Test func `after a file was cut short, lines stand at its beginning`() throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).jsonl")
+        defer { try? FileManager.default.removeItem(at: path) }
+        let file = try CallRecorder.file(appendingTo: path.path)
+        var lines = LineAppender { try file.write(contentsOf: $0) }
+        try lines.append(Array("first".utf8))
+        try FileHandle(forWritingTo: path).truncate(atOffset: 0)
+        try lines.append(Array("second".utf8))
+        #expect(try String(contentsOf: path, encoding: .utf8) == "second\n")
+    }
+
+    @Test func `a line that could be written in part only takes no other with it`() throws {
+        var text = Data()
+        var isFull = true
+        var lines = LineAppender { line in
+            text.append(isFull ? line.prefix(40) : line)
+            if isFull { throw CallRecordingError("is full") }
+        }
+        #expect(throws: CallRecordingError.self) { try lines.append(Array(Self.entry.utf8)) }
+        isFull = false
+        for _ in 1...2 { try lines.append(Array(Self.entry.utf8)) }
+        let recording = try CallRecording(parsing: text)
+        #expect(recording.calls.count == 2)
+        #expect(recording.tornLines == [1])
     }
 
     private static let answers: [(recorded: String, httpStatus: Int, word: String?, isAlike: Bool)] = [
@@ -199,6 +254,19 @@ import Testing
     @Test(arguments: [("SearchTrips", "vehicleid"), ("SearchTrips", "vehicleId"), ("SearchVehicles", "tripid")])
     func `a search is about the vehicle or trip that it names`(name: String, key: String) throws {
         let payload = #"{"@type":"x.\#(name)Log","request":{"\#(key)":"id-1"},"response":{}}"#
+        let text = #"{"timestamp":"2026-01-02T03:04:05Z","jsonPayload":\#(payload)}"#
+        let recording = try CallRecording(parsing: Data(text.utf8))
+        #expect(recording.about("id-1") == recording)
+        #expect(recording.about("id-2").calls.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("UpdateTrip", #"{"tripid":"t-2","trip":{"vehiclewaypoints":[{"tripid":"t-3"},{"tripid":"id-1"}]}}"#),
+        ("CreateTrip", #"{"tripId":"t-2","trip":{"vehicleWaypoints":[{"tripId":"id-1"}]}}"#),
+        ("UpdateVehicle", #"{"vehicleId":"v-1","vehicle":{"waypoints":[{"tripId":"id-1"}]}}"#),
+    ])
+    func `an order of stops is about the trips that it names`(name: String, request: String) throws {
+        let payload = #"{"@type":"x.\#(name)Log","request":\#(request),"response":{}}"#
         let text = #"{"timestamp":"2026-01-02T03:04:05Z","jsonPayload":\#(payload)}"#
         let recording = try CallRecording(parsing: Data(text.utf8))
         #expect(recording.about("id-1") == recording)

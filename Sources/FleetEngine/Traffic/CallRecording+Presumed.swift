@@ -1,0 +1,197 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+public import FleetTokens
+
+extension CallRecording {
+    /// What must be there for a call to be replayed: a recording starts in the middle of things.
+    ///
+    /// - Parameter provider: Whose resources they are.
+    /// - Returns: By the index of the call that they precede: first of all, creations of the resources that the recording
+    ///   does not create, as their first answers show them, with the least of what these do not tell; and the stops of a
+    ///   delivery vehicle before it is first used, as they may name tasks that the recording creates.
+    public func presumed(for provider: ProviderID) -> [Int: [ReplayedCall]] {
+        var resources = PresumedResources()
+        var presumed: [Int: [ReplayedCall]] = [:]
+        for (index, call) in self.calls.enumerated() {
+            guard resources.add(usedBy: call), let plan = call.plan(for: provider) else { continue }
+            presumed[index] = [plan]
+        }
+        // What is used tells more of itself than its name.
+        for call in self.calls { resources.add(namedBy: call) }
+        resources.addShipments()
+        presumed[0, default: []].insert(contentsOf: resources.inOrder.map { $0.creation(for: provider) }, at: 0)
+        return presumed
+    }
+}
+
+/// What a recording finds there, as it does not create it.
+private struct PresumedResources {
+    private var resources: [PresumedResource] = []
+    /// These resources and those that the recording creates, as `collection/id`.
+    private var known: Set<String> = []
+    /// The tracking ids of the tasks that the recording has created so far.
+    private var tracked: Set<String> = []
+    /// The tracking ids that were asked for of other tasks, with the answers.
+    private var shipments: [(trackingID: String, answer: JSONObject)] = []
+
+    /// The resources in an order in which they can be created: a trip may be assigned to a vehicle.
+    var inOrder: [PresumedResource] {
+        ["vehicles", "deliveryVehicles", "tasks", "trips"].flatMap { name in
+            self.resources.filter { $0.collection == name }
+        }
+    }
+
+    /// Adds the resource that a call is about, if it must have been there.
+    ///
+    /// - Parameter call: The next call; one that was refused needs nothing.
+    /// - Returns: Whether it was added.
+    mutating func add(usedBy call: LoggedCall) -> Bool {
+        guard let answer = call.response else { return false }
+        for (id, task) in call.createdTasks {
+            self.known.insert("tasks/\(id)")
+            if let tracking = task["trackingId"]?.string { self.tracked.insert(tracking) }
+        }
+        guard let collection = call.collection, let id = call.resourceID else { return false }
+        switch call.method {
+        case .createVehicle, .createTrip, .createDeliveryVehicle, .createTask:
+            self.known.insert("\(collection)/\(id)")
+            return false
+        case .getTaskTrackingInfo:
+            if !self.tracked.contains(id) { self.shipments.append((trackingID: id, answer: answer)) }
+            return false
+        default:
+            return self.add(PresumedResource(collection: collection, id: id, answer: answer))
+        }
+    }
+
+    /// Adds what a call names beside the resource that it is about: tasks at stops, and vehicles of trips.
+    mutating func add(namedBy call: LoggedCall) {
+        let objects = [call.resource, call.response].compactMap(\.self)
+        for id in objects.flatMap(\.stopTasks) { self.add(PresumedResource(collection: "tasks", id: id)) }
+        guard call.collection == "trips", call.response != nil else { return }
+        for id in objects.compactMap({ $0["vehicleId"]?.string }) where !id.isEmpty {
+            self.add(PresumedResource(collection: "vehicles", id: id))
+        }
+    }
+
+    /// Adds a task for each tracking id that was asked for and that no task has.
+    mutating func addShipments() {
+        for (id, answer) in self.shipments where !self.resources.contains(where: { $0.isShipment(id) }) {
+            var shipment = PresumedResource(collection: "tasks", id: id, answer: answer)
+            shipment.body["trackingId"] = .string(id)
+            // Often the task has the tracking id for its own, too, and may be known by name already.
+            if let index = self.resources.firstIndex(where: { $0.isNamedOnly(as: shipment) }) {
+                self.resources[index] = shipment
+            } else {
+                self.add(shipment)
+            }
+        }
+    }
+
+    @discardableResult
+    private mutating func add(_ resource: PresumedResource) -> Bool {
+        guard self.known.insert("\(resource.collection)/\(resource.id)").inserted else { return false }
+        self.resources.append(resource)
+        return true
+    }
+}
+
+/// A resource that a recording finds there.
+private struct PresumedResource {
+    /// Such as `vehicles`.
+    let collection: String
+    let id: String
+    /// What an answer tells of it that a creation takes; empty where it is known by its name only.
+    var body: JSONObject
+
+    /// Keeps what a creation takes of an answer.
+    init(collection: String, id: String, answer: JSONObject = JSONObject()) {
+        self.collection = collection
+        self.id = id
+        self.body = answer
+        switch collection {
+        // It may have stops behind it that a new trip has ahead, or have those of other trips, which come later.
+        case "trips": self.body["vehicleWaypoints"] = nil
+        case "deliveryVehicles": self.body = answer.only(["type", "attributes"])
+        case "tasks":
+            self.body = answer.only([
+                "type", "attributes", "trackingId", "plannedLocation", "taskDuration", "targetTimeWindow",
+            ])
+        default: break
+        }
+    }
+
+    /// Whether it is a task with a tracking id.
+    func isShipment(_ trackingID: String) -> Bool {
+        self.collection == "tasks" && self.body["trackingId"] == .string(trackingID)
+    }
+
+    /// Whether nothing but the name is known of it, which another has.
+    func isNamedOnly(as other: Self) -> Bool {
+        self.body.isEmpty && self.collection == other.collection && self.id == other.id
+    }
+
+    /// The call that makes it.
+    func creation(for provider: ProviderID) -> ReplayedCall {
+        let idField = String(self.collection.dropLast()) + "Id"
+        var body = self.least
+        for (key, value) in self.body { body[key] = value }
+        return ReplayedCall(
+            "POST", ["v1", "providers", provider.value, self.collection], query: [(name: idField, value: self.id)],
+            body: body, isDelivery: ["deliveryVehicles", "tasks"].contains(self.collection))
+    }
+
+    /// The least that a creation needs.
+    private var least: JSONObject {
+        let place: JSONValue = .object(["point": .object(["latitude": .integer(0), "longitude": .integer(0)])])
+        switch self.collection {
+        case "vehicles":
+            return [
+                "vehicleState": .string("OFFLINE"), "supportedTripTypes": .array([.string("EXCLUSIVE")]),
+                "maximumCapacity": .integer(1), "vehicleType": .object(["category": .string("AUTO")]),
+            ]
+        case "trips":
+            return ["tripType": .string("EXCLUSIVE"), "pickupPoint": place]
+        case "tasks":
+            let type = self.body["type"] ?? .string(self.body["trackingId"] == nil ? "UNAVAILABLE" : "DELIVERY")
+            var least: JSONObject = ["type": type, "state": .string("OPEN"), "taskDuration": .string("60s")]
+            if type != .string("UNAVAILABLE") { least["plannedLocation"] = place }
+            return least
+        default:
+            return [:]
+        }
+    }
+}
+
+extension LoggedCall {
+    /// The fields that only an update may set, of a delivery vehicle that is on its way.
+    private static let plan = ["remainingVehicleJourneySegments", "currentRouteSegment", "remainingDistanceMeters"]
+
+    /// Sets the stops of a delivery vehicle, as the answer shows them; `nil` for a call about something else.
+    fileprivate func plan(for provider: ProviderID) -> ReplayedCall? {
+        guard let collection, collection == "deliveryVehicles", let id = self.resourceID else { return nil }
+        return ReplayedCall(
+            "PATCH", ["v1", "providers", provider.value, collection, id],
+            query: [(name: "updateMask", value: Self.plan.joined(separator: ","))],
+            body: self.response?.only(Set(Self.plan)), isDelivery: true)
+    }
+
+    /// The tasks that the call creates, with their ids.
+    fileprivate var createdTasks: [(id: String, task: JSONObject)] {
+        switch self.method {
+        case .createTask:
+            guard let id = self.resourceID else { return [] }
+            return [(id: id, task: self.resource ?? JSONObject())]
+        case .batchCreateTasks:
+            let requests = self.request["requests"]?.array?.compactMap(\.object) ?? []
+            return requests.compactMap { request in
+                guard let id = request["taskId"]?.string else { return nil }
+                return (id: id, task: request["task"]?.object ?? JSONObject())
+            }
+        default:
+            return []
+        }
+    }
+}

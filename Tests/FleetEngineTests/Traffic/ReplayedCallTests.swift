@@ -1,0 +1,151 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+import Foundation
+import Testing
+
+@testable import FleetEngine
+
+@Suite struct ReplayedCallTests {
+    private typealias Call = (name: String, request: String, answer: String?)
+
+    /// A recording of one call each second; refused ones have no answer.
+    private static func recording(_ calls: Call...) throws -> CallRecording {
+        let lines = calls.enumerated().map { second, call in
+            let end = call.answer.map { #""response":\#($0)"# } ?? #""errorResponse":{"code":"NOT_FOUND"}"#
+            let payload = #"{"@type":"x.\#(call.name)Log","request":\#(call.request),\#(end)}"#
+            let time = "2026-01-02T03:04:0\(second)Z"
+            return #"{"timestamp":"\#(time)","logName":"projects/old/x","jsonPayload":\#(payload)}"#
+        }
+        return try CallRecording(parsing: Data(lines.joined(separator: "\n").utf8))
+    }
+
+    /// What is created first, as `collection/id`, with the bodies.
+    private static func creations(_ recording: CallRecording) throws -> [(name: String, body: JSONObject)] {
+        let calls = try recording.presumed(for: ProviderID(checking: "acme"))[0] ?? []
+        return try calls.map { call in
+            #expect(call.verb == "POST")
+            #expect(call.path.prefix(3) == ["v1", "providers", "acme"])
+            let body = try JSONValue(parsing: call.body ?? Data()).object
+            return (name: "\(call.path.last ?? "")/\(call.query.first?.value ?? "")", body: try #require(body))
+        }
+    }
+
+    private static let leastVehicle: JSONObject = [
+        "vehicleState": .string("OFFLINE"), "supportedTripTypes": .array([.string("EXCLUSIVE")]),
+        "maximumCapacity": .integer(1), "vehicleType": .object(["category": .string("AUTO")]),
+    ]
+
+    @Test func `vehicles that only trips name are created before these`() throws {
+        let creations = try Self.creations(
+            Self.recording(
+                (
+                    "UpdateTrip", #"{"tripId":"t-1","updateMask":"tripStatus","trip":{"status":"COMPLETE"}}"#,
+                    #"{"vehicleId":"v-1","tripType":"SHARED","vehicleWaypoints":[{"tripId":"t-9"}]}"#
+                ),
+                ("GetTrip", #"{"tripId":"t-2"}"#, #"{"vehicleId":"v-2"}"#),
+                ("GetVehicle", #"{"vehicleId":"v-2"}"#, #"{"vehicleState":"ONLINE"}"#),
+                ("CreateTrip", #"{"tripId":"t-3","trip":{"vehicleId":"v-3"}}"#, "{}"),
+                ("UpdateTrip", #"{"tripId":"t-3","updateMask":"vehicleId","trip":{"vehicleId":"v-4"}}"#, nil)
+            ))
+        let names = ["vehicles/v-2", "vehicles/v-1", "vehicles/v-3", "trips/t-1", "trips/t-2"]
+        try #require(creations.map(\.name) == names)
+        var online = Self.leastVehicle
+        online["vehicleState"] = .string("ONLINE")
+        #expect(creations[0].body == online)
+        #expect(creations[1].body == Self.leastVehicle)
+        #expect(creations[3].body["tripType"] == .string("SHARED"))
+        #expect(creations[3].body["pickupPoint"] != nil)
+        #expect(creations[3].body["vehicleWaypoints"] == nil)
+    }
+
+    @Test func `a vehicle of which only attributes are told is made whole`() throws {
+        let creations = try Self.creations(
+            Self.recording(
+                ("UpdateVehicleAttributes", #"{"vehicleId":"v-1"}"#, #"{"attributes":[{"key":"a","value":"b"}]}"#)))
+        var vehicle = Self.leastVehicle
+        vehicle["attributes"] = .array([.object(["key": .string("a"), "value": .string("b")])])
+        #expect(creations.map(\.name) == ["vehicles/v-1"])
+        #expect(creations.first?.body == vehicle)
+    }
+
+    @Test func `what is deleted before anything else is made whole`() throws {
+        let creations = try Self.creations(
+            Self.recording(
+                ("DeleteTrip", #"{"tripId":"t-1"}"#, "{}"), ("DeleteTask", #"{"taskId":"k-1"}"#, "{}"),
+                ("DeleteVehicle", #"{"vehicleId":"v-1"}"#, "{}")))
+        try #require(creations.map(\.name) == ["vehicles/v-1", "tasks/k-1", "trips/t-1"])
+        #expect(creations[0].body == Self.leastVehicle)
+        #expect(creations[1].body["type"] == .string("UNAVAILABLE"))
+        #expect(creations[1].body["state"] == .string("OPEN"))
+        #expect(Set(creations[2].body.keys) == ["tripType", "pickupPoint"])
+    }
+
+    @Test func `a tracking id that is asked for has an open task`() throws {
+        let point = #"{"point":{"latitude":1,"longitude":2}}"#
+        let creations = try Self.creations(
+            Self.recording(
+                ("GetTaskTrackingInfo", #"{"trackingId":"s-1"}"#, #"{"state":"OPEN","plannedLocation":\#(point)}"#),
+                ("GetTaskTrackingInfo", #"{"trackingId":"s-1"}"#, "{}")))
+        #expect(creations.map(\.name) == ["tasks/s-1"])
+        let task: JSONObject = [
+            "trackingId": .string("s-1"), "type": .string("DELIVERY"), "state": .string("OPEN"),
+            "taskDuration": .string("60s"),
+            "plannedLocation": .object(["point": .object(["latitude": .integer(1), "longitude": .integer(2)])]),
+        ]
+        #expect(creations.first?.body == task)
+    }
+
+    @Test func `a task that is known has the tracking id`() throws {
+        let stop = #"{"stop":{"tasks":[{"taskId":"s-2"}]}}"#
+        let creations = try Self.creations(
+            Self.recording(
+                ("GetTaskTrackingInfo", #"{"trackingId":"s-1"}"#, "{}"),
+                ("GetTask", #"{"taskId":"k-1"}"#, #"{"trackingId":"s-1","type":"PICKUP"}"#),
+                ("GetTaskTrackingInfo", #"{"trackingId":"s-2"}"#, "{}"),
+                (
+                    "UpdateDeliveryVehicle",
+                    #"{"deliveryVehicleId":"d-1","deliveryVehicle":{"remainingVehicleJourneySegments":[\#(stop)]}}"#,
+                    nil
+                ),
+                ("CreateTask", #"{"taskId":"k-3","task":{"trackingId":"s-3"}}"#, "{}"),
+                ("GetTaskTrackingInfo", #"{"trackingId":"s-3"}"#, "{}"),
+                ("GetTaskTrackingInfo", #"{"trackingId":"s-4"}"#, nil)
+            ))
+        #expect(creations.map(\.name) == ["tasks/k-1", "tasks/s-2"])
+        #expect(creations.map { $0.body["trackingId"]?.string } == ["s-1", "s-2"])
+        #expect(creations.map { $0.body["type"]?.string } == ["PICKUP", "DELIVERY"])
+    }
+
+    @Test func `a read asks for the same view, and not by what its reader had`() throws {
+        let version = #"RouteSegmentVersion":"2026-01-01T00:00:00Z""#
+        let view = #""view":"JOURNEY_SHARING_V1S","routeformattype":"LAT_LNG_LIST_TYPE""#
+        let recording = try Self.recording(
+            ("GetTrip", #"{"tripId":"t-1",\#(view),"current\#(version)}"#, "{}"),
+            ("GetVehicle", #"{"vehicleId":"v-1","current\#(version)}"#, "{}"))
+        let calls = try recording.calls.map { try #require($0.replayed(for: ProviderID(checking: "acme"))) }
+        #expect(calls.map(\.verb) == ["GET", "GET"])
+        #expect(
+            calls.map { $0.query.map { "\($0.name)=\($0.value)" } } == [
+                ["view=JOURNEY_SHARING_V1S", "routeFormatType=LAT_LNG_LIST_TYPE"], [],
+            ])
+    }
+
+    @Test(arguments: [
+        ("GetVehicle", "waypointsVersion", ["currentRouteSegment"]),
+        ("GetVehicle", "currentRouteSegmentVersion", ["waypoints"]),
+        ("GetTrip", "currentRouteSegmentVersion", ["remainingWaypoints"]),
+        ("GetTrip", "remainingWaypointsVersion", ["currentRouteSegment", "route"]),
+    ])
+    func `what a reader may have had already is not compared`(name: String, version: String, fields: [String]) throws {
+        let id = name == "GetTrip" ? "tripId" : "vehicleId"
+        let request = #"{"\#(id)":"x","\#(version)":"2026-01-01T00:00:00Z"}"#
+        let call = try #require(Self.recording((name, request, "{}")).calls.first)
+        let rest = name == "GetTrip" ? #""route":[{}],"remainingWaypoints":[{}]"# : #""waypoints":[{}]"#
+        var differences = ResponseDifferences(tolerance: nil)
+        try differences.compare(call, with: Data(#"{"currentRouteSegment":"x",\#(rest)}"#.utf8))
+        #expect(differences.counts.keys.map(\.field).sorted() == fields)
+    }
+}
