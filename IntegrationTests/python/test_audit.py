@@ -267,6 +267,36 @@ def test_what_is_no_store_is_refused_and_left_as_it_is(tmp_path, service):
     assert [path.name for path in (tmp_path / "keys").iterdir()] == ["driver.json"]
 
 
+def test_an_empty_path_is_not_the_folder_that_a_command_is_run_in(tmp_path, service, empty_store, monkeypatch):
+    shutil.copytree(service.data / "service-accounts", tmp_path / "service-accounts")
+    empty_store(tmp_path / STORE)
+    monkeypatch.chdir(tmp_path)
+    token = service.mint("driver", vehicle="veh-3").encode()
+    holder = ["--holder", "login/driver-7", "--vehicle", "veh-3"]
+    stores = [
+        ["audit", "verify"], ["audit", "search"], ["audit", "export"], ["revoke"], ["revoke", "--subject", "driver-7"],
+        ["audit", "archive", "--keep", "2h", "--to", "archive"], ["assignments", "list"],
+        ["assignments", "add", *holder], ["assignments", "end", *holder],
+    ]
+    call = ["--method", "GetVehicle", "--resource", "providers/demo-fleet/vehicles/veh-3"]
+
+    def files():
+        return {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    before = files()
+    for option, command in [
+        *(("--data", command) for command in stores), *(("--store", command) for command in stores),
+        ("--data", ["keys", "list"]), ("--data", ["keys", "rotate"]),
+        ("--data", ["keys", "retire", "--role", "driver", "--key", "k"]),
+        ("--store", ["keys", "rotate", "--data", "."]), ("--key", ["mint", "--role", "driver", "--vehicle", "veh-3"]),
+        ("--keys", ["verify", "-"]), ("--keys", ["lint", "-"]), ("--keys", ["explain", "-", *call]),
+    ]:
+        result = run(*command, option, "", stdin=token)
+        assert result.returncode == 2 and result.stdout == b"", command
+        assert f"{option} is empty; name " in result.stderr.decode(), command
+    assert files() == before
+
+
 def test_a_server_makes_its_store_of_an_empty_file_and_of_nothing_else(tmp_path, service):
     data = tmp_path / "data"
     shutil.copytree(service.data / "service-accounts", data / "service-accounts")

@@ -316,6 +316,9 @@ def test_lint_finds_a_claim_in_another_spelling(service):
         ["demo", "--speed", "0.0005"],
         ["demo", "--speed", "1e-30"],
         ["demo", "--speed", "1001"],
+        ["up", "--store", ""],
+        ["demo", "--store", " "],
+        ["simulate", "--trips", "1e-300", "--create-with", "key.json"],
         ["mint"],
         ["inspect"],
         ["verify", "x"],
@@ -329,6 +332,54 @@ def test_lint_finds_a_claim_in_another_spelling(service):
 def test_a_senseless_command_line_is_a_usage_error(arguments):
     result = run(*arguments)
     check_failure(result, USAGE)
+    assert result.stdout == b""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "misspelt", "meant"),
+    [
+        ("serve tokens --confg t", "--confg", "--config"),
+        ("serve engine --confg t", "--confg", "--config"),
+        ("audit verify --dat data", "--dat", "--data"),
+        ("revoke --stor file", "--stor", "--store"),
+        ("assignments list --dta data", "--dta", "--data"),
+        ("audit search --data d --trip-vehicle v --trp t", "--trp", "--trip"),
+        ("keys rotate --data d --with f --rol driver", "--rol", "--role"),
+        ("mint --ky x --role driver --vehicle v", "--ky", "--key"),
+        ("mint --key x --delegate a@b --role driver --vehicle v --impersonat a@b", "--impersonat", "--impersonate"),
+        ("watch --trp t", "--trp", "--trip"),
+        ("drive --vehicl v --route r", "--vehicl", "--vehicle"),
+        ("simulate --trips 5 --create-wth f", "--create-wth", "--create-with"),
+        ("up --revocations-keys k --revocation u", "--revocation", "--revocations"),
+    ],
+)
+def test_a_misspelt_option_is_named_rather_than_missed(arguments, misspelt, meant):
+    result = run(*arguments.split())
+    message = check_failure(result, USAGE)
+    assert message.startswith(f"Error: Unknown option '{misspelt}'. Did you mean '{meant}'?\n")
+    assert result.stdout == b""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rule"),
+    [
+        ("serve tokens", "Pass --config FILE.yaml"),
+        ("serve engine", "Pass --config FILE.yaml"),
+        ("audit verify", "Pass either --data or --store."),
+        ("audit verify --data d --store s", "Pass either --data or --store."),
+        ("mint --role driver --vehicle v", "Name the account that signs"),
+        ("mint --key k --impersonate a@b --role driver --vehicle v", "Name the account that signs"),
+        ("watch", "Give either --trip or --tracking-id."),
+        ("drive --route r", "Give either --vehicle or --delivery-vehicle."),
+        ("lint", "Name one of a token, --engine and --recording."),
+        ("simulate --trips 5", "--trips needs --create-with"),
+    ],
+)
+def test_options_that_go_together_are_told_with_the_usage(arguments, rule):
+    result = run(*arguments.split())
+    message = check_failure(result, USAGE)
+    assert message.startswith(f"Error: {rule}")
+    assert f"Usage: fleetpass {arguments.split(' --')[0]} " in message
     assert result.stdout == b""
 
 

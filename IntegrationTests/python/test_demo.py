@@ -51,6 +51,24 @@ def wait_for(condition, seconds):
     raise AssertionError(f"nothing after {seconds} s")
 
 
+def test_a_demo_that_is_started_again_calls_off_the_trips_of_the_one_before(tmp_path):
+    last = set()
+    for _ in range(2):
+        service = Service(tmp_path, "--speed", "1", command="demo")
+        backend = service.mint("server")
+
+        def current():
+            return set(service.rest("GET", "vehicles/vehicle-1", backend).json().get("currentTrips", []))
+
+        trips = wait_for(lambda: (found := current()) - last and found, 60)
+        assert len(trips) == 1, "the vehicle has the trip of its drive, and no other"
+        for trip in last:
+            assert service.rest("GET", f"trips/{trip}", backend).json()["tripStatus"] == "CANCELED"
+        last = trips
+        code, _, errors = service.stop()
+        assert code == 0, errors
+
+
 def test_vehicles_move_on_real_routes(demo):
     def online():
         return {i: v for i, v in state(demo)["vehicles"].items() if v["state"] == "online" and "place" in v}

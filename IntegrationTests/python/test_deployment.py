@@ -1,7 +1,8 @@
 # Fleetpass
 # Licence: see LICENSE in the project root.
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of units and containers: the engine cannot reach the token server's keys, and images hold no secret."""
+"""The examples of units and containers: the engine cannot reach the token server's keys, images hold no secret, and their
+pages leave out nothing that a start needs."""
 
 import fnmatch
 import json
@@ -16,10 +17,28 @@ UNITS = {
     "engine": ROOT / "Examples/engine/fleetpass-engine.service",
 }
 CONTAINERS = {"tokens": ROOT / "Examples/token-server/Containerfile", "engine": ROOT / "Examples/engine/Containerfile"}
+CONFIGURATIONS = {"tokens": ROOT / "Examples/token-server/tokens.yaml", "engine": ROOT / "Examples/engine/engine.yaml"}
 
 
 def settings(unit):
     return dict(re.findall(r"^(\w+)=(.*)$", UNITS[unit].read_text(), re.MULTILINE))
+
+
+def configured(server):
+    """The values of an example's configuration, by their settings' paths."""
+    values, path = {}, []
+    for line in CONFIGURATIONS[server].read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        indent, key, value = re.fullmatch(r"( *)(\w+):(?: (\S+))?", line).groups()
+        path[len(indent) // 2:] = [key]
+        if value:
+            values[".".join(path)] = value
+    return values
+
+
+def page(server):
+    return (CONFIGURATIONS[server].parent / "README.md").read_text()
 
 
 def admitted(path):
@@ -85,6 +104,34 @@ def test_a_container_reads_the_unit_s_folders_as_its_own_user(server):
     assert f'"{unit["ExecStart"].split()[-1]}"' in text
     assert f'VOLUME /var/lib/{unit["StateDirectory"]}\n' in text
     assert len(set(re.findall(r"(?:uid[= ]|gid=|USER )(\d+)", text))) == 1
+
+
+@pytest.mark.parametrize("server", CONFIGURATIONS)
+def test_the_page_names_every_file_that_the_configuration_names(server):
+    files = {value for value in configured(server).values() if re.fullmatch(r"/.+|[\w-]+\.[a-z]+", value)}
+    assert {"certificate.pem", "key.pem"} < files
+    assert files <= set(re.findall(r"[\w/-]+(?:\.[\w/-]+)*", page(server)))
+
+
+@pytest.mark.parametrize("server", CONFIGURATIONS)
+def test_the_page_names_every_setting_that_is_somebody_else_s(server):
+    settings_of_acme = [setting for setting, value in configured(server).items() if "acme" in value]
+    assert settings_of_acme and all(f"`{setting}`" in page(server) for setting in settings_of_acme)
+
+
+@pytest.mark.parametrize("server", CONFIGURATIONS)
+def test_the_page_makes_the_unit_s_user_and_folders_that_are_its_alone(server):
+    user = settings(server)["User"]
+    folders = {value for value in configured(server).values() if value.startswith("/")}
+    assert f"useradd --system {user}\n" in page(server)
+    assert f"install --directory {pathlib.PurePath(settings(server)['ExecStart'].split()[-1]).parent}\n" in page(server)
+    made = re.search(rf"install --directory --owner={user} --mode=0700 (.+)", page(server))[1]
+    assert folders and set(made.split()) == folders
+
+
+def test_the_engine_asks_for_the_list_of_revocations_where_the_token_server_listens():
+    address = configured("engine")["revocations.url"]
+    assert address == f"https://tokens.acme.example:{configured('tokens')['listen.port']}/.well-known/revocations"
 
 
 @pytest.mark.parametrize("unit", UNITS)

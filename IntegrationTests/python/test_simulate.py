@@ -5,15 +5,18 @@
 
 import hashlib
 import json
+import signal
 import socket
+import subprocess
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 import requests
 
-from service import Service, run
+from service import PROGRAM, Service, run
 
 ROUTE = Path(__file__).parents[2] / "Examples" / "routes" / "bay-area-trip-1.gpx"
 
@@ -42,6 +45,73 @@ def test_a_fleet_drives_for_a_while_and_says_what_it_did(tmp_path):
     assert states == {"OFFLINE"}
     code, _, _ = service.stop()
     assert code == 0
+
+
+class Simulation:
+    """A simulation that is there to be interrupted."""
+
+    def __init__(self, *arguments):
+        def heed():
+            # Who runs the tests may ignore them, as a script's background does.
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_DFL)
+
+        self.process = subprocess.Popen(
+            [PROGRAM, "simulate", "--for", "1h", *map(str, arguments)], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heed)
+
+    def __enter__(self):
+        return self.process
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_fleet_that_is_interrupted_comes_to_its_end(tmp_path, number):
+    service = Service(tmp_path / "data")
+    backend = service.mint("server")
+
+    def fleet():
+        return [service.rest("GET", f"vehicles/sim-{n}", backend).json() for n in range(1, 7)]
+
+    with Simulation(
+        "--vehicles", 6, "--trips", 30, "--output", "json", "--token-server", service.http, "--engine", service.http,
+        "--create-with", service.key_file("server"),
+    ) as command:
+        end = time.monotonic() + 60
+        found = fleet()
+        while not (all(v.get("vehicleState") == "ONLINE" for v in found) and any(v.get("currentTrips") for v in found)):
+            assert time.monotonic() < end and command.poll() is None, "every vehicle drives, and one has a trip"
+            time.sleep(0.2)
+            found = fleet()
+        command.send_signal(number)
+        output, errors = command.communicate(timeout=60)
+    assert command.returncode == -number, errors
+    summary = json.loads(output)
+    trips = summary["trips"]
+    assert summary["updates"]["taken"] >= 6 and trips["failed"] == 0
+    assert trips["cutShort"] >= 1 and trips["completed"] + trips["cutShort"] == trips["created"]
+    for vehicle in fleet():
+        assert vehicle["vehicleState"] == "OFFLINE" and "currentTrips" not in vehicle
+    code, _, _ = service.stop()
+    assert code == 0
+
+
+def test_a_second_interrupt_waits_for_nothing(service):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(60)
+        nobody = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with Simulation("--vehicles", 1, "--engine", nobody, "--token-server", service.http) as command:
+            # It drives, and what it has to report at its end will not be answered either.
+            connection, _ = silent.accept()
+            with connection:
+                command.send_signal(signal.SIGINT)
+                command.send_signal(signal.SIGTERM)
+                output, _ = command.communicate(timeout=60)
+    assert -command.returncode in (signal.SIGINT, signal.SIGTERM)
+    assert output == b"", "the first one alone would have given a summary"
 
 
 def test_fast_drives_keep_to_the_interval(tmp_path):

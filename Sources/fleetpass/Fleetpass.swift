@@ -34,7 +34,7 @@ struct Fleetpass: AsyncParsableCommand {
         // More event loops than processors only take turns.
         NIOSingletons.groupLoopCountSuggestion = Processors.count
         do {
-            var command = try Self.parseAsRoot()
+            var command = try Self.parsed()
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -47,6 +47,17 @@ struct Fleetpass: AsyncParsableCommand {
             guard code != .success else { return Console.give(Self.message(for: error)) }
             Console.say(Self.fullMessage(for: error))
             Foundation.exit(code == .validationFailure ? CommandFailure.Status.usage.rawValue : code.rawValue)
+        }
+    }
+
+    /// Reads the command line; of an option that is misspelt, that is told, rather than that it is missing.
+    private static func parsed() throws -> any ParsableCommand {
+        do {
+            return try Self.parseAsRoot()
+        } catch {
+            // Rules of our own are checked before options that there are not are looked for.
+            _ = try OptionRules.$passOverMissing.withValue(true) { try Self.parseAsRoot() }
+            throw error
         }
     }
 }

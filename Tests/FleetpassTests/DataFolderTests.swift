@@ -99,7 +99,8 @@ import Testing
         ["--host", "0.0.0.0"], ["--store", "foo"], ["--store", "postgresql://u:p/q@h/d"], ["--record", "/none/calls"],
         ["--record", "/"], ["--tiles", "foo"], ["--osrm", "ftp://x"], ["--chaos", "/none/script"],
         ["--trust", "/none/trust"], ["--callers", "/none/callers"], ["--revocations", "http://tokens.example/list"],
-        ["--revocations", "https://tokens.example/list", "--revocations-keys", "/none/keys"],
+        ["--revocations", "https://tokens.example/list", "--revocations-keys", "/none/keys"], ["--store", ""],
+        ["--store", " "],
     ])
     func `options that cannot be used leave no data folder`(arguments: [String]) throws {
         let data = Self.newPath()

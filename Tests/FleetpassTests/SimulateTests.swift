@@ -14,10 +14,16 @@ import Testing
         ["--vehicles", "0"], ["--vehicles", "1001"], ["--vehicles", "10", "--max-rate", "1.9"], ["--trips", "5"],
         ["--trips", "-1"], ["--interval", "4"], ["--speed", "0"], ["--speed", "0.0009"], ["--speed", "1001"],
         ["--speed", "1e12"], ["--speed", "nan"], ["--for", "0s"], ["--for", "60"], ["--for", "25h"], ["--for", "s"],
-        ["--for", "-5s"],
+        ["--for", "-5s"], ["--trips", "1e-300", "--create-with", "k"], ["--trips", "0.0009", "--create-with", "k"],
+        ["--trips", "6001", "--create-with", "k"], ["--trips", "nan", "--create-with", "k"],
     ])
     func `a fleet is bounded in size, rate and time`(options: [String]) {
         #expect(throws: (any Error).self) { try SimulateCommand.parse(options) }
+    }
+
+    @Test(arguments: [0, 0.001, 6_000])
+    func `trips are none, or one in 1000 minutes to a hundred a second`(rate: Double) throws {
+        #expect(try SimulateCommand.parse(["--trips", "\(rate)", "--create-with", "k"]).trips == rate)
     }
 
     @Test(arguments: [("60s", 60), ("10m", 600), ("24h", 86_400)])

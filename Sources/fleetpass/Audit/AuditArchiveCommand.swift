@@ -47,7 +47,7 @@ struct AuditArchiveCommand: AsyncParsableCommand {
     }
 
     func validate() throws {
-        guard !self.to.isEmpty else { throw ValidationError("--to is empty; name the file to make.") }
+        try OptionRules.check(path: self.to, of: "--to", "name the file to make")
     }
 
     func run() async throws {

@@ -67,9 +67,8 @@ struct AuditSearchCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard self.resources.all.count <= 1 else { throw ValidationError("Name one resource at most.") }
-        guard self.tripVehicle == nil || self.resources.trip != nil else {
-            throw ValidationError("--trip-vehicle belongs to --trip.")
-        }
+        try OptionRules.need(
+            self.tripVehicle == nil || self.resources.trip != nil, "--trip-vehicle belongs to --trip.")
     }
 
     func run() async throws {

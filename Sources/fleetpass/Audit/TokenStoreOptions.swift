@@ -22,9 +22,9 @@ struct TokenStoreOptions: ParsableArguments {
     var store: String?
 
     func validate() throws {
-        guard (self.data == nil) != (self.store == nil) else {
-            throw ValidationError("Pass either --data or --store.")
-        }
+        try OptionRules.need((self.data == nil) != (self.store == nil), "Pass either --data or --store.")
+        try OptionRules.check(path: self.data, of: "--data", "name the data folder of the token server")
+        try OptionRules.check(path: self.store, of: "--store", "name the token server's store")
     }
 
     /// The store's file.

@@ -88,6 +88,8 @@ struct DemoFleet {
     /// One drive along a route, with one trip on it and a customer who watches.
     private func drive(_ vehicle: VehicleID, _ route: DemoRoute) async throws {
         try await self.backend.createVehicle(vehicle)
+        // What a drive that failed, or a demo that was ended, left behind.
+        try await self.backend.cancelTrips(of: vehicle)
         async let trip: Void = self.carry(on: route.route, by: vehicle)
         let command = ["drive", "--vehicle", vehicle.value, "--route", route.file, "--speed", "\(self.speed)"]
         try await self.app.run(command + ["--interval", "5"]) { line in

@@ -55,12 +55,10 @@ struct DriveCommand: AsyncParsableCommand {
     @OptionGroup var addresses: FleetAddressOptions
 
     func validate() throws {
-        guard (self.vehicle == nil) != (self.deliveryVehicle == nil) else {
-            throw ValidationError("Give either --vehicle or --delivery-vehicle.")
-        }
-        guard !self.reportStops || self.deliveryVehicle != nil else {
-            throw ValidationError("--report-stops is for a --delivery-vehicle.")
-        }
+        try OptionRules.need(
+            (self.vehicle == nil) != (self.deliveryVehicle == nil), "Give either --vehicle or --delivery-vehicle.")
+        try OptionRules.need(
+            !self.reportStops || self.deliveryVehicle != nil, "--report-stops is for a --delivery-vehicle.")
         guard (5...60).contains(self.interval) else { throw ValidationError("--interval must be 5 to 60.") }
     }
 

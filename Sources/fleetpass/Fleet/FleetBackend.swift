@@ -46,6 +46,17 @@ struct FleetBackend: Sendable {
             "PUT", ["trips", id.value], ["updateMask": body.keys.sorted().joined(separator: ",")], body)
     }
 
+    /// Calls off the trips that a vehicle has.
+    func cancelTrips(of vehicle: VehicleID) async throws {
+        struct Vehicle: Decodable {
+            let currentTrips: [String]?
+        }
+        let answer = try await self.call("GET", ["vehicles", vehicle.value])
+        for trip in try JSONDecoder().decode(Vehicle.self, from: answer).currentTrips ?? [] {
+            try await self.updateTrip(TripID(checking: trip), status: "CANCELED")
+        }
+    }
+
     // MARK: - Deliveries
 
     /// Creates a delivery vehicle; one that exists already is fine.
@@ -80,10 +91,10 @@ struct FleetBackend: Sendable {
             ["remainingVehicleJourneySegments": segments])
     }
 
-    private func call(
-        _ method: String, _ path: [String], _ query: [String: String], _ body: [String: Any],
+    @discardableResult private func call(
+        _ method: String, _ path: [String], _ query: [String: String] = [:], _ body: [String: Any]? = nil,
         accepting statuses: Set<Int> = [200]
-    ) async throws {
+    ) async throws -> Data {
         let token = try await self.token()
         let answer = try await self.transport.send(
             HTTPTransportRequest(
@@ -94,10 +105,11 @@ struct FleetBackend: Sendable {
                     (name: "Authorization", value: token.authorizationHeader),
                     (name: "Content-Type", value: "application/json"),
                 ],
-                body: try JSONSerialization.data(withJSONObject: body)
+                body: try body.map { try JSONSerialization.data(withJSONObject: $0) }
             )
         )
         guard statuses.contains(answer.status) else { throw EngineFailure(refusal: answer) }
+        return answer.body
     }
 }
 

@@ -34,9 +34,7 @@ struct WatchCommand: AsyncParsableCommand {
     @OptionGroup var addresses: FleetAddressOptions
 
     func validate() throws {
-        guard (self.trip == nil) != (self.trackingId == nil) else {
-            throw ValidationError("Give either --trip or --tracking-id.")
-        }
+        try OptionRules.need((self.trip == nil) != (self.trackingId == nil), "Give either --trip or --tracking-id.")
     }
 
     func run() async throws {

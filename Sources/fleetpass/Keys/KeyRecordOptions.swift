@@ -15,6 +15,10 @@ struct KeyRecordOptions: ParsableArguments {
             valueName: "file-or-url"))
     var store: String?
 
+    func validate() throws {
+        try OptionRules.check(path: self.store, of: "--store", "name the token server's store, or leave it out")
+    }
+
     /// What records a change, opened before it is made.
     ///
     /// - Parameter data: The data folder.

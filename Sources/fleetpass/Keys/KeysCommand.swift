@@ -27,6 +27,10 @@ struct KeyFolderOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The data folder of `up`, or a folder of key files.", valueName: "dir"))
     var data: String
 
+    func validate() throws {
+        try OptionRules.check(path: self.data, of: "--data", "name the data folder of `up`, or a folder of key files")
+    }
+
     /// The folder of the key files.
     private var path: String {
         let accounts = "\(self.data)/service-accounts"

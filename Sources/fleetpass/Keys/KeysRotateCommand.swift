@@ -35,9 +35,8 @@ struct KeysRotateCommand: AsyncParsableCommand {
     var output: OutputFormat = .text
 
     func validate() throws {
-        guard self.with == nil || self.role.count == 1 else {
-            throw ValidationError("--with is the key of one role; name it with --role.")
-        }
+        try OptionRules.need(
+            self.with == nil || self.role.count == 1, "--with is the key of one role; name it with --role.")
     }
 
     func run() async throws {

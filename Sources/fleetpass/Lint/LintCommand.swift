@@ -44,12 +44,10 @@ struct LintCommand: AsyncParsableCommand {
     var output: OutputFormat = .text
 
     func validate() throws {
-        guard [self.token, self.engine, self.recording].compactMap(\.self).count == 1 else {
-            throw ValidationError("Name one of a token, --engine and --recording.")
-        }
-        guard self.keys == nil || self.token != nil else {
-            throw ValidationError("--keys belongs to a token.")
-        }
+        try OptionRules.need(
+            [self.token, self.engine, self.recording].compactMap(\.self).count == 1,
+            "Name one of a token, --engine and --recording.")
+        try OptionRules.need(self.keys == nil || self.token != nil, "--keys belongs to a token.")
     }
 
     func run() async throws {

@@ -143,16 +143,18 @@ struct LocalServiceOptions: ParsableArguments {
         guard !(self.isOpen && self.callers != nil) else {
             throw ValidationError("--open and --callers exclude each other.")
         }
-        guard self.revocations != nil || self.revocationsKeys == nil else {
-            throw ValidationError("--revocations-keys belongs to --revocations.")
-        }
+        try OptionRules.need(
+            self.revocations != nil || self.revocationsKeys == nil, "--revocations-keys belongs to --revocations.")
     }
 
     /// Refuses an address to listen on, a database or a recording that could not be used.
     ///
-    /// - Throws: ``CommandFailure`` with `configuration`.
+    /// - Throws: ``CommandFailure`` with `configuration`, or `usage` for a database without an address.
     func checkPlaces() throws {
         try self.checkHost()
+        guard self.store?.allSatisfy(\.isWhitespace) != true else {
+            throw CommandFailure(status: .usage, message: "--store is empty; name the database, or leave it out.")
+        }
         do throws(PostgreSQLError) {
             if let store { _ = try PostgreSQLAddress(store) }
         } catch {

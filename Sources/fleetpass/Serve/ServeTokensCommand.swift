@@ -26,11 +26,9 @@ struct ServeTokensCommand: AsyncParsableCommand {
     var reference = false
 
     func validate() throws {
-        guard self.reference || self.config != nil else {
-            throw ValidationError(
-                "Pass --config FILE.yaml; --reference prints every setting, and docs/token-server.md shows a first file."
-            )
-        }
+        try OptionRules.need(
+            self.reference || self.config != nil,
+            "Pass --config FILE.yaml; --reference prints every setting, and docs/token-server.md shows a first file.")
     }
 
     func run() async throws {

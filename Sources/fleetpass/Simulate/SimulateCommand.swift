@@ -19,14 +19,15 @@ struct SimulateCommand: AsyncParsableCommand {
 
             Every vehicle fetches its own tokens and reports over REST, as a driver's app does, in one process and over \
             one HTTP session; each trip has a customer who watches it. Gives a summary at the end; ends with 1 when the \
-            engine took no update, or with 69 when nothing was reached.
+            engine took no update, or with 69 when nothing was reached. SIGINT and SIGTERM bring the end at once, with \
+            vehicles offline, trips over and the summary; a second one waits for nothing.
             """
     )
 
     @Option(help: "How many vehicles drive; they are called sim-1 and so on.")
     var vehicles: Int = 10
 
-    @Option(help: ArgumentHelp("Trips a minute, over the whole fleet.", valueName: "rate"))
+    @Option(help: ArgumentHelp("Trips a minute, over the whole fleet: 0, or 0.001 to 6000.", valueName: "rate"))
     var trips: Double = 0
 
     @Option(name: .customLong("for"), help: ArgumentHelp("How long, such as 60s, 10m or 1h.", valueName: "time"))
@@ -54,13 +55,15 @@ struct SimulateCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (1...100_000).contains(self.vehicles) else { throw ValidationError("--vehicles must be 1 to 100000.") }
-        guard (0...6_000).contains(self.trips) else { throw ValidationError("--trips must be 0 to 6000 a minute.") }
+        // The time between rarer ones would be more than can be counted.
+        guard self.trips == 0 || (0.001...6_000).contains(self.trips) else {
+            throw ValidationError("--trips must be 0, or 0.001 to 6000 a minute.")
+        }
         guard (5...60).contains(self.interval) else { throw ValidationError("--interval must be 5 to 60.") }
         // Faster, a fleet would be busy with fixes that are never sent.
         guard (0.001...1_000).contains(self.speed) else { throw ValidationError("--speed must be 0.001 to 1000.") }
-        guard self.trips == 0 || self.createWith != nil else {
-            throw ValidationError("--trips needs --create-with: trips are made by a backend.")
-        }
+        try OptionRules.need(
+            self.trips == 0 || self.createWith != nil, "--trips needs --create-with: trips are made by a backend.")
         let rate = Double(self.vehicles) / Double(self.interval)
         guard rate <= self.maxRate else {
             throw ValidationError(
@@ -99,20 +102,27 @@ struct SimulateCommand: AsyncParsableCommand {
             throw CommandFailure(status: .unreachable, message: "the engine is not reached: \(error.message)")
         }
 
+        let time = await RunningTime(self.time.duration)
         let start = ContinuousClock.now
         let progress = Task { await self.showProgress(meter, since: start) }
-        try await fleet.drive(for: self.time.duration, tripsPerMinute: self.trips)
+        await fleet.drive(for: time, tripsPerMinute: self.trips)
         progress.cancel()
         await progress.value
-        try self.give(meter.counts, after: ContinuousClock.now - start)
+        let counts = meter.counts
+        try self.give(SimulationSummary(counts, vehicles: self.vehicles, time: ContinuousClock.now - start))
+        time.endProcessIfInterrupted()
+        try Self.check(counts)
     }
 
-    private func give(_ counts: FleetMeter.Counts, after time: Duration) throws {
-        let summary = SimulationSummary(counts, vehicles: self.vehicles, time: time)
+    private func give(_ summary: SimulationSummary) throws {
         switch self.output {
         case .text: Console.give(summary.text)
         case .json: try Console.give(json: summary)
         }
+    }
+
+    /// Refuses a drive of which the engine took nothing.
+    private static func check(_ counts: FleetMeter.Counts) throws(CommandFailure) {
         guard counts.taken == 0 else { return }
         let cause = counts.firstFailure.map { " The first to fail: \($0)" } ?? ""
         let status = counts.firstFailure.map { CommandFailure.Status($0) } ?? .unreachable

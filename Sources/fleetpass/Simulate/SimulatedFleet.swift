@@ -66,7 +66,7 @@ struct SimulatedFleet: Sendable {
     }
 
     /// Drives for a time, with so many trips a minute, then sets every vehicle offline.
-    func drive(for time: Duration, tripsPerMinute: Double) async throws {
+    func drive(for time: RunningTime, tripsPerMinute: Double) async {
         let spread = self.configuration.reportingInterval / self.vehicles.count
         await withTaskGroup(of: Void.self) { group in
             for (index, vehicle) in self.vehicles.enumerated() {
@@ -79,11 +79,10 @@ struct SimulatedFleet: Sendable {
             if let backend = self.backend, tripsPerMinute > 0 {
                 group.addTask { await self.makeTrips(perMinute: tripsPerMinute, with: backend) }
             }
-            try? await Task.sleep(for: time)
+            await time.end()
             self.meter.count { $0.isOver = true }
             group.cancelAll()
         }
-        try Task.checkCancellation()
     }
 
     private func drive(_ vehicle: VehicleID, from start: Route) async {
@@ -134,8 +133,11 @@ struct SimulatedFleet: Sendable {
     func carry(by vehicle: VehicleID, on route: Route, with backend: FleetBackend) async throws {
         let trip = try TripID(checking: "sim-trip-\(UUID().uuidString.prefix(13).lowercased())")
         let ends = [route.fixes[route.fixes.count / 2], route.fixes[route.fixes.count - 1]]
-        try await backend.createTrip(
-            trip, from: [ends[0].latitude, ends[0].longitude], to: [ends[1].latitude, ends[1].longitude])
+        // A task of its own, because the engine may make the trip although this one is cancelled meanwhile.
+        try await Task {
+            try await backend.createTrip(
+                trip, from: [ends[0].latitude, ends[0].longitude], to: [ends[1].latitude, ends[1].longitude])
+        }.value
         self.meter.count { $0.tripsCreated += 1 }
         let model = try TripModel(
             provider: self.provider, trip: trip, engine: self.engine, tokens: self.tokens, transport: self.transport)

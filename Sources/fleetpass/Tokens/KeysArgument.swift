@@ -16,6 +16,11 @@ struct KeysArgument {
     /// The keys found there whose certificates, if any, are good at a time, without those that were rotated out long
     /// enough ago; those of no account in particular are tried with tokens that name no key.
     func read(at now: Date = Date()) async throws -> TrustedKeySet {
+        // As a path, it would be the folder that the command is run in.
+        guard !self.location.isEmpty else {
+            throw CommandFailure(
+                status: .usage, message: "--keys is empty; name the file, folder or URL of the trusted keys.")
+        }
         let keys: [RSAPublicKey]
         do {
             if self.location.contains("://") {

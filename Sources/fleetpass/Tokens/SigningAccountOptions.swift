@@ -29,12 +29,12 @@ struct SigningAccountOptions: ParsableArguments {
     var delegates: [String] = []
 
     func validate() throws {
-        guard (self.key == nil) != (self.impersonate == nil) else {
-            throw ValidationError("Name the account that signs: either --key FILE or --impersonate EMAIL.")
-        }
-        guard self.impersonate != nil || self.delegates.isEmpty else {
-            throw ValidationError("--delegate goes with --impersonate.")
-        }
+        try OptionRules.need(
+            (self.key == nil) != (self.impersonate == nil),
+            "Name the account that signs: either --key FILE or --impersonate EMAIL.")
+        try OptionRules.need(
+            self.impersonate != nil || self.delegates.isEmpty, "--delegate goes with --impersonate.")
+        try OptionRules.check(path: self.key, of: "--key", "name the service account's key file")
     }
 
     /// The role of the account, where the name of its key file tells.
