@@ -88,13 +88,17 @@ step "a trip is created" backend POST "trips?tripId=trip-7" '{"tripType":"EXCLUS
   "pickupPoint":{"point":{"latitude":37.40,"longitude":-122.08}},
   "dropoffPoint":{"point":{"latitude":37.44,"longitude":-122.14}}}'
 
-# Runs the example backend, and checks that the trip that it made was read back.
+# Runs the example backend with the ids that its README gives, beside the vehicle that the driver's makes, and checks that
+# the trip that it made was read back.
 reads_back() {
-  "$backend_program" "$1" "$2" "$work/data/service-accounts" demo-fleet "$3" "$4" |
-    tee /dev/stderr | grep -qE "^providers/demo-fleet/trips/$4 new$"
+  local vehicle trip
+  read -r vehicle trip < <(sed -nE "s/^ +$1 .* ([^ ]+) ([^ ]+)$/\1 \2/p" "$root/Examples/swift-backend/README.md") ||
+    { echo "the README shows no run over $1"; return 1; }
+  "$backend_program" "$1" "$2" "$work/data/service-accounts" demo-fleet "$vehicle" "$trip" |
+    tee /dev/stderr | grep -qE "^providers/demo-fleet/trips/$trip new$"
 }
-step "the backend makes a vehicle and a trip over gRPC" reads_back grpc "$grpc_port" veh-11 trip-11
-step "the backend makes a vehicle and a trip over REST" reads_back rest "$address" veh-12 trip-12
+step "the backend makes a vehicle and a trip over gRPC" reads_back grpc "$grpc_port"
+step "the backend makes a vehicle and a trip over REST" reads_back rest "$address"
 
 "$programs/consumer-app-cli" --trip trip-7 "${servers[@]}" >"$work/consumer.log" 2>&1 </dev/null &
 consumer=$!

@@ -2,7 +2,10 @@
 # Fleetpass
 # Licence: see LICENSE in the project root.
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that the README's and the guides' examples are, word for word, code that is compiled, and that links lead somewhere."""
+"""Checks that the README's and the guides' examples are, word for word, code that is compiled, and that links lead somewhere.
+
+The scripts and tests that the README, CONTRIBUTING.md and the examples' pages name are there, too.
+"""
 
 import re
 import sys
@@ -15,6 +18,9 @@ EXAMPLES = [
     "Tests/FleetSigningTests/ReadmeExample.swift",
 ]
 HEADER_LINES = 4
+# What a page may name: a path below one of these folders, or the name of one of the tests in Python alone.
+NAMED = re.compile(r"\b(?:Scripts|IntegrationTests|Integrations|Examples)/[\w./-]*\w|\btest_\w+\.py\b")
+TESTS = "IntegrationTests/python"
 # What the guides' examples are taken from, by the language of the example.
 GUIDE_SOURCES = {
     "swift": ["Examples/*/Shared/*.swift", "Examples/*/CommandLine/*.swift", "Tests/*/Guides/*.swift"],
@@ -59,8 +65,14 @@ for block, path in zip(blocks, EXAMPLES):
     lines = text(ROOT / path).splitlines(keepends=True)
     if "".join(lines[HEADER_LINES:]) != block:
         problems.append(f"README.md differs from {path}.")
-pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-for page in [*pages, *(ROOT / "docs").rglob("*.md"), *(ROOT / "Examples").glob("*/README.md")]:
+pages = [
+    ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "Integrations/README.md", *(ROOT / "Examples").glob("*/README.md"),
+]
+for page in pages:
+    for name in NAMED.findall(text(page)):
+        if not (ROOT / name).exists() and not (ROOT / TESTS / name).exists():
+            problems.append(f"{page.relative_to(ROOT)} names {name}, which is not there.")
+for page in [*pages, *(ROOT / "docs").rglob("*.md")]:
     for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", text(page)):
         if not (page.parent / link).exists():
             problems.append(f"{page.relative_to(ROOT)} links to {link}, which is not there.")
