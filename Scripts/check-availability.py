@@ -5,7 +5,8 @@
 """Finds what the app side uses of Swift's libraries that the oldest iOS and macOS of the package do not have.
 
 Only a Mac's compiler looks at this by itself. Here the libraries' own symbol graphs tell since when there is what, and
-the type-checked code what is used. With --self-test, code that uses something newer must be found.
+the type-checked code what is used. With --self-test, code that uses something newer must be found in each of several
+files.
 """
 
 import json
@@ -19,14 +20,21 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 OLDEST = {"iOS": (16, 0), "macOS": (15, 0)}
 # In the order in which they need each other.
 TARGETS = ["FleetTokens", "FleetTokenClient", "FleetTokenClientC", "FleetDriver", "FleetConsumer"]
-LIBRARIES = ["Swift", "_Concurrency", "_StringProcessing", "FoundationEssentials"]
+LIBRARIES = [
+    "Swift", "_Concurrency", "_StringProcessing", "RegexBuilder", "Synchronization", "Observation",
+    "FoundationEssentials",
+]
 FEATURES = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility", "NonisolatedNonsendingByDefault"]
 # What a compiler for the oldest systems replaces by what they have.
 REPLACED = {
     "next(isolation:)": "an asynchronous sequence is asked by next() there",
     "&*(_:_:)": "integers have an operator of the same name and meaning that is as old as Swift",
 }
-NEWER = 'func read(_ bytes: [UInt8]) -> String? { String(validating: bytes, as: UTF8.self) }\n'
+NEWER = [
+    "func read(_ bytes: [UInt8]) -> String? { String(validating: bytes, as: UTF8.self) }",
+    "func same(_ number: UInt128) -> UInt128 { number }",
+    "import Synchronization\nlet count = Mutex(1)\nfunc next() { count.withLock { $0 += 1 } }",
+]
 
 
 def run(*command):
@@ -60,13 +68,21 @@ def uses(module, files, folder, newer):
     options = ["-module-name", module, "-swift-version", "6", "-package-name", "fleetpass", "-parse-as-library",
                *features, "-I", folder]
     run("swiftc", "-emit-module", "-emit-module-path", folder / f"{module}.swiftmodule", *options, *files)
-    tree = run("swiftc", "-frontend", "-dump-ast", "-dump-ast-format", "json", *options, *files)
-    found = set()
+    # Only primary files are told.
+    tree = run("swiftc", "-frontend", "-dump-ast", "-dump-ast-format", "json", *options,
+               *(word for file in files for word in ("-primary-file", file)))
+    # What is only written as a type is told by its mangled name, of which a type's own name is a part.
+    types = {name[2:]: name for name in newer if name[-1] in "VCOPa"}
+    type_names = re.compile("|".join(map(re.escape, sorted(types, key=len, reverse=True))))
+    found, seen = set(), set()
     file = "?"
-    for match in re.finditer(r'"filename":"([^"]+)"|"(s:[A-Za-z0-9_]+)"', tree):
+    for match in re.finditer(r'"filename":"([^"]+)"|"(s:[A-Za-z0-9_]+)"|"\$s([A-Za-z0-9_]+)"', tree):
         file = match[1] or file
-        if match[2] in newer and newer[match[2]][0] not in REPLACED:
-            found.add((file, *newer[match[2]]))
+        seen.add(file)
+        names = [match[2]] if match[2] in newer else [types[part] for part in type_names.findall(match[3] or "")]
+        found |= {(file, *newer[name]) for name in names if newer[name][0] not in REPLACED}
+    if missing := {str(file) for file in files} - seen:
+        sys.exit(f"check-availability: the compiler told nothing of {', '.join(sorted(missing))}.")
     return found
 
 
@@ -75,10 +91,11 @@ def main():
         folder = pathlib.Path(name)
         newer = newer_symbols(folder)
         if "--self-test" in sys.argv[1:]:
-            sample = folder / "Newer.swift"
-            sample.write_text(NEWER, encoding="utf-8")
-            found = uses("Newer", [sample], folder, newer)
-            sys.exit(0 if len(found) == 1 else f"check-availability: {len(found)} uses found where there is one.")
+            samples = [folder / f"Newer{number}.swift" for number in range(len(NEWER))]
+            for sample, text in zip(samples, NEWER):
+                sample.write_text(text + "\n", encoding="utf-8")
+            missed = {str(sample) for sample in samples} - {use[0] for use in uses("Newer", samples, folder, newer)}
+            sys.exit(f"check-availability: nothing is found in {', '.join(sorted(missed))}." if missed else 0)
         found = set()
         header = ROOT / "Sources/CFleetTokenClient/include"
         (folder / "module.modulemap").write_text(f'module CFleetTokenClient {{ umbrella "{header}" export * }}\n')
