@@ -364,7 +364,9 @@ for (const [age, seconds] of [["3000", 300], ["0", 3300], ["-5", 3300], ["long",
   });
 }
 
-for (const [age, refreshAfter, wait] of [["600", 1800, 1200], ["0", 1800, 1800], ["1800", 600, 60]]) {
+for (const [age, refreshAfter, wait] of [
+  ["600", 1800, 1200], ["0", 1800, 1800], ["0", "1800", 1800], ["1800", 600, 60],
+]) {
   test(`an answer with refresh_after ${refreshAfter} that a cache kept for ${age} s is refreshed after ${wait} s`, async () => {
     const { clock, server, tokens } = world();
     server.plan = () => server.grant({ refreshAfter, headers: { Age: age } });

@@ -41,26 +41,26 @@ public final class CallRecorder: Service {
         let error = CallRecordingError("cannot be written; name a file in a folder that exists and is writable")
         guard descriptor >= 0 else { throw error }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        guard (try? Self.beginLine(in: file)) != nil else { throw error }
+        guard (try? file.seekToEnd()) != nil else { throw error }
         return file
     }
 
-    /// Begins a new line after one that a recorder left torn, as it was killed.
-    private static func beginLine(in file: FileHandle) throws {
-        let end = try file.seekToEnd()
-        guard end > 0 else { return }
-        try file.seek(toOffset: end - 1)
+    /// Adds a line, in one write; it begins anew after one that was left torn, by a full disk or a recorder that was
+    /// killed.
+    static func append(_ line: [UInt8], to file: FileHandle) throws {
         let newline = Data([UInt8(ascii: "\n")])
-        if try file.read(upToCount: 1) != newline { try file.write(contentsOf: newline) }
+        let end = try file.seekToEnd()
+        if end > 0 { try file.seek(toOffset: end - 1) }
+        let isTorn = try end > 0 && file.read(upToCount: 1) != newline
+        try file.write(contentsOf: (isTorn ? newline : Data()) + line + newline)
     }
 
     /// Writes until graceful shutdown, and then what is left.
     public func run() async throws {
         await withGracefulShutdownHandler {
-            var lines = LineAppender { try self.file.write(contentsOf: $0) }
             for await call in self.calls {
                 do {
-                    try lines.append(JSONValue.object(call.entry).serialized)
+                    try Self.append(JSONValue.object(call.entry).serialized, to: self.file)
                 } catch {
                     self.logger.error(
                         "a call is missing in the recording",
@@ -98,31 +98,5 @@ public final class CallRecorder: Service {
     private static func object(_ message: some Message) -> JSONObject {
         let json: [UInt8]? = try? message.jsonUTF8Bytes()
         return json.flatMap { try? JSONValue(parsing: $0).object } ?? JSONObject()
-    }
-}
-
-/// Adds lines to a file, each whole and in one write.
-struct LineAppender {
-    private let write: (Data) throws -> Void
-    /// Whether a part of a line may stand at the end, as it could not be written whole.
-    private var isTorn = false
-
-    /// Adds nothing yet.
-    ///
-    /// - Parameter write: Writes to the end of the file, which stands at the beginning of a line.
-    init(write: @escaping (Data) throws -> Void) {
-        self.write = write
-    }
-
-    /// Adds a line; after one that may be torn, the torn one is ended first.
-    ///
-    /// - Parameter line: The line, without its end.
-    /// - Throws: What writing throws; a part of the line may have been written then.
-    mutating func append(_ line: [UInt8]) throws {
-        let newline = [UInt8(ascii: "\n")]
-        let start = self.isTorn ? newline : []
-        self.isTorn = true
-        try self.write(Data(start + line + newline))
-        self.isTorn = false
     }
 }

@@ -174,8 +174,6 @@ import Testing
         #expect(b.currentRouteSegmentEndPoint.tripID == (end == nil ? "b" : ""))
         #expect(a.lastLocation.location == b.lastLocation.location)
         #expect(a.currentRouteSegment.isEmpty && !a.hasCurrentRouteSegmentEndPoint && !a.lastLocationSnappable)
-        // Which has apps forget the way that they know.
-        #expect(a.currentRouteSegmentVersion == b.currentRouteSegmentVersion)
         #expect(try await !fixture.trip("a").hasCurrentRouteSegmentEndPoint)
     }
 
@@ -220,8 +218,35 @@ import Testing
             return segments
         }
         #expect(try await shown(to: ("a", .pickupWaypointType)) == ["AhY", "AhY"])
+        #expect(try await shown(to: ("a", .unknownWaypointType)) == ["AhY", "AhY"])
+        #expect(try await shown(to: ("b", .unknownWaypointType)) == ["", "AhY"])
         #expect(try await shown(to: ("b", .pickupWaypointType)) == ["", "AhY"])
         #expect(try await shown(to: ("", .unknownWaypointType)) == ["AhY", "AhY"])
+    }
+
+    @Test func `readers by the version get the way once it is theirs, and lose it when it is not`() async throws {
+        let fixture = try await self.stopless(before: .shared)
+        try await fixture.updateVehicle("veh-1", ["current_route_segment", "last_location"]) {
+            $0.currentRouteSegment = "AhY"
+            $0.lastLocation.location = .at(37.4, -122)
+        }
+        func poll(
+            after known: Trip, _ format: Maps_Fleetengine_V1_PolylineFormatType = .encodedPolylineType
+        ) async throws -> Trip {
+            try await fixture.trip("a") {
+                $0.routeFormatType = format
+                $0.currentRouteSegmentVersion = known.currentRouteSegmentVersion
+            }
+        }
+        let hidden = try await poll(after: Trip())
+        try await fixture.updateTrip("a", ["dropoff_point"]) { $0.dropoffPoint = .at(37.46, -122.07) }
+        #expect(try await poll(after: hidden, .latLngListType).route.count == 2)
+        let shown = try await poll(after: hidden)
+        #expect(shown.currentRouteSegment == "AhY")
+        #expect(try await poll(after: shown).currentRouteSegment.isEmpty)
+        try await fixture.updateTrip("a", ["dropoff_point"])
+        let lost = try await poll(after: shown)
+        #expect(lost.currentRouteSegment.isEmpty && lost.currentRouteSegmentVersion != shown.currentRouteSegmentVersion)
     }
 
     @Test func `vehicle_waypoints are ignored while no vehicle is assigned`() async throws {

@@ -149,26 +149,24 @@ import Testing
         let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).jsonl")
         defer { try? FileManager.default.removeItem(at: path) }
         let file = try CallRecorder.file(appendingTo: path.path)
-        var lines = LineAppender { try file.write(contentsOf: $0) }
-        try lines.append(Array("first".utf8))
+        try CallRecorder.append(Array("first".utf8), to: file)
         try FileHandle(forWritingTo: path).truncate(atOffset: 0)
-        try lines.append(Array("second".utf8))
+        try CallRecorder.append(Array("second".utf8), to: file)
         #expect(try String(contentsOf: path, encoding: .utf8) == "second\n")
     }
 
-    @Test func `a line that could be written in part only takes no other with it`() throws {
-        var text = Data()
-        var isFull = true
-        var lines = LineAppender { line in
-            text.append(isFull ? line.prefix(40) : line)
-            if isFull { throw CallRecordingError("is full") }
+    @Test func `a line that was written in part only takes no other with it, whoever wrote it`() throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).jsonl")
+        defer { try? FileManager.default.removeItem(at: path) }
+        let file = try CallRecorder.file(appendingTo: path.path)
+        let other = try CallRecorder.file(appendingTo: path.path)
+        for torn in [file, other] {
+            try torn.write(contentsOf: Data(Self.entry.utf8.prefix(40)))
+            for _ in 1...2 { try CallRecorder.append(Array(Self.entry.utf8), to: file) }
         }
-        #expect(throws: CallRecordingError.self) { try lines.append(Array(Self.entry.utf8)) }
-        isFull = false
-        for _ in 1...2 { try lines.append(Array(Self.entry.utf8)) }
-        let recording = try CallRecording(parsing: text)
-        #expect(recording.calls.count == 2)
-        #expect(recording.tornLines == [1])
+        let recording = try CallRecording(parsing: Data(contentsOf: path))
+        #expect(recording.calls.count == 4)
+        #expect(recording.tornLines == [1, 4])
     }
 
     private static let answers: [(recorded: String, httpStatus: Int, word: String?, isAlike: Bool)] = [

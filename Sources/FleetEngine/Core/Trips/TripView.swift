@@ -38,12 +38,13 @@ enum TripView {
         if vehicle.hasCurrentRouteSegmentVersion {
             shown.currentRouteSegmentVersion = vehicle.currentRouteSegmentVersion
         }
-        let end = vehicle.hasCurrentRouteSegmentEndPoint ? vehicle.currentRouteSegmentEndPoint : path.first
-        // The way to a stop that is not on the trip's path is other passengers' affair.
-        guard !path.isEmpty, let end,
-            end.tripID.isEmpty || end.tripID == id
-                || path.contains(where: { $0.tripID == end.tripID && $0.waypointType == end.waypointType })
-        else { return shown }
+        guard let end = Itinerary.segmentEnd(of: vehicle, for: id, path: path) else {
+            // Who has the segment is to forget it, and who has not is to get it once it is shown.
+            if shown.hasCurrentRouteSegmentVersion {
+                shown.currentRouteSegmentVersion = shown.currentRouteSegmentVersion.advanced(by: .nanoseconds(-1))
+            }
+            return shown
+        }
         shown.currentRouteSegment = vehicle.currentRouteSegment
         shown.currentRouteSegmentEndPoint = end.untimed
         shown.lastLocationSnappable = shown.lastLocation.hasLocation && !vehicle.currentRouteSegment.isEmpty

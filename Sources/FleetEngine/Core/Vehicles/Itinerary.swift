@@ -123,6 +123,25 @@ enum Itinerary {
         return (isAboard ? -1 : positions[0])...positions[positions.count - 1]
     }
 
+    /// Where the vehicle's segment ends, for the passengers of a trip.
+    ///
+    /// - Parameters:
+    ///   - vehicle: The vehicle.
+    ///   - trip: One of its trips.
+    ///   - path: That trip's path.
+    /// - Returns: The end; `nil` where it may be a stop behind the path, the way to which is other passengers' affair.
+    static func segmentEnd(of vehicle: Vehicle, for trip: String, path: [TripWaypoint]) -> TripWaypoint? {
+        guard let first = path.first else { return nil }
+        guard vehicle.hasCurrentRouteSegmentEndPoint else { return first }
+        let end = vehicle.currentRouteSegmentEndPoint
+        guard !end.tripID.isEmpty, end.tripID != trip else { return end }
+        func isMeant(_ stop: TripWaypoint) -> Bool {
+            stop.tripID == end.tripID && [.unknownWaypointType, stop.waypointType].contains(end.waypointType)
+        }
+        if path.contains(where: { $0.untimed == end }) { return end }
+        return path.contains(where: isMeant) && !vehicle.waypoints[path.count...].contains(where: isMeant) ? end : nil
+    }
+
     /// The stop that a reported segment end means, or the end as it was reported, without times.
     ///
     /// What the report leaves out fits every stop.

@@ -377,8 +377,8 @@ function readAnswer(text, headers, subject) {
   life -= age;
   if (!Number.isFinite(life)) throw invalid("does not say how long the token lives");
   if (life <= 0) throw invalid("leaves the token no life; check the server's clock and cache, and send expires_in");
-  const refreshAfter = Number.isFinite(answer.refresh_after) && answer.refresh_after >= 0
-    ? Math.max(0, answer.refresh_after - age) : undefined;
+  const hint = numberOf(answer.refresh_after);
+  const refreshAfter = Number.isFinite(hint) && hint >= 0 ? Math.max(0, hint - age) : undefined;
   return { token, life, refreshAfter };
 }
 
