@@ -39,22 +39,22 @@ public struct PostgreSQLAddress: Sendable, CustomStringConvertible, CustomDebugS
         // One that is badly written may hold a password as well, which nobody is to be shown as a file's name.
         let text = text.drop(while: \.isWhitespace).lowercased()
         return text.contains("://") || text.contains(#/password\s*=/#) || text.hasPrefix("postgres:/")
-            || text.hasPrefix("postgresql:/") || Self.beginsWithPassword(text) || Self.beginsWithKeyword(text)
+            || text.hasPrefix("postgresql:/") || Self.beginsWithPassword(text) || Self.hasKeyword(text)
     }
 
     /// Whether a text reads as the user and password of a URL whose beginning went wrong.
     private static func beginsWithPassword(_ text: String) -> Bool {
-        guard text.hasPrefix("postgres"), let at = text.lastIndex(of: "@") else { return false }
+        guard text.hasPrefix("postgre"), let at = text.lastIndex(of: "@") else { return false }
         return text[..<at].contains(":")
     }
 
-    /// Whether a text begins with a keyword that libpq knows and `=`, whatever follows.
-    private static func beginsWithKeyword(_ text: String) -> Bool {
-        guard let sign = text.firstIndex(of: "="), let options = PQconninfoParse("\(text[..<sign])=''", nil) else {
-            return false
+    /// Whether one of a text's words is a keyword that libpq knows before a `=`, whatever the others are.
+    private static func hasKeyword(_ text: String) -> Bool {
+        text.matches(of: #/(?:^|\s)(\w+)\s*=/#).contains { match in
+            guard let options = PQconninfoParse("\(match.output.1)=''", nil) else { return false }
+            PQconninfoFree(options)
+            return true
         }
-        PQconninfoFree(options)
-        return true
     }
 
     /// The address without its password and options.
