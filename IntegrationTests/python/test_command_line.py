@@ -311,6 +311,8 @@ def test_lint_finds_a_claim_in_another_spelling(service):
         ["up", "--port", "70000"],
         ["up", "--port"],
         ["up", "--data", ""],
+        ["drive", "--vehicle", "v", "--route", ""],
+        ["demo", "--routes", ""],
         ["up", "--provider", "a/b"],
         ["up", "--open", "--callers", "x"],
         ["demo", "--speed", "0.0005"],
@@ -350,6 +352,7 @@ def test_a_senseless_command_line_is_a_usage_error(arguments):
         ("watch --trp t", "--trp", "--trip"),
         ("drive --vehicl v --route r", "--vehicl", "--vehicle"),
         ("simulate --trips 5 --create-wth f", "--create-wth", "--create-with"),
+        ("simulate --vehicles 5000 --maxrate 2000", "--maxrate", "--max-rate"),
         ("up --revocations-keys k --revocation u", "--revocation", "--revocations"),
     ],
 )

@@ -50,12 +50,12 @@ struct Fleetpass: AsyncParsableCommand {
         }
     }
 
-    /// Reads the command line; of an option that is misspelt, that is told, rather than that it is missing.
+    /// Reads the command line; of an option that is misspelt, that is told, rather than that a rule of ours needs it.
     private static func parsed() throws -> any ParsableCommand {
         do {
             return try Self.parseAsRoot()
         } catch {
-            // Rules of our own are checked before options that there are not are looked for.
+            // Those rules are checked before options that there are not are looked for.
             _ = try OptionRules.$passOverMissing.withValue(true) { try Self.parseAsRoot() }
             throw error
         }

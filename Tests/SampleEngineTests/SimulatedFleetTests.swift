@@ -50,7 +50,8 @@ import Testing
         #expect(changes.last?.contains("COMPLETE") == true)
     }
 
-    @Test func `a trip that the engine makes as the time is over is called off`() async throws {
+    @Test(arguments: [(200, 1), (503, 0)])
+    func `a trip that the engine makes as the time is over is called off`(status: Int, cutShort: Int) async throws {
         let (answering, answer) = AsyncStream.makeStream(of: Never.self)
         let transport = StubTransport { request, _ in
             if request.method == "GET" { return .silence }
@@ -59,16 +60,22 @@ import Testing
                 // Who is cancelled does not hear what the engine made.
                 try Task.checkCancellation()
             }
-            return .response(HTTPTransportResponse(status: 200))
+            return .response(HTTPTransportResponse(status: request.method == "POST" ? 200 : status))
         }
         let (fleet, backend) = try self.fleet(over: transport)
         let trip = Task { try await fleet.carry(by: fleet.vehicles[0], on: fleet.routes[0], with: backend) }
         await transport.waitForRequests(1)
         trip.cancel()
         answer.finish()
-        await #expect(throws: CancellationError.self) { try await trip.value }
+        let result = await trip.result
+        // One that cannot be called off has failed.
+        if status == 200 {
+            #expect(throws: CancellationError.self) { try result.get() }
+        } else {
+            #expect(throws: EngineFailure.self) { try result.get() }
+        }
         let counts = fleet.meter.counts
-        #expect(counts.tripsCreated == 1 && counts.tripsCutShort == 1)
+        #expect(counts.tripsCreated == 1 && counts.tripsCutShort == cutShort)
         #expect(self.changes(over: transport).last?.contains("CANCELED") == true)
     }
 

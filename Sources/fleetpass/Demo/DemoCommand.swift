@@ -29,6 +29,7 @@ struct DemoCommand: AsyncParsableCommand {
     var speed: Double = 4
 
     func validate() throws {
+        try OptionRules.check(path: self.routes, of: "--routes", "name the folder with the drives, or leave it out")
         // More slowly, no driver drives.
         guard (0.001...1_000).contains(self.speed) else { throw ValidationError("--speed must be 0.001 to 1000.") }
     }

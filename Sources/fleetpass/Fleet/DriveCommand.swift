@@ -59,6 +59,7 @@ struct DriveCommand: AsyncParsableCommand {
             (self.vehicle == nil) != (self.deliveryVehicle == nil), "Give either --vehicle or --delivery-vehicle.")
         try OptionRules.need(
             !self.reportStops || self.deliveryVehicle != nil, "--report-stops is for a --delivery-vehicle.")
+        try OptionRules.check(path: self.route, of: "--route", "name the file with the drive")
         guard (5...60).contains(self.interval) else { throw ValidationError("--interval must be 5 to 60.") }
     }
 

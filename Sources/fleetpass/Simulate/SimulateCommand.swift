@@ -19,8 +19,8 @@ struct SimulateCommand: AsyncParsableCommand {
 
             Every vehicle fetches its own tokens and reports over REST, as a driver's app does, in one process and over \
             one HTTP session; each trip has a customer who watches it. Gives a summary at the end; ends with 1 when the \
-            engine took no update, or with 69 when nothing was reached. SIGINT and SIGTERM bring the end at once, with \
-            vehicles offline, trips over and the summary; a second one waits for nothing.
+            engine took no update, or with 69 when nothing was reached. Once the vehicles are there, SIGINT and SIGTERM \
+            bring the end at once, with vehicles offline, trips over and the summary; a second one waits for nothing.
             """
     )
 
@@ -65,13 +65,12 @@ struct SimulateCommand: AsyncParsableCommand {
         try OptionRules.need(
             self.trips == 0 || self.createWith != nil, "--trips needs --create-with: trips are made by a backend.")
         let rate = Double(self.vehicles) / Double(self.interval)
-        guard rate <= self.maxRate else {
-            throw ValidationError(
-                """
-                \(self.vehicles) vehicles every \(self.interval) s are \(rate.formatted()) updates a second, and \
-                --max-rate is \(self.maxRate.formatted()); raise it, or take fewer vehicles.
-                """)
-        }
+        try OptionRules.need(
+            rate <= self.maxRate,
+            """
+            \(self.vehicles) vehicles every \(self.interval) s are \(rate.formatted()) updates a second, and \
+            --max-rate is \(self.maxRate.formatted()); raise it, or take fewer vehicles.
+            """)
     }
 
     func run() async throws {

@@ -65,7 +65,7 @@ struct SimulatedFleet: Sendable {
         }
     }
 
-    /// Drives for a time, with so many trips a minute, then sets every vehicle offline.
+    /// Drives for a time, with so many trips a minute, then sets every vehicle offline that has begun.
     func drive(for time: RunningTime, tripsPerMinute: Double) async {
         let spread = self.configuration.reportingInterval / self.vehicles.count
         await withTaskGroup(of: Void.self) { group in
@@ -149,10 +149,18 @@ struct SimulatedFleet: Sendable {
             }
             try await backend.updateTrip(trip, status: "COMPLETE")
         } catch {
-            if Task.isCancelled { self.meter.count { $0.tripsCutShort += 1 } }
+            let isOver = Task.isCancelled
             // A task of its own, because this one may be cancelled: no trip is left open.
-            await Task { try? await backend.updateTrip(trip, status: "CANCELED") }.value
-            throw error
+            let ending = await Task { try await backend.updateTrip(trip, status: "CANCELED") }.result
+            guard isOver else { throw error }
+            do {
+                try ending.get()
+                self.meter.count { $0.tripsCutShort += 1 }
+            } catch let failure as EngineFailure where failure.code == .failedPrecondition {
+                // The engine took it as complete before.
+                self.meter.count { $0.tripsCompleted += 1 }
+            }
+            throw CancellationError()
         }
         self.meter.count { $0.tripsCompleted += 1 }
         // The trip is complete, whether or not its customer hears of that before the time is over.
