@@ -33,6 +33,7 @@ REPLACED = {
 NEWER = [
     "func read(_ bytes: [UInt8]) -> String? { String(validating: bytes, as: UTF8.self) }",
     "func same(_ number: UInt128) -> UInt128 { number }",
+    "import Observation\nfunc see(_ it: any Observable) {}",
     "import Synchronization\nlet count = Mutex(1)\nfunc next() { count.withLock { $0 += 1 } }",
 ]
 
@@ -72,7 +73,8 @@ def uses(module, files, folder, newer):
     tree = run("swiftc", "-frontend", "-dump-ast", "-dump-ast-format", "json", *options,
                *(word for file in files for word in ("-primary-file", file)))
     # What is only written as a type is told by its mangled name, of which a type's own name is a part.
-    types = {name[2:]: name for name in newer if name[-1] in "VCOPa"}
+    # A protocol's has no mark of its kind there.
+    types = {name[2:].removesuffix("P"): name for name in newer if name[-1] in "VCOPa"}
     type_names = re.compile("|".join(map(re.escape, sorted(types, key=len, reverse=True))))
     found, seen = set(), set()
     file = "?"

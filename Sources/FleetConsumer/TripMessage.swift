@@ -110,15 +110,18 @@ extension TripMessage {
             kept.versions[keyPath: version] != nil
                 && kept.versions[keyPath: version] == snapshot.versions[keyPath: version]
         }
-        if self.route == nil, self.currentRouteSegment == nil, isUnchanged(\.route) {
-            snapshot.route = kept.route
-            snapshot.encodedRoute = kept.encodedRoute
-        }
         if self.currentRouteSegmentTraffic == nil, isUnchanged(\.traffic) {
             snapshot.traffic = kept.traffic
         }
         if self.remainingWaypoints == nil, isUnchanged(\.waypoints) {
             snapshot.remainingWaypoints = kept.remainingWaypoints
+        }
+        // Without a stop left there is no way, whatever its version.
+        if self.route == nil, self.currentRouteSegment == nil, isUnchanged(\.route),
+            !snapshot.remainingWaypoints.isEmpty
+        {
+            snapshot.route = kept.route
+            snapshot.encodedRoute = kept.encodedRoute
         }
         if isUnchanged(\.waypointRoutes) {
             snapshot.keepPaths(of: kept.remainingWaypoints)

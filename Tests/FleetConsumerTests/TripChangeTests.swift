@@ -141,6 +141,16 @@ import Testing
         #expect(changes[17..<20] == ["stops ", "route 0 -", "traffic -"])
     }
 
+    @Test func `without stops there is no way, though its version stays`() async throws {
+        let arrived = #"""
+            {"vehicleId":"veh-3","tripStatus":"ENROUTE_TO_PICKUP","remainingWaypointsVersion":"w2",
+            "currentRouteSegmentVersion":"s1"}
+            """#
+        let world = try TripWorld(engine: StubTransport(trips: Self.assigned, arrived))
+        let changes = try await world.changesToTheEnd().map(\.summary)
+        #expect(changes[17..<19] == ["stops ", "route 0 -"])
+    }
+
     @Test func `nothing is kept for another vehicle`() async throws {
         let other = #"{"vehicleId":"veh-4","tripStatus":"ENROUTE_TO_PICKUP"}"#
         let world = try TripWorld(engine: StubTransport(trips: Self.assigned, other))

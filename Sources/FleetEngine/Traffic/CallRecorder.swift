@@ -22,7 +22,7 @@ public final class CallRecorder: Service {
     private let continuation: AsyncStream<LoggedCall>.Continuation
     private let logger: Logger
 
-    /// Opens the file, and makes it where it is missing; what is in it stays, and a torn last line is ended.
+    /// Opens the file, and makes it where it is missing; what is in it stays.
     ///
     /// - Parameters:
     ///   - path: The file. It tells who went where, so only this user may read it.

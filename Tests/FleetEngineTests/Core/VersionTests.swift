@@ -80,6 +80,33 @@ import Testing
         #expect(moved.currentRouteSegment == "new")
     }
 
+    @Test func `a trip that goes to and fro at one instant shows a later segment each time`() async throws {
+        let fixture = EngineFixture()
+        for vehicle in ["here", "there"] {
+            try await fixture.createVehicle(vehicle, .with(.sample) { $0.supportedTripTypes = [.shared] })
+            try await fixture.createTrip(
+                "first-\(vehicle)",
+                .with(.sample) {
+                    $0.tripType = .shared
+                    $0.vehicleID = vehicle
+                }
+            )
+            try await fixture.updateVehicle(vehicle, ["current_route_segment"]) { $0.currentRouteSegment = vehicle }
+        }
+        try await fixture.createTrip(
+            "moved",
+            .with(.sample) {
+                $0.tripType = .shared
+                $0.vehicleID = "here"
+            }
+        )
+        for vehicle in ["there", "here", "there"] {
+            let known = try await fixture.trip("moved").currentRouteSegmentVersion
+            try await fixture.updateTrip("moved", ["vehicle_id"]) { $0.vehicleID = vehicle }
+            #expect(try await known < fixture.trip("moved").currentRouteSegmentVersion)
+        }
+    }
+
     private static func versions(_ fixture: EngineFixture) async throws -> [String: Google_Protobuf_Timestamp] {
         let vehicle = try await fixture.vehicle("veh-1")
         let (a, b) = (try await fixture.trip("a"), try await fixture.trip("b"))

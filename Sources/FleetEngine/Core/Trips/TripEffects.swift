@@ -42,7 +42,7 @@ enum TripEffects {
         else { return }
         joined.currentRouteSegmentVersion = .version(after: joined.currentRouteSegmentVersion, at: now)
         if let left = scene.vehicles[before.vehicleID]?.currentRouteSegmentVersion,
-            joined.currentRouteSegmentVersion < left
+            !(left < joined.currentRouteSegmentVersion)
         {
             joined.currentRouteSegmentVersion = .version(after: left, at: now)
         }
