@@ -64,6 +64,18 @@ import Testing
         #expect(try world.engine.requests.last?.latitudes == (500...599).map(Self.latitude))
     }
 
+    @Test func `what a proxy refuses in the engine's place is sent again`() async throws {
+        let world = try ReporterWorld(engine: StubTransport([.proxy(400), .ok]))
+        await world.reporter.startTracking()
+        for number in 1...3 { await world.reporter.record(try Self.fix(number)) }
+        await world.reporter.reportNow()
+        let refused = try await world.event()
+        #expect(refused.droppedCount == 0 && refused.unsentCount == 3)
+        await world.reporter.reportNow()
+        #expect(try await world.event().unsentCount == 0)
+        #expect(try world.engine.requests.last?.latitudes == (1...3).map(Self.latitude))
+    }
+
     @Test(arguments: [false, true])
     func `the end of a source leaves nothing of a long backlog behind`(endsTracking: Bool) async throws {
         let world = try ReporterWorld(configuration: .init(capacity: 2000))

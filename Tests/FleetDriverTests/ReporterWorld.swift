@@ -72,10 +72,16 @@ extension StubTransport.Answer {
     /// The engine took it.
     static var ok: Self { .status(200) }
 
-    /// The engine answers with a status, and perhaps an error body in Google's form.
+    /// The engine answers with a status, and an error body in Google's form where it is an error's.
     static func status(_ status: Int, _ error: String? = nil) -> Self {
-        let body = error.map { "{\"error\":\($0)}" } ?? "{}"
+        let error = error ?? #"{"status":"\#(RPCCode(httpStatus: status).rawValue)"}"#
+        let body = status < 400 ? "{}" : "{\"error\":\(error)}"
         return .response(HTTPTransportResponse(status: status, body: Data(body.utf8)))
+    }
+
+    /// What stands before the engine answers in its place.
+    static func proxy(_ status: Int) -> Self {
+        .response(HTTPTransportResponse(status: status, body: Data("<h1>No backend</h1>".utf8)))
     }
 
     /// The network is down.

@@ -126,6 +126,6 @@ extension EngineFailure {
             .invalidArgument, .notFound, .alreadyExists, .permissionDenied, .failedPrecondition, .outOfRange,
             .unimplemented,
         ]
-        return self.stage == .engine && final.contains(self.code)
+        return self.isEnginesOwn && final.contains(self.code)
     }
 }

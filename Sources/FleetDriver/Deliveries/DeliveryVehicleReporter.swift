@@ -275,7 +275,8 @@ public actor DeliveryVehicleReporter {
             guard let failure = await self.exchange(report) as? EngineFailure else { continue }
             if let pause = failure.retryAfter { self.repeatsFrom = self.pace.time.now.advanced(by: pause) }
             // The others would fail alike, and an engine or a token server in trouble is not helped by more requests.
-            if failure.stage == .connection || failure.code.isPassing { return }
+            let isElsewhere = failure.stage == .connection || failure.stage == .engine && !failure.isEnginesOwn
+            if isElsewhere || failure.code.isPassing { return }
         }
     }
 }

@@ -67,7 +67,7 @@ struct FixBuffer: Sendable {
     /// Takes note of what became of a batch.
     mutating func finish(_ batch: Batch, _ failure: EngineFailure?) {
         // The same fixes would be refused again, and everything behind them would wait for ever.
-        let isRefused = failure?.code == .invalidArgument
+        let isRefused = failure?.code == .invalidArgument && failure?.isEnginesOwn == true
         guard failure == nil || isRefused else { return }
         // The newest fix would be refused at each repetition, and the state with it.
         if isRefused, self.newest == batch.last { self.newest = nil }

@@ -27,13 +27,15 @@ extension EngineFailure {
             response.body.count <= Self.longestBody
             ? try? JSONDecoder().decode(ErrorBody.self, from: response.body) : nil
         let message = body?.error.message.map { String($0.prefix(Self.longestText)) }
+        let code = body?.error.status.flatMap(RPCCode.init(rawValue:))
         self.init(
             stage: .engine,
-            code: body?.error.status.flatMap(RPCCode.init(rawValue:)) ?? RPCCode(httpStatus: response.status),
+            code: code ?? RPCCode(httpStatus: response.status),
             reason: body?.error.details?.lazy.compactMap(\.reason).first.map { String($0.prefix(Self.longestText)) },
             message: message ?? "The engine answered with HTTP status \(response.status) and no error text.",
             httpStatus: response.status,
             retryAfter: response.retryAfter.map(Self.bounded)
         )
+        self.isEnginesOwn = code != nil
     }
 }

@@ -28,6 +28,9 @@ public struct EngineFailure: Error, Sendable, CustomStringConvertible {
     public var retryAfter: Duration?
     /// The error underneath, if any.
     public var cause: (any Error)?
+    /// Whether the engine itself said so, in its own form: something before it, such as a proxy while the engine is away,
+    /// may answer in its place, and knows nothing of what was sent.
+    package var isEnginesOwn = false
     /// Code, reason and message on one line.
     public var description: String {
         "\(self.code.rawValue)\(self.reason.map { " (\($0))" } ?? ""): \(self.message)"

@@ -89,4 +89,25 @@ import Testing
         #expect(error?.code == .failedPrecondition)
         #expect(try await world.event().pendingCount == 0)
     }
+
+    @Test(arguments: [400, 404, 501])
+    func `an outcome that a proxy refuses in the engine's place is kept, and the others with it`(
+        status: Int
+    ) async throws {
+        let world = try DeliveryReporterWorld()
+        world.engine.answer(.proxy(status), .proxy(status))
+        for task in ["a", "b"] {
+            await #expect(throws: EngineFailure.self) {
+                try await world.reporter.reportOutcome(.succeeded, of: TaskID(checking: task))
+            }
+            _ = try await world.event()
+        }
+        world.engine.answer(nil, .proxy(status))
+        _ = try await world.report(1)
+        #expect(try await world.event().pendingCount == 2)
+        await world.reporter.stopTracking()
+        _ = try await world.report(2)
+        #expect(try await [world.event().pendingCount, world.event().pendingCount] == [1, 0])
+        #expect(world.requests.map(\.url.lastPathComponent) == ["a", "b", "van-1", "a", "van-1", "a", "b"])
+    }
 }
