@@ -91,6 +91,16 @@ struct OpenSSLTests {
         #expect(!dumped.contains(secret))
     }
 
+    @Test func `printing what was signed shows its fingerprint and nothing else`() async throws {
+        let signed = try await LocalSigner(try TestKeys.driver.get()).sign(payload: Array("{}".utf8))
+        var dumped = ""
+        dump(signed, to: &dumped)
+        for print in ["\(signed)", String(reflecting: signed), dumped] {
+            #expect(print.contains(signed.token.fingerprint))
+            #expect(!print.contains("signature") && !print.contains("\(UInt8(ascii: "{")), "))
+        }
+    }
+
     /// A library whose every signature is wrong, to see that it is found out.
     @Test func `a library that signs something else is not used`() async throws {
         var library = try #require(OpenSSLLibrary.installed)

@@ -171,6 +171,16 @@ import Testing
 }
 
 @Suite struct CompactJWSTests {
+    @Test func `printing a token taken apart shows no part of it`() throws {
+        let text = Self.token(header: #"{"alg":"RS256","kid":"k1"}"#, payload: #"{"iss":"driver"}"#)
+        let parts = try CompactJWS(text)
+        var dumped = ""
+        dump(parts, to: &dumped)
+        for print in ["\(parts)", String(reflecting: parts), dumped] {
+            #expect(print.contains("k1") && !print.contains("\(parts.payload[0]), "))
+        }
+    }
+
     static func token(header: String, payload: String = "{}", signature: String = "AAAA") -> String {
         func part(_ text: String) -> String { String(decoding: Base64URL.encode(text.utf8), as: UTF8.self) }
         return "\(part(header)).\(part(payload)).\(signature)"

@@ -71,6 +71,15 @@ public struct SignedToken: Sendable {
     }
 }
 
+extension SignedToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The fingerprint, never the token.
+    public var description: String { "SignedToken(\(self.token.fingerprint))" }
+    /// The fingerprint, never the token.
+    public var debugDescription: String { self.description }
+    /// A mirror that shows the fingerprint only.
+    public var customMirror: Mirror { Mirror(self, children: ["fingerprint": self.token.fingerprint]) }
+}
+
 /// Signs whole tokens for one service account, and writes the header itself.
 ///
 /// ``TokenSigner`` is for signers that sign bytes; this protocol is also for those that only sign JSON, such as IAM's

@@ -5,7 +5,7 @@
 /// One HTTP request to an identity provider, a key set, or the company's own backend.
 ///
 /// It may carry what is nobody's business: printing it shows verb and address only.
-public struct UpstreamRequest: Sendable, CustomStringConvertible, CustomDebugStringConvertible {
+public struct UpstreamRequest: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The verb, such as `POST`.
     public var method: String
     /// The absolute URL.
@@ -36,10 +36,14 @@ public struct UpstreamRequest: Sendable, CustomStringConvertible, CustomDebugStr
     public var description: String { "\(self.method) \(self.url.prefix { $0 != "?" })" }
     /// The same as ``description``.
     public var debugDescription: String { self.description }
+    /// A mirror that shows the description only.
+    public var customMirror: Mirror { Mirror(self, children: ["request": self.description]) }
 }
 
 /// What was answered.
-public struct UpstreamResponse: Sendable {
+///
+/// It may carry a secret: printing it shows status and size only.
+public struct UpstreamResponse: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The HTTP status.
     public var status: Int
     /// The value of `Cache-Control`, if any.
@@ -56,6 +60,13 @@ public struct UpstreamResponse: Sendable {
         self.entityTag = entityTag
         self.body = body
     }
+
+    /// Status and size.
+    public var description: String { "\(self.status), \(self.body.count) bytes" }
+    /// The same as ``description``.
+    public var debugDescription: String { self.description }
+    /// A mirror that shows the description only.
+    public var customMirror: Mirror { Mirror(self, children: ["response": self.description]) }
 }
 
 /// Sends HTTP requests to other services.

@@ -139,3 +139,13 @@ public struct CompactJWS: Hashable, Sendable {
         self.signature = signature
     }
 }
+
+// The parts are the token.
+extension CompactJWS: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The key's id, never the parts.
+    public var description: String { "CompactJWS(\(self.keyID?.shown(upTo: 32) ?? "no kid"))" }
+    /// The key's id, never the parts.
+    public var debugDescription: String { self.description }
+    /// A mirror that shows the description only.
+    public var customMirror: Mirror { Mirror(self, children: ["parts": self.description]) }
+}
