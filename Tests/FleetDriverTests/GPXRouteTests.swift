@@ -48,6 +48,16 @@ import Testing
         #expect(try GPXRoute.read(Self.gpx(waypoint + course + track)).fixes.map(\.latitude) == [3])
     }
 
+    @Test func `texts may stand in CDATA`() throws {
+        let track = """
+            <trk><name><![CDATA[To & fro]]></name><trkseg>
+            <trkpt lat='1' lon='2'><time><![CDATA[2025-01-01T00:00:00Z]]></time></trkpt></trkseg></trk>
+            """
+        let route = try GPXRoute.read(Self.gpx(track))
+        #expect(route.name == "To & fro")
+        #expect(route.fixes.first?.time == Date(timeIntervalSince1970: 1_735_689_600))
+    }
+
     @Test func `a namespace prefix changes nothing`() throws {
         let text = """
             <g:gpx xmlns:g="http://www.topografix.com/GPX/1/1"><g:trk><g:trkseg>

@@ -15,9 +15,10 @@ import Testing
         #expect(error.code == .invalidLocation)
     }
 
-    @Test func `a time that is no number is refused`() {
+    @Test(arguments: [Double.nan, .infinity, 1e300, -62_135_596_801, 253_402_300_800])
+    func `a time that cannot be written is refused`(seconds: Double) {
         #expect(throws: DriverError.self) {
-            try LocationFix(latitude: 0, longitude: 0, time: Date(timeIntervalSince1970: .nan))
+            try LocationFix(latitude: 0, longitude: 0, time: Date(timeIntervalSince1970: seconds))
         }
     }
 

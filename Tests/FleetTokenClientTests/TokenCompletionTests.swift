@@ -102,6 +102,16 @@ import Testing
         await wait.value
     }
 
+    @Test func `the longest duration there is means no limit`() async throws {
+        let (gate, opener) = AsyncStream.makeStream(of: Void.self)
+        let wait = self.deafProvider(gate).fetchToken(
+            for: self.subject, within: .seconds(Int64.max), completion: self.record)
+        for _ in 1...100 { await Task.yield() }
+        opener.finish()
+        await wait.value
+        #expect(try await self.outcome().get() == TestTokens.token(for: self.subject))
+    }
+
     @Test func `a completion gets the life that was made sure of`() async throws {
         let (lives, sink) = AsyncStream.makeStream(of: Result<Duration, any Error>.self)
         let provider = try self.provider()

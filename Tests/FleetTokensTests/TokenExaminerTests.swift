@@ -155,6 +155,14 @@ struct FakeKeys: TokenKeys {
         #expect(Self.refusal(of: Self.token { $0["exp"] = .integer(1_767_225_601) }) == nil)
     }
 
+    @Test func `the longest durations there are mean no limit`() throws {
+        let rules = TokenTimeRules(
+            issuedAtTolerance: .seconds(Int64.max), maximumLifetime: .seconds(Int64.max), leeway: .seconds(Int64.max))
+        let token = Self.token { $0["exp"] = .integer(1_767_225_301) }
+        let examined = try TokenExaminer(timeRules: rules).examine(token, keys: Self.keys, now: Self.now)
+        #expect(examined.claims.expiresAt == 1_767_225_301)
+    }
+
     @Test func `a key checks its own account's tokens only`() {
         let other = TrustedAccount(email: "server@acme", role: .server, provider: ProviderID("acme"))
         let keys = FakeKeys(list: Self.keys.list + [FakeKey(id: "k2", account: other, byte: 2)])

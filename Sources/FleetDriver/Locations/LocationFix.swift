@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokenClient
 public import Foundation
 
 /// Where a vehicle was at one moment.
@@ -34,7 +35,7 @@ public struct LocationFix: Hashable, Sendable {
     ///   - speed: Metres per second.
     ///   - altitude: Metres above the ellipsoid.
     ///   - accuracy: The radius of uncertainty in metres.
-    ///   - time: When the vehicle was there.
+    ///   - time: When the vehicle was there, within the years 1 to 9999.
     /// - Throws: ``DriverError`` with ``DriverError/Code/invalidLocation``.
     public init(
         latitude: Double,
@@ -51,8 +52,10 @@ public struct LocationFix: Hashable, Sendable {
         guard (-180...180).contains(longitude) else {
             throw DriverError(code: .invalidLocation, message: "The longitude \(longitude) is not within -180 to 180.")
         }
-        guard time.timeIntervalSince1970.isFinite else {
-            throw DriverError(code: .invalidLocation, message: "The time of the location is not a number.")
+        guard RFC3339.canWrite(time) else {
+            throw DriverError(
+                code: .invalidLocation,
+                message: "The time of the location is not a number, or not within the years 1 to 9999.")
         }
         self.latitude = latitude
         self.longitude = longitude

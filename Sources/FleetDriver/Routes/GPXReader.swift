@@ -79,6 +79,10 @@ final class GPXReader: NSObject, XMLParserDelegate {
         self.text += string
     }
 
+    func parser(_ parser: XMLParser, foundCDATA CDATABlock: Data) {
+        self.parser(parser, foundCharacters: String(decoding: CDATABlock, as: UTF8.self))
+    }
+
     func parser(
         _ parser: XMLParser,
         didEndElement element: String,

@@ -47,7 +47,7 @@ package struct AuthorizedCall: Sendable {
     /// - Parameters:
     ///   - request: What to send.
     ///   - lastToken: The token of the call before, which tells a 403 after a token change from any other.
-    ///   - limit: How long everything may take, tokens and the second attempt included.
+    ///   - limit: How long everything may take, tokens and the second attempt included; a year at most.
     /// - Returns: How it went.
     /// - Throws: `CancellationError` when the calling task was cancelled, and nothing else.
     package func send(
@@ -55,7 +55,7 @@ package struct AuthorizedCall: Sendable {
         lastToken: FleetToken?,
         limit: Duration
     ) async throws -> EngineAnswer {
-        let deadline = self.time.now.advanced(by: limit)
+        let deadline = self.time.now.advanced(by: limit.waitable)
         let (first, asked) = try await self.attempt(request, until: deadline)
         guard case .failure(let failure) = first.result, let refused = first.token,
             failure.httpStatus == 401 || (failure.httpStatus == 403 && refused != lastToken)

@@ -58,11 +58,18 @@ package enum RFC3339 {
         return Date(timeIntervalSince1970: Double(seconds) + fraction)
     }
 
-    /// Writes a time in UTC with milliseconds.
+    /// Whether a time can be written: it lies in the years 1 to 9999.
+    package static func canWrite(_ date: Date) -> Bool {
+        (Self.earliest...Self.latest).contains(date.timeIntervalSince1970 * 1_000)
+    }
+
+    private static let earliest = -62_135_596_800_000.0
+    private static let latest = 253_402_300_799_999.0
+
+    /// Writes a time in UTC with milliseconds; one that cannot be written, as the nearest that can be.
     package static func text(_ date: Date) -> String {
-        let earliest = -62_135_596_800_000.0  // year 1
-        let latest = 253_402_300_799_999.0  // year 9999
-        let milliseconds = Int(min(max((date.timeIntervalSince1970 * 1_000).rounded(), earliest), latest))
+        // In this order, what is not a number becomes the earliest.
+        let milliseconds = Int(min(max(Self.earliest, (date.timeIntervalSince1970 * 1_000).rounded()), Self.latest))
         let (days, time) = Self.divide(milliseconds, by: 86_400_000)
         let (year, month, day) = Self.civil(daysSince1970: days)
         func padded(_ value: Int, _ width: Int) -> String {

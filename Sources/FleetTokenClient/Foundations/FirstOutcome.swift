@@ -32,3 +32,8 @@ func firstOutcome<Value: Sendable>(
     await waiting.value
     return first ?? .failure(CancellationError())
 }
+
+extension Duration {
+    /// The limit as a clock can wait for it: clocks trap at the longest durations, by which one may say that there is none.
+    var waitable: Duration { min(self, .seconds(365 * 86_400)) }
+}

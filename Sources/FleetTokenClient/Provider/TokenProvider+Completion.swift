@@ -13,7 +13,7 @@ extension TokenProvider {
     ///
     /// - Parameters:
     ///   - subject: Whose token is needed.
-    ///   - limit: The longest wait; the default lies below the drivers' reporting interval of 10 s.
+    ///   - limit: The longest wait, a year at most; the default lies below the drivers' reporting interval of 10 s.
     ///   - clock: What the limit is measured with.
     ///   - completion: Gets the token, or ``TokenClientError`` or `CancellationError`; on any queue.
     /// - Returns: The wait, to be cancelled by who no longer wants the token.
@@ -43,7 +43,7 @@ extension FleetTokenProvider {
     /// - Parameters:
     ///   - life: How long the token must live from now.
     ///   - subject: Whose token it is.
-    ///   - limit: The longest wait.
+    ///   - limit: The longest wait, a year at most.
     ///   - clock: What the limit is measured with.
     ///   - completion: Gets how long the token in hand lives, or ``TokenClientError`` or `CancellationError`; on any queue.
     /// - Returns: The wait, to be cancelled by who no longer wants an answer.
@@ -70,7 +70,7 @@ private func tell<Value: Sendable>(
 ) async {
     completion(
         await firstOutcome(of: work) {
-            (try? await clock.sleep(for: limit)).map {
+            (try? await clock.sleep(for: limit.waitable)).map {
                 TokenClientError(code: .timedOut, message: "No token came within \(limit).")
             }
         })

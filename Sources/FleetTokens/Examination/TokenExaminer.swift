@@ -24,9 +24,15 @@ public struct TokenExaminer: Hashable, Sendable {
     /// Makes an examiner.
     public init(timeRules: TokenTimeRules = TokenTimeRules()) {
         self.timeRules = timeRules
-        self.tolerance = timeRules.issuedAtTolerance.components.seconds
-        self.lifetime = timeRules.maximumLifetime.components.seconds
-        self.leeway = timeRules.leeway.components.seconds
+        self.tolerance = Self.seconds(timeRules.issuedAtTolerance)
+        self.lifetime = Self.seconds(timeRules.maximumLifetime)
+        self.leeway = Self.seconds(timeRules.leeway)
+    }
+
+    /// Whole seconds, within a thousand years: whoever wants no limit may write the longest duration there is.
+    private static func seconds(_ duration: Duration) -> Int64 {
+        let longest: Int64 = 31_556_952_000
+        return min(max(duration.components.seconds, -longest), longest)
     }
 
     /// Checks everything a token says of itself.
