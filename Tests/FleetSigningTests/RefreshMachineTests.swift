@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTestSupport
 import Testing
 
 @testable import FleetSigning
@@ -32,5 +33,15 @@ import Testing
             Issue.record("The source is asked again at once.")
             return
         }
+    }
+
+    @Test func `a value that has ended when it arrives is handed to nobody, whoever waited`() async throws {
+        let clock = ManualClock()
+        let cache = RefreshingCache<String, String>(windows: .accessToken, time: TimeSource(clock: clock)) { _ in
+            clock.advance(by: .seconds(2))
+            return ("late", .seconds(1))
+        }
+        await #expect(throws: EndedOnArrival.self) { try await cache.value(for: "key") }
+        await #expect(throws: EndedOnArrival.self) { try await cache.value(for: "key") }
     }
 }

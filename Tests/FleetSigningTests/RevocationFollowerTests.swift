@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import Crypto
 import FleetTokens
 import Foundation
 import Testing
@@ -15,6 +16,8 @@ private final class Publisher: UpstreamTransport {
         var list: (text: [UInt8], tag: String?)?
         var keys: [RevocationKey]
         var requests: [String] = []
+        /// What happens while the next answer is on its way.
+        var meanwhile: (@Sendable () async -> Void)?
     }
 
     let state: Locked<State>
@@ -24,6 +27,16 @@ private final class Publisher: UpstreamTransport {
     }
 
     func send(_ request: UpstreamRequest) async throws -> UpstreamResponse {
+        let answer = self.answer(to: request)
+        let meanwhile = self.state.withLock { state in
+            defer { state.meanwhile = nil }
+            return state.meanwhile
+        }
+        await meanwhile?()
+        return answer
+    }
+
+    private func answer(to request: UpstreamRequest) -> UpstreamResponse {
         self.state.withLock { state in
             state.requests.append(request.url)
             if request.url.hasSuffix("jwks.json") {
@@ -151,6 +164,32 @@ private final class Publisher: UpstreamTransport {
         #expect(await self.follower.poll() == .failed("An old list was said to be the newest."))
     }
 
+    @Test func `a list that arrives after a newer one is refused`() async throws {
+        let token = try await self.mint()
+        self.publisher.publish(try self.signed([]))
+        #expect(await self.follower.poll() == .applied(0))
+        let (publisher, follower) = (self.publisher, self.follower)
+        publisher.wait(1)
+        publisher.publish(try self.signed([]))
+        publisher.wait(1)
+        let newer = try self.signed([self.revocation(of: token)])
+        publisher.state.withLock {
+            $0.meanwhile = {
+                publisher.publish(newer)
+                #expect(await follower.poll() == .applied(1))
+            }
+        }
+        #expect(await follower.poll() == .failed("The list is older than the one at hand."))
+        #expect(self.isRevoked(token))
+    }
+
+    @Test func `a token is withdrawn by its whole digest, too`() async throws {
+        let token = try await self.mint()
+        let digest = SHA256.hash(data: Data(token.compactSerialization.utf8)).map { String(format: "%02x", $0) }
+        self.list.replace(fingerprints: [digest.joined(), "no number"], keyIDs: [])
+        #expect(self.isRevoked(token))
+    }
+
     @Test func `a list that cannot be believed is not put in force`() async throws {
         let token = try await self.mint()
         let good = try self.signed([])
@@ -229,6 +268,20 @@ private final class Publisher: UpstreamTransport {
                     #"{"iat":1767225600,"exp":1767225660,"revocations":[\#(entries.joined(separator: ","))]}"#))
         #expect(await self.follower.poll() == .applied(1))
         #expect(self.isRevoked(token))
+    }
+
+    @Test func `printing an exchange shows neither header, query nor body`() {
+        let request = UpstreamRequest(
+            url: "https://keys.example/set?code=MARKED", headers: [("Authorization", "MARKED")],
+            body: Array("MARKED".utf8))
+        let response = UpstreamResponse(status: 200, body: Array("MARKED".utf8))
+        var dumped = ""
+        dump(request, to: &dumped)
+        dump(response, to: &dumped)
+        for print in ["\(request) \(response)", String(reflecting: request) + String(reflecting: response), dumped] {
+            #expect(print.contains("keys.example/set") && print.contains("200, 6 bytes"))
+            #expect(!print.contains("MARKED") && !print.contains("77"))
+        }
     }
 
     @Test func `a list is no token`() async throws {

@@ -177,6 +177,18 @@ import Testing
         #expect(try !Self.isAllowed(request, .batchTaskCreation(.only([tasks[0]]))))
     }
 
+    @Test func `a token for one task opens no call for that one and another`() throws {
+        let (own, other) = (try TaskID(checking: "own"), try TaskID(checking: "other"))
+        let van = try DeliveryVehicleID(checking: "dv-12")
+        let type = TokenType.deliveryTrustedDriver(van, task: own)
+        for (tasks, isAllowed) in [([own], true), ([own, other], false), ([other, own], false), ([], false)] {
+            let request = AccessRequest(
+                method: .updateTask, provider: try ProviderID(checking: "acme"), tasks: tasks,
+                maskedFields: ["task_outcome"])
+            #expect(try Self.isAllowed(request, type) == isAllowed, "\(tasks)")
+        }
+    }
+
     @Test func `an admin account needs no claims, any other does`() throws {
         let provider = try ProviderID(checking: "acme")
         let request = AccessRequest(

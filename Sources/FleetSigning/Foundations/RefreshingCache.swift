@@ -174,7 +174,7 @@ package final class RefreshingCache<Key: Hashable & Sendable, Value: Sendable>: 
             switch result {
             case .success(let fetched):
                 slot.machine.succeed(fetched.value, endingAt: start + fetched.life, at: now, random: random)
-                answer = .success(fetched.value)
+                answer = slot.machine.value(at: now).map { .success($0) } ?? .failure(EndedOnArrival())
             case .failure(let error):
                 slot.machine.fail(error, at: now, random: random)
                 answer = slot.machine.value(at: now).map { .success($0) } ?? .failure(error)

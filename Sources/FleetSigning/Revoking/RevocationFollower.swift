@@ -121,12 +121,11 @@ public final class RevocationFollower: Sendable {
             outcome = .failed("\(error)")
         }
         let now = self.now()
-        let kept = self.state.withLock { state in
+        self.state.withLock { state in
             if case .failed(let why) = outcome { state.failure = why } else { state.failure = nil }
-            return state.kept
-        }
-        if let kept {
-            // What has ended is let go of, whether or not there is a newer list.
+            guard let kept = state.kept else { return }
+            // What has ended is let go of, whether or not there is a newer list. Behind the lock, as another poll may
+            // have brought one meanwhile.
             self.list.replace(kept.list.revocations.filter { $0.endsAt > now }, from: self.url)
         }
         return outcome
@@ -150,10 +149,13 @@ public final class RevocationFollower: Sendable {
         }
         let keys = try await self.keys(for: answer.body)
         let list = try SignedRevocations(reading: answer.body, keys: keys, at: self.now())
-        if let kept, list.issuedAt < kept.list.issuedAt {
-            throw SignedRevocations.Refusal("The list is older than the one at hand.")
+        let isKept = self.state.withLock { state in
+            // Another poll may have brought a newer one while this one waited.
+            if let newest = state.kept, list.issuedAt < newest.list.issuedAt { return false }
+            state.kept = Kept(list: list, entityTag: answer.entityTag)
+            return true
         }
-        self.state.withLock { $0.kept = Kept(list: list, entityTag: answer.entityTag) }
+        guard isKept else { throw SignedRevocations.Refusal("The list is older than the one at hand.") }
         return list == kept?.list ? .unchanged : .applied(list.revocations.count)
     }
 

@@ -24,13 +24,14 @@ public final class RevocationList: Sendable {
     /// Replaces what a source withdraws.
     ///
     /// - Parameters:
-    ///   - fingerprints: The tokens, each by the first 8 bytes of its SHA-256 in hexadecimal.
+    ///   - fingerprints: The tokens, each by its SHA-256 in hexadecimal, of which the first 16 digits count; what is no
+    ///     such number withdraws nothing.
     ///   - keyIDs: The keys whose tokens are all withdrawn.
     ///   - source: Who withdraws them; every source has its own.
     public func replace(
         fingerprints: some Sequence<String>, keyIDs: some Sequence<String>, from source: String = "store"
     ) {
-        let fingerprints = Set(fingerprints.compactMap { UInt64($0, radix: 16) })
+        let fingerprints = Set(fingerprints.compactMap { UInt64($0.prefix(16), radix: 16) })
         let keyIDs = Set(keyIDs)
         self.state.withLock { state in
             state.sources[source] = (fingerprints, keyIDs)

@@ -87,7 +87,7 @@ extension AccessRequest {
         case .tripSearchedFor: self.trip.map { claims.trip?.covers($0) ?? true } ?? true
         case .deliveryVehicle: covers(claims.deliveryVehicle, self.deliveryVehicle)
         case .everyDeliveryVehicle: claims.deliveryVehicle == .any
-        case .task: covers(claims.task, self.tasks.first)
+        case .task: !self.tasks.isEmpty && self.tasks.allSatisfy { covers(claims.task, $0) }
         case .everyTask: claims.task == .any
         case .taskList: claims.taskList.map { $0.covers(self.tasks) } ?? false
         case .tracking: covers(claims.tracking, self.tracking)
