@@ -44,7 +44,14 @@ import Testing
             ("an empty list of audiences", ["aud": .array([])], .audience),
             ("an audience that is no text", ["aud": .integer(1)], .audience),
             ("several audiences without azp", ["aud": .array([.string("driver-app"), .string("b")])], .audience),
-            ("another authorized party", ["azp": .string("other-app")], .audience),
+            (
+                "several audiences and another authorized party",
+                ["aud": .array([.string("driver-app"), .string("b")]), "azp": .string("b")], .audience
+            ),
+            (
+                "another audience, though we are the authorized party",
+                ["aud": .string("other-app"), "azp": .string("driver-app")], .audience
+            ),
             ("no end", ["exp": .null], .expired),
             ("past its end", ["exp": .integer(1_767_225_540)], .expired),
             ("an end that is text", ["exp": .string("1767229100")], .malformed),
@@ -85,6 +92,18 @@ import Testing
             ["aud": .array([.string("b"), .string("driver-app")]), "azp": .string("driver-app")],
         ] as [JSONObject])
     func `a token within the leeway is accepted`(changes: JSONObject) async throws {
+        let key = Key.p256(.init())
+        let authenticator = try Self.authenticator(IdentityProvider([("k1", key)]))
+        let token = try IdentityProvider.token(changes, key: key)
+        #expect(try await authenticator.caller(of: IdentityProvider.request(token)) != nil)
+    }
+
+    @Test(
+        arguments: [
+            ["azp": .string("android-app")], ["azp": .integer(1)],
+            ["aud": .array([.string("driver-app")]), "azp": .string("android-app")],
+        ] as [JSONObject])
+    func `a token for us alone is accepted whoever it was given to`(changes: JSONObject) async throws {
         let key = Key.p256(.init())
         let authenticator = try Self.authenticator(IdentityProvider([("k1", key)]))
         let token = try IdentityProvider.token(changes, key: key)
@@ -288,7 +307,8 @@ import Testing
             transport: IdentityProvider([("k1", key)]), now: { IdentityProvider.now }, uptime: { .zero })
         func caller(_ issuer: String, _ audience: String, _ party: String) async throws -> Caller? {
             let claims: JSONObject = [
-                "iss": .string("https://login.example/\(issuer)"), "aud": .string(audience), "azp": .string(party),
+                "iss": .string("https://login.example/\(issuer)"), "azp": .string(party),
+                "aud": .array([.string(audience), .string("other-app")]),
             ]
             return try await authenticator.caller(
                 of: IdentityProvider.request(try IdentityProvider.token(claims, key: key)))

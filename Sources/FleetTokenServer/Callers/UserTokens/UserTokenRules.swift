@@ -94,12 +94,11 @@ struct UserTokenRules: Sendable {
         guard audiences.contains(where: self.isOurs) else {
             throw CallerRefusal(.audience, "The user's token is meant for another audience.")
         }
-        // With several audiences, the one that the token was given to must be ours (OpenID Connect Core 3.1.3.7).
+        // What is meant for us alone is ours whoever it was given to: an app asks for its backend's tokens under a client
+        // id of its own. With several audiences, the one that it was given to must be ours.
+        guard audiences.count > 1 else { return }
         guard let party = token.claims["azp"] else {
-            guard audiences.count == 1 else {
-                throw CallerRefusal(.audience, "The user's token has several audiences and no azp.")
-            }
-            return
+            throw CallerRefusal(.audience, "The user's token has several audiences and no azp.")
         }
         guard self.isOurs(party) else {
             throw CallerRefusal(.audience, "The user's token was given to another party (azp).")
