@@ -21,6 +21,16 @@ public struct SharedSecret: Sendable, CustomStringConvertible, CustomDebugString
                 message: "A shared secret needs 32 random bytes or more; make it with: openssl rand -base64 32"
             )
         }
+        // Digits hold four bits each, so that 32 of them, which are often made for it, are half a secret.
+        let digits = "0123456789abcdefABCDEF".utf8
+        guard bytes.count >= 64 || !bytes.allSatisfy({ digits.contains($0) }) else {
+            throw TokenServerError(
+                code: .invalidConfiguration,
+                message:
+                    "A shared secret of hexadecimal digits alone needs 64 of them or more, which are 32 random bytes; it has "
+                    + "\(bytes.count). Make it with: openssl rand -hex 32"
+            )
+        }
         self.key = SymmetricKey(data: bytes)
     }
 

@@ -137,7 +137,9 @@ extension ConfigurationSchema {
                     help: "The values of `aud` that are taken, with commas between."),
                 .init(
                     path: "callers.session.*.secret_file", kind: .path, standard: nil,
-                    help: "The file of the secret that is shared with it, 32 random bytes or more."),
+                    help:
+                        "The file of the secret that is shared with it, 32 random bytes or more; in hexadecimal digits, 64 or "
+                        + "more."),
                 .init(
                     path: "callers.session.*.name_claim", kind: .text, standard: "sub",
                     help: "The claim that names users in logs."),

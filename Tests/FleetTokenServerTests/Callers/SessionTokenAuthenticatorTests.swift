@@ -64,4 +64,19 @@ import Testing
         dump(secret, to: &dumped)
         #expect(!dumped.contains("MARKED"))
     }
+
+    @Test(arguments: ["0123456789abcdef", "0123456789ABCDEF", "0123456789abcDEF"])
+    func `a secret of hexadecimal digits alone has 64 of them`(digits: String) {
+        let whole = String(repeating: digits, count: 4)
+        for short in [whole.prefix(32), whole.prefix(63)] {
+            let error = #expect(throws: TokenServerError.self) { try SharedSecret(Array(short.utf8)) }
+            #expect(error?.code == .invalidConfiguration)
+            #expect(error?.message.contains("openssl rand -hex 32") == true)
+            #expect(error?.message.contains("it has \(short.count).") == true)
+            #expect(error?.message.contains(short) == false)
+        }
+        for good in [whole, "\(whole)a", "\(whole.prefix(43))=", "\(whole.prefix(31))g"] {
+            #expect(throws: Never.self) { try SharedSecret(Array(good.utf8)) }
+        }
+    }
 }
