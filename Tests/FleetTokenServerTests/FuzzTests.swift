@@ -58,7 +58,7 @@ import Testing
             #expect(audience == .string("driver-app") || audience?.array?.contains(.string("driver-app")) == true)
             #expect(claims["authorization"] == nil && claims["iss"] == .string(IdentityProvider.issuer), "seed \(seed)")
             #expect(claims["sub"]?.string == caller.subject, "seed \(seed)")
-            #expect(caller.claims.count <= 64, "seed \(seed)")
+            #expect(caller.claims.count <= UserTokenClaims.maximumNested, "seed \(seed)")
         }
         #expect(accepted > 0, "nothing was accepted, so nothing was shown")
         #expect(accepted < Self.seeds.count)

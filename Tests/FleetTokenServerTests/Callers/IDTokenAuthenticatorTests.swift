@@ -298,6 +298,25 @@ import Testing
         #expect(UserTokenClaims.lists(in: members) == ["https://acme.example/roles": ["driver"], "a.b.c": ["x"]])
     }
 
+    @Test func `a token's own claims are all there, and those inside objects as far as there is room`() throws {
+        func claims(clients: Int) throws -> [String: [String]] {
+            let access = (0..<clients).map { #""client-\($0)":{"roles":["a"]}"# }.joined(separator: ",")
+            let own = (0..<100).map { #""own-\($0)":"a""# }.joined(separator: ",")
+            let text = #"""
+                {"resource_access":{\#(access)},\#(own),"vehicle":"veh-3","zone":{"name":"north"}}
+                """#
+            return UserTokenClaims.lists(in: try #require(try JSONValue(parsing: Array(text.utf8)).object))
+        }
+        let all = try claims(clients: 62)
+        #expect(all.count == 62 + 100 + 2)
+        #expect(all["vehicle"] == ["veh-3"])
+        let most = try claims(clients: 300)
+        #expect(most.count == UserTokenClaims.maximumNested + 100 + 1)
+        #expect(most["vehicle"] == ["veh-3"])
+        #expect(most["zone.name"] == ["north"], "a path of fewer names goes first")
+        #expect(most["resource_access.client-99.roles"] == nil)
+    }
+
     @Test func `an issuer or an audience that is only equivalent to ours is not ours`() async throws {
         let key = Key.p256(.init())
         let authenticator = try IDTokenAuthenticator(
