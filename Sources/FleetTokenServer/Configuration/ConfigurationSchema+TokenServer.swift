@@ -118,7 +118,7 @@ extension ConfigurationSchema {
                     path: "callers.oidc.*.issuer", kind: .text, standard: nil,
                     help:
                         "An identity provider whose ID tokens are taken: its `iss`. The name in the path is its label in rules, "
-                        + "assignments and the audit."),
+                        + "assignments and the audit, and has no slash, as those of sessions and proxies have none."),
                 .init(
                     path: "callers.oidc.*.audience", kind: .text, standard: nil,
                     help: "Your client ids there, with commas between."),

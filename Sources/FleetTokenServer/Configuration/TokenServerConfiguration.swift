@@ -211,9 +211,14 @@ public struct TokenServerConfiguration: Sendable {
         self.log = try LogSettings(in: values)
     }
 
-    /// The labels of the authenticators, none of which makes different people one.
+    /// The labels of the authenticators: none makes different people one, and a holder of assignments can have each.
     private static func labels(in values: ConfigurationValues) throws(ConfigurationError) -> [String] {
         let labels = ["oidc", "session", "proxy"].flatMap { values.names(in: "callers.\($0)") }
+        for label in labels where label.contains("/") || !CallerID.isUsable(subject: label) {
+            throw ConfigurationError(
+                "The name \(label.prefix(64)) under callers must be 1 to 255 printable ASCII characters without a slash; "
+                    + "assignments know its users by the name, a slash, and the subject.")
+        }
         // What callers.file and callers.certificate go by.
         var taken: Set = ["static", "certificate"]
         for label in labels where !taken.insert(label).inserted {

@@ -172,6 +172,13 @@ import Testing
                 + "  session: {shop: {issuer: shop, audience: a, secret_file: s}}",
             "The name shop under callers is taken"
         ),
+        (
+            "  oidc: {acme/login: {issuer: 'https://a.example', audience: a}}",
+            "The name acme/login under callers must be 1 to 255 printable ASCII characters without a slash"
+        ),
+        ("  session: {a/b: {issuer: s, audience: a, secret_file: s}}", "The name a/b under callers must be"),
+        ("  proxy: {a/b: {peers: '::1', subject_header: X-User}}", "The name a/b under callers must be"),
+        ("  session: {müller: {issuer: s, audience: a, secret_file: s}}", "The name müller under callers must be"),
         ("  session: {static: {issuer: s, audience: a, secret_file: s}}", "which is not static or certificate either"),
         ("listen:\n  port: many", "Line 7: listen.port must be a whole number from 0 to 65535."),
         ("limits:\n  idle: 75", "Line 7: limits.idle must be a time up to a day, like 75s or 5m."),
