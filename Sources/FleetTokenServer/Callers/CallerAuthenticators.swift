@@ -4,17 +4,20 @@
 
 /// Asks several authenticators, in order; the first that recognises the credential decides.
 ///
-/// A credential that one recognises and refuses is not shown to the others. Headers of a ``TrustedProxyAuthenticator``
-/// that come from another address are refused before anybody is asked, whatever else the request carries.
+/// A credential that one recognises and refuses is not shown to the others, but a user's token to those of the same
+/// issuer, such as a provider's apps with an audience each; it is refused when none of them takes it. Headers of a
+/// ``TrustedProxyAuthenticator`` that come from another address are refused before anybody is asked, whatever else the
+/// request carries.
 public struct CallerAuthenticators: CallerAuthenticator {
     private let members: [any CallerAuthenticator]
     private let proxies: [TrustedProxyAuthenticator]
 
     /// Makes a chain.
     ///
-    /// - Parameter members: The authenticators, in the order in which they are asked.
+    /// - Parameter members: The authenticators, in the order in which they are asked; those of one issuer of users' tokens
+    ///   are asked together.
     public init(_ members: [any CallerAuthenticator]) {
-        self.members = members
+        self.members = UserTokenIssuer.joining(members)
         self.proxies = members.compactMap { $0 as? TrustedProxyAuthenticator }
     }
 

@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A credential that was recognised and is not valid; no other authenticator is asked then.
+/// A credential that was recognised and is not valid; none but those of the same issuer are asked then.
 public struct CallerRefusal: Error, Sendable, CustomStringConvertible {
     /// Which check failed.
     public enum Reason: String, Hashable, Sendable {

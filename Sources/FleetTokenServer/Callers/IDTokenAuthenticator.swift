@@ -10,8 +10,8 @@ public import Foundation
 ///
 /// A token must be signed with RS256, ES256 or EdDSA by a key that the provider publishes, name the provider and one of
 /// your audiences, and be within its time. One with a mark of a Fleet Engine token is refused whoever signed it.
-public struct IDTokenAuthenticator: CallerAuthenticator {
-    private let rules: UserTokenRules
+public struct IDTokenAuthenticator: CallerAuthenticator, UserTokenAuthenticator {
+    let rules: UserTokenRules
     private let source: KeySetSource
     private let keys: RemoteKeySet<UserTokenKeySet>
     private let now: @Sendable () -> Date
@@ -64,6 +64,13 @@ public struct IDTokenAuthenticator: CallerAuthenticator {
         _ configuration: Configuration, transport: any UpstreamTransport, now: @escaping @Sendable () -> Date,
         uptime: @escaping @Sendable () -> Duration
     ) throws(TokenServerError) {
+        let keys = KeySetSource(of: configuration).keys(over: transport, uptime: uptime)
+        try self.init(configuration, keys: keys, now: now)
+    }
+
+    private init(
+        _ configuration: Configuration, keys: RemoteKeySet<UserTokenKeySet>, now: @escaping @Sendable () -> Date
+    ) throws(TokenServerError) {
         guard UpstreamAddress.isAcceptable(configuration.issuer),
             configuration.keysAddress.map(UpstreamAddress.isAcceptable) ?? true
         else {
@@ -75,10 +82,35 @@ public struct IDTokenAuthenticator: CallerAuthenticator {
         self.rules = try UserTokenRules(
             label: configuration.label, issuer: configuration.issuer, audiences: configuration.audiences,
             leeway: configuration.leeway, nameClaim: configuration.nameClaim, algorithms: [.rs256, .es256, .edDSA])
-        let source = configuration.keysAddress.map(KeySetSource.address) ?? .discovery(issuer: configuration.issuer)
-        self.source = source
-        self.keys = RemoteKeySet(now: uptime) { try await source.fetch(over: transport) }
+        self.source = KeySetSource(of: configuration)
+        self.keys = keys
         self.now = now
+    }
+
+    /// Makes the authenticators of several providers; those whose keys are at one place have them together.
+    ///
+    /// So no place is asked more often for the keys that somebody invents, however many apps are told apart there.
+    ///
+    /// - Parameters:
+    ///   - configurations: The providers.
+    ///   - transport: Fetches their keys.
+    ///   - now: The clock that tokens are judged by.
+    ///   - uptime: The time since any one moment.
+    /// - Returns: The authenticators, in the same order.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
+    static func all(
+        _ configurations: [Configuration], transport: any UpstreamTransport, now: @escaping @Sendable () -> Date,
+        uptime: @escaping @Sendable () -> Duration
+    ) throws(TokenServerError) -> [Self] {
+        var sets: [KeySetSource: RemoteKeySet<UserTokenKeySet>] = [:]
+        var authenticators: [Self] = []
+        for configuration in configurations {
+            let source = KeySetSource(of: configuration)
+            let keys = sets[source] ?? source.keys(over: transport, uptime: uptime)
+            sets[source] = keys
+            authenticators.append(try Self(configuration, keys: keys, now: now))
+        }
+        return authenticators
     }
 
     /// The user whose ID token the request carries.
@@ -120,8 +152,6 @@ extension IDTokenAuthenticator {
     /// - Throws: An error in words when they cannot be fetched or read.
     public static func countKeys(of configuration: Configuration, transport: any UpstreamTransport) async throws -> Int
     {
-        let source =
-            configuration.keysAddress.map(KeySetSource.address) ?? .discovery(issuer: configuration.issuer)
-        return try await source.fetch(over: transport).keys.keys.count
+        try await KeySetSource(of: configuration).fetch(over: transport).keys.keys.count
     }
 }

@@ -5,8 +5,8 @@
 public import Foundation
 
 /// Knows users by session tokens that your own backend signs with a shared secret (HS256).
-public struct SessionTokenAuthenticator: CallerAuthenticator {
-    private let rules: UserTokenRules
+public struct SessionTokenAuthenticator: CallerAuthenticator, UserTokenAuthenticator {
+    let rules: UserTokenRules
     private let secrets: [SharedSecret]
     private let now: @Sendable () -> Date
 

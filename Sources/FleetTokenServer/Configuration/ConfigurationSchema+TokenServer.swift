@@ -121,7 +121,9 @@ extension ConfigurationSchema {
                         + "assignments and the audit, and has no slash, as those of sessions and proxies have none."),
                 .init(
                     path: "callers.oidc.*.audience", kind: .text, standard: nil,
-                    help: "Your client ids there, with commas between."),
+                    help:
+                        "Your client ids there, with commas between. Several providers may have one `iss` and different client "
+                        + "ids."),
                 .init(
                     path: "callers.oidc.*.keys", kind: .text, standard: nil,
                     help: "The address of its key set, where discovery is not to be used."),

@@ -44,6 +44,40 @@ extension TokenServerConfiguration {
         return entries
     }
 
+    /// What makes tokens those of one authenticator.
+    private struct TokenMark: Hashable {
+        let issuer: ExactText
+        let audience: ExactText
+        let keys: String?
+    }
+
+    /// Refuses two providers, or session issuers, that take the same tokens: the second would know nobody.
+    func refuseSharedTokens() throws(ConfigurationError) {
+        var owners: [TokenMark: String] = [:]
+        func add(
+            _ path: String, issuer: String, audiences: Set<String>, keys: String?
+        ) throws(ConfigurationError) {
+            for audience in audiences.sorted() {
+                let mark = TokenMark(issuer: ExactText(issuer), audience: ExactText(audience), keys: keys)
+                if let owner = owners.updateValue(path, forKey: mark) {
+                    throw ConfigurationError(
+                        "\(owner) and \(path) both take the tokens of \(issuer.prefix(64)) for the audience "
+                            + "\(audience.prefix(64)); name it under one of them, whose name the rules go by.")
+                }
+            }
+        }
+        for provider in self.identityProviders {
+            try add(
+                "callers.oidc.\(provider.label)", issuer: provider.issuer, audiences: provider.audiences,
+                keys: provider.keysAddress)
+        }
+        for session in self.sessions {
+            try add(
+                "callers.session.\(session.label)", issuer: session.issuer, audiences: session.audiences,
+                keys: session.secretFile)
+        }
+    }
+
     /// Reads the proxies whose headers are believed.
     static func proxies(in values: ConfigurationValues) throws(ConfigurationError) -> [TrustedProxyAuthenticator] {
         var proxies: [TrustedProxyAuthenticator] = []

@@ -13,9 +13,10 @@ extension TokenServerConfiguration {
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
     public func authenticator(transport: any UpstreamTransport) throws(TokenServerError) -> any CallerAuthenticator {
         var members: [any CallerAuthenticator] = []
-        for provider in self.identityProviders {
-            members.append(try IDTokenAuthenticator(provider, transport: transport))
-        }
+        let start = ContinuousClock.now
+        let providers = try IDTokenAuthenticator.all(
+            self.identityProviders, transport: transport, now: { Date() }, uptime: { start.duration(to: .now) })
+        members += providers
         for session in self.sessions {
             members.append(
                 try SessionTokenAuthenticator(

@@ -209,6 +209,7 @@ public struct TokenServerConfiguration: Sendable {
                     + "callers.certificate; for your own session tokens, callers.session. See docs/configuration.md.")
         }
         self.log = try LogSettings(in: values)
+        try self.refuseSharedTokens()
     }
 
     /// The labels of the authenticators: none makes different people one, and a holder of assignments can have each.

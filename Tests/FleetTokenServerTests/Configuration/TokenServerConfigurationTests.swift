@@ -173,6 +173,14 @@ import Testing
             "The name shop under callers is taken"
         ),
         (
+            "  oidc: {a: {issuer: 'https://a.example', audience: 'p, q'}, b: {issuer: 'https://a.example', audience: q}}",
+            "callers.oidc.a and callers.oidc.b both take the tokens of https://a.example for the audience q"
+        ),
+        (
+            "  session: {a: {issuer: s, audience: x, secret_file: s}, b: {issuer: s, audience: x, secret_file: s}}",
+            "callers.session.a and callers.session.b both take the tokens of s for the audience x"
+        ),
+        (
             "  oidc: {acme/login: {issuer: 'https://a.example', audience: a}}",
             "The name acme/login under callers must be 1 to 255 printable ASCII characters without a slash"
         ),
@@ -307,6 +315,21 @@ import Testing
     func `a mistake about certificates and proxies is named`(callers: String, message: String) throws {
         let problem = try #require(self.problem(Self.secured + "callers: {\(callers)}"))
         #expect(problem.contains(message), "\(problem)")
+    }
+
+    @Test func `several may have one issuer, with audiences or keys of their own`() throws {
+        let configuration = try self.read(
+            Self.secured + """
+                callers:
+                  oidc:
+                    drivers: {issuer: "https://login.example", audience: driver-app}
+                    riders: {issuer: "https://login.example", audience: rider-app}
+                    others: {issuer: "https://login.example", audience: rider-app, keys: "https://login.example/b"}
+                  session:
+                    old: {issuer: "https://login.example", audience: rider-app, secret_file: old.secret}
+                    new: {issuer: "https://login.example", audience: rider-app, secret_file: new.secret}
+                """)
+        #expect(configuration.issuerLabels == ["drivers", "others", "riders", "new", "old"])
     }
 
     @Test func `an identity provider needs its issuer and audience`() throws {

@@ -6,17 +6,34 @@ import FleetSigning
 import FleetTokens
 
 /// Where an identity provider publishes its keys.
-enum KeySetSource: Sendable, CustomStringConvertible {
+enum KeySetSource: Hashable, Sendable, CustomStringConvertible {
     /// By the issuer's discovery document (OpenID Connect Discovery 1.0 §4).
     case discovery(issuer: String)
     /// At a known address.
     case address(String)
+
+    /// Where a provider's keys are.
+    init(of provider: IDTokenAuthenticator.Configuration) {
+        self = provider.keysAddress.map(Self.address) ?? .discovery(issuer: provider.issuer)
+    }
 
     var description: String {
         switch self {
         case .discovery(let issuer): issuer
         case .address(let url): url
         }
+    }
+
+    /// Follows the keys; nothing is fetched before the first is asked for.
+    ///
+    /// - Parameters:
+    ///   - transport: Sends the requests.
+    ///   - uptime: The time since any one moment, on a clock that never goes back.
+    /// - Returns: The keys.
+    func keys(
+        over transport: any UpstreamTransport, uptime: @escaping @Sendable () -> Duration
+    ) -> RemoteKeySet<UserTokenKeySet> {
+        RemoteKeySet(now: uptime) { try await self.fetch(over: transport) }
     }
 
     /// Fetches the keys with the time that they may be used for.
