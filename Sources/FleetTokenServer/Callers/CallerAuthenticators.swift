@@ -34,6 +34,12 @@ public struct CallerAuthenticators: CallerAuthenticator {
             }
             if let caller { return caller }
         }
+        // Last, as an authenticator of another's making may read longer ones.
+        guard request.bearer.map(UserToken.isTooLong) != true else {
+            throw CallerRefusal(
+                .malformed,
+                "The user's token has more than \(UserToken.maximumBytes) bytes, the most that is read of one.")
+        }
         return nil
     }
 }

@@ -94,9 +94,9 @@ public struct StaticBearerAuthenticator: CallerAuthenticator {
 
     /// The caller with the bearer secret, compared in constant time.
     ///
-    /// A compact JWS is left to the authenticators of tokens.
+    /// A compact JWS, of whatever length, is left to the authenticators of tokens.
     public func caller(of request: CallerRequest) async throws -> Caller? {
-        guard let secret = request.bearer, UserToken(secret) == nil else { return nil }
+        guard let secret = request.bearer, UserToken(secret) == nil, !UserToken.isTooLong(secret) else { return nil }
         guard (Self.shortestSecret...1024).contains(secret.utf8.count) else {
             throw CallerRefusal(.unknown, "The bearer secret is too short or too long to be one.")
         }

@@ -44,6 +44,31 @@ import X509
         await #expect(throws: KeySetError.self) { try await chain.caller(of: good) }
     }
 
+    @Test func `a user's token is read up to 16 KiB, and a longer one refused for its length`() async throws {
+        let key = IdentityProvider.SigningKey.p256(.init())
+        let users = try IDTokenAuthenticatorTests.authenticator(IdentityProvider([("k1", key)]))
+        let made = StaticBearerAuthenticator.makeSecret()
+        let entry = #"{"name":"app","salt":"\#(made.salt)","secret_sha256":"\#(made.digest)","roles":["driver"]}"#
+        let secrets = try StaticBearerAuthenticator(json: Data(#"{"callers":[\#(entry)]}"#.utf8))
+        func request(groups: Int) throws -> CallerRequest {
+            let names = (0..<groups).map { JSONValue.string("group-\(10_000 + $0)") }
+            return IdentityProvider.request(try IdentityProvider.token(["groups": .array(names)], key: key))
+        }
+        let (long, tooLong) = (try request(groups: 800), try request(groups: 900))
+        let lengths = [long, tooLong].map { $0.bearer?.utf8.count ?? 0 }
+        #expect(lengths[0] > 12 * 1024 && lengths[0] < UserToken.maximumBytes && lengths[1] > UserToken.maximumBytes)
+        for chain in [CallerAuthenticators([users]), CallerAuthenticators([users, secrets])] {
+            #expect(try await chain.caller(of: long)?.issuer == "acme")
+            let refusal = await #expect(throws: CallerRefusal.self) { try await chain.caller(of: tooLong) }
+            #expect(refusal?.reason == .malformed)
+            #expect(refusal?.message.contains("more than 16384 bytes") == true)
+        }
+        #expect(try await CallerAuthenticators([users, OpenAuthenticator()]).caller(of: tooLong)?.issuer == "open")
+        let secret = IdentityProvider.request(String(repeating: "a", count: 20_000))
+        let refusal = await #expect(throws: CallerRefusal.self) { try await secrets.caller(of: secret) }
+        #expect(refusal?.reason == .unknown)
+    }
+
     // MARK: - Proxies
 
     static func proxy() throws -> TrustedProxyAuthenticator {

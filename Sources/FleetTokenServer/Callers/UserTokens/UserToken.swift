@@ -8,6 +8,11 @@ import FleetTokens
 ///
 /// It tells who should check it (``issuer``) and with which key; the claims are believed once a signature holds.
 struct UserToken {
+    /// The longest token that is read, in bytes; one that names all of a user's groups is long.
+    ///
+    /// HTTP/2 servers take about as much of header fields in all.
+    static let maximumBytes = 16 * 1024
+
     let algorithm: String?
     let type: String?
     let keyID: String?
@@ -23,7 +28,7 @@ struct UserToken {
     init?(_ text: String) {
         let bytes = Array(text.utf8)
         let dot = UInt8(ascii: ".")
-        guard bytes.count <= CompactJWS.maximumBytes, let first = bytes.firstIndex(of: dot),
+        guard bytes.count <= Self.maximumBytes, let first = bytes.firstIndex(of: dot),
             let second = bytes[(first + 1)...].firstIndex(of: dot),
             let headerBytes = Base64URL.decode(bytes[..<first]),
             let payload = Base64URL.decode(bytes[(first + 1)..<second]),
@@ -39,6 +44,11 @@ struct UserToken {
         self.signingInput = Array(bytes[..<second])
         self.signature = signature
         self.claims = claims
+    }
+
+    /// Whether a bearer credential is longer than tokens that are read, and has the dots of one.
+    static func isTooLong(_ text: String) -> Bool {
+        text.utf8.count > self.maximumBytes && text.utf8.count { $0 == UInt8(ascii: ".") } == 2
     }
 
     /// Whether it has a mark of a Fleet Engine token, which is never a user's.
