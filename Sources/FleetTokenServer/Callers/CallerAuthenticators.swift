@@ -14,8 +14,8 @@ public struct CallerAuthenticators: CallerAuthenticator {
 
     /// Makes a chain.
     ///
-    /// - Parameter members: The authenticators, in the order in which they are asked; those of one issuer of users' tokens
-    ///   are asked together.
+    /// - Parameter members: The authenticators, in the order in which they are asked; those of one issuer of users'
+    ///   tokens are asked together.
     public init(_ members: [any CallerAuthenticator]) {
         self.members = UserTokenIssuer.joining(members)
         self.proxies = members.compactMap { $0 as? TrustedProxyAuthenticator }

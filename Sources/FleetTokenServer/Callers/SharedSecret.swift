@@ -27,8 +27,8 @@ public struct SharedSecret: Sendable, CustomStringConvertible, CustomDebugString
             throw TokenServerError(
                 code: .invalidConfiguration,
                 message:
-                    "A shared secret of hexadecimal digits alone needs 64 of them or more, which are 32 random bytes; it has "
-                    + "\(bytes.count). Make it with: openssl rand -hex 32"
+                    "A shared secret of hexadecimal digits alone needs 64 of them or more, which are 32 random bytes; it "
+                    + "has \(bytes.count). Make it with: openssl rand -hex 32"
             )
         }
         self.key = SymmetricKey(data: bytes)

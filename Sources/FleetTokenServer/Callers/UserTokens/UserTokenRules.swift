@@ -94,7 +94,7 @@ struct UserTokenRules: Sendable {
         guard audiences.contains(where: self.isOurs) else {
             throw CallerRefusal(.audience, "The user's token is meant for another audience.")
         }
-        // What is meant for us alone is ours whoever it was given to: an app asks for its backend's tokens under a client
+        // What is meant for us alone is ours whoever it was given to: an app asks for its backend's tokens under an
         // id of its own. With several audiences, the one that it was given to must be ours.
         guard audiences.count > 1 else { return }
         guard let party = token.claims["azp"] else {
