@@ -16,7 +16,7 @@ package struct KeySetCache<Keys: Sendable>: Sendable {
         package var defaultAge: Duration = .seconds(3600)
         /// A set is renewed after a share of its age out of this range, chosen anew for each fetch.
         package var renewal: ClosedRange<Double> = 0.7...0.9
-        /// An unknown key makes for one fetch in this time.
+        /// Unknown keys make for one fetch in this time, also while fetches fail.
         package var unknownKeyInterval: Duration = .seconds(30)
         /// The wait after a failed fetch, doubled each time up to ``longestBackoff``.
         package var shortestBackoff: Duration = .seconds(1)
@@ -117,12 +117,16 @@ package struct KeySetCache<Keys: Sendable>: Sendable {
 
     private mutating func unknownKey(at time: Duration, afterFetch: Bool) -> (answer: Answer, startsFetch: Bool) {
         // While fetches fail, nobody can say that a key does not exist.
-        guard self.failures == 0 else { return (.unavailable, self.startsFetch(at: time)) }
+        guard self.failures == 0 else { return (.unavailable, self.startsFetchForUnknownKey(at: time)) }
         guard !afterFetch else { return (.unknownKey, false) }
         if self.isFetching { return (.wait, false) }
-        guard time >= self.nextFetchForUnknownKey else { return (.unknownKey, false) }
+        return self.startsFetchForUnknownKey(at: time) ? (.wait, true) : (.unknownKey, false)
+    }
+
+    private mutating func startsFetchForUnknownKey(at time: Duration) -> Bool {
+        guard time >= self.nextFetchForUnknownKey, self.startsFetch(at: time) else { return false }
         self.nextFetchForUnknownKey = time + self.rules.unknownKeyInterval
-        return (.wait, self.startsFetch(at: time))
+        return true
     }
 
     private mutating func waiting(at time: Duration, afterFetch: Bool) -> (answer: Answer, startsFetch: Bool) {
