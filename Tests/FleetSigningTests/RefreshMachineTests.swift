@@ -8,6 +8,33 @@ import Testing
 @testable import FleetSigning
 
 @Suite struct RefreshMachineTests {
+    private func decision(of machine: RefreshMachine<String>, at seconds: Int) -> String {
+        var machine = machine
+        return switch machine.ask(at: .seconds(seconds)) {
+        case .serve(_, let startsRefresh): startsRefresh ? "serve and refresh" : "serve"
+        case .wait(let startsRefresh): startsRefresh ? "wait and refresh" : "wait"
+        case .fail: "fail"
+        }
+    }
+
+    /// Seconds before the end: where renewal begins without jitter and with the most, and where callers wait for it.
+    @Test(
+        arguments: [(.accessToken, 225, 180, 60), (.fleetToken, 900, 600, 300)] as [(RefreshWindows, Int, Int, Int)])
+    func `a value is renewed within the advisory window, put off by the jitter, and waited for in the mandatory one`(
+        windows: RefreshWindows, first: Int, last: Int, mandatory: Int
+    ) {
+        let end = 3600
+        for (random, start) in [(0.0, end - first), (0.5, end - (first + last) / 2), (1.0, end - last)] {
+            var machine = RefreshMachine<String>(windows: windows)
+            _ = machine.ask(at: .zero)
+            machine.succeed("value", endingAt: .seconds(end), at: .zero, random: random)
+            #expect(self.decision(of: machine, at: start - 1) == "serve")
+            #expect(self.decision(of: machine, at: start + 1) == "serve and refresh")
+            #expect(self.decision(of: machine, at: end - mandatory - 1) == "serve and refresh")
+            #expect(self.decision(of: machine, at: end - mandatory) == "wait and refresh")
+        }
+    }
+
     @Test func `a value that ends within the pause is asked for again when it has ended`() {
         var machine = RefreshMachine<String>(windows: .accessToken)
         guard case .wait(startsRefresh: true) = machine.ask(at: .zero) else {
