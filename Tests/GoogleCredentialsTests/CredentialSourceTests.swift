@@ -72,6 +72,20 @@ import Testing
         #expect(self.world.network.requests.map(\.url) == ["https://oauth2.googleapis.com/token"])
     }
 
+    @Test func `a person's refresh token of another universe goes nowhere`() async throws {
+        var (file, impersonated) = (Files.user, Files.impersonated)
+        file["universe_domain"] = "other.example"
+        impersonated["source_credentials"] = .object(file)
+        for file in [file, impersonated] {
+            let error = await #expect(throws: CredentialError.self) { try await self.world.load(file) }
+            #expect(error?.code == .invalidConfiguration)
+            #expect(error?.message.contains("the universe \"other.example\"") == true)
+        }
+        #expect(self.world.network.requests.isEmpty)
+        file["universe_domain"] = "googleapis.com"
+        await #expect(throws: Never.self) { try await self.world.load(file) }
+    }
+
     @Test func `impersonation goes through the delegates with the source's token`() async throws {
         let credential = try await self.world.load(Files.impersonated)
         #expect(try await credential.account() == Google.account)

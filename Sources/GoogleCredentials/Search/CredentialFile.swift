@@ -66,6 +66,12 @@ struct CredentialFile {
     }
 
     private func authorizedUser(_ quotaProject: String?) throws(CredentialError) -> GoogleCredential {
+        // The refresh token would go to the usual universe's endpoint, whatever universe it is of.
+        guard self.universe == OAuth.defaultUniverse else {
+            throw self.invalid(
+                "are a person's of the universe \"\(self.universe.prefix(64))\", and persons' are taken of "
+                    + "\(OAuth.defaultUniverse) alone; use a service account's or an external account's there")
+        }
         let source = AuthorizedUserSource(
             clientID: try self.text("client_id"), clientSecret: try self.text("client_secret"),
             refreshToken: try self.text("refresh_token"), context: self.context)
