@@ -81,6 +81,50 @@ import Testing
         }
     }
 
+    /// A modulus of 2048 bits of the form of the faulty generator's: a power of 65537 modulo every prime up to 167.
+    private func faultyModulus() -> [UInt8] {
+        // Little-endian; with M the product of the primes, it is 65537^114 · (32 · M + 1).
+        var modulus: [UInt8] = [1]
+        func multiply(by factor: Int, adding addend: Int = 0) {
+            var carry = addend
+            for index in modulus.indices {
+                carry += Int(modulus[index]) * factor
+                modulus[index] = UInt8(carry & 0xFF)
+                carry >>= 8
+            }
+            while carry > 0 {
+                modulus.append(UInt8(carry & 0xFF))
+                carry >>= 8
+            }
+        }
+        for number in 3...167 where !(2..<number).contains(where: { number % $0 == 0 }) { multiply(by: number) }
+        multiply(by: 32, adding: 1)
+        for _ in 0..<114 { multiply(by: 65537) }
+        return modulus.reversed()
+    }
+
+    @Test func `a key of the generator whose keys can be factored is refused`() throws {
+        let modulus = self.faultyModulus()
+        #expect(modulus.count == 256 && modulus[0] >= 0x80)
+        #expect(FaultyGenerator.made(modulus))
+        for index in modulus.indices {
+            var changed = modulus
+            changed[index] ^= 2
+            #expect(!FaultyGenerator.made(changed), "\(index)")
+        }
+        let text = JSONValue.string(String(decoding: Base64URL.encode(modulus), as: UTF8.self))
+        let error = #expect(throws: SigningError.self) { try JWKS.read(self.set { $0["n"] = text }) }
+        #expect(error?.code == .invalidKey)
+        #expect(error?.message.contains("CVE-2017-15361") == true)
+    }
+
+    @Test func `a new key is none of the faulty generator's`() throws {
+        for _ in 0..<4 {
+            let key = try ServiceAccountKey(generatingFor: "driver@acme", projectID: nil).publicKey()
+            #expect(key.primitives.map { FaultyGenerator.made($0.modulus) } == false)
+        }
+    }
+
     @Test func `a key file survives writing and reading, and shows no key`() throws {
         let key = try TestKeys.driver.get()
         let read = try ServiceAccountKey(json: key.keyFile)

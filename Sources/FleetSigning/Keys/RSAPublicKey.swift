@@ -10,7 +10,8 @@ import SwiftASN1
 
 /// An RSA public key that checks RS256 signatures.
 ///
-/// Only keys of at least 2048 bits with a sound public exponent are accepted (RFC 8725 §3.4, RFC 7518 §3.3).
+/// Only keys of at least 2048 bits with a sound public exponent are accepted (RFC 8725 §3.4, RFC 7518 §3.3), and none of
+/// the generator whose keys can be factored (CVE-2017-15361).
 public struct RSAPublicKey: TokenKey {
     /// The key's id as tokens name it.
     public let id: String
@@ -32,9 +33,13 @@ public struct RSAPublicKey: TokenKey {
             SigningError(code: .invalidKey, message: "The key \"\(id.shown(upTo: 64))\" \(problem).")
         }
         guard key.keySizeInBits >= 2048 else { throw invalid("has fewer than 2048 bits") }
-        guard let exponent = try? key.getKeyPrimitives().publicExponent, (exponent.last ?? 0) & 1 == 1,
+        let primitives = try? key.getKeyPrimitives()
+        guard let exponent = primitives?.publicExponent, (exponent.last ?? 0) & 1 == 1,
             exponent.drop(while: { $0 == 0 }).elementsEqual([3]) || exponent.drop(while: { $0 == 0 }).count >= 3
         else { throw invalid("has an unsound public exponent; 65537 is usual") }
+        guard let modulus = primitives?.modulus, !FaultyGenerator.made(modulus) else {
+            throw invalid("was made by a faulty generator and can be factored (CVE-2017-15361); make another one")
+        }
         self.key = key
         self.id = id
         self.account = account

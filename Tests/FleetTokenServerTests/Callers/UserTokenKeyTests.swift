@@ -87,6 +87,18 @@ import Testing
         #expect(UserTokenKey(members) == nil)
     }
 
+    @Test func `an RSA key of the generator whose keys can be factored does not count`() {
+        // 65537^114 · (32 · M + 1), where M is the product of the odd primes up to 167 (CVE-2017-15361).
+        let modulus =
+            "ko3u-PK_q09sJiwdblNa4NI4yJCrLYcQ9q-A-DLn7OaBXpnquYrpfYtM0rgdGWy8Uq7nErpCZICIvobkLib4X1aKi3sL"
+            + "y_hLLSRxqNMRXWKaSa9FIKBfMAogBXYn37TWZObFhurPp8rQOLffB1ATYa4cLB8mg_rAZqpuH4LE0vtJNL60c8nbYLAu"
+            + "x1l5PTLKZ3dK1rchwiHUnbdW7VoWZKicRNOj08ihrht2BYFNufEgiJIWlsRFdzljbL9mlUBPKkj7Rn5ZAwxBHDp2a_lE"
+            + "QQAUeVHuv7xJTI8Nia3KRRBaT0R1Vrm52meoVuYd6vUxDYRt2e_D974b-gEFwKe8YQ"
+        var members = Self.examples[0].key
+        members["n"] = .string(modulus)
+        #expect(UserTokenKey(members) == nil)
+    }
+
     @Test(arguments: [
         ("e", "AQ"), ("e", "Ag"), ("e", ""), ("e", "AQAAAAE"), ("n", "AQAB"), ("n", String(repeating: "A", count: 342)),
         ("n", String(repeating: "_", count: 2000)),

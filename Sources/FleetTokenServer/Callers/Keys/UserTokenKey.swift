@@ -29,7 +29,8 @@ struct UserTokenKey: Sendable {
 
     /// Reads one entry of a key set, or is `nil` for a key that cannot check users' tokens.
     ///
-    /// Keys of other kinds, for encryption, without an id, too weak, or published with their private half are no use.
+    /// Keys of other kinds, for encryption, without an id, too weak, of a faulty generator, or published with their private
+    /// half are no use.
     init?(_ members: JSONObject) {
         guard let id = members["kid"]?.string, (1...256).contains(id.utf8.count), members["d"] == nil,
             members["use"].map({ $0.string == "sig" }) ?? true,
@@ -67,7 +68,7 @@ struct UserTokenKey: Sendable {
             guard let modulus = bytes("n", count: 256...1025), let exponent = bytes("e", count: 1...4),
                 let low = exponent.last, low & 1 == 1, exponent.count > 1 || low >= 3,
                 let key = try? _RSA.Signing.PublicKey(n: modulus, e: exponent),
-                (2048...8192).contains(key.keySizeInBits)
+                (2048...8192).contains(key.keySizeInBits), !FaultyGenerator.made(modulus)
             else { return nil }
             return .rsa(key)
         case ("EC", "P-256"):
