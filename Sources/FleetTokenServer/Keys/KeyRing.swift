@@ -36,6 +36,19 @@ public struct KeyRing: Sendable {
 
     /// The keys that verifiers are to trust at a time.
     public func published(at time: Date) -> [ServiceAccountKey] {
-        self.entries.indices.filter { self.schedule.state(of: $0, at: time) != .retired }.map { self.entries[$0].key }
+        self.publishedEntries(at: time).map(\.key)
+    }
+
+    /// The keys whose files hold others in a later ring that this one did not have, and of which tokens may be alive.
+    ///
+    /// A key whose file is gone, or holds the key that followed it, was removed on purpose.
+    func exchanged(in later: KeyRing?, at time: Date) -> [ServiceAccountKey] {
+        let known = Set(self.entries.map(\.key.keyID))
+        let files = Set((later?.entries ?? []).filter { !known.contains($0.key.keyID) }.map(\.file))
+        return self.publishedEntries(at: time).filter { files.contains($0.file) }.map(\.key)
+    }
+
+    private func publishedEntries(at time: Date) -> [Entry] {
+        self.entries.indices.filter { self.schedule.state(of: $0, at: time) != .retired }.map { self.entries[$0] }
     }
 }

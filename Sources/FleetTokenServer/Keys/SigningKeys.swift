@@ -13,6 +13,8 @@ public final class SigningKeys: Sendable {
         var fingerprint: KeyFolder.Fingerprint
         /// The ids of the keys that were in the folder and are no more.
         var givenUp: Set<String> = []
+        /// Those of them in whose places others were put.
+        var former = FormerKeys()
 
         var keyIDs: Set<String> { Set(self.rings.values.flatMap { $0.entries.map(\.key.keyID) }) }
     }
@@ -59,10 +61,14 @@ public final class SigningKeys: Sendable {
 
     /// The keys that verifiers are to trust at a time.
     public func published(at time: Date) -> [RSAPublicKey] {
-        let rings = self.state.withLock { $0.rings }
+        let (rings, former) = self.state.withLock { ($0.rings, $0.former) }
         return rings.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap { role, ring in
-            ring.published(at: time).compactMap { try? $0.publicKey(role: role, provider: self.provider) }
-        }
+            self.publicKeys(ring.published(at: time), of: role)
+        } + former.published(at: time)
+    }
+
+    private func publicKeys(_ keys: [ServiceAccountKey], of role: Role) -> [RSAPublicKey] {
+        keys.compactMap { try? $0.publicKey(role: role, provider: self.provider) }
     }
 
     /// What each key is good for at a time, in the order of roles and age.
@@ -73,14 +79,24 @@ public final class SigningKeys: Sendable {
 
     /// Reads the folder again if it changed; the keys in force stay when it cannot be read.
     ///
+    /// A key that was put in another's place signs at once, and the other stays published until no token of it can be
+    /// alive. One that was removed is published no more.
+    ///
+    /// - Parameter now: The time.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
-    public func refresh() throws(TokenServerError) {
+    public func refresh(at now: Date = Date()) throws(TokenServerError) {
         let fingerprint = try self.folder.fingerprint()
-        guard fingerprint != self.state.withLock({ $0.fingerprint }) else { return }
+        let (before, seen) = self.state.withLock { ($0.rings, $0.fingerprint) }
+        guard fingerprint != seen else { return }
         let rings = try self.folder.read()
+        let exchanged = before.flatMap { role, ring in
+            self.publicKeys(ring.exchanged(in: rings[role], at: now), of: role)
+        }
         self.state.withLock { state in
             var next = State(rings: rings, fingerprint: fingerprint)
             next.givenUp = state.givenUp.union(state.keyIDs).subtracting(next.keyIDs)
+            next.former = state.former
+            next.former.add(exchanged, besides: next.keyIDs, at: now)
             state = next
         }
     }

@@ -16,7 +16,7 @@ final class KeyFileSigner: LocalKeySigner {
         var seen: FileVersions
         /// What was wrong with the file when it was looked at last.
         var problem: String?
-        var former: [(key: RSAPublicKey, until: Date)] = []
+        var former = FormerKeys()
     }
 
     let account: String
@@ -42,14 +42,12 @@ final class KeyFileSigner: LocalKeySigner {
     }
 
     func hasGivenUp(_ keyID: String) -> Bool {
-        self.state.withLock { state in state.former.contains { $0.key.id == keyID } }
+        self.state.withLock { $0.former.contains(keyID) }
     }
 
     /// The keys that verifiers are to trust at a time.
     func published(at time: Date) -> [RSAPublicKey] {
-        self.state.withLock { state in
-            [state.signer.publicKey].compactMap(\.self) + state.former.filter { time < $0.until }.map(\.key)
-        }
+        self.state.withLock { [$0.signer.publicKey].compactMap(\.self) + $0.former.published(at: time) }
     }
 
     /// Reads the file again if it changed; the key in force stays when it cannot be used.
@@ -85,12 +83,11 @@ final class KeyFileSigner: LocalKeySigner {
                     + "\(self.account); put a key of that account there, or change signers.\(self.role) and start again."
             )
         }
-        let until = now.addingTimeInterval(KeySchedule.Times.standard.retention / .seconds(1))
         return self.state.withLock { state in
             state.seen = seen
             guard signer.keyID != state.signer.keyID else { return false }
-            state.former.removeAll { $0.until <= now || $0.key.id == signer.keyID }
-            if let key = state.signer.publicKey { state.former.append((key, until)) }
+            state.former.add(
+                [state.signer.publicKey].compactMap(\.self), besides: Set([signer.keyID].compactMap(\.self)), at: now)
             state.signer = signer
             return true
         }

@@ -189,8 +189,8 @@ import Testing
             folder: KeyFolder(path: url.path(percentEncoded: false)), provider: try ProviderID(checking: "acme"))
         #expect(keys.published(at: Self.now).map(\.id) == [first.keyID])
         try mount(second, as: "..2")
-        try keys.refresh()
-        #expect(keys.published(at: Self.now).map(\.id) == [second.keyID])
+        try keys.refresh(at: Self.now)
+        #expect(keys.published(at: Self.now).map(\.id) == [second.keyID, first.keyID])
         let third = try ServiceAccountKey(generatingFor: "driver@acme", projectID: "acme")
         try mount(third, as: "..3")
         try keys.refresh()
@@ -208,8 +208,42 @@ import Testing
             return rings
         }
         #expect(keys.published(at: Self.now).map(\.id) == [world.first.keyID])
-        try keys.refresh()
-        #expect(keys.published(at: Self.now).map(\.id) == [second.keyID])
+        try keys.refresh(at: Self.now)
+        #expect(keys.published(at: Self.now).map(\.id) == [second.keyID, world.first.keyID])
+    }
+
+    @Test func `a key in whose place another is put stays published for an hour and the clocks, and signs no more`()
+        throws
+    {
+        let world = try World()
+        let keys = try SigningKeys(folder: world.folder, provider: try ProviderID(checking: "acme"))
+        func put(_ key: ServiceAccountKey, at seconds: Double) throws {
+            try key.keyFile.write(to: world.url.appending(path: "driver.json"), options: .atomic)
+            try keys.refresh(at: Self.now + seconds)
+        }
+        func published(_ seconds: Double) -> [String] { keys.published(at: Self.now + seconds).map(\.id) }
+        let (first, second) = (world.first, try ServiceAccountKey(generatingFor: "driver@acme", projectID: "acme"))
+
+        try put(second, at: 0)
+        #expect(keys.signer(for: .driver, at: Self.now)?.account == "driver@acme")
+        #expect(published(4199) == [second.keyID, first.keyID])
+        #expect(published(4200) == [second.keyID])
+        let account = try #require(keys.published(at: Self.now).last?.account)
+        #expect(account.email == "driver@acme" && account.role == .driver)
+
+        // Back in its place it is no former one, and the other is.
+        try put(first, at: 100)
+        #expect(published(4299) == [first.keyID, second.keyID])
+        #expect(published(4300) == [first.keyID])
+    }
+
+    @Test func `a key that is removed on purpose is published no more, whatever takes its file's name`() throws {
+        let world = try World()
+        _ = try world.folder.rotate(.driver, at: Self.now)
+        let keys = try SigningKeys(folder: world.folder, provider: try ProviderID(checking: "acme"))
+        let left = try world.folder.retire(world.first.keyID, of: .driver, at: Self.now, isForced: true)
+        try keys.refresh(at: Self.now)
+        #expect(keys.published(at: Self.now).map(\.id) == left.entries.map(\.key.keyID))
     }
 
     @Test(

@@ -1,0 +1,29 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSigning
+import Foundation
+
+/// Keys whose files hold others now; they stay published until no token of them can be alive.
+struct FormerKeys: Sendable {
+    private var entries: [(key: RSAPublicKey, until: Date)] = []
+
+    /// Takes note of an exchange.
+    ///
+    /// - Parameters:
+    ///   - keys: The keys that signed until now.
+    ///   - present: The ids of the keys in force.
+    ///   - now: The time.
+    mutating func add(_ keys: [RSAPublicKey], besides present: Set<String>, at now: Date) {
+        let until = now.addingTimeInterval(KeySchedule.Times.standard.retention / .seconds(1))
+        self.entries.removeAll { $0.until <= now || present.contains($0.key.id) }
+        self.entries += keys.filter { !present.contains($0.id) }.map { (key: $0, until: until) }
+    }
+
+    /// Whether a key is one of them.
+    func contains(_ keyID: String) -> Bool { self.entries.contains { $0.key.id == keyID } }
+
+    /// The keys that verifiers are to trust at a time.
+    func published(at time: Date) -> [RSAPublicKey] { self.entries.filter { time < $0.until }.map(\.key) }
+}
