@@ -160,7 +160,7 @@ public struct RoleSigners: Sendable {
 
 extension AuthorizationClaims {
     /// Whether every claim is a wildcard, so that the token is the same for all who may have it.
-    fileprivate var namesNoResource: Bool {
+    package var namesNoResource: Bool {
         func isWide<ID>(_ scope: Scope<ID>?) -> Bool { scope == nil || scope == .any }
         return isWide(self.vehicle) && isWide(self.trip) && isWide(self.deliveryVehicle) && isWide(self.task)
             && isWide(self.tracking) && (self.taskList == nil || self.taskList == .any) && self.additional.isEmpty

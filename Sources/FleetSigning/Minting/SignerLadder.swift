@@ -8,7 +8,8 @@ import FleetTokens
 ///
 /// Each rung has a breaker: after three failures in a row it is passed over, for a second at first and for 30 at most,
 /// and then one caller at a time looks whether it has recovered. A rung whose tokens do not say what was to be signed,
-/// or do not verify, has failed; one that was not asked because this process's own quota is used up has not.
+/// do not verify, or are of a withdrawn key, has failed; one that was not asked because this process's own quota is used
+/// up has not.
 public final class SignerLadder: PayloadSigner {
     /// The account of every rung.
     public let account: String
@@ -30,6 +31,7 @@ public final class SignerLadder: PayloadSigner {
     }
 
     private let rungs: [any PayloadSigner]
+    private let revocations: RevocationList?
     private let state: Locked<State>
     private let time: TimeSource
 
@@ -37,10 +39,12 @@ public final class SignerLadder: PayloadSigner {
     ///
     /// - Parameters:
     ///   - rungs: The signers, the preferred one first; all for the same account, as tokens name one issuer.
+    ///   - revocations: The keys that are withdrawn; `nil` where none can be.
     ///   - clock: Measures how long a rung is passed over.
     /// - Throws: ``SigningError`` with ``SigningError/Code/invalidKey`` for no rungs or rungs of several accounts.
     public init(
-        _ rungs: [any PayloadSigner], clock: some Clock<Duration> = ContinuousClock()
+        _ rungs: [any PayloadSigner], revocations: RevocationList? = nil,
+        clock: some Clock<Duration> = ContinuousClock()
     ) throws(SigningError) {
         guard let account = rungs.first?.account, rungs.allSatisfy({ $0.account == account }) else {
             throw SigningError(
@@ -50,6 +54,7 @@ public final class SignerLadder: PayloadSigner {
         }
         self.account = account
         self.rungs = rungs
+        self.revocations = revocations
         self.state = Locked(
             State(breakers: rungs.map { _ in CircuitBreaker() }, statistics: rungs.map { _ in RungStatistics() }))
         self.time = TimeSource(clock: clock)
@@ -82,7 +87,7 @@ public final class SignerLadder: PayloadSigner {
             guard let pass = self.state.withLock({ $0.breakers[index].admit(at: now) }) else { continue }
             do {
                 let signed = try await rung.sign(payload: payload)
-                try signed.check(against: payload)
+                try self.checkKey(of: signed.check(against: payload))
                 self.state.withLock { state in
                     state.breakers[index].succeed()
                     state.statistics[index].attempts += 1
@@ -114,6 +119,13 @@ public final class SignerLadder: PayloadSigner {
             }
         }
         throw self.failure(lastError)
+    }
+
+    private func checkKey(of parts: CompactJWS) throws(SigningError) {
+        guard let keyID = parts.keyID, self.revocations?.holds(keyID: keyID) == true else { return }
+        throw SigningError(
+            code: .signingFailed,
+            message: "The key \(keyID.shown(upTo: 64)) of \(self.account) is withdrawn; let another one sign.")
     }
 
     /// The error of a call that no rung could serve, with the reason of the last rung that failed.

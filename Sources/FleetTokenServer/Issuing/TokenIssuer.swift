@@ -58,6 +58,31 @@ public struct TokenIssuer: Sendable {
         self.now = now
     }
 
+    /// Makes an issuer of what signers and the keys of a folder sign; nothing goes out that is withdrawn.
+    ///
+    /// - Parameters:
+    ///   - signers: The signers of the roles that do not simply sign with the folder's keys.
+    ///   - keys: The folder's keys, for the other roles.
+    ///   - revocations: What is withdrawn, of which signers and keys are to know too.
+    ///   - now: The clock.
+    package init(
+        signers: ConfiguredSigners?, keys: SigningKeys?, revocations: RevocationList,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.init(now: now, spreadsWider: { signers?.isBudgetLow ?? false }) { claims, role, time in
+            // A shared token that was withdrawn from one is nobody's any more.
+            for isShared in [true, false] {
+                var minted = try await signers?.mint(claims, as: role, isShared: isShared)
+                if minted == nil {
+                    minted = try await keys?.mint(claims, as: role, at: time, isShared: isShared)
+                }
+                guard let token = minted, revocations.holds(token) else { return minted }
+            }
+            throw SigningError(
+                code: .signingFailed, message: "What was signed for the role \(role) is withdrawn already; ask again.")
+        }
+    }
+
     /// Issues a token.
     ///
     /// - Parameter type: What the token is for.

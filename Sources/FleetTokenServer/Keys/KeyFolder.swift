@@ -39,10 +39,23 @@ public struct KeyFolder: Sendable {
     /// - Returns: The keys of each role.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` that names the file.
     public func read() throws(TokenServerError) -> [Role: KeyRing] {
+        try self.read(clock: ContinuousClock(), now: { Date() })
+    }
+
+    /// Reads every key, with what tells how long shared tokens last and which date they carry.
+    func read(
+        clock: some Clock<Duration>, now: @escaping @Sendable () -> Date
+    ) throws(TokenServerError) -> [Role: KeyRing] {
         var rings: [Role: KeyRing] = [:]
         for (role, files) in try self.files() {
             var entries: [KeyRing.Entry] = []
-            for file in files { entries.append(try self.entry(file.name)) }
+            for file in files {
+                let (key, signer) = try self.key(file.name)
+                entries.append(
+                    KeyRing.Entry(
+                        key: key, signer: signer, minter: TokenMinter(signer: signer),
+                        shared: RoleSigners([role: signer], clock: clock, now: now), file: file.name))
+            }
             guard Set(entries.map(\.key.account)).count == 1 else {
                 throw Self.invalid("The key files of the role \(role) belong to different accounts; remove one's.")
             }
@@ -195,11 +208,10 @@ extension KeyFolder {
         return ring
     }
 
-    private func entry(_ name: String) throws(TokenServerError) -> KeyRing.Entry {
+    private func key(_ name: String) throws(TokenServerError) -> (key: ServiceAccountKey, signer: LocalSigner) {
         do {
             let key = try ServiceAccountKey(json: Data(contentsOf: self.url(name)))
-            let signer = try LocalSigner(key)
-            return KeyRing.Entry(key: key, signer: signer, minter: TokenMinter(signer: signer), file: name)
+            return (key, try LocalSigner(key))
         } catch let error as SigningError {
             throw Self.invalid("\(name): \(error.message)")
         } catch {

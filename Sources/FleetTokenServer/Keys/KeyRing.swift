@@ -15,6 +15,8 @@ public struct KeyRing: Sendable {
         let signer: any PayloadSigner
         /// Makes tokens with it.
         let minter: TokenMinter
+        /// Makes tokens for everything of a kind, each once for all who ask; they go with the key.
+        let shared: RoleSigners
         /// Its file's name.
         let file: String
     }
@@ -29,9 +31,9 @@ public struct KeyRing: Sendable {
         self.schedule = schedule
     }
 
-    /// The key that signs at a time.
-    func signing(at time: Date) -> Entry? {
-        self.schedule.signing(at: time).map { self.entries[$0] }
+    /// The key that signs at a time; where it is withdrawn, the first that may sign in its place and is not.
+    func signing(at time: Date, unless isWithdrawn: (_ keyID: String) -> Bool = { _ in false }) -> Entry? {
+        self.schedule.signers(at: time).map { self.entries[$0] }.first { !isWithdrawn($0.key.keyID) }
     }
 
     /// The keys that verifiers are to trust at a time.

@@ -69,6 +69,13 @@ public struct KeySchedule: Sendable {
         self.starts.lastIndex { $0 <= time }
     }
 
+    /// The keys that may sign at a time: the one that does, those that follow it, and those before it that are not retired.
+    func signers(at time: Date) -> [Int] {
+        guard let index = self.signing(at: time) else { return [] }
+        let earlier = (0..<index).reversed().filter { self.state(of: $0, at: time) != .retired }
+        return [index] + Array((index + 1)..<self.starts.count) + earlier
+    }
+
     /// Which key goes on in the place of one that is removed: the next, or the one before where there is no next.
     ///
     /// - Parameters:

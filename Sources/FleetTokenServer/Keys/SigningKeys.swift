@@ -21,6 +21,8 @@ public final class SigningKeys: Sendable {
 
     private let folder: KeyFolder
     private let provider: ProviderID
+    private let revocations: RevocationList?
+    private let read: @Sendable (KeyFolder) throws(TokenServerError) -> [Role: KeyRing]
     private let state: Locked<State>
 
     /// Reads the keys of a folder.
@@ -28,17 +30,27 @@ public final class SigningKeys: Sendable {
     /// - Parameters:
     ///   - folder: The folder.
     ///   - provider: The provider that the accounts belong to.
+    ///   - revocations: The keys that are withdrawn, which do not sign; `nil` where none can be.
+    ///   - clock: Measures how long shared tokens last.
+    ///   - now: The date, which shared tokens carry.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
-    public convenience init(folder: KeyFolder, provider: ProviderID) throws(TokenServerError) {
-        try self.init(folder: folder, provider: provider) { (folder) throws(TokenServerError) in try folder.read() }
+    public convenience init(
+        folder: KeyFolder, provider: ProviderID, revocations: RevocationList? = nil,
+        clock: some Clock<Duration> = ContinuousClock(), now: @escaping @Sendable () -> Date = { Date() }
+    ) throws(TokenServerError) {
+        try self.init(
+            folder: folder, provider: provider, revocations: revocations,
+            reading: { (folder) throws(TokenServerError) in try folder.read(clock: clock, now: now) })
     }
 
     init(
-        folder: KeyFolder, provider: ProviderID,
-        reading read: (KeyFolder) throws(TokenServerError) -> [Role: KeyRing]
+        folder: KeyFolder, provider: ProviderID, revocations: RevocationList? = nil,
+        reading read: @escaping @Sendable (KeyFolder) throws(TokenServerError) -> [Role: KeyRing]
     ) throws(TokenServerError) {
         self.folder = folder
         self.provider = provider
+        self.revocations = revocations
+        self.read = read
         let fingerprint = try folder.fingerprint()
         self.state = Locked(State(rings: try read(folder), fingerprint: fingerprint))
     }
@@ -46,14 +58,39 @@ public final class SigningKeys: Sendable {
     /// The roles that have a key.
     public var roles: Set<Role> { Set(self.state.withLock { $0.rings.keys }) }
 
-    /// Makes a role's tokens at a time; `nil` where the role has no key.
-    public func minter(for role: Role, at time: Date) -> TokenMinter? {
-        self.state.withLock { $0.rings[role]?.signing(at: time)?.minter }
+    /// Makes a role's tokens at a time, each with its own signature; `nil` where the role has no key that may sign.
+    public func minter(for role: Role, at time: Date) -> TokenMinter? { self.signing(for: role, at: time)?.minter }
+
+    /// Signs for a role at a time; `nil` where the role has no key that may sign.
+    func signer(for role: Role, at time: Date) -> (any PayloadSigner)? { self.signing(for: role, at: time)?.signer }
+
+    /// Mints a token, or gives the shared one where it is for everything of a kind.
+    ///
+    /// A shared token goes with its key: as soon as another key signs, so does the shared token of that one.
+    ///
+    /// - Parameters:
+    ///   - claims: What the token reaches.
+    ///   - role: The role.
+    ///   - time: The time.
+    ///   - isShared: Whether a token that others have too will do.
+    /// - Returns: The token; `nil` where the role has no key.
+    /// - Throws: `SigningError`, as where every key of the role is withdrawn; `CancellationError`.
+    public func mint(
+        _ claims: AuthorizationClaims?, as role: Role, at time: Date, isShared: Bool = true
+    ) async throws -> MintedToken? {
+        guard self.roles.contains(role) else { return nil }
+        guard let entry = self.signing(for: role, at: time) else {
+            throw SigningError(
+                code: .signingFailed,
+                message: "Every key of the role \(role) that may sign is withdrawn; rotate the role, and retire them.")
+        }
+        guard isShared, claims?.namesNoResource ?? true else { return try await entry.minter.mint(claims, at: time) }
+        return try await entry.shared.mint(claims, as: role)
     }
 
-    /// Signs for a role at a time; `nil` where the role has no key.
-    func signer(for role: Role, at time: Date) -> (any PayloadSigner)? {
-        self.state.withLock { $0.rings[role]?.signing(at: time)?.signer }
+    private func signing(for role: Role, at time: Date) -> KeyRing.Entry? {
+        let ring = self.state.withLock { $0.rings[role] }
+        return ring?.signing(at: time) { self.revocations?.holds(keyID: $0) ?? false }
     }
 
     /// Whether a key was in the folder and is no more.
@@ -88,7 +125,7 @@ public final class SigningKeys: Sendable {
         let fingerprint = try self.folder.fingerprint()
         let (before, seen) = self.state.withLock { ($0.rings, $0.fingerprint) }
         guard fingerprint != seen else { return }
-        let rings = try self.folder.read()
+        let rings = try self.read(self.folder)
         let exchanged = before.flatMap { role, ring in
             self.publicKeys(ring.exchanged(in: rings[role], at: now), of: role)
         }

@@ -16,12 +16,6 @@ public final class ConfiguredSigners: Sendable {
         /// The account, where it is known without asking.
         let account: String?
         let local: (any LocalKeySigner)?
-
-        /// Whether the key that signed a token was exchanged for another.
-        func hasGivenUp(_ minted: MintedToken) -> Bool {
-            guard let local, let keyID = minted.keyID else { return false }
-            return local.hasGivenUp(keyID)
-        }
     }
 
     private struct Ladder: Sendable {
@@ -31,6 +25,7 @@ public final class ConfiguredSigners: Sendable {
 
     private let plans: [Role: Plan]
     private let google: GoogleSigners
+    private let revocations: RevocationList?
     private let ladders = Locked<[Role: Ladder]>([:])
     private let now: @Sendable () -> Date
     private let clock: any Clock<Duration>
@@ -42,12 +37,14 @@ public final class ConfiguredSigners: Sendable {
     ///   - settings: How each role's tokens are signed.
     ///   - keys: The key folder, where there is one.
     ///   - google: The identity that asks IAM.
+    ///   - revocations: The keys that are withdrawn, whose tokens do not go out; `nil` where none can be.
     ///   - clock: Measures how long a way is passed over, and how long shared tokens last.
     ///   - now: The date, which tokens carry.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
     public init(
         _ settings: [SignerSettings], keys: SigningKeys?, google: GoogleSigners,
-        clock: some Clock<Duration> = ContinuousClock(), now: @escaping @Sendable () -> Date = { Date() }
+        revocations: RevocationList? = nil, clock: some Clock<Duration> = ContinuousClock(),
+        now: @escaping @Sendable () -> Date = { Date() }
     ) throws(TokenServerError) {
         var plans: [Role: Plan] = [:]
         var keyFiles: [KeyFileSigner] = []
@@ -76,6 +73,7 @@ public final class ConfiguredSigners: Sendable {
         }
         self.plans = plans
         self.google = google
+        self.revocations = revocations
         self.now = now
         self.clock = clock
         self.keyFiles = keyFiles
@@ -126,7 +124,8 @@ public final class ConfiguredSigners: Sendable {
 
     /// Mints a token, or gives the shared one where it is for everything of a kind.
     ///
-    /// A shared token goes with its key: when a key here is retired or its file replaced, another is signed.
+    /// A shared token goes with its key: when that is withdrawn, or is one here that is retired or whose file is replaced,
+    /// another is signed.
     ///
     /// - Parameters:
     ///   - claims: What the token reaches.
@@ -141,13 +140,19 @@ public final class ConfiguredSigners: Sendable {
         let signers = try await self.signers(of: role, plan)
         if isShared {
             let minted = try await signers.mint(claims, as: role)
-            guard plan.hasGivenUp(minted) else { return minted }
+            guard self.isSpent(minted, of: plan) else { return minted }
             // What was signed a moment ago stays for that moment, and what is being signed comes yet; neither goes out.
             signers.discard(minted.token, of: claims, as: role)
             let next = try await signers.mint(claims, as: role)
-            guard plan.hasGivenUp(next) else { return next }
+            guard self.isSpent(next, of: plan) else { return next }
         }
         return try await signers.minter(for: role).mint(claims, at: self.now())
+    }
+
+    /// Whether the key that signed a token is withdrawn, or was exchanged for another.
+    private func isSpent(_ minted: MintedToken, of plan: Plan) -> Bool {
+        guard let keyID = minted.keyID else { return false }
+        return plan.local?.hasGivenUp(keyID) == true || self.revocations?.holds(keyID: keyID) == true
     }
 
     private func signers(of role: Role, _ plan: Plan) async throws -> RoleSigners {
@@ -167,7 +172,8 @@ public final class ConfiguredSigners: Sendable {
         of role: Role, _ plan: Plan, account: String, clock: some Clock<Duration>
     ) throws(SigningError) -> Ladder {
         let ladder = try SignerLadder(
-            plan.settings.ways.compactMap { self.signer($0, plan, account: account) }, clock: clock)
+            plan.settings.ways.compactMap { self.signer($0, plan, account: account) }, revocations: self.revocations,
+            clock: clock)
         return Ladder(ladder: ladder, signers: RoleSigners([role: ladder], clock: clock, now: self.now))
     }
 

@@ -18,7 +18,8 @@ struct KeyFolderSigner: LocalKeySigner {
             throw SigningError(
                 code: .signingFailed,
                 message:
-                    "The key folder holds no key of \(self.account) for the role \(self.role); put its key file back."
+                    "The key folder holds no key of \(self.account) for the role \(self.role) that may sign; put its key "
+                    + "file back, or rotate the role where its keys are withdrawn."
             )
         }
         return try await signer.sign(payload: payload)

@@ -59,13 +59,13 @@ struct TokenService: Service {
             let store = try Self.store(address, data: data, logger: logger)
             let keys: SigningKeys?
             if let path {
-                keys = try SigningKeys(folder: KeyFolder(path: path), provider: provider)
+                keys = try SigningKeys(folder: KeyFolder(path: path), provider: provider, revocations: revocations)
             } else {
                 keys = nil
             }
             let signers: ConfiguredSigners?
             if let google {
-                signers = try ConfiguredSigners(settings, keys: keys, google: google)
+                signers = try ConfiguredSigners(settings, keys: keys, google: google, revocations: revocations)
             } else {
                 signers = nil
             }
@@ -77,14 +77,6 @@ struct TokenService: Service {
                         "The key folder \(path ?? "") holds no key file ROLE.json; download a service account's key "
                         + "as driver.json, and so for each role, or set up accounts under signers.")
             }
-            let issuer = TokenIssuer(spreadsWider: { signers?.isBudgetLow ?? false }) { claims, role, time in
-                guard let minted = try await signers?.mint(claims, as: role) else {
-                    return try await keys?.minter(for: role, at: time)?.mint(claims, at: time)
-                }
-                guard revocations.holds(minted) else { return minted }
-                // A shared token that was withdrawn from one is nobody's any more.
-                return try await signers?.mint(claims, as: role, isShared: false)
-            }
             let keyFile =
                 revocationKey ?? URL(filePath: data).appending(path: RevocationKeyFile.name).path(percentEncoded: false)
             self.revocationRoutes = RevocationRoutes(
@@ -94,7 +86,7 @@ struct TokenService: Service {
             self.store = store
             self.keys = keys
             self.signers = signers
-            self.issuer = issuer
+            self.issuer = TokenIssuer(signers: signers, keys: keys, revocations: revocations)
         } catch {
             throw CommandFailure(status: .configuration, message: error.message)
         }

@@ -46,7 +46,7 @@ struct AcmeTokenServer {
     func application(over store: TokenServerStore) throws -> some ApplicationProtocol {
         let keys = try SigningKeys(folder: KeyFolder(path: self.path("keys")), provider: self.provider)
         let issuer = TokenIssuer { claims, role, time in
-            try await keys.minter(for: role, at: time)?.mint(claims, at: time)
+            try await keys.mint(claims, as: role, at: time)
         }
         let metrics = TokenServerMetrics()
         let readiness = Readiness(

@@ -11,7 +11,7 @@ import Testing
 
 @Suite struct KeyFolderTests {
     /// A folder with one driver's key, removed with the value.
-    final class World {
+    final class World: Sendable {
         let url = URL.temporaryDirectory.appending(path: "fleetpass-\(UUID().uuidString)")
         let folder: KeyFolder
         let first: ServiceAccountKey
@@ -201,12 +201,14 @@ import Testing
         let world = try World()
         defer { withExtendedLifetime(world) {} }
         let second = try ServiceAccountKey(generatingFor: "driver@acme", projectID: "acme")
-        let keys = try SigningKeys(folder: world.folder, provider: try ProviderID(checking: "acme")) {
-            (folder) throws(TokenServerError) in
-            let rings = try folder.read()
-            try? second.keyFile.write(to: world.url.appending(path: "driver.json"), options: .atomic)
-            return rings
-        }
+        let file = world.url.appending(path: "driver.json")
+        let keys = try SigningKeys(
+            folder: world.folder, provider: try ProviderID(checking: "acme"),
+            reading: { (folder) throws(TokenServerError) in
+                let rings = try folder.read()
+                try? second.keyFile.write(to: file, options: .atomic)
+                return rings
+            })
         #expect(keys.published(at: Self.now).map(\.id) == [world.first.keyID])
         try keys.refresh(at: Self.now)
         #expect(keys.published(at: Self.now).map(\.id) == [second.keyID, world.first.keyID])

@@ -182,9 +182,11 @@ import Testing
     private static let start = Date(timeIntervalSince1970: 1_767_225_600)
 
     private func signers(
-        _ settings: SignerSettings, keys: SigningKeys? = nil, clock: ManualClock
+        _ settings: SignerSettings, keys: SigningKeys? = nil, revocations: RevocationList? = nil, clock: ManualClock
     ) throws -> ConfiguredSigners {
-        try ConfiguredSigners([settings], keys: keys, google: self.iam.signers(), clock: clock) {
+        try ConfiguredSigners(
+            [settings], keys: keys, google: self.iam.signers(), revocations: revocations, clock: clock
+        ) {
             Self.start + Double(clock.now.sinceStart.components.seconds)
         }
     }
@@ -249,6 +251,28 @@ import Testing
             #expect(next.keyID == keyID)
             #expect((next == token) == (ways.count == 2))
         }
+    }
+
+    @Test func `a way whose key is withdrawn gives place to the next, and takes its shared token along`() async throws {
+        let second = try ServiceAccountKey(generatingFor: StandInIAM.account, projectID: "acme")
+        let (list, clock, first) = (RevocationList(), ManualClock(), try StandInIAM.key.get().keyID)
+        let signers = try self.signers(
+            SignerSettings(
+                role: .deliveryFleetReader, account: .email(StandInIAM.account), ways: [.iam(.signJwt), .key],
+                keyFile: self.keyFile(of: second)),
+            revocations: list, clock: clock)
+        #expect(try await self.shared(signers).keyID == first)
+
+        list.replace(fingerprints: [], keyIDs: [first])
+        clock.advance(by: .seconds(60))
+        let next = try await self.shared(signers)
+        #expect(next.keyID == second.keyID)
+        clock.advance(by: .seconds(1))
+        #expect(try await self.shared(signers) == next)
+
+        list.replace(fingerprints: [], keyIDs: [first, second.keyID])
+        let error = await #expect(throws: SigningError.self) { try await self.shared(signers) }
+        #expect(error?.message.contains("The key \(second.keyID) of \(StandInIAM.account) is withdrawn") == true)
     }
 
     @Test func `a key of another account is no way to sign for this one`() throws {

@@ -1,0 +1,104 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSigning
+import FleetTestSupport
+import FleetTokens
+import Foundation
+import Logging
+import Testing
+
+@testable import FleetTokenServer
+
+/// Tokens of a key folder's keys as a server issues them.
+@Suite struct TokenIssuerTests {
+    private static let start = Date(timeIntervalSince1970: 1_767_225_600)
+
+    private let world: KeyFolderTests.World
+    private let clock = ManualClock()
+    private let list = RevocationList()
+    private let keys: SigningKeys
+    private let issuer: TokenIssuer
+
+    init() throws {
+        let clock = self.clock
+        let now: @Sendable () -> Date = { Self.start + Double(clock.now.sinceStart.components.seconds) }
+        self.world = try KeyFolderTests.World()
+        self.keys = try SigningKeys(
+            folder: self.world.folder, provider: try ProviderID(checking: "acme"), revocations: self.list,
+            clock: clock, now: now)
+        self.issuer = TokenIssuer(signers: nil, keys: self.keys, revocations: self.list, now: now)
+    }
+
+    private func withdraw(_ keyIDs: String...) { self.list.replace(fingerprints: [], keyIDs: keyIDs) }
+
+    /// The key that signs a driver's token for one vehicle.
+    private func signingKey() async throws -> String? {
+        try await self.issuer.issue(.driver(VehicleID(checking: "veh-1"))).keyID
+    }
+
+    /// Makes a new key known and waits for a while.
+    private func rotate(thenWait seconds: Int) throws -> String {
+        let second = try #require(try self.world.folder.rotate(.driver, at: Self.start).entries.last).key.keyID
+        try self.keys.refresh(at: Self.start)
+        self.clock.advance(by: .seconds(seconds))
+        return second
+    }
+
+    @Test func `a withdrawn key issues nothing, and a server without another one says so`() async throws {
+        let first = self.world.first.keyID
+        #expect(try await self.signingKey() == first)
+        self.withdraw(first)
+        let error = await #expect(throws: SigningError.self) { try await self.signingKey() }
+        #expect(error?.message.contains("Every key of the role driver that may sign is withdrawn") == true)
+
+        let store = try TemporaryStore()
+        let readiness = Readiness(
+            issuer: self.issuer, roles: [.driver], store: store.store, metrics: TokenServerMetrics(),
+            now: { Self.start }, uptime: { 0 }, logger: Logger(label: "test"))
+        #expect(await !readiness.check())
+        #expect(readiness.problems[.canary]?.contains("is withdrawn") == true)
+        self.withdraw("another")
+        #expect(await readiness.check())
+    }
+
+    @Test func `in the place of a withdrawn key the next one signs at once, or the one before until it is retired`()
+        async throws
+    {
+        let first = self.world.first.keyID
+        let second = try self.rotate(thenWait: 1)
+        self.withdraw(first)
+        #expect(try await self.signingKey() == second)
+        self.withdraw(second)
+        #expect(try await self.signingKey() == first)
+        self.clock.advance(by: .seconds(4798))
+        #expect(try await self.signingKey() == first)
+        self.clock.advance(by: .seconds(1))
+        await #expect(throws: SigningError.self) { try await self.signingKey() }
+        self.withdraw()
+        #expect(try await self.signingKey() == second)
+    }
+
+    @Test func `a token for everything is signed once for all who ask, by whichever key signs`() async throws {
+        let claims = try AuthorizationClaims(vehicle: .any)
+        func token() async throws -> IssuedToken {
+            self.clock.advance(by: .seconds(1))
+            return try await self.issuer.issue(.custom(.driver, claims))
+        }
+        let first = try await token()
+        #expect(try await token().token == first.token)
+        self.list.replace(fingerprints: [first.token.fingerprint], keyIDs: [])
+        #expect(try await token().token != first.token, "what was withdrawn from one is nobody's")
+        self.withdraw()
+
+        let second = try self.rotate(thenWait: 600)
+        let next = try await token()
+        #expect(next.keyID == second)
+        #expect(try await token().token == next.token)
+        self.withdraw(second)
+        #expect(try await token().keyID == first.keyID)
+        self.withdraw()
+        #expect(try await token().token == next.token)
+    }
+}
