@@ -8,8 +8,9 @@ import NIOHTTPTypes
 
 /// Lets clients send the bodies for which they wait for leave, with `100 Continue` (RFC 9110 §10.1.1).
 ///
-/// It stands behind the handlers that turn requests away, so none of these is invited first. A client that has begun to send
-/// needs no leave, and one that did not wait for the answer to its last request waits for that.
+/// It stands before the handler that turns requests away, which holds the others until they are whole, and waits until that
+/// one has spoken, so none of these is invited first. A client that has begun to send needs no leave, and one that did not
+/// wait for the answer to its last request waits for that.
 final class ContinueAnswer: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -44,6 +45,11 @@ final class ContinueAnswer: ChannelDuplexHandler, RemovableChannelHandler {
         context.write(data, promise: promise)
         guard case .end = self.unwrapOutboundIn(data) else { return }
         self.unanswered -= 1
+    }
+
+    func flush(context: ChannelHandlerContext) {
+        context.flush()
+        // Not at the end of the answer before: a refusal may follow it.
         self.answer(context)
     }
 

@@ -80,9 +80,8 @@ package struct HTTPListener: Sendable {
     private static func handlers(
         _ limits: ConnectionLimits, _ pending: PendingRequestLimit.Rule?
     ) -> [any RemovableChannelHandler] {
-        var handlers: [any RemovableChannelHandler] = [RequestTimeLimit(limits.request)]
+        var handlers: [any RemovableChannelHandler] = [RequestTimeLimit(limits.request), ContinueAnswer()]
         if let pending { handlers.append(PendingRequestLimit(pending)) }
-        handlers.append(ContinueAnswer())
         return handlers
     }
 }

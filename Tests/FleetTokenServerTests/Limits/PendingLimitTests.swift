@@ -180,16 +180,109 @@ import Testing
         #expect(self.pending.count == 0)
     }
 
-    @Test func `a slow sender keeps no place`() throws {
-        let request = HTTPRequest(method: .post, scheme: "http", authority: "tokens.example", path: "/v1/tokens")
+    private func begin(_ path: String = "/v1/tokens") throws {
+        let request = HTTPRequest(method: .post, scheme: "http", authority: "tokens.example", path: path)
         try self.channel.writeInbound(HTTPRequestPart.head(request))
+    }
+
+    @Test func `a slow sender keeps no place, and is worked on once its request is whole`() throws {
+        try self.begin()
+        for text in ["{", "}"] { try self.channel.writeInbound(HTTPRequestPart.body(ByteBuffer(string: text))) }
         #expect(self.pending.count == 0)
-        try self.channel.writeInbound(HTTPRequestPart.body(ByteBuffer(string: "{")))
-        #expect(self.pending.count == 0)
-        // An answer before the end of the request leaves nothing to count.
-        try self.answer()
+        #expect(try self.channel.readInbound(as: HTTPRequestPart.self) == nil)
         try self.channel.writeInbound(HTTPRequestPart.end(nil))
+        #expect(self.pending.count == 1)
+        guard case .head(let head) = try self.channel.readInbound(as: HTTPRequestPart.self) else {
+            Issue.record("no head came through")
+            return
+        }
+        #expect(head.path == "/v1/tokens")
+        #expect(try self.channel.readInbound(as: HTTPRequestPart.self) == .body(ByteBuffer(string: "{}")))
+        #expect(try self.channel.readInbound(as: HTTPRequestPart.self) == .end(nil))
+        try self.answer()
         #expect(self.pending.count == 0)
+    }
+
+    @Test func `who finds no place any more at the end of the request is turned away then`() throws {
+        try self.begin()
+        try self.channel.writeInbound(HTTPRequestPart.body(ByteBuffer(string: "{}")))
+        #expect(try self.answers().isEmpty)
+        self.pending.begin()
+        try self.channel.writeInbound(HTTPRequestPart.end(nil))
+        #expect(try self.channel.readInbound(as: HTTPRequestPart.self) == nil)
+        #expect(self.pending.count == 1)
+        let (head, _) = try #require(try self.answers().first)
+        #expect(head.status == .serviceUnavailable)
+        #expect(head.headerFields[.retryAfter] == "1")
+        #expect(head.headerFields[.connection] == nil)
+
+        self.pending.end()
+        try self.send("/v1/tokens", method: .post)
+        #expect(try self.arrived() == ["/v1/tokens"])
+    }
+
+    @Test func `who finds no place any more behind other requests waits for their answers`() throws {
+        try self.channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        try self.send("/healthz")
+        try self.begin()
+        self.pending.begin()
+        try self.channel.writeInbound(HTTPRequestPart.end(nil))
+        #expect(try self.arrived() == ["/healthz"])
+        #expect(try self.answers().isEmpty)
+        try self.answer()
+        let answers = try self.answers()
+        #expect(answers.map(\.head.status) == [.ok, .serviceUnavailable])
+        #expect(answers.last?.head.headerFields[.connection] == "close")
+        #expect(!self.channel.isActive)
+        #expect(self.pending.count == 1)
+    }
+
+    @Test(arguments: [true, false])
+    func `a body that is longer than any that is taken is not held`(hasPlace: Bool) throws {
+        try self.begin()
+        if !hasPlace { self.pending.begin() }
+        for _ in 0...16 {
+            try self.channel.writeInbound(HTTPRequestPart.body(ByteBuffer(repeating: 0x20, count: 1024)))
+        }
+        #expect(try self.arrived() == (hasPlace ? ["/v1/tokens"] : []))
+        #expect(self.pending.count == 1)
+        // Its refusal comes before its end, which leaves nothing to count.
+        if hasPlace { try self.answer() } else { self.pending.end() }
+        try self.channel.writeInbound(HTTPRequestPart.body(ByteBuffer(string: " ")))
+        try self.channel.writeInbound(HTTPRequestPart.end(nil))
+        #expect(try self.answers().map(\.head.status) == [hasPlace ? .ok : .serviceUnavailable])
+        #expect(self.pending.count == 0)
+    }
+
+    /// Notes in which order parts and the connection's end are told.
+    private final class Order: ChannelInboundHandler {
+        typealias InboundIn = HTTPRequestPart
+
+        private(set) var told: [String] = []
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            switch self.unwrapInboundIn(data) {
+            case .head: self.told.append("head")
+            case .body: self.told.append("body")
+            case .end: self.told.append("end")
+            }
+        }
+
+        func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+            if event is ChannelShouldQuiesceEvent { self.told.append("to end") }
+        }
+    }
+
+    @Test func `a connection that is to end while a request is read hears of it with the request`() throws {
+        let order = Order()
+        try self.channel.pipeline.syncOperations.addHandler(order)
+        try self.begin()
+        self.channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        #expect(order.told.isEmpty)
+        try self.channel.writeInbound(HTTPRequestPart.end(nil))
+        #expect(order.told == ["head", "to end", "end"])
+        self.channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        #expect(order.told == ["head", "to end", "end", "to end"])
     }
 
     @Test func `the body of a request that is turned away goes nowhere`() throws {
