@@ -15,7 +15,8 @@ public final class Readiness: Sendable {
     public enum Check: String, CaseIterable, Sendable {
         /// Every role's trial token was made and verified.
         case canary
-        /// The clock goes evenly, and is the database's, or not before the last record in a file.
+        /// The clock goes evenly, or has for a while since it was set, and is the database's, or not before the last record
+        /// in a file.
         case clock
         /// The list of revocations that is followed is of now.
         case revocations
@@ -42,7 +43,7 @@ public final class Readiness: Sendable {
     /// What is wrong with the clock beside what the store tells.
     private let clockLook: TimedLook<String?>
     private let logger: Logger
-    private let started: (now: Date, uptime: Double)
+    private let clockSteps: Locked<ClockSteps>
     /// What did not hold before anything was tried.
     private let atStart: [Check: String]
     private let failing: Locked<[Check: String]>
@@ -91,7 +92,7 @@ public final class Readiness: Sendable {
             await Readiness.clockProblem(beside: store, now: now)
         }
         self.logger = logger
-        self.started = (now(), uptime())
+        self.clockSteps = Locked(ClockSteps(now: now(), uptime: uptime()))
         var atStart = followed.compactMapValues { $0() }
         atStart[.canary] = "no trial token was made yet"
         self.atStart = atStart
@@ -185,11 +186,8 @@ public final class Readiness: Sendable {
     }
 
     private func clockProblem() async -> String? {
-        let now = self.now()
-        let step = now.timeIntervalSince(self.started.now) - (self.uptime() - self.started.uptime)
-        guard abs(step) <= Self.clockTolerance else {
-            return "the clock was set by \(Int(step)) s since the start; restart when it is right"
-        }
+        let (now, uptime) = (self.now(), self.uptime())
+        if let problem = self.clockSteps.withLock({ $0.problem(now: now, uptime: uptime) }) { return problem }
         return await self.clockLook.finding()
     }
 

@@ -110,6 +110,30 @@ import Testing
         #expect(await readiness.check())
     }
 
+    /// As where NTP sets it right after the start.
+    @Test(arguments: [-61.0, 1199])
+    func `a clock that was set counts as right once it was left alone for a while`(step: Double) async throws {
+        let (world, clocks) = (try TemporaryStore(), Clocks())
+        let readiness = try self.readiness(world, clocks)
+        clocks.set(by: step)
+        #expect(await !readiness.check())
+        let remedy = "it counts as right when it was not set again for 10 minutes"
+        #expect(readiness.problems == [.clock: "the clock was set by \(Int(step)) s; \(remedy)"])
+        clocks.pass(599)
+        #expect(await !readiness.check())
+        // Set once more, it has to be left alone for as long again.
+        clocks.set(by: step)
+        #expect(await !readiness.check())
+        clocks.pass(599)
+        #expect(await !readiness.check())
+        clocks.pass(1)
+        #expect(await readiness.check())
+        clocks.pass(100_000)
+        #expect(await readiness.check())
+        clocks.set(by: -step)
+        #expect(await !readiness.check())
+    }
+
     @Test func `a clock that is behind the last record makes it unready`() async throws {
         let (world, clocks) = (try TemporaryStore(), Clocks())
         let log = StoredAuditLog(store: world.store, logger: Logger(label: "test"))
