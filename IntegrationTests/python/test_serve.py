@@ -4,6 +4,7 @@
 """`serve tokens` from its configuration file: who is let in, what it says of itself, how it ends, how keys change."""
 
 import concurrent.futures
+import ctypes
 import hashlib
 import json
 import os
@@ -11,6 +12,7 @@ import re
 import shutil
 import socket
 import ssl
+import struct
 import subprocess
 import threading
 import time
@@ -414,6 +416,25 @@ def test_a_key_that_google_made_takes_its_turn(tmp_path, service):
     assert result.returncode == 0, result.stderr
     states = {key["keyID"]: key["state"] for key in json.loads(result.stdout)}
     assert states == {account["private_key_id"]: "signing", "made-by-google": "published"}
+
+
+def test_a_new_key_is_for_its_owner_alone_from_its_first_moment(folder):
+    """Whoever opens a file before its mode is set reads what is written to it later."""
+    changed_mode, moved_here = 0x4, 0x80
+    libc = ctypes.CDLL(None)
+    watch = libc.inotify_init1(os.O_NONBLOCK)
+    keys = folder / "service-accounts"
+    assert libc.inotify_add_watch(watch, os.fsencode(keys), changed_mode | moved_here) > 0
+    assert run("keys", "rotate", "--data", keys, "--role", "driver").returncode == 0
+    seen, events = 0, os.read(watch, 65536)
+    while events:
+        _, mask, _, length = struct.unpack_from("iIII", events)
+        seen |= mask
+        events = events[16 + length:]
+    os.close(watch)
+    assert seen == moved_here
+    (key,) = [path for path in keys.iterdir() if re.fullmatch(r"driver\.\d+\.json", path.name)]
+    assert key.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_stolen_key_is_followed_by_no_retired_one(tmp_path, service):

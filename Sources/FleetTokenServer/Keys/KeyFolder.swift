@@ -225,10 +225,10 @@ extension KeyFolder {
     /// Writes a file that its owner alone can read from its first moment, and that appears whole.
     private func write(_ bytes: Data, to name: String) throws {
         let draft = self.url(".\(name).new")
-        guard
-            FileManager.default.createFile(
-                atPath: draft.path(percentEncoded: false), contents: bytes, attributes: [.posixPermissions: 0o600])
-        else { throw CocoaError(.fileWriteUnknown) }
+        let path = draft.path(percentEncoded: false)
+        // One of a run that was killed.
+        unlink(path)
+        try PrivateFile.make(at: path, holding: bytes)
         try self.move(draft.lastPathComponent, over: name)
     }
 

@@ -36,7 +36,7 @@ public struct TokenServerStore: Sendable {
                         + "that exists and is writable.")
             }
             // It tells who may see whom; SQLite's side files follow its mode.
-            _ = FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
+            try? PrivateFile.make(at: path)
         }
         self.init(try SQLiteTokenDatabase(path, for: .making))
     }

@@ -47,9 +47,7 @@ public struct RevocationKeyFile: Sendable {
 
     private func create(_ key: RevocationKey) throws {
         let draft = "\(self.path).\(UInt64.random(in: 0 ... .max))"
-        guard
-            FileManager.default.createFile(atPath: draft, contents: key.file, attributes: [.posixPermissions: 0o600])
-        else { throw CocoaError(.fileWriteUnknown) }
+        try PrivateFile.make(at: draft, holding: key.file)
         defer { unlink(draft) }
         // A link appears whole or not at all, and never in another's place.
         guard link(draft, self.path) == 0 || errno == EEXIST else { throw CocoaError(.fileWriteUnknown) }
