@@ -84,7 +84,8 @@ public final class AccountTrust: Sendable {
     ) throws(SigningError) {
         for case .address(let url) in sources.map(\.keys) where !UpstreamAddress.isAcceptable(url) {
             throw SigningError(
-                code: .invalidKeySet, message: "The keys' address \(url) is neither https nor on this machine.")
+                code: .invalidKeySet,
+                message: "The keys' address \(UpstreamAddress.withoutQuery(url)) is neither https nor on this machine.")
         }
         var owners: [TrustedAccountSource.Keys: String] = [:]
         for source in sources {

@@ -20,4 +20,7 @@ package enum UpstreamAddress {
         default: return false
         }
     }
+
+    /// A URL as logs and messages may tell it: a query often holds a key.
+    package static func withoutQuery(_ url: String) -> String { String(url.prefix { $0 != "?" }) }
 }

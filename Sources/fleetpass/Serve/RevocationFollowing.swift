@@ -18,7 +18,8 @@ struct RevocationSource {
             return try RevocationFollower(
                 url: self.url, keys: try self.followerKeys(), transport: UpstreamSession(), list: list)
         } catch {
-            throw CommandFailure(status: .configuration, message: "\(self.url): \(error.message)")
+            throw CommandFailure(
+                status: .configuration, message: "\(UpstreamAddress.withoutQuery(self.url)): \(error.message)")
         }
     }
 
@@ -63,7 +64,7 @@ struct RevocationFollowing: Service {
     }
 
     private func log(_ outcome: RevocationFollower.Outcome) {
-        let url: Logger.Metadata = ["url": "\(self.follower.url)"]
+        let url: Logger.Metadata = ["url": "\(UpstreamAddress.withoutQuery(self.follower.url))"]
         switch outcome {
         case .applied(let count):
             self.logger.info("list of revocations in force", metadata: url.merging(["entries": "\(count)"]) { $1 })

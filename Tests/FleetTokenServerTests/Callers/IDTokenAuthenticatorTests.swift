@@ -230,6 +230,24 @@ import Testing
         #expect(try await authenticator.caller(of: request) != nil, "the old set is kept")
     }
 
+    @Test func `what stands in the query of a key set's address is told to the provider alone`() async throws {
+        let provider = IdentityProvider([])
+        provider.state.withLock { $0.status = 503 }
+        let configuration = IDTokenAuthenticator.Configuration(
+            label: "acme", issuer: IdentityProvider.issuer, audiences: ["driver-app"],
+            keysAddress: "https://login.example/keys?code=MARKED")
+        let authenticator = try IDTokenAuthenticator(
+            configuration, transport: provider, now: { IdentityProvider.now }, uptime: { .zero })
+        let request = IdentityProvider.request(try IdentityProvider.token(key: .p256(.init())))
+        let error = await #expect(throws: KeySetError.self) { try await authenticator.caller(of: request) }
+        #expect(error?.message == "The keys of https://login.example/keys cannot be fetched now.")
+        let failure = await #expect(throws: KeySetError.self) {
+            try await IDTokenAuthenticator.countKeys(of: configuration, transport: provider)
+        }
+        #expect(failure?.message.contains("MARKED") == false)
+        #expect(provider.state.withLock { $0.asked.allSatisfy { $0 == "https://login.example/keys?code=MARKED" } })
+    }
+
     @Test(arguments: [
         ("https://evil.example", "https://login.example/keys"),
         ("https://login.example", "http://login.example/keys"),

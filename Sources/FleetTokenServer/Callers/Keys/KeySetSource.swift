@@ -17,10 +17,11 @@ enum KeySetSource: Hashable, Sendable, CustomStringConvertible {
         self = provider.keysAddress.map(Self.address) ?? .discovery(issuer: provider.issuer)
     }
 
+    /// The address without its query.
     var description: String {
         switch self {
         case .discovery(let issuer): issuer
-        case .address(let url): url
+        case .address(let url): UpstreamAddress.withoutQuery(url)
         }
     }
 
@@ -47,7 +48,11 @@ enum KeySetSource: Hashable, Sendable, CustomStringConvertible {
     }
 
     private func keysAddress(over transport: any UpstreamTransport) async throws -> String {
-        guard case .discovery(let issuer) = self else { return self.description }
+        let issuer: String
+        switch self {
+        case .discovery(let url): issuer = url
+        case .address(let url): return url
+        }
         let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
         let answer = try await KeySetFetch.document(
             at: "\(base)/.well-known/openid-configuration", over: transport)
