@@ -15,7 +15,7 @@ import pytest
 from engine_server import certificate
 from forgery import new_rsa_key
 from service import Service, run
-from stand_ins import Google, GoogleServer
+from stand_ins import Google, GoogleServer, Webhook
 from test_nodes import database, node_folder  # noqa: F401 (a fixture)
 from test_serve import SECRET
 
@@ -178,6 +178,43 @@ def test_each_fault_is_found_with_its_next_step(folder, settings, google, spoil,
     told = checks[check]["detail"] + " " + checks[check]["next"]
     for word in words:
         assert word in told
+
+
+def test_each_way_to_sign_is_tried_by_itself(folder, settings, service, google):
+    shutil.copy(service.key_file("driver"), folder / "driver.json")
+    settings["signers"]["driver"] |= {"ways": "sign_jwt, key", "key": "driver.json"}
+    code, checks, _ = doctor(folder, settings, google.host)
+    assert code == 0, checks
+    assert [name for name in checks if name.startswith("signer ")] == ["signer driver sign_jwt", "signer driver key"]
+    google.fault = (403, "PERMISSION_DENIED", "IAM_PERMISSION_DENIED")
+    code, checks, faults = doctor(folder, settings, google.host)
+    assert (code, faults) == (1, ["signer driver sign_jwt"])
+    assert "roles/iam.serviceAccountTokenCreator" in checks["signer driver sign_jwt"]["next"]
+
+
+def test_the_policys_webhook_is_asked(folder, settings, google):
+    (folder / "hook.secret").write_text("a-secret-of-the-webhook-that-is-long-enough", encoding="utf-8")
+    (folder / "hook.secret").chmod(0o600)
+    settings["policy"]["secret_file"] = "hook.secret"
+
+    def check(url):
+        (folder / "policy.yaml").write_text(
+            f"version: 1\nwebhook: {{url: '{url}'}}\nrules:\n"
+            "  - {name: ask, when: {issuer: static}, grant: driver, for: webhook}\n", encoding="utf-8")
+        return doctor(folder, settings, google.host)
+
+    webhook = Webhook(1)
+    code, checks, _ = check(webhook.url)
+    assert code == 0, checks
+    assert checks["policy webhook"]["outcome"] == "ok"
+    webhook.together.abort()
+    code, checks, faults = check(webhook.url)
+    assert (code, faults) == (1, ["policy webhook"])
+    assert "503" in checks["policy webhook"]["detail"]
+    webhook.shutdown()
+    code, checks, faults = check("http://127.0.0.1:9/may?code=MARKED")
+    assert (code, faults) == (69, ["policy webhook"])
+    assert "MARKED" not in json.dumps(checks)
 
 
 def test_files_of_keys_that_others_may_read_are_named(folder, settings, service, google):

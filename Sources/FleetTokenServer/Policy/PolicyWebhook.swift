@@ -73,7 +73,7 @@ final class PolicyWebhook: Sendable {
         } catch let error as CancellationError {
             throw error
         } catch {
-            throw PolicyUnavailable(message: "The policy's webhook did not answer.")
+            throw PolicyUnavailable(message: "The policy's webhook did not answer.", hasAnswer: false)
         }
         let isGranted = try Self.decision(in: response)
         let answer = Answer(isGranted: isGranted, endsAt: self.uptime() + self.keptFor)
@@ -120,7 +120,14 @@ final class PolicyWebhook: Sendable {
 }
 
 /// Why a policy cannot decide now; nothing is granted, and the caller is asked to come again.
-struct PolicyUnavailable: Error, CustomStringConvertible {
+package struct PolicyUnavailable: Error, CustomStringConvertible {
     let message: String
-    var description: String { self.message }
+    /// Whether there was an answer, though none that counts.
+    package let hasAnswer: Bool
+    package var description: String { self.message }
+
+    init(message: String, hasAnswer: Bool = true) {
+        self.message = message
+        self.hasAnswer = hasAnswer
+    }
 }

@@ -93,6 +93,31 @@ public struct RulePolicy: TokenPolicy {
         return fault
     }
 
+    /// Asks the webhook for an id that nobody has and a caller that there is not; whatever it answers grants nothing.
+    ///
+    /// - Parameter time: The time.
+    /// - Returns: Whether any rule asks the webhook; otherwise it is not asked here either.
+    /// - Throws: ``PolicyUnavailable`` when there is no answer that counts; `CancellationError`.
+    package func tryWebhook(at time: Date) async throws -> Bool {
+        guard let webhook, let rule = self.rules.first(where: { $0.reach == .webhook || $0.tasks == .webhook }),
+            let role = rule.grants.min(by: { $0.rawValue < $1.rawValue })
+        else { return false }
+        let id = "fleetpass-canary"
+        let type: TokenType =
+            switch role {
+            case .consumer: .consumer(try TripID(checking: id))
+            case .deliveryConsumer: .deliveryConsumer(try TrackingID(checking: id))
+            case .deliveryUntrustedDriver: .deliveryUntrustedDriver(try DeliveryVehicleID(checking: id))
+            case .deliveryTrustedDriver:
+                try .deliveryTrustedDriver(
+                    DeliveryVehicleID(checking: id), task: rule.tasks == nil ? nil : TaskID(checking: id))
+            default: .driver(try VehicleID(checking: id))
+            }
+        let nobody = Caller(name: "fleetpass-doctor", issuer: "fleetpass-doctor")
+        _ = try await webhook.grants(type, to: nobody, rule: rule.name, at: time)
+        return true
+    }
+
     /// Decides by the first rule that grants; without one, names the first that came close.
     public func decide(_ type: TokenType, for caller: Caller, at time: Date) async throws -> PolicyDecision {
         guard let target = PolicyTarget(type) else {

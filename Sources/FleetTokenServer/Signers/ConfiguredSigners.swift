@@ -155,10 +155,35 @@ public final class ConfiguredSigners: Sendable {
         return plan.local?.hasGivenUp(keyID) == true || self.revocations?.holds(keyID: keyID) == true
     }
 
+    /// Mints a token in one way, whatever the others would do.
+    ///
+    /// - Parameters:
+    ///   - claims: What the token reaches.
+    ///   - role: The role.
+    ///   - way: One of the role's ways to sign.
+    /// - Returns: The token; `nil` where the role does not sign so here.
+    /// - Throws: `SigningError`; `CredentialError`; `CancellationError`.
+    package func mint(
+        _ claims: AuthorizationClaims?, as role: Role, by way: SignerSettings.Way
+    ) async throws -> MintedToken? {
+        guard let plan = self.plans[role], plan.settings.ways.contains(way) else { return nil }
+        var settings = plan.settings
+        settings.ways = [way]
+        let account = try await self.account(of: plan)
+        let alone = try self.ladder(
+            of: role, Plan(settings: settings, account: account, local: plan.local), account: account, clock: self.clock
+        )
+        return try await alone.signers.minter(for: role).mint(claims, at: self.now())
+    }
+
+    private func account(of plan: Plan) async throws -> String {
+        if let known = plan.account { return known }
+        return try await self.google.ownSigner().account
+    }
+
     private func signers(of role: Role, _ plan: Plan) async throws -> RoleSigners {
         if let known = self.ladders.withLock({ $0[role] }) { return known.signers }
-        let account: String
-        if let known = plan.account { account = known } else { account = try await self.google.ownSigner().account }
+        let account = try await self.account(of: plan)
         let made = try self.ladder(of: role, plan, account: account, clock: self.clock)
         // Whoever was first counts: breakers and shared tokens are worth nothing in two copies.
         return self.ladders.withLock { ladders in

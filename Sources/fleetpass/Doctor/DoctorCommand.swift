@@ -15,8 +15,8 @@ struct DoctorCommand: AsyncParsableCommand {
         discussion: """
             Example:  fleetpass doctor --config tokens.yaml
 
-            Checks the configuration, the store, who may read keys and secrets, the credentials, a trial token of each role, the callers, the \
-            policy, the TLS files and the clock; without --config, the credentials and the clock. It prints one line for \
+            Checks the configuration, the store, who may read keys and secrets, the credentials, a trial token of each role in each \
+            of its ways to sign, the callers, the policy and its webhook, the TLS files and the clock; without --config, the credentials and the clock. It prints one line for \
             each and changes nothing. The clock is compared with the date that Google's servers send; without a network \
             that is skipped.
 

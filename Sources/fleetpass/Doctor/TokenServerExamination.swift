@@ -33,7 +33,7 @@ struct TokenServerExamination {
         if needsGoogle { findings.append(await CredentialsCheck(google: self.google).finding()) }
         findings += await self.signers()
         findings += await self.callers()
-        findings.append(self.policy)
+        findings += await self.policy()
         findings += self.others
         if let tls = self.configuration.tls { findings.append(self.certificate(tls)) }
         let issuers = self.configuration.identityProviders.map(\.issuer)
@@ -68,22 +68,31 @@ struct TokenServerExamination {
         }
         var findings: [DoctorFinding] = []
         for role in roles.sorted(by: { $0.rawValue < $1.rawValue }) {
-            findings.append(await Self.trial(of: role, issuer))
+            let ways = self.configuration.signers.first { $0.role == role }?.ways ?? []
+            guard ways.count > 1 else {
+                findings.append(await Self.trial(of: role, issuer, check: "signer \(role)"))
+                continue
+            }
+            // Each by itself: a way that signs hides that the one before it is refused.
+            for way in ways {
+                let issuer = TokenIssuer { claims, role, _ in try await signers.mint(claims, as: role, by: way) }
+                findings.append(await Self.trial(of: role, issuer, check: "signer \(role) \(way.word)"))
+            }
         }
         return findings
     }
 
     /// A token that reaches one thing that nobody has, as the running server makes it.
-    private static func trial(of role: Role, _ issuer: TokenIssuer) async -> DoctorFinding {
+    private static func trial(of role: Role, _ issuer: TokenIssuer, check: String) async -> DoctorFinding {
         do {
             let claims = try AuthorizationClaims(
                 trip: .only(try TripID(checking: "fleetpass-canary")), additional: ["canary": "true"])
             let issued = try await issuer.issue(.custom(role, claims))
             let payload = try CompactJWS(issued.token.compactSerialization).payload
             let account = try JSONValue(parsing: payload).object?["iss"]?.string ?? "an account"
-            return .ok("signer \(role)", "\(account) signs" + (issued.keyID.map { ", key \($0)" } ?? ""))
+            return .ok(check, "\(account) signs" + (issued.keyID.map { ", key \($0)" } ?? ""))
         } catch {
-            return .fault("signer \(role)", error, next: "Check signers.\(role), or the role's key file.")
+            return .fault(check, error, next: "Check signers.\(role), or the role's key file.")
         }
     }
 
@@ -117,17 +126,31 @@ struct TokenServerExamination {
         return findings
     }
 
-    private var policy: DoctorFinding {
+    private func policy() async -> [DoctorFinding] {
         guard let file = self.configuration.policyFile else {
-            return .ok("policy", "none: callers get every token of their own roles")
+            return [.ok("policy", "none: callers get every token of their own roles")]
         }
+        let policy: any TokenPolicy
         do {
-            let policy = try self.configuration.policy(
-                assignments: InMemoryAssignmentStore(), transport: self.transport)
+            policy = try self.configuration.policy(assignments: InMemoryAssignmentStore(), transport: self.transport)
             try self.configuration.checkCallers(of: policy)
-            return .ok("policy", file)
         } catch {
-            return .fault("policy", error, next: "Mend the file; docs/policy.md shows its form.")
+            return [.fault("policy", error, next: "Mend the file; docs/policy.md shows its form.")]
+        }
+        let found = DoctorFinding.ok("policy", file)
+        do {
+            guard let rules = policy as? RulePolicy, try await rules.tryWebhook(at: Date()) else { return [found] }
+            return [found, .ok("policy webhook", "decides what it is asked")]
+        } catch {
+            let hasAnswer = (error as? PolicyUnavailable)?.hasAnswer ?? false
+            return [
+                found,
+                .fault(
+                    "policy webhook", "\(error)",
+                    next: "Check the webhook's url in \(file), the network from here, and that both sides have the "
+                        + "secret of policy.secret_file; docs/policy.md shows what it is asked.",
+                    status: hasAnswer ? .failed : .unreachable),
+            ]
         }
     }
 

@@ -107,6 +107,53 @@ import Testing
         #expect(backend.requests.withLock { $0.count } == 4)
     }
 
+    @Test(arguments: [
+        (
+            "grant: [driver, consumer], for: webhook",
+            #"{"authorization":{"tripid":"fleetpass-canary"},"role":"consumer"}"#
+        ),
+        (
+            "grant: delivery_trusted_driver, for: assigned, task: webhook",
+            #"{"authorization":{"deliveryvehicleid":"fleetpass-canary","taskid":"fleetpass-canary"},"#
+                + #""role":"delivery_trusted_driver"}"#
+        ),
+    ])
+    func `a trial asks for what nobody has, and takes any decision for an answer`(
+        rule: String, token: String
+    ) async throws {
+        let backend = Backend(Backend.says(#"{"decision":"refuse"}"#))
+        let policy = try RulePolicy(
+            yaml: Self.yaml.replacing("grant: driver, for: webhook", with: rule),
+            assignments: InMemoryAssignmentStore(),
+            webhook: .init(secret: try SharedSecret(Self.secret), transport: backend))
+        #expect(try await policy.tryWebhook(at: RulePolicyTests.noon))
+        let body = try #require(backend.requests.withLock { $0.first?.body })
+        let nobody = #"{"claims":{},"issuer":"fleetpass-doctor","name":"fleetpass-doctor","roles":[],"#
+        #expect(
+            String(decoding: body, as: UTF8.self)
+                == #"{"caller":"# + nobody + #""subject":"fleetpass-doctor"},"rule":"ask","time":1767268800,"token":"#
+                + token + "}")
+    }
+
+    @Test(arguments: [(nil, false), (Backend.says("", status: 401), true)] as [(UpstreamResponse?, Bool)])
+    func `a trial tells no answer from one that is no decision`(answer: UpstreamResponse?, hasAnswer: Bool) async throws
+    {
+        let policy = try Self.policy(Backend(answer))
+        let error = await #expect(throws: PolicyUnavailable.self) {
+            try await policy.tryWebhook(at: RulePolicyTests.noon)
+        }
+        #expect(error?.hasAnswer == hasAnswer)
+    }
+
+    @Test func `a webhook that no rule asks is not tried`() async throws {
+        let backend = Backend(nil)
+        let policy = try RulePolicy(
+            yaml: Self.yaml.replacing("for: webhook", with: "for: assigned"), assignments: InMemoryAssignmentStore(),
+            webhook: .init(secret: try SharedSecret(Self.secret), transport: backend))
+        #expect(try await !policy.tryWebhook(at: RulePolicyTests.noon))
+        #expect(backend.requests.withLock { $0.isEmpty })
+    }
+
     @Test func `a policy with a webhook and no secret is an error`() {
         let error = #expect(throws: TokenServerError.self) {
             try RulePolicy(yaml: Self.yaml, assignments: InMemoryAssignmentStore())

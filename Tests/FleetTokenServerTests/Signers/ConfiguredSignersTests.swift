@@ -56,6 +56,22 @@ import Testing
         #expect(signers.publishedKeys(at: .now).isEmpty, "nothing is published that is not here")
     }
 
+    @Test func `a way that is tried by itself fails although the next would sign`() async throws {
+        let file = try self.keyFile(of: StandInIAM.key.get())
+        let settings = SignerSettings(
+            role: .driver, account: .email(StandInIAM.account), ways: [.iam(.signJwt), .key], keyFile: file)
+        let signers = try ConfiguredSigners([settings], keys: nil, google: self.iam.signers())
+        let claims = try self.vehicle("veh-1")
+        for way in settings.ways {
+            #expect(try await signers.mint(claims, as: .driver, by: way)?.claims.issuer == StandInIAM.account)
+        }
+        #expect(try await signers.mint(claims, as: .driver, by: .iam(.signBlob)) == nil)
+        self.iam.answer(403)
+        await #expect(throws: (any Error).self) { try await signers.mint(claims, as: .driver, by: .iam(.signJwt)) }
+        #expect(try await signers.mint(claims, as: .driver, by: .key) != nil)
+        #expect(try await signers.mint(claims, as: .driver) != nil)
+    }
+
     @Test func `a key of the same account signs while IAM is down, and the metrics tell`() async throws {
         let file = try self.keyFile(of: StandInIAM.key.get())
         let signers = try ConfiguredSigners(
