@@ -136,6 +136,68 @@ import Testing
         #expect(try await report(6, at: 99) == 5)
     }
 
+    @Test func `a report that comes late changes what is not of the moment, and the way as little as the place`()
+        async throws
+    {
+        let fixture = try await Self.world()
+        try await fixture.createTrip("trip-1", .with(.sample) { $0.vehicleID = "veh-1" })
+        let mask = [
+            "last_location", "current_route_segment", "current_route_segment_end_point", "remaining_distance_meters",
+            "eta_to_first_waypoint", "remaining_time_seconds", "navigation_status", "maximum_capacity",
+        ]
+        let newest = try await fixture.updateVehicle("veh-1", mask) {
+            $0.lastLocation = .at(37.42, -122.07)
+            $0.lastLocation.updateTime = .init(date: TestClock.start - 5)
+            $0.currentRouteSegment = "new"
+            $0.remainingDistanceMeters = 1000
+            $0.remainingTimeSeconds = 60
+            $0.navigationStatus = .enrouteToDestination
+            $0.maximumCapacity = 4
+        }
+        #expect(newest.currentRouteSegmentEndPoint.tripID == "trip-1")
+        fixture.advance(by: 1)
+        func report(at time: Date) async throws -> Vehicle {
+            try await fixture.updateVehicle("veh-1", mask) {
+                $0.lastLocation = .at(37.41, -122.07)
+                $0.lastLocation.updateTime = .init(date: time)
+                $0.currentRouteSegment = "other"
+                $0.currentRouteSegmentEndPoint.waypointType = .dropOffWaypointType
+                $0.remainingDistanceMeters = 11_000
+                $0.etaToFirstWaypoint = .init(date: TestClock.start + 900)
+                $0.navigationStatus = .offRoute
+                $0.maximumCapacity = 5
+            }
+        }
+        let late = try await report(at: TestClock.start - 20)
+        #expect(late == Vehicle.with(newest) { $0.maximumCapacity = 5 })
+        let next = try await report(at: TestClock.start)
+        #expect(next.currentRouteSegment == "other")
+        #expect(next.currentRouteSegmentVersion.date == TestClock.start + 1)
+        #expect(next.currentRouteSegmentEndPoint.waypointType == .dropOffWaypointType)
+        #expect(next.remainingDistanceMeters.value == 11_000)
+        #expect(next.etaToFirstWaypoint.date == TestClock.start + 900)
+        #expect(next.navigationStatus == .offRoute)
+    }
+
+    @Test func `a report that comes late may turn the plan round`() async throws {
+        let fixture = try await Self.world()
+        for id in ["a", "b"] { try await fixture.createTrip(id, .with(.sample) { $0.vehicleID = "veh-1" }) }
+        let stops = try await fixture.updateVehicle("veh-1", ["last_location", "current_route_segment"]) {
+            $0.lastLocation = .at(37.42, -122.07)
+            $0.lastLocation.updateTime = .init(date: TestClock.start - 5)
+            $0.currentRouteSegment = "to a"
+        }.waypoints
+        let turned = try await fixture.updateVehicle("veh-1", ["waypoints", "last_location", "current_route_segment"]) {
+            $0.waypoints = Array(stops[2...] + stops[..<2])
+            $0.lastLocation = .at(37.41, -122.07)
+            $0.lastLocation.updateTime = .init(date: TestClock.start - 20)
+            $0.currentRouteSegment = "to a, from farther away"
+        }
+        #expect(turned.waypoints.map(\.tripID) == ["b", "b", "a", "a"])
+        #expect(turned.lastLocation.location == .at(37.42, -122.07))
+        #expect(turned.currentRouteSegment.isEmpty)
+    }
+
     // MARK: The best known position
 
     private static let place = LatLng.at(37.41, -122.07)

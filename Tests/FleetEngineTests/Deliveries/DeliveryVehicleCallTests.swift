@@ -158,6 +158,45 @@ import Testing
         #expect(try await world.vehicle("dv-1").remainingDuration == Google_Protobuf_Duration())
     }
 
+    @Test func `a report that comes late changes what is not of the moment, and the way as little as the place`()
+        async throws
+    {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        let mask = [
+            "last_location", "current_route_segment", "current_route_segment_end_point", "remaining_distance_meters",
+            "remaining_duration", "navigation_status", "type",
+        ]
+        let newest = try await world.updateVehicle("dv-1", mask) {
+            $0.lastLocation = .deliveryAt(37.42, -122.07)
+            $0.lastLocation.updateTime = .init(date: TestClock.start - 5)
+            $0.currentRouteSegment = Data([1])
+            $0.currentRouteSegmentEndPoint = .at(37.43, -122.07)
+            $0.remainingDistanceMeters = 700
+            $0.remainingDuration.seconds = 90
+            $0.navigationStatus = .enrouteToDestination
+        }
+        func report(at time: Date) async throws -> DeliveryVehicle {
+            try await world.updateVehicle("dv-1", mask) {
+                $0.lastLocation = .deliveryAt(37.41, -122.07)
+                $0.lastLocation.updateTime = .init(date: time)
+                $0.currentRouteSegment = Data([2])
+                $0.remainingDistanceMeters = 7000
+                $0.remainingDuration.seconds = 900
+                $0.navigationStatus = .offRoute
+                $0.type = .bicycle
+            }
+        }
+        let late = try await report(at: TestClock.start - 20)
+        #expect(late == DeliveryVehicle.with(newest) { $0.type = .bicycle })
+        let next = try await report(at: TestClock.start)
+        #expect(next.currentRouteSegment == Data([2]))
+        #expect(!next.hasCurrentRouteSegmentEndPoint)
+        #expect(next.remainingDistanceMeters.value == 7000)
+        #expect(next.remainingDuration.seconds == 900)
+        #expect(next.navigationStatus == .offRoute)
+    }
+
     // MARK: - Stops
 
     @Test func `a plan assigns its tasks and tells the ways to its stops`() async throws {

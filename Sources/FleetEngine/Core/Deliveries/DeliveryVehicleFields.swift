@@ -35,4 +35,10 @@ enum DeliveryVehicleFields {
 
     /// The fields that a creation takes from its body; it refuses the others.
     static let onCreation = ["type", "last_location", "attributes"]
+
+    /// The fields that tell how things were when the location was taken: where the vehicle was, and its way from there.
+    static let ofTheMoment = [
+        "last_location", "current_route_segment", "current_route_segment_end_point", "remaining_distance_meters",
+        "remaining_duration", "navigation_status",
+    ]
 }

@@ -53,16 +53,30 @@ enum DeliveryVehicleRules {
         try self.check(updated, selection)
         if updated.type == .unspecified { updated.type = .auto }
         if selection.touches("attributes") { updated.attributes = try AttributeRules.accept(updated.attributes) }
-        if selection.touches("last_location"), updated.hasLastLocation {
-            selection.preferReported(in: &updated.lastLocation)
-            updated.lastLocation = try LocationRules.accept(
-                updated.lastLocation, over: vehicle.hasLastLocation ? vehicle.lastLocation : nil,
-                isFix: selection.tellsPosition, at: now
-            )
-        }
-        self.applyRoute(&updated, selection, at: now)
+        let current = try self.locate(&updated, from: vehicle, selection, at: now)
+        self.applyRoute(&updated, current, at: now)
         updated.pastLocations = []
         return updated
+    }
+
+    /// Applies the reported location.
+    ///
+    /// - Returns: The fields that count: those of the moment do not where the location is older than the stored one.
+    private static func locate(
+        _ vehicle: inout DeliveryVehicle, from stored: DeliveryVehicle, _ selection: FieldSelection<DeliveryVehicle>,
+        at now: Google_Protobuf_Timestamp
+    ) throws(EngineError) -> FieldSelection<DeliveryVehicle> {
+        guard selection.touches("last_location"), vehicle.hasLastLocation else { return selection }
+        selection.preferReported(in: &vehicle.lastLocation)
+        let accepted = try LocationRules.accept(
+            vehicle.lastLocation, over: stored.hasLastLocation ? stored.lastLocation : nil,
+            isFix: selection.tellsPosition, at: now
+        )
+        guard let accepted else {
+            return selection.undoing(DeliveryVehicleFields.ofTheMoment, in: &vehicle, to: stored)
+        }
+        vehicle.lastLocation = accepted
+        return selection
     }
 
     /// Applies what the driver reports of its way to the first stop, which holds only along with a route.

@@ -17,11 +17,11 @@ enum LocationRules {
     ///   - stored: The location that the vehicle has, if any.
     ///   - isFix: Whether the report tells a position; where it does not, the position keeps its `server_time`.
     ///   - now: The time to stamp as `server_time`.
-    /// - Returns: The location to keep: the stored one where the report is older.
+    /// - Returns: The location to keep; `nil` where the report is older than the stored one, which stays.
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
     static func accept<Location: ReportedLocation>(
         _ report: Location, over stored: Location?, isFix: Bool = true, at now: Google_Protobuf_Timestamp
-    ) throws(EngineError) -> Location {
+    ) throws(EngineError) -> Location? {
         try self.check(report)
         var location = report
         location.renameDeprecated()
@@ -33,7 +33,7 @@ enum LocationRules {
         } else if let stored, stored.hasServerTime {
             location.serverTime = stored.serverTime
         }
-        if let stored, location.hasUpdateTime, stored.isNewer(than: location.updateTime) { return stored }
+        if let stored, location.hasUpdateTime, stored.isNewer(than: location.updateTime) { return nil }
         return location
     }
 

@@ -51,6 +51,20 @@ struct FieldSelection<Resource: Message & Sendable>: Sendable {
         )
     }
 
+    /// Takes back what the update did to some top-level fields.
+    ///
+    /// - Parameters:
+    ///   - fields: The names of the fields.
+    ///   - patched: The resource with the update, which gets these fields as they were.
+    ///   - resource: The resource before the update.
+    /// - Returns: The selection without these fields.
+    func undoing(_ fields: [String], in patched: inout Resource, to resource: Resource) -> Self {
+        for field in self.whole + self.nested.map(\.field) where fields.contains(field.name) {
+            field.copy(resource, &patched)
+        }
+        return fields.reduce(self) { $0.without($1) }
+    }
+
     /// The resource with the named fields of the body, before any rule is applied.
     ///
     /// A named field that the body leaves unset is cleared; whatever else the body holds is ignored.

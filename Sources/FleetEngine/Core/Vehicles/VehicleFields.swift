@@ -46,4 +46,10 @@ enum VehicleFields {
         "vehicle_state", "supported_trip_types", "last_location", "past_locations", "maximum_capacity", "attributes",
         "vehicle_type", "license_plate", "back_to_back_enabled", "device_settings",
     ]
+
+    /// The fields that tell how things were when the location was taken: where the vehicle was, and its way from there.
+    static let ofTheMoment = [
+        "last_location", "current_route_segment", "current_route_segment_end_point", "remaining_distance_meters",
+        "eta_to_first_waypoint", "remaining_time_seconds", "navigation_status",
+    ]
 }

@@ -58,10 +58,8 @@ enum VehicleRules {
         if selection.touches("attributes") {
             updated.attributes = try AttributeRules.accept(updated.attributes)
         }
-        if selection.touches("last_location") {
-            try self.locate(&updated, from: vehicle, selection, at: now)
-        }
-        self.applyRoute(&updated, from: vehicle, selection, at: now)
+        let current = try self.locate(&updated, from: vehicle, selection, at: now)
+        self.applyRoute(&updated, from: vehicle, current, at: now)
         updated.pastLocations = []
         updated.clearDeviceSettings()
         updated.clearCurrentRouteSegmentTraffic()
@@ -69,16 +67,22 @@ enum VehicleRules {
         return updated
     }
 
+    /// Applies the reported location.
+    ///
+    /// - Returns: The fields that count: those of the moment do not where the location is older than the stored one.
     private static func locate(
         _ vehicle: inout Vehicle, from stored: Vehicle, _ selection: FieldSelection<Vehicle>,
         at now: Google_Protobuf_Timestamp
-    ) throws(EngineError) {
-        guard vehicle.hasLastLocation else { return }
+    ) throws(EngineError) -> FieldSelection<Vehicle> {
+        guard selection.touches("last_location"), vehicle.hasLastLocation else { return selection }
         selection.preferReported(in: &vehicle.lastLocation)
-        vehicle.lastLocation = try LocationRules.accept(
+        let accepted = try LocationRules.accept(
             vehicle.lastLocation, over: stored.hasLastLocation ? stored.lastLocation : nil,
             isFix: selection.tellsPosition, at: now
         )
+        guard let accepted else { return selection.undoing(VehicleFields.ofTheMoment, in: &vehicle, to: stored) }
+        vehicle.lastLocation = accepted
+        return selection
     }
 
     /// Applies what the driver reports of its way to the first waypoint.
