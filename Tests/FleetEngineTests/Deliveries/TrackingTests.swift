@@ -57,6 +57,52 @@ import Testing
         #expect(Self.visible(far).isEmpty)
     }
 
+    // MARK: - Times of arrival
+
+    @Test(arguments: [1, 2])
+    func `an estimate stays between two reports`(stops: Int) async throws {
+        let world = try await Self.world(stops: stops)
+        let first = try await world.tracking("shp-1")
+        world.clock.advance(by: 20)
+        let second = try await world.tracking("shp-1")
+        #expect(second.estimatedArrivalTime == first.estimatedArrivalTime)
+        #expect(second.estimatedTaskCompletionTime == first.estimatedTaskCompletionTime)
+        try await world.updateVehicle("dv-1", ["last_location"]) { $0.lastLocation = .deliveryAt(37.42, -122.07) }
+        let third = try await world.tracking("shp-1")
+        #expect(third.estimatedArrivalTime == first.estimatedArrivalTime.advanced(by: .seconds(20)))
+    }
+
+    @Test func `a time of arrival that the driver reported stays, also once it is past`() async throws {
+        let world = try await Self.world(stops: 1)
+        let mask = ["current_route_segment", "current_route_segment_end_point", "remaining_duration"]
+        world.clock.advance(by: 10)
+        try await world.updateVehicle("dv-1", mask) {
+            $0.currentRouteSegment = Data([1])
+            $0.currentRouteSegmentEndPoint = .at(37.43, -122.07)
+            $0.remainingDuration.seconds = 90
+        }
+        for _ in 0..<2 {
+            let arrival = try await world.tracking("shp-1").estimatedArrivalTime
+            #expect(arrival.date == TestClock.start + 100)
+            world.clock.advance(by: 100)
+        }
+    }
+
+    @Test func `the way on from a stop that is not left is counted from now`() async throws {
+        let world = try await Self.world(stops: 2)
+        // 1446 m at 30 km/h and a minute at the stop before them.
+        func wait() async throws -> TimeInterval {
+            try await world.tracking("shp-1").estimatedArrivalTime.date.timeIntervalSince(world.clock.now)
+        }
+        world.clock.advance(by: 200)
+        let late = try await wait()
+        #expect(abs(late - 233.5) < 1)
+        try await world.plan("dv-1", [["task-1"], ["task-2"]], state: .arrived)
+        world.clock.advance(by: 20)
+        let arrived = try await wait()
+        #expect(abs(arrived - 233.5) < 1)
+    }
+
     // MARK: - The line of the way
 
     private static let door = LatLng.at(37.4312345, -122.0712345)

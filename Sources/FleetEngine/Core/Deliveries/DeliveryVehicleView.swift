@@ -39,11 +39,14 @@ enum DeliveryVehicleView {
         }
     }
 
-    /// How long the driver's way still takes, from the time of arrival that is stored.
+    /// How long the driver's way still takes.
     static func remaining(of vehicle: DeliveryVehicle, at now: Google_Protobuf_Timestamp) -> Duration {
-        let arrival = Google_Protobuf_Timestamp(
-            seconds: vehicle.remainingDuration.seconds, nanos: vehicle.remainingDuration.nanos)
-        return max(.zero, now.duration(to: arrival))
+        max(.zero, now.duration(to: self.arrival(of: vehicle)))
+    }
+
+    /// When the driver's way ends, which is what is stored of its duration.
+    static func arrival(of vehicle: DeliveryVehicle) -> Google_Protobuf_Timestamp {
+        Google_Protobuf_Timestamp(seconds: vehicle.remainingDuration.seconds, nanos: vehicle.remainingDuration.nanos)
     }
 }
 

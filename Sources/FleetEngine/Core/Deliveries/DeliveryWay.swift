@@ -26,11 +26,14 @@ struct DeliveryWay {
 
     let legs: [Leg]
     private let now: Google_Protobuf_Timestamp
+    /// From when the first way is counted.
+    private let start: Google_Protobuf_Timestamp
 
     /// Estimates the way; the first leg is what the driver reported, where its route leads to the first stop.
     init(of vehicle: DeliveryVehicle, context: CallContext) {
         let now = Google_Protobuf_Timestamp(stamping: context.now)
         var place = vehicle.hasLastLocation ? vehicle.lastLocation.place : nil
+        var start = place == nil ? now : vehicle.lastLocation.serverTime
         var legs: [Leg] = []
         for (index, segment) in vehicle.remainingVehicleJourneySegments.enumerated() {
             let goal = segment.stop.plannedLocation.point
@@ -38,8 +41,11 @@ struct DeliveryWay {
             var estimate = place.map { context.routes.estimate(from: $0, to: goal, by: vehicle.type.category) }
             if hasArrived {
                 estimate = RouteEstimate(meters: 0, duration: .zero, path: [])
+                start = now
             } else if index == 0, Self.isLed(vehicle, to: goal, at: now) {
                 estimate = Self.reported(by: vehicle, otherwise: estimate, at: now)
+                // From here on nothing is left of the reported duration.
+                if vehicle.hasRemainingDuration { start = DeliveryVehicleView.arrival(of: vehicle) }
             }
             legs.append(
                 Leg(
@@ -53,6 +59,7 @@ struct DeliveryWay {
         }
         self.legs = legs
         self.now = now
+        self.start = now < start ? now : start
     }
 
     /// The metres up to a stop, as far as they are known.
@@ -63,13 +70,17 @@ struct DeliveryWay {
     }
 
     /// When the vehicle comes to a stop, as far as that is known: ways, and the tasks before.
+    ///
+    /// It stays between two reports: the first way is counted from when the vehicle was where it is shown, or as the
+    /// driver reported it. The ways behind a stop that should have been reached, and is not left, are counted from now.
     func arrival(at stop: Int) -> Google_Protobuf_Timestamp? {
-        var total = Duration.zero
-        for (index, leg) in self.legs[...stop].enumerated() {
+        var departure = self.start
+        for leg in self.legs[..<stop] {
             guard let estimate = leg.estimate else { return nil }
-            total += estimate.duration + (index < stop ? leg.service : .zero)
+            let arrival = departure.advanced(by: estimate.duration)
+            departure = (arrival < self.now ? self.now : arrival).advanced(by: leg.service)
         }
-        return self.now.advanced(by: total)
+        return self.legs[stop].estimate.map { departure.advanced(by: $0.duration) }
     }
 
     private static func isLed(
