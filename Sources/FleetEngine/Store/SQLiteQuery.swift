@@ -60,7 +60,8 @@ struct PlaceIndexQuery {
         let select =
             "SELECT number, west, east, south, north FROM \(collection.rawValue)_place"
             + " WHERE west <= ? AND east >= ? AND south <= ? AND north >= ?\(isActiveOnly ? " AND active_most >= 2" : "")"
-        self.sql = spans.map { _ in select }.joined(separator: " UNION ALL ")
+        // Two spans that nearly meet both hold the entries between them, which reach into each.
+        self.sql = spans.map { _ in select }.joined(separator: " UNION ")
         self.arguments = spans.reduce(into: []) { $0 += [$1.east, $1.west, box.north, box.south] }
     }
 }

@@ -193,6 +193,10 @@ import Testing
             BoxCase(
                 description: "the world", box: GeoBox(south: -90, west: -180, north: 90, east: 180),
                 found: ["berlin", "edge", "fiji-east", "fiji-west"]),
+            BoxCase(
+                description: "the world but for less than an entry of an index",
+                box: GeoBox(south: -90, west: 13.5, north: 90, east: 13.499),
+                found: ["berlin", "edge", "fiji-east", "fiji-west"]),
             BoxCase(description: "nowhere", box: GeoBox(south: 0, west: 0, north: 1, east: 1), found: []),
         ])
     func `a box finds the online vehicles in it`(kind: StoreKind, box: BoxCase) async throws {
