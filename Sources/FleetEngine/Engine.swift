@@ -99,6 +99,19 @@ public struct Engine: Sendable {
         }
     }
 
+    /// Reads what a call brings, and counts the call where that cannot be read.
+    func reading<Value>(
+        for method: FleetMethod, _ read: () async throws(EngineError) -> Value
+    ) async throws(EngineError) -> Value {
+        let start = ContinuousClock.now
+        do throws(EngineError) {
+            return try await read()
+        } catch {
+            self.metrics?.answered(method, error, took: .now - start)
+            throw error
+        }
+    }
+
     /// Whether a token is good, without a word to anyone.
     func isGood(_ token: String) async -> Bool {
         (try? await self.verified(token, at: self.now())) != nil

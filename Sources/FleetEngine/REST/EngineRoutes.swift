@@ -47,9 +47,9 @@ public struct EngineRoutes: Sendable {
             let token = try BearerToken.read(request.headers[values: .authorization])
             // A caller whose token is not good is refused before anything else it sent is read.
             let examined = try await self.engine.authenticate(token, for: match.rule.method, of: match.name)
-            if let fault = match.fault { throw fault }
-            guard let body = try await Self.body(of: request, for: match.rule) else {
-                return Self.bodyTooLarge(for: match.rule)
+            let body = try await self.engine.reading(for: match.rule.method) { () throws(EngineError) in
+                if let fault = match.fault { throw fault }
+                return try await Self.body(of: request, for: match.rule)
             }
             // Until a body is there, the token may have ended or been withdrawn: it is looked at once more.
             let known = match.rule.takesBody ? nil : examined
@@ -59,27 +59,27 @@ public struct EngineRoutes: Sendable {
             return RESTAnswer.message(
                 try await match.rule.binding.answer(self.engine, input), accepting: request.headers[.acceptEncoding])
         } catch {
-            return RESTAnswer.error(error)
+            return RESTAnswer.error(error, status: error.reason == Self.tooLarge ? .contentTooLarge : nil)
         }
     }
 
-    /// The whole body as it was before it was compressed, or `nil` when it is longer than is read.
-    private static func body(of request: Request, for rule: HTTPRule) async throws(EngineError) -> [UInt8]? {
+    /// The reason of the error for a body that is longer than is read.
+    private static let tooLarge = "BODY_TOO_LARGE"
+
+    /// The whole body as it was before it was compressed.
+    private static func body(of request: Request, for rule: HTTPRule) async throws(EngineError) -> [UInt8] {
         // What is ignored is not waited for either.
         guard rule.takesBody else { return [] }
-        guard let received = try? await request.body.collect(upTo: rule.maximumBodyBytes) else { return nil }
-        return try ContentCoding.decode(
-            Array(buffer: received), coding: request.headers[.contentEncoding], upTo: rule.maximumBodyBytes)
-    }
-
-    private static func bodyTooLarge(for rule: HTTPRule) -> Response {
-        RESTAnswer.error(
-            EngineError(
+        guard let received = try? await request.body.collect(upTo: rule.maximumBodyBytes),
+            let body = try ContentCoding.decode(
+                Array(buffer: received), coding: request.headers[.contentEncoding], upTo: rule.maximumBodyBytes)
+        else {
+            throw EngineError(
                 code: .invalidArgument,
-                reason: "BODY_TOO_LARGE",
+                reason: self.tooLarge,
                 message: "The body is longer than \(rule.maximumBodyBytes) bytes; send less at once."
-            ),
-            status: .contentTooLarge
-        )
+            )
+        }
+        return body
     }
 }

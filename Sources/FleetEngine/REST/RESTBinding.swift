@@ -88,13 +88,16 @@ struct RESTBinding: Sendable {
         self.read = { Self.read($0, as: call) }
         let queries = BoundQueries<Call.Request>(mask: setMask)
         self.answer = { (engine, input) throws(EngineError) in
-            let query = try queries.bind(input.query, allowed: input.fields)
-            var request = query.request
-            try body.read(input.body, &request)
-            setName(&request, input.name)
+            let (request, wantsEnumNumbers) = try await engine.reading(for: Call.method) { () throws(EngineError) in
+                let query = try queries.bind(input.query, allowed: input.fields)
+                var request = query.request
+                try body.read(input.body, &request)
+                setName(&request, input.name)
+                return (request, query.wantsEnumNumbers)
+            }
             let response = try await engine.perform(
                 call, request, token: input.token, examined: input.examined, remarks: input.remarks)
-            return try write(response, query.wantsEnumNumbers)
+            return try write(response, wantsEnumNumbers)
         }
     }
 

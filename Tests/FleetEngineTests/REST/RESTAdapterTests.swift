@@ -235,6 +235,29 @@ import Testing
         }
     }
 
+    @Test func `a call that cannot be read is counted, once`() async throws {
+        let metrics = EngineMetrics()
+        let router = Router()
+        EngineRoutes(engine: Engine(store: MemoryStore(), verifier: TextVerifier(), metrics: metrics)).add(to: router)
+        try await Application(router: router).test(.router) { client in
+            let mask = "?updateMask=vehicleState"
+            let calls = [
+                ("/veh-1" + mask, "{"), ("/veh-1" + mask, #"{"wheels":4}"#), ("/veh-1" + mask + "&wheels=4", "{}"),
+                ("/a%2Fb" + mask, "{}"),
+                ("/veh-1" + mask, String(repeating: " ", count: EngineRoutes.maximumBodyBytes + 1)),
+            ]
+            for (uri, body) in calls { try await Self.send(client, .put, Self.path + uri, body) }
+            try await Self.send(client, .put, Self.path + "/veh-1" + mask, "{", authorization: nil)
+            try await Self.send(client, .put, Self.path + "/veh-1" + mask, #"{"vehicleState":"OFFLINE"}"#)
+        }
+        let counts = metrics.text().split(separator: "\n").filter { $0.hasPrefix("fleetpass_engine_calls_total{") }
+        #expect(
+            counts.map { $0.dropFirst("fleetpass_engine_calls_total".count) } == [
+                #"{method="UpdateVehicle",code="INVALID_ARGUMENT"} 5"#, #"{method="UpdateVehicle",code="NOT_FOUND"} 1"#,
+                #"{method="UpdateVehicle",code="UNAUTHENTICATED"} 1"#,
+            ])
+    }
+
     @Test func `a batch of tasks may be as long as 500 tasks with their attributes are`() async throws {
         try await self.withClient { client in
             let text = String(repeating: "x", count: 200)
