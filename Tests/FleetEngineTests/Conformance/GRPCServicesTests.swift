@@ -129,6 +129,29 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("maps.fleetengine.v1.VehicleService", "UpdateVehicleLocation"),
+        ("maps.fleetengine.v1.VehicleService", "SearchFuzzedVehicles"),
+        ("maps.fleetengine.delivery.v1.DeliveryService", "SearchTasks"),
+    ])
+    func `an RPC that the API had once is not implemented`(service: String, name: String) async throws {
+        try await self.withClient { client in
+            let error = try await #require(throws: RPCError.self) {
+                try await client.unary(
+                    request: ClientRequest(
+                        message: Google_Protobuf_Empty(), metadata: ["authorization": "Bearer \(serverToken)"]),
+                    descriptor: MethodDescriptor(fullyQualifiedService: service, method: name),
+                    serializer: ProtobufSerializer<Google_Protobuf_Empty>(),
+                    deserializer: ProtobufDeserializer<Google_Protobuf_Empty>(),
+                    options: .defaults
+                ) { response in
+                    _ = try response.message
+                }
+            }
+            #expect(error.code == .unimplemented)
+        }
+    }
+
     private static func ask(
         _ questions: [Grpc_Reflection_V1_ServerReflectionRequest.OneOf_MessageRequest?], _ method: MethodDescriptor,
         _ client: GRPCClient<HTTP2ClientTransport.Posix>
