@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetEngineAPI
 import FleetTokens
 import Foundation
 public import Logging
@@ -88,11 +89,23 @@ public final class CallRecorder: Service {
                 nil
             }
         let call = LoggedCall(
-            method: method, time: time, request: Self.object(request), response: response.map(Self.object),
-            failure: failure)
+            method: method, time: time, request: Self.object(request: request),
+            response: response.map { Self.object($0) }, failure: failure)
         if case .dropped = self.continuation.yield(call) {
             self.logger.warning("a call is missing in the recording", metadata: ["file": "\(self.path)"])
         }
+    }
+
+    /// The request with its mask as it came: the engine reads paths that messages cannot spell in JSON, and refuses others.
+    private static func object(request: some Message) -> JSONObject {
+        guard var masked = request as? any MaskedRequest, masked.hasUpdateMask else { return self.object(request) }
+        // A comma parts two paths: a path that holds one cannot be told from them.
+        let paths = masked.updateMask.paths.filter { !$0.utf8.contains(UInt8(ascii: ",")) }
+        masked.clearUpdateMask()
+        var object = self.object(masked)
+        let spelt = paths.map { FieldName.camelCase(FieldName.snakeCase($0)) }
+        object["updateMask"] = .string(spelt.joined(separator: ","))
+        return object
     }
 
     private static func object(_ message: some Message) -> JSONObject {
@@ -100,3 +113,15 @@ public final class CallRecorder: Service {
         return json.flatMap { try? JSONValue(parsing: $0).object } ?? JSONObject()
     }
 }
+
+/// A request that updates the fields that its mask names.
+private protocol MaskedRequest: Message {
+    var updateMask: Google_Protobuf_FieldMask { get }
+    var hasUpdateMask: Bool { get }
+    mutating func clearUpdateMask()
+}
+
+extension Maps_Fleetengine_V1_UpdateVehicleRequest: MaskedRequest {}
+extension Maps_Fleetengine_V1_UpdateTripRequest: MaskedRequest {}
+extension Maps_Fleetengine_Delivery_V1_UpdateDeliveryVehicleRequest: MaskedRequest {}
+extension Maps_Fleetengine_Delivery_V1_UpdateTaskRequest: MaskedRequest {}

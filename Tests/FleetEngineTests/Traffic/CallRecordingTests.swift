@@ -243,6 +243,45 @@ import Testing
         #expect(exchange.call.time == clock.now)
     }
 
+    @Test(arguments: [
+        (["vehicle_state", "last_location.heading"], "vehicleState,lastLocation.heading", "OK"),
+        (["vehicleState", "lastLocation.heading"], "vehicleState,lastLocation.heading", "OK"),
+        (["*", "vehicle_state"], "*,vehicleState", "INVALID_ARGUMENT"),
+        (["vehicle_state,last_location", "vehicle__state"], "vehicle_State", "INVALID_ARGUMENT"),
+    ])
+    func `an update is recorded whole, however its mask is spelt`(
+        paths: [String], mask: String, status: String
+    ) async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).jsonl").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let recorder = try CallRecorder(appendingTo: path, logger: Logger(label: "test"))
+        let engine = Engine(
+            store: MemoryStore(), verifier: TextVerifier(), recorder: recorder, now: { TestClock.start })
+        let creation = CreateVehicle.Request.with {
+            $0.parent = "providers/acme"
+            $0.vehicleID = "v-1"
+            $0.vehicle = .sample
+        }
+        _ = try await engine.perform(CreateVehicle.self, creation, token: serverToken)
+        let update = UpdateVehicle.Request.with {
+            $0.name = "providers/acme/vehicles/v-1"
+            $0.vehicle.vehicleState = .online
+            $0.vehicle.lastLocation.heading = 90
+            $0.updateMask.paths = paths
+        }
+        _ = try? await engine.perform(UpdateVehicle.self, update, token: serverToken)
+        recorder.finish()
+        try await recorder.run()
+
+        let recording = try CallRecording(parsing: Data(contentsOf: URL(filePath: path)))
+        #expect(recording.examineDeviations().unread == 0)
+        let call = try #require(recording.about("v-1").calls.last)
+        #expect(call.method == .updateVehicle)
+        #expect(call.status == status)
+        #expect(call.request["updateMask"] == .string(mask))
+        #expect(call.resource?["vehicleState"] == .string("ONLINE"))
+    }
+
     @Test func `a recording can be cut down to what one id is about`() throws {
         let recording = try CallRecording(parsing: Data(Self.entry.utf8))
         #expect(recording.about("v-1") == recording)
