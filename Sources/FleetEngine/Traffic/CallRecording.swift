@@ -15,7 +15,8 @@ public struct CallRecordingError: Error, Hashable, Sendable {
     }
 }
 
-/// Calls in the order of their times, as Cloud Logging exports them or as ``CallRecorder`` keeps them.
+/// Calls, as Cloud Logging exports them or as ``CallRecorder`` keeps them; in the order of their times, but for
+/// ``inOrderOfWork``.
 public struct CallRecording: Hashable, Sendable {
     /// The calls, the earliest first.
     public let calls: [LoggedCall]
@@ -25,9 +26,15 @@ public struct CallRecording: Hashable, Sendable {
     /// Makes a recording of calls, in any order.
     init(_ calls: [LoggedCall], tornLines: [Int] = []) {
         // Stable, as calls may have been answered at the same time.
-        self.calls = calls.enumerated()
+        let sorted = calls.enumerated()
             .sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
             .map(\.element)
+        self.init(ordered: sorted, tornLines: tornLines)
+    }
+
+    /// Makes a recording of calls in their order.
+    init(ordered calls: [LoggedCall], tornLines: [Int]) {
+        self.calls = calls
         self.tornLines = tornLines
     }
 

@@ -15,7 +15,7 @@ struct ReplaySession {
     let issuer: TokenIssuer
     let transport: any HTTPTransport
 
-    /// Sends the calls in their order.
+    /// Sends the calls in the order in which they took effect.
     ///
     /// - Parameters:
     ///   - recording: The calls.
@@ -23,6 +23,7 @@ struct ReplaySession {
     /// - Returns: What came of it.
     /// - Throws: ``CommandFailure`` when the engine cannot be reached.
     func run(_ recording: CallRecording, comparing compares: Bool) async throws -> ReplayReport {
+        let recording = recording.inOrderOfWork
         let presumed = recording.presumed(for: self.provider)
         var report = ReplayReport()
         var differences = ResponseDifferences(tolerance: nil)

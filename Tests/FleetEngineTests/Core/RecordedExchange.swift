@@ -12,8 +12,6 @@ import SwiftProtobuf
 struct RecordedExchange {
     let call: LoggedCall
     /// When the service did its work, as far as the response tells, or else when it had answered.
-    ///
-    /// Calls that overlapped were answered in another order than they took effect in.
     let time: Date
 
     /// The folder of the recordings; outside the package, and not everywhere.
@@ -38,23 +36,10 @@ struct RecordedExchange {
         return Dictionary(rows) { first, _ in first }
     }
 
-    /// Reads the exchanges of a recording in the order of their times.
+    /// Reads the exchanges of a recording in the order in which they took effect.
     static func read(_ name: String) throws -> [Self] {
-        try CallRecording(parsing: Data(contentsOf: Self.folder.appending(path: name))).calls
-            .map { Self(call: $0, time: try Self.workTime($0) ?? $0.time) }
-            .sorted { $0.time < $1.time }
-    }
-
-    private static func workTime(_ call: LoggedCall) throws -> Date? {
-        let response = call.response
-        let text: String? =
-            switch call.request["trip"]?.object?["tripStatus"]?.string {
-            case "ENROUTE_TO_DROPOFF": response?["pickupTime"]?.string
-            case "COMPLETE": response?["dropoffTime"]?.string
-            default:
-                call.method == .updateVehicle ? response?["lastLocation"]?.object?["serverTime"]?.string : nil
-            }
-        return try text.map { try Google_Protobuf_Timestamp(jsonString: "\"\($0)\"").date }
+        try CallRecording(parsing: Data(contentsOf: Self.folder.appending(path: name))).work
+            .map { Self(call: $0.call, time: $0.time) }
     }
 
     /// The request as a message of the API; fields that it does not have are an error.

@@ -78,6 +78,36 @@ import Testing
         #expect(call.time == Date(timeIntervalSince1970: 1_767_323_045.5))
     }
 
+    @Test func `calls that overlap can be put in the order in which they took effect`() throws {
+        func at(_ second: String) -> String { "2026-01-02T03:04:\(second)Z" }
+        func vehicle(_ id: String, located second: String) -> String {
+            let location = #"{"servertime":"\#(at(second))"}"#
+            return #""request":{"vehicleid":"\#(id)","vehicle":{}},"response":{"lastlocation":\#(location)}"#
+        }
+        func trip(_ status: String, _ response: String) -> String {
+            #""request":{"tripid":"t-1","trip":{"status":"TRIP_STATUS_\#(status)"}},"response":{\#(response)}"#
+        }
+        let calls = [
+            ("CreateVehicle", "01.1", vehicle("v-1", located: "01")),
+            ("CreateTrip", "01.5", trip("NEW", "")),
+            // Its answer repeats where the vehicle was before.
+            ("UpdateVehicle", "02", vehicle("v-1", located: "01")),
+            ("UpdateVehicle", "05.9", vehicle("v-1", located: "05.8")),
+            ("UpdateTrip", "06.5", trip("ENROUTE_TO_INTERMEDIATE_DESTINATION", #""pickuptime":"\#(at("05.2"))""#)),
+            ("UpdateTrip", "07", trip("ENROUTE_TO_DROPOFF", #""pickuptime":"\#(at("05.2"))""#)),
+            // Told long ago, before the recording began, and not yet.
+            ("UpdateVehicle", "30", vehicle("v-2", located: "10")),
+            ("UpdateTrip", "31", trip("COMPLETE", #""dropofftime":"\#(at("40"))""#)),
+        ]
+        let lines = calls.map { name, second, payload in
+            #"{"timestamp":"\#(at(second))","jsonPayload":{"@type":"x.\#(name)Log",\#(payload)}}"#
+        }
+        let recording = try CallRecording(parsing: Data((lines + ["torn"]).joined(separator: "\n").utf8))
+        let ordered = recording.inOrderOfWork
+        #expect(ordered.calls.map { recording.calls.firstIndex(of: $0) } == [0, 1, 2, 4, 3, 5, 6, 7])
+        #expect(ordered.tornLines == recording.tornLines)
+    }
+
     @Test func `an array, an object with rawLogs and lines are the same recording`() throws {
         let one = try CallRecording(parsing: Data("[\(Self.entry),\(Self.entry)]".utf8))
         #expect(one.calls.count == 2)
