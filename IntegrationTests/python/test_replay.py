@@ -145,7 +145,8 @@ def test_what_a_recording_presumes_is_there_though_it_begins_with_a_call_that_is
         {"timestamp": f"2026-01-02T03:04:0{second}Z", "logName": f"projects/{service.provider}/logs/x",
          "jsonPayload": {"@type": f"{kind}.{call}Log", "request": request, "response": response}}
         for second, (call, request, response) in enumerate([
-            ("ListVehicles", {}, {}),
+            # A bill that names no trip.
+            ("ReportBillableTrip", {}, {}),
             ("GetVehicle", {"vehicleId": vehicle},
              {"name": f"providers/{service.provider}/vehicles/{vehicle}", "vehicleState": "OFFLINE",
               "supportedTripTypes": ["EXCLUSIVE"], "maximumCapacity": 2, "vehicleType": {"category": "AUTO"}}),

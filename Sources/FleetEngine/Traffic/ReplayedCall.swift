@@ -42,10 +42,10 @@ extension LoggedCall {
     /// The call again, for another provider.
     ///
     /// - Parameter provider: Whose resource it is about.
-    /// - Returns: The request; `nil` for calls that are about many resources.
+    /// - Returns: The request; `nil` where the recording does not tell which resource it is about.
     public func replayed(for provider: ProviderID) -> ReplayedCall? {
         if self.method == .batchCreateTasks { return self.batch(for: provider) }
-        guard let collection, let resourceID else { return nil }
+        guard let collection, let resourceID else { return self.inquiry(for: provider) }
         let parent = ["v1", "providers", provider.value, collection]
         let resource = self.resource ?? JSONObject()
         func call(
@@ -74,6 +74,37 @@ extension LoggedCall {
 
     /// What a read asks to be shown, and how; what its reader had already is of the former run.
     private var readParameters: [(name: String, value: String)] {
+    /// A list, a search or the report of a bill.
+    private func inquiry(for provider: ProviderID) -> ReplayedCall? {
+        let parent = ["v1", "providers", provider.value]
+        switch self.method {
+        case .listVehicles, .listDeliveryVehicles, .listTasks:
+            return ReplayedCall(
+                "GET", parent + [self.method.httpForm.path], query: self.ownFields.parameters,
+                isDelivery: self.method.isDelivery)
+        case .searchVehicles:
+            return ReplayedCall(
+                "POST", parent + ["vehicles"], action: ":search", body: self.ownFields, isDelivery: false)
+        case .searchTrips:
+            return ReplayedCall("POST", parent + ["trips"], action: ":search", body: self.ownFields, isDelivery: false)
+        case .reportBillableTrip:
+            guard let resourceID else { return nil }
+            return ReplayedCall(
+                "POST", parent + ["billableTrips", resourceID], action: ":report", body: self.ownFields,
+                isDelivery: false)
+        default: return nil
+        }
+    }
+
+    /// The request without what the path says, and without the token of a page, which is of the former run; where it was
+    /// refused for that, it is so again.
+    private var ownFields: JSONObject {
+        var fields = self.request
+        for name in ["name", "parent", "header"] { fields[name] = nil }
+        if !self.isRefused { fields["pageToken"] = nil }
+        return fields
+    }
+
         ["view", "routeFormatType"].compactMap { name in
             (self.request[name]?.string).map { (name: name, value: $0) }
         }
@@ -85,5 +116,24 @@ extension LoggedCall {
         return ReplayedCall(
             "POST", ["v1", "providers", provider.value, "tasks"], action: ReplayedCall.batchCreation,
             body: ["requests": .array(requests.map { .object($0.only(["taskId", "task"])) })], isDelivery: true)
+    }
+}
+
+extension JSONObject {
+    /// The members as a query has them.
+    fileprivate var parameters: [(name: String, value: String)] {
+        self.flatMap { $0.value.parameters(named: $0.key) }
+    }
+}
+
+extension JSONValue {
+    /// The value in a query: the elements of a list one by one, and the fields of a message with a dot.
+    fileprivate func parameters(named name: String) -> [(name: String, value: String)] {
+        switch self {
+        case .array(let elements): elements.flatMap { $0.parameters(named: name) }
+        case .object(let members): members.flatMap { $0.value.parameters(named: "\(name).\($0.key)") }
+        case .string(let text): [(name: name, value: text)]
+        default: [(name: name, value: String(decoding: self.serialized, as: UTF8.self))]
+        }
     }
 }

@@ -130,7 +130,7 @@ struct ReplayReport: Encodable {
 
     /// How many calls were sent.
     var sent = 0
-    /// How many are about many resources, and were not sent.
+    /// How many were not sent, as the recording does not tell what they are about.
     var leftOut = 0
     var otherwise: [Otherwise] = []
     /// Absent where nothing was compared.

@@ -149,3 +149,43 @@ import Testing
         #expect(differences.counts.keys.map(\.field).sorted() == fields)
     }
 }
+    @Test(arguments: [
+        (
+            "ListVehicles", #""pagesize":5,"onTripOnly":true,"viewport":{"low":{"latitude":1.5}},"pageToken":"x""#,
+            "GET vehicles?onTripOnly=true&pageSize=5&viewport.low.latitude=1.5"
+        ),
+        (
+            "ListVehicles", #""vehicletypecategories":["AUTO","TAXI"],"minimumcapacity":{"value":2}"#,
+            "GET vehicles?minimumCapacity=2&vehicleTypeCategories=AUTO&vehicleTypeCategories=TAXI"
+        ),
+        ("ListDeliveryVehicles", #""filter":"attributes.a = b""#, "GET deliveryVehicles?filter=attributes.a = b"),
+        ("ListTasks", #""header":{"languagecode":"en"},"pagetoken":"x""#, "GET tasks?"),
+        ("SearchVehicles", #""count":2,"header":{"languagecode":"en"}"#, #"POST vehicles:search?{"count":2}"#),
+        ("SearchTrips", #""vehicleid":"v-1","pagetoken":"x""#, #"POST trips:search?{"vehicleId":"v-1"}"#),
+        (
+            "ReportBillableTrip", #""name":"providers/old/billableTrips/t-1","countrycode":"US""#,
+            #"POST billableTrips/t-1:report?{"countryCode":"US"}"#
+        ),
+    ])
+    func `lists, searches and bills are asked for again, from their first page`(
+        name: String, request: String, sent: String
+    ) throws {
+        let call = try #require(Self.recording((name, "{\(request)}", "{}")).calls.first)
+        let replayed = try #require(call.replayed(for: ProviderID(checking: "acme")))
+        #expect(replayed.path.prefix(3) == ["v1", "providers", "acme"])
+        #expect(replayed.isDelivery == call.method.isDelivery)
+        let path = replayed.path.dropFirst(3).joined(separator: "/") + replayed.action
+        let query = replayed.query.map { "\($0.name)=\($0.value)" }.sorted().joined(separator: "&")
+        let body = String(decoding: replayed.body ?? Data(), as: UTF8.self)
+        #expect("\(replayed.verb) \(path)?\(query)\(body)" == sent)
+    }
+
+    @Test func `a page that was refused is asked for again, and a bill of no trip is not`() throws {
+        let recording = try Self.recording(
+            ("ListTasks", #"{"pageToken":"x"}"#, nil), ("ReportBillableTrip", #"{"countryCode":"US"}"#, "{}"))
+        let provider = try ProviderID(checking: "acme")
+        let replayed = recording.calls.compactMap { $0.replayed(for: provider) }
+        #expect(replayed.map(\.path.last) == ["tasks"])
+        #expect(replayed.first?.query.first?.value == "x")
+    }
+
