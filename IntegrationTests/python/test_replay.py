@@ -58,7 +58,7 @@ def test_every_recorded_call_ends_as_it_did(tmp_path):
                     "--provider", service.provider, "--compare", "--output", "json").stdout)
             assert report["sent"] == calls
             assert report["otherwise"] == []
-            assert report["leftOut"] == 0
+            assert report["leftOut"] == report["denied"] == 0
             assert report["differences"]
             found = {(one["call"], one["difference"], one["field"]) for one in report["differences"]}
             assert not found - explained
@@ -96,7 +96,7 @@ def test_a_call_that_ends_otherwise_is_told(service, tmp_path):
         "timestamp": "2026-01-02T03:04:05Z", "logName": f"projects/{service.provider}/logs/x",
         "jsonPayload": {
             "@type": "type.googleapis.com/maps.fleetengine.v1.GetVehicleLog",
-            "request": {"vehicleId": "nobody"}, "errorResponse": {"code": "PERMISSION_DENIED", "message": "then"},
+            "request": {"vehicleId": "nobody"}, "errorResponse": {"code": "UNAVAILABLE", "message": "then"},
         },
     }, {
         "timestamp": "2026-01-02T03:04:05.5Z", "logName": f"projects/{service.provider}/logs/x",
@@ -113,9 +113,67 @@ def test_a_call_that_ends_otherwise_is_told(service, tmp_path):
     }]))
     arguments = ["replay", recording, "--engine", service.http, "--data", service.data, "--provider", service.provider]
     done = run(*arguments, code=1)
-    assert "call 1 GetVehicle: recorded PERMISSION_DENIED, now 404 NOT_FOUND" in done.stdout
+    assert "call 1 GetVehicle: recorded UNAVAILABLE, now 404 NOT_FOUND" in done.stdout
     assert "call 3 DeleteVehicle: recorded OK, now 404 NOT_FOUND" in done.stdout
-    assert done.stdout.endswith("sent=3 otherwise=2 left_out=0\n")
+    assert done.stdout.endswith("sent=3 otherwise=2 left_out=0 denied=0\n")
+
+
+def test_all_that_was_accepted_is_sent_again_and_nothing_that_was_denied(service, new_id, tmp_path):
+    ids = {name: new_id(name) for name in ("vehicle", "trip")}
+    version = "2026-01-01T00:00:00Z"
+    trip = {"tripType": "EXCLUSIVE", "vehicleId": ids["vehicle"], "pickupPoint": PLACE, "dropoffPoint": PLACE,
+            "intermediateDestinations": [PLACE, PLACE]}
+    steps = [{"tripStatus": status} for status in ("ENROUTE_TO_PICKUP", "ARRIVED_AT_PICKUP")] + [
+        {"tripStatus": "ENROUTE_TO_INTERMEDIATE_DESTINATION", "intermediateDestinationIndex": index,
+         "intermediateDestinationsVersion": version} for index in (0, 1)]
+    changes = [{"tripId": ids["trip"], "trip": step, "updateMask": ",".join(list(step)[:2])} for step in steps]
+    canceled = {"tripId": ids["trip"], "trip": {"tripStatus": "CANCELED"}, "updateMask": "tripStatus"}
+    listed = {"pageSize": 2, "pageToken": "of the former run", "filter": 'attributes.class = "none"'}
+    calls = [
+        ("v1.CreateTrip", {"tripId": ids["trip"], "trip": trip}, None),
+        ("v1.UpdateTrip", canceled, "PERMISSION_DENIED"),
+        *(("v1.UpdateTrip", change, None) for change in changes),
+        # The version was an old one, and is.
+        ("v1.UpdateTrip", changes[-1], "FAILED_PRECONDITION"),
+        ("v1.DeleteTrip", {"tripId": ids["trip"]}, "UNAUTHENTICATED"),
+        ("v1.ListVehicles", {"onTripOnly": True, "tripTypes": ["EXCLUSIVE_TRIP"], **listed}, None),
+        ("v1.SearchVehicles", {"pickupPoint": PLACE, "pickupRadiusMeters": 1000, "count": 1, "minimumCapacity": 1,
+                               "tripTypes": ["EXCLUSIVE"], "vehicleTypes": [{"category": "AUTO"}],
+                               "orderBy": "PICKUP_POINT_DISTANCE"}, None),
+        ("v1.SearchTrips", {"vehicleId": ids["vehicle"], "pageToken": "of the former run"}, None),
+        ("v1.ReportBillableTrip", {"name": f"providers/old/billableTrips/{ids['trip']}", "countryCode": "US"}, None),
+        ("delivery.v1.ListDeliveryVehicles", listed, None),
+        ("delivery.v1.ListTasks", {"pageSize": 2, "pageToken": "of the former run"}, None),
+        ("delivery.v1.ListTasks", {"pageToken": "no token"}, "INVALID_ARGUMENT"),
+    ]
+    recording = tmp_path / "calls.json"
+    recording.write_text(json.dumps([
+        {"timestamp": f"2026-01-02T03:04:{second:02}Z", "logName": "projects/old/logs/x",
+         "jsonPayload": {"@type": f"type.googleapis.com/maps.fleetengine.{call}Log", "request": request}
+         | ({"errorResponse": {"code": error, "message": "then"}} if error else {"response": {}})}
+        for second, (call, request, error) in enumerate(calls)
+    ]))
+    done = run("replay", recording, "--engine", service.http, "--data", service.data, "--provider", service.provider)
+    assert done.stdout == f"sent={len(calls) - 2} otherwise=0 left_out=0 denied=2\n", done.stderr
+
+
+def test_what_a_refused_call_names_is_not_created(service, new_id, tmp_path):
+    van, task = new_id("van"), new_id("task")
+    stop = {"stop": {"plannedLocation": PLACE, "state": "NEW", "tasks": [{"taskId": task}]}}
+
+    def entry(second, call, request):
+        return {"timestamp": f"2026-01-02T03:04:0{second}Z", "logName": f"projects/{service.provider}/logs/x",
+                "jsonPayload": {"@type": f"type.googleapis.com/maps.fleetengine.delivery.v1.{call}Log",
+                                "request": request, "errorResponse": {"code": "NOT_FOUND", "message": "none"}}}
+
+    recording = tmp_path / "refused.json"
+    recording.write_text(json.dumps([
+        entry(1, "UpdateDeliveryVehicle", {"deliveryVehicleId": van, "updateMask": "remainingVehicleJourneySegments",
+                                           "deliveryVehicle": {"remainingVehicleJourneySegments": [stop]}}),
+        entry(2, "GetTask", {"taskId": task}),
+    ]))
+    done = run("replay", recording, "--engine", service.http, "--data", service.data, "--provider", service.provider)
+    assert done.stdout == "sent=2 otherwise=0 left_out=0 denied=0\n", done.stderr
 
 
 def test_torn_lines_are_passed_over_and_told(service, new_id, tmp_path):
@@ -133,7 +191,7 @@ def test_torn_lines_are_passed_over_and_told(service, new_id, tmp_path):
     assert len(json.loads(done.stdout)["rawLogs"]) == 2
     assert told in done.stderr
     done = run("replay", recording, "--engine", service.http, "--data", service.data, "--provider", service.provider)
-    assert done.stdout == "sent=2 otherwise=0 left_out=0\n"
+    assert done.stdout == "sent=2 otherwise=0 left_out=0 denied=0\n"
     assert told in done.stderr
 
 
@@ -153,7 +211,7 @@ def test_what_a_recording_presumes_is_there_though_it_begins_with_a_call_that_is
         ])
     ]))
     arguments = ["replay", recording, "--engine", service.http, "--data", service.data, "--provider", service.provider]
-    assert run(*arguments).stdout.endswith("sent=1 otherwise=0 left_out=1\n")
+    assert run(*arguments).stdout.endswith("sent=1 otherwise=0 left_out=1 denied=0\n")
 
 
 def test_a_recording_that_begins_in_the_middle_is_made_whole(service, new_id, tmp_path):
@@ -197,7 +255,7 @@ def test_a_recording_that_begins_in_the_middle_is_made_whole(service, new_id, tm
     ]))
     arguments = ["replay", recording, "--engine", service.http, "--data", service.data, "--provider", service.provider]
     done = run(*arguments)
-    assert done.stdout.endswith("sent=7 otherwise=0 left_out=0\n"), done.stdout + done.stderr
+    assert done.stdout.endswith("sent=7 otherwise=0 left_out=0 denied=0\n"), done.stdout + done.stderr
     assert "presumes" not in done.stderr
     about = json.loads(run("export", recording, "--about", ids["batched"]).stdout)
     kinds = [one["jsonpayload"]["@type"].rsplit(".", 1)[1] for one in about["rawLogs"]]
@@ -227,7 +285,7 @@ def test_what_the_only_call_of_a_recording_presumes_is_there(service, new_id, tm
                         "response": response},
     }]).replace("$ID", new_id("one")))
     done = run("replay", recording, "--engine", service.http, "--data", service.data, "--provider", service.provider)
-    assert done.stdout == "sent=1 otherwise=0 left_out=0\n", done.stderr
+    assert done.stdout == "sent=1 otherwise=0 left_out=0 denied=0\n", done.stderr
     assert "presumes" not in done.stderr
 
 

@@ -67,10 +67,13 @@ private struct PresumedResources {
     }
 
     /// Adds what a call names beside the resource that it is about: tasks at stops, and vehicles of trips.
+    ///
+    /// - Parameter call: A call; one that was refused may name what there is not.
     mutating func add(namedBy call: LoggedCall) {
-        let objects = [call.resource, call.response].compactMap(\.self)
+        guard let answer = call.response else { return }
+        let objects = [call.resource, answer].compactMap(\.self)
         for id in objects.flatMap(\.stopTasks) { self.add(PresumedResource(collection: "tasks", id: id)) }
-        guard call.collection == "trips", call.response != nil else { return }
+        guard call.collection == "trips" else { return }
         for id in objects.compactMap({ $0["vehicleId"]?.string }) where !id.isEmpty {
             self.add(PresumedResource(collection: "vehicles", id: id))
         }

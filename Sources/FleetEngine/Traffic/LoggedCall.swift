@@ -32,6 +32,8 @@ public struct LoggedCall: Hashable, Sendable {
     public var status: String { self.failure?.status ?? "OK" }
     /// Whether it was refused.
     public var isRefused: Bool { self.failure != nil }
+    /// Whether it was refused for its token, which recordings do not hold.
+    public var isDenied: Bool { ["UNAUTHENTICATED", "PERMISSION_DENIED", "401", "403"].contains(self.status) }
 
     /// Compares the end of an answer over REST with the recorded one.
     ///

@@ -47,7 +47,9 @@ extension LoggedCall {
         if self.method == .batchCreateTasks { return self.batch(for: provider) }
         guard let collection, let resourceID else { return self.inquiry(for: provider) }
         let parent = ["v1", "providers", provider.value, collection]
-        let resource = self.resource ?? JSONObject()
+        var resource = self.resource ?? JSONObject()
+        // The trip has another version now; where it was refused for an old one, that is old still.
+        if !self.isRefused { resource["intermediateDestinationsVersion"] = nil }
         func call(
             _ verb: String, _ path: [String], _ query: [(name: String, value: String)] = [], _ body: JSONObject? = nil
         ) -> ReplayedCall {
@@ -72,8 +74,6 @@ extension LoggedCall {
         }
     }
 
-    /// What a read asks to be shown, and how; what its reader had already is of the former run.
-    private var readParameters: [(name: String, value: String)] {
     /// A list, a search or the report of a bill.
     private func inquiry(for provider: ProviderID) -> ReplayedCall? {
         let parent = ["v1", "providers", provider.value]
@@ -105,6 +105,8 @@ extension LoggedCall {
         return fields
     }
 
+    /// What a read asks to be shown, and how; what its reader had already is of the former run.
+    private var readParameters: [(name: String, value: String)] {
         ["view", "routeFormatType"].compactMap { name in
             (self.request[name]?.string).map { (name: name, value: $0) }
         }

@@ -19,9 +19,9 @@ struct ReplayCommand: AsyncParsableCommand {
             Example:  fleetpass replay two-trips.json --data fleetpass-data --compare
 
             The calls go out one after the other, over REST, for the provider of --provider, with server tokens that the keys \
-            in --data sign. What a recording presumes is created first. A call that does not end as it was recorded, well \
-            or with the same status, is told, and the exit code is 1. --compare also counts the fields that differ, but \
-            for times.
+            in --data sign. What a recording presumes is created first. What was refused for its token is not sent. A call \
+            that does not end as it was recorded, well or with the same status, is told, and the exit code is 1. \
+            --compare also counts the fields that differ, but for times.
             """
     )
 

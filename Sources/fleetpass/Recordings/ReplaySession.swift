@@ -29,6 +29,11 @@ struct ReplaySession {
         var differences = ResponseDifferences(tolerance: nil)
         for (index, call) in recording.calls.enumerated() {
             for call in presumed[index] ?? [] { try await self.presume(call) }
+            // With a server's token it would be carried out.
+            guard !call.isDenied else {
+                report.denied += 1
+                continue
+            }
             guard let replayed = call.replayed(for: self.provider) else {
                 report.leftOut += 1
                 continue
@@ -132,6 +137,8 @@ struct ReplayReport: Encodable {
     var sent = 0
     /// How many were not sent, as the recording does not tell what they are about.
     var leftOut = 0
+    /// How many were not sent, as they were refused for their tokens.
+    var denied = 0
     var otherwise: [Otherwise] = []
     /// Absent where nothing was compared.
     var differences: [Difference]?
@@ -145,7 +152,7 @@ struct ReplayReport: Encodable {
             "\(String(one.count).leftPadded(to: 6))  \(one.call): \(one.difference) \(one.field)"
         }
         let closing =
-            "sent=\(self.sent) otherwise=\(self.otherwise.count) left_out=\(self.leftOut)"
+            "sent=\(self.sent) otherwise=\(self.otherwise.count) left_out=\(self.leftOut) denied=\(self.denied)"
             + (self.differences.map { " differences=\($0.count)" } ?? "")
         return (ended + fields + [closing]).joined(separator: "\n")
     }

@@ -108,15 +108,52 @@ import Testing
                 (
                     "UpdateDeliveryVehicle",
                     #"{"deliveryVehicleId":"d-1","deliveryVehicle":{"remainingVehicleJourneySegments":[\#(stop)]}}"#,
-                    nil
+                    "{}"
                 ),
                 ("CreateTask", #"{"taskId":"k-3","task":{"trackingId":"s-3"}}"#, "{}"),
                 ("GetTaskTrackingInfo", #"{"trackingId":"s-3"}"#, "{}"),
                 ("GetTaskTrackingInfo", #"{"trackingId":"s-4"}"#, nil)
             ))
-        #expect(creations.map(\.name) == ["tasks/k-1", "tasks/s-2"])
-        #expect(creations.map { $0.body["trackingId"]?.string } == ["s-1", "s-2"])
-        #expect(creations.map { $0.body["type"]?.string } == ["PICKUP", "DELIVERY"])
+        #expect(creations.map(\.name) == ["deliveryVehicles/d-1", "tasks/k-1", "tasks/s-2"])
+        #expect(creations.map { $0.body["trackingId"]?.string } == [nil, "s-1", "s-2"])
+        #expect(creations.map { $0.body["type"]?.string } == [nil, "PICKUP", "DELIVERY"])
+    }
+
+    @Test func `what a refused call names need not have been there`() throws {
+        let stop = #"{"stop":{"tasks":[{"taskId":"nobody"}]}}"#
+        let creations = try Self.creations(
+            Self.recording(
+                (
+                    "UpdateDeliveryVehicle",
+                    #"{"deliveryVehicleId":"d-1","deliveryVehicle":{"remainingVehicleJourneySegments":[\#(stop)]}}"#,
+                    nil
+                ),
+                ("UpdateTrip", #"{"tripId":"t-1","updateMask":"vehicleId","trip":{"vehicleId":"v-1"}}"#, nil)
+            ))
+        #expect(creations.isEmpty)
+    }
+
+    @Test func `a trip is updated whatever version its destinations have, unless that was refused`() throws {
+        let trip = #""intermediateDestinationIndex":1,"intermediateDestinationsVersion":"2026-01-01T00:00:00Z""#
+        let request = #"{"tripId":"t-1","updateMask":"intermediateDestinationIndex","trip":{\#(trip)}}"#
+        let recording = try Self.recording(("UpdateTrip", request, "{}"), ("UpdateTrip", request, nil))
+        let calls = try recording.calls.map { try #require($0.replayed(for: ProviderID(checking: "acme"))) }
+        let bodies = try calls.map { try #require(JSONValue(parsing: $0.body ?? Data()).object) }
+        #expect(bodies.map { $0["intermediateDestinationIndex"]?.integer } == [1, 1])
+        #expect(bodies.map { $0["intermediateDestinationsVersion"] != nil } == [false, true])
+    }
+
+    @Test(arguments: [
+        (#""errorResponse":{"code":"PERMISSION_DENIED"}"#, true),
+        (#""errorResponse":{"code":"UNAUTHENTICATED"}"#, true),
+        (#""errorResponse":{"httpStatusCode":403}"#, true), (#""errorResponse":{"httpStatusCode":401}"#, true),
+        (#""errorResponse":{"code":"NOT_FOUND"}"#, false), (#""response":{}"#, false),
+    ])
+    func `a call is denied where its token was not enough`(end: String, isDenied: Bool) throws {
+        let payload = #"{"@type":"x.GetVehicleLog","request":{"vehicleId":"v-1"},\#(end)}"#
+        let text = #"{"timestamp":"2026-01-02T03:04:05Z","jsonPayload":\#(payload)}"#
+        let call = try #require(CallRecording(parsing: Data(text.utf8)).calls.first)
+        #expect(call.isDenied == isDenied)
     }
 
     @Test func `a read asks for the same view, and not by what its reader had`() throws {
@@ -133,22 +170,6 @@ import Testing
             ])
     }
 
-    @Test(arguments: [
-        ("GetVehicle", "waypointsVersion", ["currentRouteSegment"]),
-        ("GetVehicle", "currentRouteSegmentVersion", ["waypoints"]),
-        ("GetTrip", "currentRouteSegmentVersion", ["remainingWaypoints"]),
-        ("GetTrip", "remainingWaypointsVersion", ["currentRouteSegment", "route"]),
-    ])
-    func `what a reader may have had already is not compared`(name: String, version: String, fields: [String]) throws {
-        let id = name == "GetTrip" ? "tripId" : "vehicleId"
-        let request = #"{"\#(id)":"x","\#(version)":"2026-01-01T00:00:00Z"}"#
-        let call = try #require(Self.recording((name, request, "{}")).calls.first)
-        let rest = name == "GetTrip" ? #""route":[{}],"remainingWaypoints":[{}]"# : #""waypoints":[{}]"#
-        var differences = ResponseDifferences(tolerance: nil)
-        try differences.compare(call, with: Data(#"{"currentRouteSegment":"x",\#(rest)}"#.utf8))
-        #expect(differences.counts.keys.map(\.field).sorted() == fields)
-    }
-}
     @Test(arguments: [
         (
             "ListVehicles", #""pagesize":5,"onTripOnly":true,"viewport":{"low":{"latitude":1.5}},"pageToken":"x""#,
@@ -189,3 +210,19 @@ import Testing
         #expect(replayed.first?.query.first?.value == "x")
     }
 
+    @Test(arguments: [
+        ("GetVehicle", "waypointsVersion", ["currentRouteSegment"]),
+        ("GetVehicle", "currentRouteSegmentVersion", ["waypoints"]),
+        ("GetTrip", "currentRouteSegmentVersion", ["remainingWaypoints"]),
+        ("GetTrip", "remainingWaypointsVersion", ["currentRouteSegment", "route"]),
+    ])
+    func `what a reader may have had already is not compared`(name: String, version: String, fields: [String]) throws {
+        let id = name == "GetTrip" ? "tripId" : "vehicleId"
+        let request = #"{"\#(id)":"x","\#(version)":"2026-01-01T00:00:00Z"}"#
+        let call = try #require(Self.recording((name, request, "{}")).calls.first)
+        let rest = name == "GetTrip" ? #""route":[{}],"remainingWaypoints":[{}]"# : #""waypoints":[{}]"#
+        var differences = ResponseDifferences(tolerance: nil)
+        try differences.compare(call, with: Data(#"{"currentRouteSegment":"x",\#(rest)}"#.utf8))
+        #expect(differences.counts.keys.map(\.field).sorted() == fields)
+    }
+}
