@@ -62,6 +62,12 @@ public final class RevocationList: Sendable {
         }
     }
 
+    /// Whether a key is withdrawn, and with it all that it signs.
+    ///
+    /// - Parameter keyID: The key's id.
+    /// - Returns: Whether it is withdrawn.
+    package func holds(keyID: String) -> Bool { self.state.withLock { $0.keyIDs.contains(keyID) } }
+
     /// Whether a token with this digest is withdrawn, by itself or with its key.
     ///
     /// A key that has no id of its own goes by any in its tokens; it is withdrawn by the id under which it is trusted.

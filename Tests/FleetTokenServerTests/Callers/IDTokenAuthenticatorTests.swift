@@ -318,8 +318,8 @@ import Testing
 
     @Test func `a token's own claims are all there, and those inside objects as far as there is room`() throws {
         func claims(clients: Int) throws -> [String: [String]] {
-            let access = (0..<clients).map { #""client-\($0)":{"roles":["a"]}"# }.joined(separator: ",")
-            let own = (0..<100).map { #""own-\($0)":"a""# }.joined(separator: ",")
+            let access = (0..<clients).map { #""client-\#($0)":{"roles":["a"]}"# }.joined(separator: ",")
+            let own = (0..<100).map { #""own-\#($0)":"a""# }.joined(separator: ",")
             let text = #"""
                 {"resource_access":{\#(access)},\#(own),"vehicle":"veh-3","zone":{"name":"north"}}
                 """#

@@ -12,7 +12,7 @@ import Testing
 @testable import FleetTokenServer
 
 /// Tokens of a key folder's keys as a server issues them.
-@Suite struct TokenIssuerTests {
+@Suite struct KeyFolderTokenTests {
     private static let start = Date(timeIntervalSince1970: 1_767_225_600)
 
     private let world: KeyFolderTests.World
