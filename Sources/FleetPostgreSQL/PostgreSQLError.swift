@@ -31,7 +31,7 @@ public struct PostgreSQLError: Error, Sendable, CustomStringConvertible {
         public static let overloaded = Self(.overloaded)
         /// The pool was closed.
         public static let closed = Self(.closed)
-        /// The tables are of a newer version, or not to be made; see the message.
+        /// The tables are of a newer version or missing, or not to be made or used by this user; see the message.
         public static let wrongSchema = Self(.wrongSchema)
         /// The server is in no state for a statement, as when its disk is full or it can only be read; may be retried.
         public static let serverFailed = Self(.serverFailed)
@@ -80,6 +80,8 @@ public struct PostgreSQLError: Error, Sendable, CustomStringConvertible {
             case "57P01", "57P02", "57P03": .connectionLost
             // Only reading allowed, prepared statement gone.
             case "25006", "26000": .serverFailed
+            // A right or a table is missing.
+            case "42501", "42P01": .wrongSchema
             // A prepared statement whose columns changed, or what the server cannot do at all.
             case "0A000": function == "RevalidateCachedQuery" ? .serverFailed : .statementFailed
             default:

@@ -14,8 +14,8 @@ import Testing
         ("25006", .serverFailed, true, true), ("26000", .serverFailed, true, true),
         ("53100", .serverFailed, true, false), ("57P04", .serverFailed, true, false),
         ("58030", .serverFailed, true, false), ("XX001", .serverFailed, true, false),
-        ("0A000", .statementFailed, false, false), ("42P01", .statementFailed, false, false),
-        ("22P02", .statementFailed, false, false), ("42501", .statementFailed, false, false),
+        ("0A000", .statementFailed, false, false), ("42P01", .wrongSchema, false, false),
+        ("22P02", .statementFailed, false, false), ("42501", .wrongSchema, false, false),
     ])
     func `the server's code tells whether a statement may pass later, and on the same session`(
         state: String, code: PostgreSQLError.Code, mayPass: Bool, endsSession: Bool

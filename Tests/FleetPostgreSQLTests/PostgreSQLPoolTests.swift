@@ -277,7 +277,7 @@ struct PostgreSQLPoolTests {
 
     @Test func `a step that fails leaves no trace`() async throws {
         let pool = try await self.pool(
-            schema: PostgreSQLSchema(part: "things", steps: Self.first + [["ALTER TABLE nothing ADD COLUMN x text"]]))
+            schema: PostgreSQLSchema(part: "things", steps: Self.first + [["ALTER TABLE thing ADD COLUMN id text"]]))
         let error = try await self.error { try await pool.run { try $0.query("SELECT 1").count } }
         #expect(error.code == .statementFailed)
         let bare = PostgreSQLPool(pool.address, connections: 1, logger: .silent)

@@ -28,6 +28,16 @@ protocol EngineStore: Sendable {
     /// - Returns: What the database says of itself, where machines share one; `nil` for a store of this machine's own.
     /// - Throws: Why the store cannot be read.
     func status() async throws -> StoreStatus?
+
+    /// Tries whether changes are kept again, by some that leave nothing, where the last group of writes was not kept.
+    ///
+    /// - Throws: Why they are not.
+    func probe() async throws
+}
+
+extension EngineStore {
+    /// Does nothing, for a store that refuses no changes.
+    func probe() async throws {}
 }
 
 /// What can be looked up within a transaction.

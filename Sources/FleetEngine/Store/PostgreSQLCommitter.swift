@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetPostgreSQL
+import FleetTokens
 import Logging
 
 /// Commits groups of writes, again where another node was in the way, and bodies alone that must be.
@@ -21,6 +22,8 @@ struct PostgreSQLCommitter {
     }
 
     let session: PostgreSQLSession
+    /// Set where writes are not kept.
+    let isDoubted: Locked<Bool>
     let logger: Logger
 
     /// Runs and commits writes, and tells every caller what became of its own.
@@ -85,11 +88,12 @@ struct PostgreSQLCommitter {
     /// Whether a failure may come from one write, and the others would be kept without it.
     private static func mayBeOfOne(_ failure: any Error) -> Bool {
         guard let error = failure as? PostgreSQLError else { return true }
-        return error.code == .conflict || error.code == .statementFailed
+        return [.conflict, .statementFailed, .wrongSchema].contains(error.code)
     }
 
     private func reject(_ writes: [QueuedWrite], _ failure: any Error) {
         guard !writes.isEmpty else { return }
+        self.isDoubted.withLock { $0 = true }
         self.logger.error(
             "A group of writes could not be committed", metadata: ["writes": "\(writes.count)", "error": "\(failure)"])
         let answer =

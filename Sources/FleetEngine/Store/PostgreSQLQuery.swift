@@ -98,6 +98,24 @@ enum PostgreSQLQuery {
         NOT (pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean)
         """)
 
+    /// Statements that fail where a table is missing, or may not be read.
+    static let looks = StoreCollection.allCases.map { PostgreSQLStatement("SELECT 1 FROM \($0.rawValue) LIMIT 0") }
+
+    /// Every kind of change to every table, of which nothing is left; no resource has such a key.
+    static var probe: [PostgreSQLStatement] {
+        StoreCollection.allCases.flatMap { collection -> [PostgreSQLStatement] in
+            let key = ResourceKey(collection: collection, provider: "", id: "")
+            // About as large as a vehicle, as a disk that is full may have room for less.
+            let row = ResourceRow(
+                key: key, keys: StoreKeys(), updated: 0, message: [UInt8](repeating: 0, count: 1024))
+            return [
+                Self.insert([row], into: collection, replaces: false),
+                Self.lock([key], in: collection, held: .isAwaited), Self.update([row], in: collection),
+                Self.remove([key], from: collection),
+            ]
+        }
+    }
+
     static let providers = PostgreSQLStatement(
         StoreCollection.allCases.map { "SELECT provider FROM \($0.rawValue)" }.joined(separator: " UNION "))
 

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetPostgreSQL
+import FleetTokens
 public import Foundation
 public import Logging
 
@@ -22,6 +23,8 @@ public final class PostgreSQLStore: EngineStore {
     private let heldQueue: GroupWriter
     private let patience: Duration
     private let scans: ScanLimit
+    /// Whether a group was not kept, and no change was since.
+    private let isDoubted = Locked(false)
     private let logger: Logger
 
     /// Prepares the use of a database; see ``check()`` for whether it can be used.
@@ -62,7 +65,7 @@ public final class PostgreSQLStore: EngineStore {
     /// - Throws: ``EngineError`` whose reason starts with `STORE_`, and that says what to mend.
     public func check() async throws(EngineError) {
         do {
-            try await self.readers.run { _ in }
+            try await self.readers.run { _ = try $0.pipeline(PostgreSQLQuery.looks) }
         } catch let error as PostgreSQLError {
             throw EngineError(
                 code: error.code == .wrongSchema ? .failedPrecondition : .unavailable,
@@ -111,13 +114,24 @@ public final class PostgreSQLStore: EngineStore {
 
     func status() async throws -> StoreStatus? {
         try await self.reading { session in
-            guard let row = try session.query(PostgreSQLQuery.status).first else { return nil }
+            let answers = try session.pipeline([PostgreSQLQuery.status] + PostgreSQLQuery.looks)
+            guard let row = answers.first?.first else { return nil }
             let status = StoreStatus(
                 time: Date(timeIntervalSince1970: Double(try row.integer(0)) / 1000), takesChanges: try row.bool(1))
             // A session keeps the setting that it began with, and its host; a new one shows whether that still holds.
             if !status.takesChanges { session.giveUp() }
             return status
         }
+    }
+
+    func probe() async throws {
+        guard self.isDoubted.withLock({ $0 }) else { return }
+        try await self.writer.run { session in
+            defer { session.rollBack() }
+            let begin: [PostgreSQLStatement] = [.once("BEGIN"), PostgreSQLQuery.wait(atMost: .seconds(1))]
+            _ = try session.pipeline(begin + PostgreSQLQuery.probe + [.once("COMMIT")])
+        }
+        self.isDoubted.withLock { $0 = false }
     }
 
     /// Uses a reader's connection; a fault of a statement is left as it is, as no caller can do anything about it.
@@ -127,6 +141,10 @@ public final class PostgreSQLStore: EngineStore {
         do {
             return try await self.readers.run(body)
         } catch let error as PostgreSQLError where error.code != .statementFailed {
+            // What is wrong with a connection, its pool tells.
+            if error.code == .wrongSchema {
+                self.logger.error("The store's tables cannot be read", metadata: ["error": "\(error)"])
+            }
             throw EngineError(error)
         }
     }
@@ -161,8 +179,11 @@ public final class PostgreSQLStore: EngineStore {
 
     private func commit(_ group: [QueuedWrite], _ session: Result<PostgreSQLSession, PostgreSQLError>) {
         do throws(PostgreSQLError) {
-            self.setAside(PostgreSQLCommitter(session: try session.get(), logger: self.logger).commit(group))
+            let committer = PostgreSQLCommitter(
+                session: try session.get(), isDoubted: self.isDoubted, logger: self.logger)
+            self.setAside(committer.commit(group))
         } catch {
+            self.isDoubted.withLock { $0 = true }
             for write in group { write.reject(EngineError(error)) }
         }
     }

@@ -4,6 +4,7 @@
 
 import Dispatch
 import FleetTokens
+import Foundation
 import GRDB
 public import Logging
 
@@ -20,6 +21,8 @@ public final class SQLiteStore: EngineStore {
     /// For what looks through many resources, with half of the connections at most.
     private let scans: GroupReader<SQLiteReader>
     private let queue: GroupWriter
+    /// Whether a group was not kept, and no change was since.
+    private let isDoubted = Locked(false)
     private let logger: Logger
     /// Serial, and the only place that waits for the disk: no thread of the concurrency runtime ever does.
     private let writer = DispatchQueue(label: "fleetpass.store.group-commit")
@@ -86,6 +89,27 @@ public final class SQLiteStore: EngineStore {
         try await self.queue.write(body) { self.writer.async { self.drain() } }
     }
 
+    func probe() async throws {
+        guard self.isDoubted.withLock({ $0 }) else { return }
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            self.writer.async { continuation.resume(with: Result { try self.tryChange() }) }
+        }
+        self.isDoubted.withLock { $0 = false }
+    }
+
+    /// Keeps a change that leaves nothing, and needs room for some resources; none has its key.
+    private func tryChange() throws {
+        let texts = SQLiteQuery.texts(.trips)
+        let values: StatementArguments = [false, nil, nil, nil, nil, nil, nil, 0, Data(count: 64 * 1024), "", ""]
+        try self.pool.writeWithoutTransaction { database in
+            try database.inTransaction(.immediate) {
+                try database.execute(sql: texts.insert, arguments: values)
+                try database.execute(sql: texts.remove, arguments: [database.lastInsertedRowID])
+                return .commit
+            }
+        }
+    }
+
     /// How many writes wait for the next group.
     var waitingWrites: Int { self.queue.waiting }
 
@@ -111,6 +135,7 @@ public final class SQLiteStore: EngineStore {
         } catch {
             self.recent.end(with: [:])
             self.rows.forget()
+            self.isDoubted.withLock { $0 = true }
             self.logger.error(
                 "A group of writes could not be committed",
                 metadata: ["writes": "\(group.count)", "error": "\(error)"]

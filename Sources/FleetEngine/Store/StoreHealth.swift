@@ -38,10 +38,13 @@ struct StoreHealth: Sendable {
     private static func problems(of store: any EngineStore, now: @Sendable () -> Date) async -> [String: String] {
         let before = now()
         do {
-            guard let status = try await store.status() else { return [:] }
+            let status = try await store.status()
+            let after = now()
             var problems: [String: String] = [:]
-            problems["store"] = status.takesChanges ? nil : "the store takes no changes"
-            problems["clock"] = DatabaseClock(local: (before, now()), database: status.time).problem
+            if let status { problems["clock"] = DatabaseClock(local: (before, after), database: status.time).problem }
+            var takesChanges = status?.takesChanges ?? true
+            if takesChanges { takesChanges = (try? await store.probe()) != nil }
+            problems["store"] = takesChanges ? nil : "the store takes no changes"
             return problems
         } catch {
             return ["store": "the store cannot be read"]

@@ -242,6 +242,57 @@ struct PostgreSQLStoreTests {
         await pool.close()
     }
 
+    @Test func `a node whose user may only read does not serve once a write shows it, until the user may write`()
+        async throws
+    {
+        let address = try await PostgreSQLServer.shared().makeDatabase()
+        let pool = PostgreSQLPool(
+            try PostgreSQLAddress(address), connections: 1, schema: PostgreSQLEngineSchema.schema, logger: .silent)
+        let user = "u_\(UUID().uuidString.lowercased().replacing("-", with: ""))"
+        for statement in [
+            "CREATE ROLE \(user) LOGIN", "GRANT USAGE ON SCHEMA fleetpass TO \(user)",
+            "GRANT SELECT ON ALL TABLES IN SCHEMA fleetpass TO \(user)",
+        ] {
+            try await pool.run { _ = try $0.query(.once(statement)) }
+        }
+        let store = try PostgreSQLStore(address: address.replacing("//fleetpass@", with: "//\(user)@"))
+        try await store.check()
+        let engine = Engine(store: store as any EngineStore, verifier: TextVerifier())
+        #expect(await engine.storeProblems() == [:])
+        let error = await #expect(throws: EngineError.self) {
+            try await store.write { try $0.put(Trip(), TestID.trip, of: TestID.acme) }
+        }
+        #expect(error?.reason == "STORE_UNAVAILABLE")
+        for _ in 0..<2 { #expect(await engine.storeProblems() == ["store": "the store takes no changes"]) }
+        try await pool.run { _ = try $0.query(.once("GRANT ALL ON ALL TABLES IN SCHEMA fleetpass TO \(user)")) }
+        #expect(await engine.storeProblems() == [:])
+        let left = try await store.read { try $0.providers() }
+        #expect(left.isEmpty)
+        try await store.write { try $0.put(Trip(), TestID.trip, of: TestID.acme) }
+        await store.close()
+        await pool.close()
+    }
+
+    @Test func `a database without its tables makes a node one that does not serve`() async throws {
+        let address = try await PostgreSQLServer.shared().makeDatabase()
+        let store = try PostgreSQLStore(address: address)
+        let engine = Engine(store: store as any EngineStore, verifier: TextVerifier())
+        #expect(await engine.storeProblems() == [:])
+        let pool = PostgreSQLPool(try PostgreSQLAddress(address), connections: 1, logger: .silent)
+        try await pool.run { _ = try $0.query(.once("ALTER TABLE fleetpass.task RENAME TO away")) }
+        #expect(await engine.storeProblems() == ["store": "the store cannot be read"])
+        let error = await #expect(throws: EngineError.self) { try await store.check() }
+        #expect(error?.reason == "STORE_SCHEMA")
+        let refusal = await #expect(throws: EngineError.self) {
+            _ = try await store.read { try $0.task(TestID.task, of: TestID.acme) }
+        }
+        #expect(refusal?.reason == "STORE_UNAVAILABLE")
+        try await pool.run { _ = try $0.query(.once("ALTER TABLE fleetpass.away RENAME TO task")) }
+        #expect(await engine.storeProblems() == [:])
+        await store.close()
+        await pool.close()
+    }
+
     /// Has the database's new sessions take no changes, or take them again.
     private static func setReadOnly(_ value: String, over pool: PostgreSQLPool) async throws {
         try await pool.run { session in

@@ -252,6 +252,8 @@ import Testing
             #expect(refusal?.code == .unavailable)
             #expect(refusal?.reason == "STORE_FULL")
             #expect(!kept.isEmpty)
+            let engine = Engine(store: store as any EngineStore, verifier: TextVerifier())
+            #expect(await engine.storeProblems() == ["store": "the store takes no changes"])
             func stored() async throws -> [String] {
                 try await store.read { reader in
                     var ids: [String] = []
@@ -265,6 +267,7 @@ import Testing
             #expect(try await stored().sorted() == kept.sorted())
             // Room is made, and nothing is restarted.
             try await limit(100_000)
+            #expect(await engine.storeProblems() == [:])
             try await store.write { try $0.put(Trip(), TestID.id("after", TripID.self), of: TestID.acme) }
             #expect(try await stored().sorted() == (kept + ["after"]).sorted())
             try await store.close()

@@ -26,5 +26,7 @@ struct StatedStore: EngineStore {
         try await self.store.write(body)
     }
 
+    func probe() async throws { try await self.store.probe() }
+
     func status() async throws -> StoreStatus? { try await self.stated() }
 }
