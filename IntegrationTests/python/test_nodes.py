@@ -9,6 +9,8 @@ import json
 import os
 import shutil
 import signal
+import socketserver
+import struct
 import subprocess
 import threading
 import time
@@ -229,6 +231,55 @@ def test_a_database_that_does_not_answer_is_an_unreachable_service_and_told_once
         assert result.returncode == 69, result.stderr
         assert result.stderr.count(b"cannot be reached") == 1, result.stderr
         assert b"s3cret-word" not in result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("state, code, words", [
+    ("57P03", 69, b"cannot be reached"), ("53300", 69, b"cannot be reached"), ("28P01", 78, b"lets nobody in"),
+    ("3D000", 78, b"lets nobody in"),
+])
+def test_a_server_that_refuses_is_understood_in_any_language(state, code, words):
+    text = f"SFATAL\0VFATAL\0C{state}\0Mgeht nicht\0\0".encode()
+
+    class Refusal(socketserver.StreamRequestHandler):
+        def handle(self):
+            self.rfile.read(struct.unpack("!i", self.rfile.read(4))[0] - 4)
+            self.wfile.write(b"E" + struct.pack("!i", len(text) + 4) + text)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Refusal) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            port = server.server_address[1]
+            result = run(
+                "audit", "verify", "--store",
+                f"postgresql://u:geheim@127.0.0.1:{port}/db?sslmode=disable&gssencmode=disable")
+        finally:
+            server.shutdown()
+            thread.join()
+    assert result.returncode == code, result.stderr
+    assert words in result.stderr and b"geht nicht" in result.stderr and b"geheim" not in result.stderr
+
+
+def test_a_certificate_file_that_is_not_there_is_a_configuration_error():
+    class Encrypted(socketserver.StreamRequestHandler):
+        def handle(self):
+            self.rfile.read(8)
+            self.wfile.write(b"S")
+            self.rfile.read(1)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Encrypted) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            port = server.server_address[1]
+            result = run(
+                "audit", "verify", "--store",
+                f"postgresql://u@127.0.0.1:{port}/db?sslmode=verify-full&gssencmode=disable&sslrootcert=/nonexistent")
+        finally:
+            server.shutdown()
+            thread.join()
+    assert result.returncode == 78, result.stderr
+    assert b"cannot be used: " in result.stderr and b"/nonexistent" in result.stderr
 
 
 # Engines

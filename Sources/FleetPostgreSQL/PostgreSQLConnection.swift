@@ -91,14 +91,19 @@ final class PostgreSQLConnection {
         self.listener.heard()
     }
 
-    /// Whether the server at the other end answers a new connection.
-    private var isAnsweringOthers: Bool {
+    /// What leads a new connection to the server at the other end, of all hosts of the address.
+    private var optionsForOthers: [(String, String)] {
         func text(_ value: UnsafeMutablePointer<CChar>?) -> String { value.map { String(cString: $0) } ?? "" }
         let place = [
             ("host", text(PQhost(self.raw))), ("hostaddr", text(PQhostaddr(self.raw))),
             ("port", text(PQport(self.raw))), ("connect_timeout", "2"),
         ]
-        return Self.withOptions(self.options + place) { PQpingParams($0, $1, 1) } != PQPING_NO_RESPONSE
+        return self.options + place
+    }
+
+    /// Whether the server at the other end answers a new connection.
+    private var isAnsweringOthers: Bool {
+        Self.withOptions(self.optionsForOthers) { PQpingParams($0, $1, 1) } != PQPING_NO_RESPONSE
     }
 
     /// Waits until the socket can be read or written.
@@ -122,13 +127,8 @@ final class PostgreSQLConnection {
     }
 
     private func connectingFailed(_ address: PostgreSQLAddress) -> PostgreSQLError {
-        // Only a server that was reached asks for a password or speaks of roles and databases.
         let problem = self.problem
-        let isRefused =
-            PQconnectionNeedsPassword(self.raw) == 1
-            || (problem.contains("FATAL:") && !problem.contains("the database system is")
-                && !problem.contains("too many") && !problem.contains("remaining connection slots"))
-        guard !isRefused else {
+        guard !self.isRefused(problem) else {
             return PostgreSQLError(
                 code: .refused,
                 message: "\(address) lets nobody in with this user, password and database: \(problem) "
@@ -138,18 +138,51 @@ final class PostgreSQLConnection {
         guard !problem.contains(/invalid \w+ value/), !Self.mistakes.contains(where: { problem.contains($0) }) else {
             return PostgreSQLError(
                 code: .invalidAddress,
-                message: "\(address) cannot be used: \(problem) Mend the address, or the variables and the service "
-                    + "file that complete it.")
+                message: "\(address) cannot be used: \(problem) Mend the address, the files that it names, or the "
+                    + "variables and the service file that complete it.")
         }
         return PostgreSQLError(
             code: .unreachable,
             message: "\(address) cannot be reached: \(problem) Start the server, or mend host, port or firewall.")
     }
 
+    /// Whether the server was reached and lets nobody in like this, rather than nobody for now.
+    private func isRefused(_ problem: String) -> Bool {
+        if PQconnectionNeedsPassword(self.raw) == 1 { return true }
+        // Two blanks come before what the server says, and never before libpq's own words.
+        guard problem.contains(":  "), let state = self.refusalState(within: .seconds(2)) else { return false }
+        return [.statementFailed, .wrongSchema].contains(PostgreSQLError(sqlState: state, message: problem).code)
+    }
+
+    /// The server's code for its refusal, which is asked for anew: of the first one libpq keeps the words alone, which
+    /// are in the server's language.
+    ///
+    /// - Parameter limit: How long to try.
+    /// - Returns: The code; `nil` where the server does not refuse any more.
+    private func refusalState(within limit: Duration) -> String? {
+        guard let raw = Self.withOptions(self.optionsForOthers, { PQconnectStartParams($0, $1, 1) }) else { return nil }
+        defer { PQfinish(raw) }
+        guard PQstatus(raw) != CONNECTION_BAD else { return nil }
+        PQsetErrorVerbosity(raw, PQERRORS_SQLSTATE)
+        PQsetNoticeProcessor(raw, { _, _ in }, nil)
+        let deadline = ContinuousClock.now + limit
+        var state = PGRES_POLLING_WRITING
+        while state == PGRES_POLLING_READING || state == PGRES_POLLING_WRITING {
+            let left = deadline - .now
+            let events = state == PGRES_POLLING_READING ? POLLIN : POLLOUT
+            var descriptor = pollfd(fd: PQsocket(raw), events: Int16(events), revents: 0)
+            guard left > .zero, poll(&descriptor, 1, Int32(clamping: left.milliseconds + 1)) > 0 else { return nil }
+            state = PQconnectPoll(raw)
+        }
+        let words = String(cString: PQerrorMessage(raw))
+        return words.firstMatch(of: #/: {2}([0-9A-Z]{5})\s*$/#).map { String($0.output.1) }
+    }
+
     /// How libpq words mistakes in options, beside values that an option cannot have.
     private static let mistakes = [
         "invalid port number", "could not match", "could not parse network address", "definition of service",
-        "service file",
+        "service file", "certificate file", "private key file", "certificate verify failed",
+        "does not match host name",
     ]
 
     private static func withOptions<Result>(
