@@ -233,6 +233,36 @@ def test_a_database_that_does_not_answer_is_an_unreachable_service_and_told_once
         assert b"s3cret-word" not in result.stdout + result.stderr
 
 
+def test_a_database_that_is_busy_for_now_is_no_configuration_error(tmp_path, database):
+    # Who makes tables holds this lock.
+    holder = subprocess.Popen(
+        ["psql", "--no-psqlrc", "--tuples-only", "--dbname", database.address], stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, text=True)
+    try:
+        holder.stdin.write("SELECT 'held' FROM pg_advisory_lock(7380385375773024627);\n")
+        holder.stdin.flush()
+        assert "held" in holder.stdout.readline()
+        result = run("up", "--data", tmp_path / "up", "--port", "0", "--grpc-port", "0", "--store", database.address)
+    finally:
+        holder.kill()
+        holder.communicate()
+    assert result.returncode == 69, result.stderr
+    assert b"55P03" in result.stderr
+
+
+def test_a_change_to_a_database_that_can_only_be_read_is_told_with_a_next_step(tmp_path, service, database):
+    token_server(tmp_path, "a", service, database).stop()
+    subprocess.run(
+        ["psql", "--no-psqlrc", "--dbname", database.address, "--command",
+         "ALTER DATABASE fleetpass SET default_transaction_read_only = on"],
+        check=True, capture_output=True)
+    for arguments in (["assignments", "add", "--holder", "idp/dora", "--vehicle", "veh-1"], ["revoke", "--subject", "dora"]):
+        result = run(*arguments, "--store", database.address)
+        assert result.returncode == 69, result.stderr
+        assert result.stderr.startswith(b"fleetpass: the store: PostgreSQL says: ")
+        assert b"Name the server that takes changes" in result.stderr
+
+
 @pytest.mark.parametrize("state, code, words", [
     ("57P03", 69, b"cannot be reached"), ("53300", 69, b"cannot be reached"), ("28P01", 78, b"lets nobody in"),
     ("3D000", 78, b"lets nobody in"),

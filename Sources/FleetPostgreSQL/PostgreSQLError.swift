@@ -63,6 +63,10 @@ public struct PostgreSQLError: Error, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Whether the server is away, busy or in no state for it now, rather than anything of the address, the rights or
+    /// the tables to be mended.
+    public var isOutage: Bool { self.mayPass && self.code != .refused }
+
     /// The error of a statement, by the server's code.
     ///
     /// - Parameters:

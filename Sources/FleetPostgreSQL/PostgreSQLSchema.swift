@@ -55,15 +55,22 @@ public struct PostgreSQLSchema: Sendable {
             }
         } catch let error as PostgreSQLError where error.sqlState == "42501" {
             throw PostgreSQLError(
-                code: .wrongSchema,
-                message:
-                    "The tables cannot be made: \(error.message). Let the user create schemas in the database, or run "
-                    + "CREATE SCHEMA fleetpass AUTHORIZATION for it.", sqlState: error.sqlState)
+                code: .wrongSchema, message: "\(error.message). \(Self.advice(on: session))", sqlState: error.sqlState)
         } catch let error as PostgreSQLError {
             throw error
         } catch {
             throw PostgreSQLError(code: .statementFailed, message: "\(error)")
         }
+    }
+
+    /// What to do where the user lacks a right.
+    private static func advice(on session: PostgreSQLSession) -> String {
+        let isThere = try? session.query(.once("SELECT to_regnamespace('fleetpass') IS NOT NULL")).first?.bool(0)
+        guard isThere == true else {
+            return "Let the user create schemas in the database, or run CREATE SCHEMA fleetpass AUTHORIZATION for it."
+        }
+        return "Let the user own the schema fleetpass and its tables, or grant it USAGE and CREATE on the schema, and "
+            + "SELECT, INSERT, UPDATE and DELETE on all tables in it."
     }
 
     /// Whether the tables are there, looked at without changing anything.
@@ -96,7 +103,7 @@ public struct PostgreSQLSchema: Sendable {
         let rows = try session.query(
             .once("SELECT version FROM version WHERE part = $1", [.text(self.part)]))
         let version = Int(try rows.first?.integer(0) ?? 0)
-        guard version <= self.steps.count else {
+        guard (0...self.steps.count).contains(version) else {
             throw PostgreSQLError(
                 code: .wrongSchema,
                 message: "The tables of \(self.part) are of version \(version), and this program knows "

@@ -7,7 +7,8 @@ public struct TokenServerError: Error, Sendable, CustomStringConvertible {
     /// What went wrong, in terms a caller can act on.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Wrapped: String {
-            case invalidConfiguration, invalidTarget, recordsArchived, roleNotServed, storeUnavailable, wrongClock
+            case invalidConfiguration, invalidTarget, recordsArchived, roleNotServed, storeUnavailable
+            case storeUnreachable, wrongClock
         }
         private let wrapped: Wrapped
         private init(_ wrapped: Wrapped) { self.wrapped = wrapped }
@@ -24,6 +25,8 @@ public struct TokenServerError: Error, Sendable, CustomStringConvertible {
         public static let roleNotServed = Self(.roleNotServed)
         /// The store cannot be opened or written; see the message, may be retried.
         public static let storeUnavailable = Self(.storeUnavailable)
+        /// The database that holds the store does not serve now; may be retried.
+        public static let storeUnreachable = Self(.storeUnreachable)
         /// This machine's clock is not the database's; set the one that is wrong.
         public static let wrongClock = Self(.wrongClock)
     }

@@ -4,6 +4,7 @@
 
 import ArgumentParser
 import FleetOperation
+import FleetPostgreSQL
 import Foundation
 import NIOCore
 
@@ -42,6 +43,8 @@ struct Fleetpass: AsyncParsableCommand {
             }
         } catch let failure as CommandFailure {
             failure.end()
+        } catch let error as PostgreSQLError {
+            CommandFailure(database: error).end()
         } catch {
             let code = Self.exitCode(for: error)
             guard code != .success else { return Console.give(Self.message(for: error)) }

@@ -275,6 +275,35 @@ struct PostgreSQLPoolTests {
         for pool in [old, new, late] { await pool.close() }
     }
 
+    @Test func `a version that there is not is refused`() async throws {
+        let schema = PostgreSQLSchema(part: "things", steps: Self.first)
+        let pool = try await self.pool(schema: schema)
+        try await pool.run { _ = try $0.query("UPDATE version SET version = -1") }
+        let next = PostgreSQLPool(pool.address, connections: 1, schema: schema, logger: .silent)
+        let error = try await self.error { try await next.run { try $0.query("SELECT 1").count } }
+        #expect(error.code == .wrongSchema)
+        #expect(error.message.contains("version -1"))
+        for one in [pool, next] { await one.close() }
+    }
+
+    @Test func `a user who lacks a right is told which to grant, whether or not the schema is there`() async throws {
+        let schema = PostgreSQLSchema(part: "things", steps: Self.first)
+        let text = try await PostgreSQLServer.shared().makeDatabase()
+        let owner = PostgreSQLPool(try PostgreSQLAddress(text), connections: 1, logger: .silent)
+        let user = "u_\(UUID().uuidString.lowercased().replacing("-", with: ""))"
+        try await owner.run { _ = try $0.query(.once("CREATE ROLE \(user) LOGIN")) }
+        let address = try PostgreSQLAddress(text.replacing("//fleetpass@", with: "//\(user)@"))
+        for (statement, advice) in [("SELECT 1", "CREATE SCHEMA"), ("CREATE SCHEMA fleetpass", "grant it USAGE")] {
+            try await owner.run { _ = try $0.query(.once(statement)) }
+            let pool = PostgreSQLPool(address, connections: 1, schema: schema, logger: .silent)
+            let error = try await self.error { try await pool.run { try $0.query("SELECT 1").count } }
+            #expect(error.code == .wrongSchema)
+            #expect(error.message.contains(advice), "\(error)")
+            await pool.close()
+        }
+        await owner.close()
+    }
+
     @Test func `a step that fails leaves no trace`() async throws {
         let pool = try await self.pool(
             schema: PostgreSQLSchema(part: "things", steps: Self.first + [["ALTER TABLE thing ADD COLUMN id text"]]))

@@ -62,13 +62,14 @@ public final class PostgreSQLStore: EngineStore {
 
     /// Looks whether the database can be used, and makes or updates its tables.
     ///
-    /// - Throws: ``EngineError`` whose reason starts with `STORE_`, and that says what to mend.
+    /// - Throws: ``EngineError`` whose reason starts with `STORE_`, and that says what to mend; `UNAVAILABLE` where the
+    ///   server does not serve now.
     public func check() async throws(EngineError) {
         do {
             try await self.readers.run { _ = try $0.pipeline(PostgreSQLQuery.looks) }
         } catch let error as PostgreSQLError {
             throw EngineError(
-                code: error.code == .wrongSchema ? .failedPrecondition : .unavailable,
+                code: error.isOutage ? .unavailable : .failedPrecondition,
                 reason: error.code == .wrongSchema ? "STORE_SCHEMA" : "STORE_UNAVAILABLE", message: error.message)
         } catch {
             throw .store("STORE_UNAVAILABLE", "\(error)")

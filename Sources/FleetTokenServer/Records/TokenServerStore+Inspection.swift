@@ -50,8 +50,7 @@ extension TokenServerStore {
             case .current: return .usable(.current)
             }
         } catch let error as PostgreSQLError {
-            let isAway: Set<PostgreSQLError.Code> = [.unreachable, .connectionLost, .timedOut, .overloaded]
-            guard isAway.contains(error.code) else { return .unusable(error.message, next: Self.databaseNext) }
+            guard error.isOutage else { return .unusable(error.message, next: Self.databaseNext) }
             return .unreachable(error.message)
         } catch {
             return .unusable("\(error)", next: Self.databaseNext)

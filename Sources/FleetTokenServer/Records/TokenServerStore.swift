@@ -76,7 +76,8 @@ public struct TokenServerStore: Sendable {
 
     /// Looks whether the store can be used, and makes or updates its tables.
     ///
-    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend, or with
+    ///   ``TokenServerError/Code/storeUnreachable``.
     public func check() async throws(TokenServerError) {
         do {
             _ = try await self.database.read { try $0.keptHead() }
@@ -87,9 +88,13 @@ public struct TokenServerStore: Sendable {
 
     /// Tells a failure to read in words.
     func unreadable(_ error: any Error) -> TokenServerError {
-        let problem =
-            (error as? PostgreSQLError).map { ": \($0.message)" } ?? " \(self.path) cannot be read: \(error)"
-        return TokenServerError(code: .storeUnavailable, message: "The token server's store\(problem)")
+        guard let fault = error as? PostgreSQLError else {
+            return TokenServerError(
+                code: .storeUnavailable, message: "The token server's store \(self.path) cannot be read: \(error)")
+        }
+        return TokenServerError(
+            code: fault.isOutage ? .storeUnreachable : .storeUnavailable,
+            message: "The token server's store: \(fault.message)")
     }
 
     /// Whether the last record of the audit was refused, and nothing was kept since.

@@ -51,7 +51,7 @@ struct TokenStoreOptions: ParsableArguments {
             try await store.check()
             return store
         } catch {
-            throw CommandFailure(status: .configuration, message: error.message)
+            throw CommandFailure(store: error)
         }
     }
 
@@ -65,8 +65,7 @@ struct TokenStoreOptions: ParsableArguments {
         do throws(TokenServerError) {
             return (store, try await store.time())
         } catch {
-            throw CommandFailure(
-                status: error.code == .wrongClock ? .failed : .configuration, message: error.message)
+            throw CommandFailure(store: error)
         }
     }
 }

@@ -41,7 +41,8 @@ enum EngineStoreChoice {
         do throws(EngineError) {
             try await store.check()
         } catch {
-            throw CommandFailure(status: .configuration, message: error.message)
+            throw CommandFailure(
+                status: error.code == .unavailable ? .unreachable : .configuration, message: error.message)
         }
     }
 

@@ -137,7 +137,7 @@ struct TokenService: Service {
         do throws(TokenServerError) {
             try await self.store.check()
         } catch {
-            throw CommandFailure(status: .configuration, message: error.message)
+            throw CommandFailure(store: error)
         }
     }
 
