@@ -11,9 +11,11 @@ import Testing
     private let file = FileManager.default.temporaryDirectory.appending(path: "fleetpass-script-\(UUID().uuidString)")
 
     /// What is said of a file that is no script.
-    private func refusal(_ text: String) throws -> String {
+    private func refusal(_ text: String) throws -> String { try self.refusal(of: Data(text.utf8)) }
+
+    private func refusal(of script: Data) throws -> String {
         defer { try? FileManager.default.removeItem(at: self.file) }
-        try Data(text.utf8).write(to: self.file)
+        try script.write(to: self.file)
         let failure = try #require(throws: CommandFailure.self) {
             try FaultScriptFile(path: self.file.path(percentEncoded: false)).read()
         }
@@ -62,6 +64,18 @@ import Testing
         defer { try? FileManager.default.removeItem(at: self.file) }
         try Data(text.utf8).write(to: self.file)
         #expect(throws: Never.self) { try FaultScriptFile(path: self.file.path(percentEncoded: false)).read() }
+    }
+
+    @Test func `a character that JSON escapes as two surrogates is read`() throws {
+        defer { try? FileManager.default.removeItem(at: self.file) }
+        let script = #"{"steps": [{"slow": "1s", "vehicle": "veh-\ud83d\ude97"}]}"#
+        try Data(script.utf8).write(to: self.file)
+        #expect(throws: Never.self) { try FaultScriptFile(path: self.file.path(percentEncoded: false)).read() }
+    }
+
+    @Test func `bytes that are no UTF-8 are refused`() throws {
+        let script = Data("steps: ".utf8) + Data([0xff])
+        #expect(try self.refusal(of: script).hasSuffix(": it is not UTF-8."))
     }
 
     @Test func `a long file is not read to its end`() throws {

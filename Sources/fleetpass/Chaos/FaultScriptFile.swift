@@ -28,19 +28,24 @@ struct FaultScriptFile {
             : try InputFile(path: self.path).bytes(
                 atMost: Self.maximumBytes, advice: "create it, or name the right file.")
         guard bytes.count <= Self.maximumBytes else { throw invalid("it has more than \(Self.maximumBytes) bytes.") }
-        let text = String(decoding: bytes, as: UTF8.self)
-        let isJSON = (try? JSONValue(parsing: Array(bytes))) != nil
-        if !isJSON, let place = YAMLProblem.placeOfAnchor(in: text) {
-            throw invalid("line \(place.line), \"&\" begins an anchor, and anchors are not read; write the value out.")
-        }
-        let node: Node?
-        do {
-            node = try Yams.compose(yaml: text)
-        } catch {
-            throw invalid("it is neither YAML nor JSON: \(YAMLProblem.words(for: error)).")
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw invalid("it is not UTF-8.") }
+        let value: JSONValue
+        // YAML does not read a character that JSON escapes as two surrogates.
+        if let json = try? JSONValue(parsing: bytes) {
+            value = json
+        } else {
+            if let place = YAMLProblem.placeOfAnchor(in: text) {
+                throw invalid(
+                    "line \(place.line), \"&\" begins an anchor, and anchors are not read; write the value out.")
+            }
+            do {
+                value = try Yams.compose(yaml: text)?.json ?? .null
+            } catch {
+                throw invalid("it is neither YAML nor JSON: \(YAMLProblem.words(for: error)).")
+            }
         }
         do throws(FaultScriptError) {
-            return try FaultScript(node?.json ?? .null)
+            return try FaultScript(value)
         } catch {
             throw invalid(error.message.shown())
         }
