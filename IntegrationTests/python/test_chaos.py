@@ -157,6 +157,11 @@ def test_the_token_server_is_struck_by_its_own_steps(up, play):
     answer = requests.get(f"{up.http}/token/driver/veh-1", timeout=30)
     assert answer.status_code == 503
     assert answer.headers["x-fleetpass-chaos"] == "steps[0] status UNAVAILABLE"
+    # In the form of the server's own errors, as a client reads them.
+    assert int(answer.headers["Retry-After"]) > 0
+    error = answer.json()["error"]
+    assert (error["code"], error["status"]) == (503, "UNAVAILABLE")
+    assert error["message"].startswith("Chaos by script")
     assert requests.get(f"{up.http}/token/driver/veh-1", timeout=30).json()["jwt"]
     assert requests.get(f"{up.http}/token/driver/veh-2", timeout=30).json()["jwt"]
 
@@ -171,8 +176,17 @@ def test_a_typed_request_for_a_token_is_struck_by_whom_its_body_names(up, play):
     answer = ask(role="driver", vehicle="veh-1")
     assert answer.status_code == 503
     assert answer.headers["x-fleetpass-chaos"] == "steps[0] status UNAVAILABLE"
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert int(answer.headers["Retry-After"]) > 0
+    problem = answer.json()
+    assert (problem["status"], problem["code"]) == (503, "unavailable")
+    assert problem["detail"].startswith("Chaos by script")
     assert ask(role="driver", vehicle="veh-1").json()["token"]
-    assert ask(role="delivery_trusted_driver", delivery_vehicle="dv-1", task="task-1").status_code == 409
+    # No kind of problem has this status.
+    answer = ask(role="delivery_trusted_driver", delivery_vehicle="dv-1", task="task-1")
+    assert answer.status_code == 409
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert answer.json()["status"] == 409
     # A body that is too long names nobody, and is refused as without a script.
     body = json.dumps({"role": "driver", "delivery_vehicle": "dv-1", "more": "x" * 30_000}).encode()
     for data in (body, iter([body[:20_000], body[20_000:]])):

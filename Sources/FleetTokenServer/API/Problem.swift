@@ -32,6 +32,7 @@ struct Problem: Error, HTTPResponseError {
     }
 
     let kind: ProblemKind
+    private(set) var status: HTTPResponse.Status
     let detail: String
     var faults: [Fault] = []
     /// When to come again, where the answer says.
@@ -39,16 +40,17 @@ struct Problem: Error, HTTPResponseError {
     /// The methods that the path takes, where another was used.
     var allowed: [HTTPRequest.Method] = []
 
-    var status: HTTPResponse.Status { self.kind.status }
-
     init(_ kind: ProblemKind, _ detail: String) {
         self.kind = kind
+        self.status = kind.status
         self.detail = detail
     }
 
     /// Words a failure of the desk.
     init(_ error: RouteError) {
         self.init(ProblemKind(error.status), error.message)
+        // By script it may be one that no kind has.
+        self.status = error.status
         self.retryAfter = error.retryAfter
     }
 

@@ -19,7 +19,8 @@ enum ProblemKind: String, CaseIterable {
 
     /// What a failure of the sample routes is called here.
     init(_ status: HTTPResponse.Status) {
-        self = Self.allCases.first { $0.status == status } ?? .unavailable
+        // The body was read by then.
+        self = Self.allCases.first { $0.status == status && $0 != .malformedBody } ?? .unavailable
     }
 
     var status: HTTPResponse.Status {

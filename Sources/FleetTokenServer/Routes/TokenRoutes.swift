@@ -51,6 +51,23 @@ public struct TokenRoutes: Sendable {
         TokenAPI(desk: self.desk).add(to: router)
     }
 
+    /// What a request for a token is answered with where it fails by script, in the form of its path's own errors.
+    ///
+    /// - Parameters:
+    ///   - path: What was asked for.
+    ///   - status: The status of HTTP.
+    ///   - name: The status of gRPC.
+    ///   - message: What to tell.
+    /// - Returns: The answer.
+    package static func failure(at path: String, status: Int, name: String, message: String) -> Response {
+        var error = RouteError(status: .init(code: status), name: name, message: message)
+        // The server's own answers of these statuses say when to come again.
+        if error.status == .tooManyRequests || error.status == .serviceUnavailable {
+            error.retryAfter = RouteError.unavailable.retryAfter
+        }
+        return path == "/v1/tokens" ? Problem(error).response : error.response
+    }
+
     private static func keySet(_ keys: [RSAPublicKey]) -> Response {
         Response(
             status: .ok, headers: [.contentType: "application/jwk-set+json", .cacheControl: "public, max-age=300"],

@@ -4,6 +4,7 @@
 
 import FleetEngine
 import FleetOperation
+import FleetTokenServer
 import FleetTokens
 import HTTPTypes
 import Hummingbird
@@ -26,7 +27,8 @@ struct TokenFaultMiddleware<Context: RequestContext>: RouterMiddleware {
         guard let strike else { return try await next(request, context) }
         var response: Response
         if let error = strike.status {
-            response = Self.response(error)
+            response = TokenRoutes.failure(
+                at: request.uri.path, status: error.code.httpStatus, name: error.code.rawValue, message: error.message)
         } else {
             response = try await next(request, context)
         }
@@ -38,14 +40,6 @@ struct TokenFaultMiddleware<Context: RequestContext>: RouterMiddleware {
 
     private static func asksForToken(_ path: String) -> Bool {
         path.hasPrefix("/token/") || path == "/token" || path == "/v1/tokens"
-    }
-
-    private static func response(_ error: EngineError) -> Response {
-        let body = JSONValue.object(["error": .string(error.message)]).serialized
-        return Response(
-            status: .init(code: error.code.httpStatus),
-            headers: [.contentType: "application/json", .cacheControl: "no-store"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
     }
 
     /// Whose token is asked for; the body in which the typed API names it is read, and put back.
