@@ -158,7 +158,9 @@ public struct Engine: Sendable {
     ) async throws(EngineError) -> Call.Response {
         try await self.recording(Call.method, request, remarks) { () throws(EngineError) in
             let admission = try await self.admit(call, request, (token, examined), remarks)
-            return try await self.reporting(admission) { try await Call.run(request, admission, on: self) }
+            let response = try await self.reporting(admission) { try await Call.run(request, admission, on: self) }
+            self.watch.keepReport(of: request, admission.access, at: admission.context.now)
+            return response
         }
     }
 }

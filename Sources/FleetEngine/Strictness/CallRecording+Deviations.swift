@@ -19,6 +19,7 @@ extension CallRecording {
                 continue
             }
             _ = watch.observe(request, access, token: nil, at: call.time)
+            watch.keepReport(of: request, access, at: call.time)
         }
         return (DeviationReport(watch, profile: nil), unread)
     }

@@ -72,7 +72,7 @@ public final class DeviationWatch: Sendable {
         }
         guard report != nil || !ofCall.isEmpty || !ofToken.isEmpty else { return [] }
         let (found, new) = self.state.withLock { state -> (DeviationSet, DeviationSet) in
-            if let deviation = report.flatMap({ state.intervals.note($0, of: access, at: now) }) {
+            if let deviation = report.flatMap({ state.intervals.deviation(of: $0, of: access, at: now) }) {
                 ofCall.insert(deviation)
             }
             var new: DeviationSet = []
@@ -96,6 +96,17 @@ public final class DeviationWatch: Sendable {
         var all = found
         all.formUnion(ofToken)
         return all
+    }
+
+    /// Keeps the time of a vehicle's report, for the next one; only a call that succeeded is a report.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - access: What it addresses.
+    ///   - now: The time of the call.
+    func keepReport(of request: some DocumentedRequest, _ access: AccessRequest, at now: Date) {
+        guard let report = request.report else { return }
+        self.state.withLock { $0.intervals.note(report, of: access, at: now) }
     }
 
     private func log(_ deviations: DeviationSet, of access: AccessRequest) {

@@ -14,6 +14,12 @@ struct ReportIntervals {
         let provider: ProviderID
         let vehicle: VehicleID?
         let deliveryVehicle: DeliveryVehicleID?
+
+        init(_ access: AccessRequest) {
+            self.provider = access.provider
+            self.vehicle = access.vehicle
+            self.deliveryVehicle = access.deliveryVehicle
+        }
     }
 
     /// The documented bounds, in milliseconds, with half a second for what the network adds and takes.
@@ -33,26 +39,27 @@ struct ReportIntervals {
     /// How many vehicles are remembered.
     var count: Int { self.young.count + self.old.count }
 
-    /// Takes a report, and gives what is wrong with the time since the one before.
+    /// What is wrong with the time between the last report that was noted and this one.
     ///
     /// One that sets the vehicle offline is not measured: a shift ends when it ends.
-    mutating func note(_ report: LocationReport, of access: AccessRequest, at now: Date) -> Deviation? {
-        let key = Key(
-            provider: access.provider, vehicle: access.vehicle, deliveryVehicle: access.deliveryVehicle)
-        let time = Int64(now.timeIntervalSince1970 * 1000)
-        let last = self.young[key] ?? self.old.removeValue(forKey: key)
-        if report.isLast {
-            self.young[key] = nil
-        } else if report.isLocated {
-            self.keep(time, for: key)
-        } else {
-            return nil
-        }
-        guard report.isLocated, !report.isLast, let last else { return nil }
-        switch time - last {
+    func deviation(of report: LocationReport, of access: AccessRequest, at now: Date) -> Deviation? {
+        let key = Key(access)
+        guard report.isLocated, !report.isLast, let last = self.young[key] ?? self.old[key] else { return nil }
+        switch Self.milliseconds(now) - last {
         case 0..<Self.shortest: return .reportTooOften
         case (Self.longest + 1)..<Self.shift: return .reportTooSeldom
         default: return nil
+        }
+    }
+
+    /// Takes a report.
+    mutating func note(_ report: LocationReport, of access: AccessRequest, at now: Date) {
+        let key = Key(access)
+        self.old[key] = nil
+        if report.isLast {
+            self.young[key] = nil
+        } else {
+            self.keep(Self.milliseconds(now), for: key)
         }
     }
 
@@ -63,4 +70,6 @@ struct ReportIntervals {
         }
         self.young[key] = time
     }
+
+    private static func milliseconds(_ time: Date) -> Int64 { Int64(time.timeIntervalSince1970 * 1000) }
 }

@@ -109,6 +109,31 @@ import Testing
         #expect(world.counts == ["report-too-seldom": 1])
     }
 
+    @Test func `a report that failed is not measured from`() async throws {
+        let world = try await World()
+        await #expect(throws: EngineError.self) {
+            try await world.update(token: serverToken, mask: "last_location") {
+                $0.name = "providers/acme/vehicles/veh-2"
+            }
+        }
+        let create = CreateVehicle.Request.with {
+            $0.parent = "providers/acme"
+            $0.vehicleID = "veh-2"
+            $0.vehicle = .sample
+        }
+        _ = try await world.engine.perform(CreateVehicle.self, create, token: serverToken)
+        await #expect(throws: EngineError.self) {
+            try await world.update(token: serverToken, mask: "last_location", "unknown") {
+                $0.name = "providers/acme/vehicles/veh-2"
+            }
+        }
+        world.clock.advance(by: 1)
+        try await world.update(token: "driver|vehicleid=veh-2", mask: "last_location") {
+            $0.name = "providers/acme/vehicles/veh-2"
+        }
+        #expect(world.counts["report-too-often"] == nil)
+    }
+
     @Test func `a refused call is nobody's deviation`() async throws {
         let world = try await World()
         await #expect(throws: EngineError.self) {
@@ -237,7 +262,7 @@ import Testing
         for number in 0..<100 {
             let access = AccessRequest(
                 method: .updateVehicle, provider: try #require(ProviderID("acme")), vehicle: VehicleID("veh-\(number)"))
-            _ = intervals.note(LocationReport(isLocated: true), of: access, at: TestClock.start)
+            intervals.note(LocationReport(isLocated: true), of: access, at: TestClock.start)
         }
         #expect(intervals.count <= 4)
     }
