@@ -8,23 +8,21 @@ import SwiftProtobuf
 
 extension Maps_Fleetengine_Delivery_V1_UpdateDeliveryVehicleRequest: HeaderedRequest {
     var deviations: DeviationSet {
-        self.updateMask.names("last_location", "lastLocation") ? self.deliveryVehicle.locationDeviations : []
+        let (mask, vehicle) = (self.updateMask, self.deliveryVehicle)
+        var found = vehicle.lastLocation.deviations { mask.names("last_location.\($0)") }
+        if mask.names("past_locations") { found.formUnion(vehicle.pastLocations.deviations) }
+        return found
     }
 
     var report: LocationReport? {
-        LocationReport(of: self.deliveryVehicle.lastLocation, masked: self.updateMask.paths, isLast: false)
+        LocationReport(of: self.deliveryVehicle.lastLocation, masked: self.updateMask, isLast: false)
     }
 }
 
 extension Maps_Fleetengine_Delivery_V1_CreateDeliveryVehicleRequest: HeaderedRequest {
-    var deviations: DeviationSet { self.deliveryVehicle.locationDeviations }
-}
-
-extension DeliveryVehicle {
-    fileprivate var locationDeviations: DeviationSet {
-        guard self.hasLastLocation else { return [] }
-        var found: DeviationSet = self.lastLocation.isDeprecated ? [.deprecatedField] : []
-        if self.lastLocation.hasServerTime { found.insert(.outputOnlyField) }
+    var deviations: DeviationSet {
+        var found = self.deliveryVehicle.lastLocation.deviations()
+        found.formUnion(self.deliveryVehicle.pastLocations.deviations)
         return found
     }
 }

@@ -8,11 +8,16 @@ import SwiftProtobuf
 
 extension Maps_Fleetengine_V1_CreateVehicleRequest: HeaderedRequest {
     var deviations: DeviationSet {
-        var found = self.vehicle.deprecations
-        if self.vehicle.vehicleState == .online, !self.vehicle.hasLastLocation { found.insert(.onlineWithoutLocation) }
+        let vehicle = self.vehicle
+        let isDeprecated = !vehicle.route.isEmpty || vehicle.attributes.contains(where: \.isLegacy)
+        var found: DeviationSet = isDeprecated ? [.deprecatedField] : []
+        found.formUnion(vehicle.lastLocation.deviations())
+        found.formUnion(vehicle.pastLocations.deviations)
+        if vehicle.vehicleState == .online, !vehicle.hasLastLocation || vehicle.lastLocation == VehicleLocation() {
+            found.insert(.onlineWithoutLocation)
+        }
         let isOutputSet =
-            !self.vehicle.currentTrips.isEmpty || self.vehicle.hasWaypointsVersion
-            || self.vehicle.hasCurrentRouteSegmentVersion || self.vehicle.lastLocation.hasServerTime
+            !vehicle.currentTrips.isEmpty || vehicle.hasWaypointsVersion || vehicle.hasCurrentRouteSegmentVersion
         if isOutputSet { found.insert(.outputOnlyField) }
         return found
     }
@@ -22,20 +27,18 @@ extension Maps_Fleetengine_V1_UpdateVehicleRequest: HeaderedRequest {
     var deviations: DeviationSet {
         // Callers send whole vehicles that they read before; what the mask does not name means nothing.
         let (mask, vehicle) = (self.updateMask, self.vehicle)
-        let isLocated = vehicle.hasLastLocation && mask.names("last_location", "lastLocation")
         let isDeprecated =
-            (isLocated && vehicle.lastLocation.isDeprecated)
-            || (!vehicle.route.isEmpty && mask.names("route", "route"))
-            || (vehicle.attributes.contains(where: \.isLegacy) && mask.names("attributes", "attributes"))
+            (!vehicle.route.isEmpty && mask.names("route"))
+            || (vehicle.attributes.contains(where: \.isLegacy) && mask.names("attributes"))
         var found: DeviationSet = isDeprecated ? [.deprecatedField] : []
-        if isLocated, vehicle.lastLocation.hasServerTime { found.insert(.outputOnlyField) }
+        found.formUnion(vehicle.lastLocation.deviations { mask.names("last_location.\($0)") })
+        if mask.names("past_locations") { found.formUnion(vehicle.pastLocations.deviations) }
         return found
     }
 
     var report: LocationReport? {
         LocationReport(
-            of: self.vehicle.lastLocation, masked: self.updateMask.paths,
-            isLast: self.vehicle.vehicleState == .offline)
+            of: self.vehicle.lastLocation, masked: self.updateMask, isLast: self.vehicle.vehicleState == .offline)
     }
 }
 
@@ -49,20 +52,15 @@ extension Maps_Fleetengine_V1_ListVehiclesRequest: HeaderedRequest {
 
 extension Maps_Fleetengine_V1_SearchVehiclesRequest: HeaderedRequest {
     var deviations: DeviationSet {
-        self.pickupPoint.isDeprecated || self.dropoffPoint.isDeprecated ? [.deprecatedField] : []
+        self.pickupPoint.isDeprecated() || self.dropoffPoint.isDeprecated() ? [.deprecatedField] : []
     }
 }
 
 extension Maps_Fleetengine_V1_CreateTripRequest: HeaderedRequest {
     var deviations: DeviationSet {
-        let isDeprecated =
-            self.trip.pickupPoint.isDeprecated || self.trip.dropoffPoint.isDeprecated
-            || self.trip.intermediateDestinations.contains(where: \.isDeprecated)
-        var found: DeviationSet = isDeprecated ? [.deprecatedField] : []
-        let isOutputSet =
-            self.trip.hasPickupTime || self.trip.hasDropoffTime || self.trip.hasLastLocation
-            || !self.trip.remainingWaypoints.isEmpty || self.trip.hasEtaToFirstWaypoint
-        if isOutputSet { found.insert(.outputOnlyField) }
+        let trip = self.trip
+        var found: DeviationSet = trip.isDeprecated() ? [.deprecatedField] : []
+        if TripFields.outputOnly.contains(where: { $0.isSet(trip) }) { found.insert(.outputOnlyField) }
         return found
     }
 }
@@ -70,13 +68,8 @@ extension Maps_Fleetengine_V1_CreateTripRequest: HeaderedRequest {
 extension Maps_Fleetengine_V1_UpdateTripRequest: HeaderedRequest {
     var deviations: DeviationSet {
         // Callers send whole trips that they read before; what the mask does not name means nothing.
-        let (mask, trip) = (self.updateMask, self.trip)
-        let isDeprecated =
-            (trip.pickupPoint.isDeprecated && mask.names("pickup_point", "pickupPoint"))
-            || (trip.dropoffPoint.isDeprecated && mask.names("dropoff_point", "dropoffPoint"))
-            || (trip.intermediateDestinations.contains(where: \.isDeprecated)
-                && mask.names("intermediate_destinations", "intermediateDestinations"))
-        return isDeprecated ? [.deprecatedField] : []
+        let mask = self.updateMask
+        return self.trip.isDeprecated { mask.names($0) } ? [.deprecatedField] : []
     }
 }
 
@@ -92,35 +85,46 @@ extension Maps_Fleetengine_V1_SearchTripsRequest: HeaderedRequest {}
 extension Maps_Fleetengine_V1_ReportBillableTripRequest: DocumentedRequest {}
 
 extension Google_Protobuf_FieldMask {
-    /// Whether a path is a field, in either spelling, or a part of it.
-    func names(_ field: String, _ alternative: String) -> Bool {
+    /// Whether a path, in either spelling, is a field, a part of it, or what it is a part of.
+    func names(_ field: String) -> Bool {
         self.paths.contains { path in
-            [field, alternative].contains { path == $0 || path.hasPrefix($0 + ".") }
+            let name = FieldName.snakeCase(path)
+            return name == field || name.hasPrefix(field + ".") || field.hasPrefix(name + ".")
         }
     }
 }
 
 extension LocationReport {
     /// What an update of a vehicle says; `nil` where it is about something else.
-    init?(of location: some ReportedLocation, masked paths: [String], isLast: Bool) {
-        func names(_ path: String, _ field: String, _ alternative: String) -> Bool {
-            path.hasPrefix(field) || path.hasPrefix(alternative)
-        }
-        let isLocated = paths.contains { names($0, "last_location", "lastLocation") }
-        let isLast = isLast && paths.contains { names($0, "vehicle_state", "vehicleState") }
+    init?(of location: some ReportedLocation, masked mask: Google_Protobuf_FieldMask, isLast: Bool) {
+        let isLocated = mask.names("last_location")
+        let isLast = isLast && mask.names("vehicle_state")
         guard isLocated || isLast else { return nil }
         self.isLocated = isLocated
-        self.isOfDevice = isLocated && (location.hasLocation || location.hasRawLocation)
+        self.isOfDevice =
+            (location.hasLocation && mask.names("last_location.location"))
+            || (location.hasRawLocation && mask.names("last_location.raw_location"))
         self.isLast = isLast
     }
 }
 
-extension Vehicle {
-    fileprivate var deprecations: DeviationSet {
-        let isDeprecated =
-            !self.route.isEmpty || (self.hasLastLocation && self.lastLocation.isDeprecated)
-            || self.attributes.contains(where: \.isLegacy)
-        return isDeprecated ? [.deprecatedField] : []
+extension Trip {
+    /// Whether a deprecated field is set, of those that are named.
+    fileprivate func isDeprecated(where isNamed: (String) -> Bool = { _ in true }) -> Bool {
+        let places = [("pickup_point", self.pickupPoint), ("dropoff_point", self.dropoffPoint)]
+        let stops = [
+            ("actual_pickup_point", self.actualPickupPoint),
+            ("actual_pickup_arrival_point", self.actualPickupArrivalPoint),
+            ("actual_dropoff_point", self.actualDropoffPoint),
+        ]
+        let lists = [
+            ("actual_intermediate_destinations", self.actualIntermediateDestinations),
+            ("actual_intermediate_destination_arrival_points", self.actualIntermediateDestinationArrivalPoints),
+        ]
+        for (name, place) in places where place.isDeprecated(where: { isNamed("\(name).\($0)") }) { return true }
+        for (name, stop) in stops where stop.hasStopTime && isNamed("\(name).stop_time") { return true }
+        for (name, stops) in lists where stops.contains(where: \.hasStopTime) && isNamed(name) { return true }
+        return self.intermediateDestinations.contains { $0.isDeprecated() } && isNamed("intermediate_destinations")
     }
 }
 
@@ -130,15 +134,31 @@ extension Maps_Fleetengine_V1_VehicleAttribute {
 }
 
 extension TerminalLocation {
-    fileprivate var isDeprecated: Bool {
-        self.hasTerminalPointID || !self.accessPointID.isEmpty || !self.tripID.isEmpty
+    /// Whether a deprecated field is set, of those that are named.
+    fileprivate func isDeprecated(where isNamed: (String) -> Bool = { _ in true }) -> Bool {
+        (self.hasTerminalPointID && isNamed("terminal_point_id"))
+            || (!self.accessPointID.isEmpty && isNamed("access_point_id"))
+            || (!self.tripID.isEmpty && isNamed("trip_id"))
+            || (self.terminalLocationType != .unknownWaypointType && isNamed("terminal_location_type"))
     }
 }
 
 extension ReportedLocation {
-    /// Whether a field is set that another has replaced.
-    var isDeprecated: Bool {
-        self.hasHorizontalAccuracy || self.hasBearingAccuracy || self.hasVerticalAccuracy || self.hasSpeedKmph
-            || self.roadSnapped
+    /// What departs from the documentation in the fields that are named.
+    func deviations(where isNamed: (String) -> Bool = { _ in true }) -> DeviationSet {
+        let isDeprecated =
+            (self.hasHorizontalAccuracy && isNamed("horizontal_accuracy"))
+            || (self.hasBearingAccuracy && isNamed("bearing_accuracy"))
+            || (self.hasVerticalAccuracy && isNamed("vertical_accuracy"))
+            || (self.hasSpeedKmph && isNamed("speed_kmph")) || (self.roadSnapped && isNamed("road_snapped"))
+            || (self.hasNumStaleUpdates && isNamed("num_stale_updates"))
+        var found: DeviationSet = isDeprecated ? [.deprecatedField] : []
+        if self.hasServerTime, isNamed("server_time") { found.insert(.outputOnlyField) }
+        return found
     }
+}
+
+extension Array where Element: ReportedLocation {
+    /// What departs from the documentation in any of the locations.
+    var deviations: DeviationSet { self.reduce(into: []) { $0.formUnion($1.deviations()) } }
 }

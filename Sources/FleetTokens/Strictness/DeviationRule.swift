@@ -144,7 +144,8 @@ extension Deviation {
                 why: "It may go away; its successor holds the same.",
                 fix:
                     "Use latlng_accuracy, heading_accuracy, altitude_accuracy, speed, is_road_snapped; string_value of "
-                    + "attributes; a point in place of other kinds of terminal locations.",
+                    + "attributes; timestamp of stops; of terminal locations the point alone. Leave num_stale_updates "
+                    + "unset.",
                 source: "Deprecated fields in the API's contract")
         case .listWithoutVehicleTypes:
             DeviationRule(

@@ -157,7 +157,8 @@ import Testing
     @Test(
         arguments: [
             (["trip_status"], false), (["trip_status", "actual_pickup_point", "pickup_points"], false), ([], false),
-            (["pickup_point"], true), (["pickupPoint.point"], true), (["trip_status", "dropoff_point"], true),
+            (["pickup_point"], true), (["pickupPoint.point"], false), (["pickupPoint.accessPointId"], true),
+            (["trip_status", "dropoff_point"], true),
             (["dropoffPoint"], true), (["intermediate_destinations"], true), (["intermediateDestinations"], true),
         ] as [([String], Bool)])
     func `of an updated trip, only fields that the mask names are looked at`(mask: [String], isFound: Bool) {
@@ -169,6 +170,94 @@ import Testing
             $0.trip.intermediateDestinations = [place]
         }
         #expect(request.deviations.contains(.deprecatedField) == isFound)
+    }
+
+    @Test(
+        arguments: [
+            ("last_location.supplemental_location", [], false), ("lastLocation.heading", [], false),
+            ("lastLocation.speedKmph", [.deprecatedField], false), ("last_location.location.latitude", [], true),
+            ("lastLocation", [.deprecatedField, .outputOnlyField], true),
+        ] as [(String, Set<Deviation>, Bool)])
+    func `of a location of which the mask names a part, only that is looked at`(
+        path: String, found: Set<Deviation>, isOfDevice: Bool
+    ) {
+        var request = UpdateVehicle.Request()
+        request.updateMask.paths = [path]
+        request.vehicle.lastLocation = .at(37.4, -122.1)
+        request.vehicle.lastLocation.speedKmph = 3
+        request.vehicle.lastLocation.serverTime.seconds = 1
+        #expect(Set(request.deviations) == found)
+        #expect(request.report?.isOfDevice == isOfDevice)
+    }
+
+    @Test func `each field of a created trip that is the service's own is found`() {
+        let trips: [Trip] = [
+            .with { $0.pickupTime.seconds = 1 }, .with { $0.dropoffTime.seconds = 1 }, .with { $0.route = [.init()] },
+            .with { $0.currentRouteSegment = "x" }, .with { $0.currentRouteSegmentVersion.seconds = 1 },
+            .with { $0.currentRouteSegmentTraffic = .init() },
+            .with { $0.currentRouteSegmentTrafficVersion.seconds = 1 },
+            .with { $0.currentRouteSegmentEndPoint = .init() }, .with { $0.remainingWaypoints = [.init()] },
+            .with { $0.remainingWaypointsVersion.seconds = 1 }, .with { $0.remainingWaypointsRouteVersion.seconds = 1 },
+            .with { $0.remainingDistanceMeters = 1 }, .with { $0.etaToFirstWaypoint.seconds = 1 },
+            .with { $0.remainingTimeToFirstWaypoint.seconds = 1 }, .with { $0.lastLocation = .init() },
+            .with { $0.lastLocationSnappable = true }, .with { $0.view = .sdk },
+        ]
+        #expect(trips.count == TripFields.outputOnly.count)
+        for trip in trips {
+            let request = CreateTrip.Request.with { $0.trip = trip }
+            #expect(Set(request.deviations) == [.outputOnlyField])
+        }
+    }
+
+    @Test func `a terminal location's kind and a stop's former time are deprecated`() {
+        let place = TerminalLocation.with { $0.terminalLocationType = .pickupWaypointType }
+        let stop = StopLocation.with { $0.stopTime.seconds = 1 }
+        let trips: [(field: String, trip: Trip)] = [
+            ("pickup_point", .with { $0.pickupPoint = place }), ("dropoffPoint", .with { $0.dropoffPoint = place }),
+            ("intermediate_destinations", .with { $0.intermediateDestinations = [place] }),
+            ("actual_pickup_point.stop_time", .with { $0.actualPickupPoint = stop }),
+            ("actual_pickup_arrival_point", .with { $0.actualPickupArrivalPoint = stop }),
+            ("actualDropoffPoint", .with { $0.actualDropoffPoint = stop }),
+            ("actual_intermediate_destinations", .with { $0.actualIntermediateDestinations = [stop] }),
+            (
+                "actual_intermediate_destination_arrival_points",
+                .with { $0.actualIntermediateDestinationArrivalPoints = [stop] }
+            ),
+        ]
+        for (field, trip) in trips {
+            var request = UpdateTrip.Request.with { $0.trip = trip }
+            request.updateMask.paths = [field]
+            #expect(Set(request.deviations) == [.deprecatedField], "\(field)")
+            request.updateMask.paths = ["trip_status"]
+            #expect(request.deviations.isEmpty, "\(field)")
+        }
+    }
+
+    @Test func `past locations are looked at like the last one`() {
+        var location = VehicleLocation()
+        location.numStaleUpdates = 1
+        location.serverTime.seconds = 1
+        var update = UpdateVehicle.Request()
+        update.vehicle.pastLocations = [location]
+        #expect(update.deviations.isEmpty)
+        update.updateMask.paths = ["pastLocations"]
+        #expect(Set(update.deviations) == [.deprecatedField, .outputOnlyField])
+        var create = CreateVehicle.Request()
+        create.vehicle = update.vehicle
+        #expect(Set(create.deviations) == [.deprecatedField, .outputOnlyField])
+        create.vehicle = .with { $0.lastLocation = location }
+        #expect(Set(create.deviations) == [.deprecatedField, .outputOnlyField])
+        var delivery = Maps_Fleetengine_Delivery_V1_UpdateDeliveryVehicleRequest()
+        delivery.updateMask.paths = ["past_locations"]
+        delivery.deliveryVehicle.pastLocations = [.with { $0.numStaleUpdates = 1 }]
+        #expect(Set(delivery.deviations) == [.deprecatedField])
+    }
+
+    @Test func `an empty location is none`() {
+        var request = CreateVehicle.Request()
+        request.vehicle = .sample
+        request.vehicle.lastLocation = .init()
+        #expect(Set(request.deviations) == [.onlineWithoutLocation])
     }
 
     @Test func `of a created trip, every field is looked at`() {

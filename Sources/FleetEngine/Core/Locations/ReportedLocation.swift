@@ -87,6 +87,7 @@ protocol ReportedLocation: Message {
 
     mutating func clearIsGpsSensorEnabled()
     mutating func clearTimeSinceUpdate()
+    var hasNumStaleUpdates: Bool { get }
     mutating func clearNumStaleUpdates()
     mutating func clearIsRoadSnapped()
 }

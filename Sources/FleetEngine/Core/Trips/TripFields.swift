@@ -32,12 +32,27 @@ enum TripFields {
             .value("attributes", \.attributes),
         ],
         immutable: ["name", "trip_type", "number_of_passengers"],
-        outputOnly: [
-            "pickup_time", "dropoff_time", "route", "current_route_segment", "current_route_segment_version",
-            "current_route_segment_traffic", "current_route_segment_traffic_version", "current_route_segment_end_point",
-            "remaining_waypoints", "remaining_waypoints_version", "remaining_waypoints_route_version",
-            "remaining_distance_meters", "eta_to_first_waypoint", "remaining_time_to_first_waypoint", "last_location",
-            "last_location_snappable", "view",
-        ]
+        outputOnly: Self.outputOnly.map(\.name)
     )
+
+    /// The fields that are the service's own, and whether a request sets them.
+    static let outputOnly: [(name: String, isSet: @Sendable (Trip) -> Bool)] = [
+        ("pickup_time", { $0.hasPickupTime }),
+        ("dropoff_time", { $0.hasDropoffTime }),
+        ("route", { !$0.route.isEmpty }),
+        ("current_route_segment", { !$0.currentRouteSegment.isEmpty }),
+        ("current_route_segment_version", { $0.hasCurrentRouteSegmentVersion }),
+        ("current_route_segment_traffic", { $0.hasCurrentRouteSegmentTraffic }),
+        ("current_route_segment_traffic_version", { $0.hasCurrentRouteSegmentTrafficVersion }),
+        ("current_route_segment_end_point", { $0.hasCurrentRouteSegmentEndPoint }),
+        ("remaining_waypoints", { !$0.remainingWaypoints.isEmpty }),
+        ("remaining_waypoints_version", { $0.hasRemainingWaypointsVersion }),
+        ("remaining_waypoints_route_version", { $0.hasRemainingWaypointsRouteVersion }),
+        ("remaining_distance_meters", { $0.hasRemainingDistanceMeters }),
+        ("eta_to_first_waypoint", { $0.hasEtaToFirstWaypoint }),
+        ("remaining_time_to_first_waypoint", { $0.hasRemainingTimeToFirstWaypoint }),
+        ("last_location", { $0.hasLastLocation }),
+        ("last_location_snappable", { $0.lastLocationSnappable }),
+        ("view", { $0.view != .unspecified }),
+    ]
 }
