@@ -85,7 +85,7 @@ def test_vehicles_move_on_real_routes(demo):
 def test_drivers_and_customers_are_processes_of_their_own(demo):
     def apps():
         commands = [command[1:] for command in commands_of_children(demo).values()]
-        values = lambda app, option: {c[c.index(option) + 1] for c in commands if c[0] == app and option in c}
+        values = lambda app, option: {c[c.index(option) + 1] for c in commands if c[:1] == [app] and option in c}
         drivers, customers = values("drive", "--vehicle"), values("watch", "--trip")
         vans, recipients = values("drive", "--delivery-vehicle"), values("watch", "--tracking-id")
         return (drivers, vans) if len(drivers) >= 2 and customers and vans and recipients else None
@@ -121,7 +121,7 @@ def test_a_wrong_token_is_refused_with_the_reason(demo):
 def test_a_shipment_comes_near_and_is_delivered(demo):
     def followed():
         commands = [command[1:] for command in commands_of_children(demo).values()]
-        return {c[c.index("--tracking-id") + 1] for c in commands if c[0] == "watch" and "--tracking-id" in c}
+        return {c[c.index("--tracking-id") + 1] for c in commands if c[:1] == ["watch"] and "--tracking-id" in c}
 
     # The first of them, because the whole round takes two and a half minutes at this speed.
     shipment = min(wait_for(followed, 60))
