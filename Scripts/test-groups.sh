@@ -8,4 +8,4 @@
 proofs='TokenCacheExploration|TokenCacheWorld|TokenCacheOrder|SingleFlight|DriversDay|AccessMatrix|RaceTests|Fuzz'
 
 # Tests over real sockets and clocks, which fail where others leave them no time: they run apart, one after the other.
-watching='URLSession|ChaosTokenServer|Loopback|DocumentationSampleTests\.|SampleEngineTests\.|DeliveryEngineTests|FleetEngineHTTPClientTests|ConfiguredSignersTests|TestingGuideTests'
+watching='URLSession|ChaosTokenServer|Loopback|DocumentationSampleTests\.|SampleEngineTests\.|DeliveryEngineTests|FleetEngineHTTPClientTests|ConfiguredSignersTests|TestingGuideTests|TokenServerGuideTests'
