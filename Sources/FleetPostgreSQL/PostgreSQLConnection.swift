@@ -150,7 +150,9 @@ final class PostgreSQLConnection {
     private func isRefused(_ problem: String) -> Bool {
         if PQconnectionNeedsPassword(self.raw) == 1 { return true }
         // Two blanks come before what the server says, and never before libpq's own words.
-        guard problem.contains(":  "), let state = self.refusalState(within: .seconds(2)) else { return false }
+        guard problem.contains(":  "), let state = self.refusalState(within: .seconds(5)) else { return false }
+        // Poolers say so of whatever they do not let through.
+        if state == "08P01" { return true }
         return [.statementFailed, .wrongSchema].contains(PostgreSQLError(sqlState: state, message: problem).code)
     }
 

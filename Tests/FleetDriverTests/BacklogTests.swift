@@ -76,6 +76,22 @@ import Testing
         #expect(try world.engine.requests.last?.latitudes == (1...3).map(Self.latitude))
     }
 
+    @Test(arguments: [400, 413])
+    func `a proxy that takes no long reports gets shorter ones`(status: Int) async throws {
+        let refusal = StubTransport.Answer.proxy(status)
+        let world = try ReporterWorld(
+            engine: StubTransport([refusal, refusal, refusal, .ok]), configuration: .init(capacity: 1000))
+        await world.reporter.startTracking()
+        for number in 1...600 { await world.reporter.record(try Self.fix(number)) }
+        for _ in 1...7 {
+            await world.reporter.reportNow()
+            #expect(try await world.event().droppedCount == 0)
+        }
+        let sent = try world.engine.requests.map { try $0.latitudes }
+        #expect(sent.map(\.count) == [500, 250, 125, 62, 124, 248, 169])
+        #expect(Set(sent.dropFirst(3).flatMap(\.self)) == Set((1...600).map(Self.latitude)))
+    }
+
     @Test(arguments: [false, true])
     func `the end of a source leaves nothing of a long backlog behind`(endsTracking: Bool) async throws {
         let world = try ReporterWorld(configuration: .init(capacity: 2000))

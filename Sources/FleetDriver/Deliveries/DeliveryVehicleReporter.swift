@@ -275,9 +275,16 @@ public actor DeliveryVehicleReporter {
             guard let failure = await self.exchange(report) as? EngineFailure else { continue }
             if let pause = failure.retryAfter { self.repeatsFrom = self.pace.time.now.advanced(by: pause) }
             // The others would fail alike, and an engine or a token server in trouble is not helped by more requests.
-            let isElsewhere = failure.stage == .connection || failure.stage == .engine && !failure.isEnginesOwn
-            if isElsewhere || failure.code.isPassing { return }
+            if failure.stage == .connection || failure.code.isPassing || failure.isOfMissingEngine { return }
         }
+    }
+}
+
+extension EngineFailure {
+    /// Whether something before the engine answers because the engine is away, and not for what it was sent.
+    fileprivate var isOfMissingEngine: Bool {
+        guard self.stage == .engine, !self.isEnginesOwn, let status = self.httpStatus else { return false }
+        return status == 404 || status >= 500
     }
 }
 

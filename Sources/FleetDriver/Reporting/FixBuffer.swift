@@ -31,6 +31,8 @@ struct FixBuffer: Sendable {
     private var unsent: [Numbered] = []
     private var recorded = 0
     private var dropped = 0
+    /// How many fixes the next report takes: fewer where something before the engine does not let so many through.
+    private var batchLimit = Self.largestBatch
 
     init(capacity: Int) {
         self.capacity = max(1, capacity)
@@ -58,7 +60,7 @@ struct FixBuffer: Sendable {
         // What is left of a backlog goes behind the newest fix, which arrived with the first part of it.
         let arrived = latest.number == self.recorded - 1 ? nil : self.newest
         let earlier = self.unsent.count - (arrived == nil ? 1 : 0)
-        let past = self.unsent.prefix(min(earlier, Self.largestBatch - 1))
+        let past = self.unsent.prefix(min(earlier, self.batchLimit - 1))
         var numbers = Set(past.map(\.number))
         if arrived == nil { numbers.insert(latest.number) }
         return Batch(last: arrived ?? latest.fix, past: past.map(\.fix), numbers: numbers)
@@ -66,6 +68,7 @@ struct FixBuffer: Sendable {
 
     /// Takes note of what became of a batch.
     mutating func finish(_ batch: Batch, _ failure: EngineFailure?) {
+        self.learnLimit(from: failure)
         // The same fixes would be refused again, and everything behind them would wait for ever.
         let isRefused = failure?.code == .invalidArgument && failure?.isEnginesOwn == true
         guard failure == nil || isRefused else { return }
@@ -78,6 +81,18 @@ struct FixBuffer: Sendable {
         let removed = before - self.unsent.count
         // What had to make room while the batch was on its way has arrived with it.
         self.dropped += isRefused ? removed : removed - batch.numbers.count
+    }
+
+    private mutating func learnLimit(from failure: EngineFailure?) {
+        guard let failure else {
+            self.batchLimit = min(self.batchLimit * 2, Self.largestBatch)
+            return
+        }
+        // It may be the length; what asks for another token or for patience, or misses the engine, is not about it.
+        guard failure.stage == .engine, !failure.isEnginesOwn, let status = failure.httpStatus,
+            (400..<500).contains(status), ![401, 404, 429].contains(status)
+        else { return }
+        self.batchLimit = max(1, self.batchLimit / 2)
     }
 
     /// Forgets everything, which loses what is unsent.

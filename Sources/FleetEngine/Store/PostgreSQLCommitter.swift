@@ -64,6 +64,7 @@ struct PostgreSQLCommitter {
                     }
                 }
                 try group.commit()
+                if group.hasChanges { self.isDoubted.withLock { $0 = false } }
                 for outcome in outcomes { outcome.reply() }
                 return Left(held: held, alone: alone)
             } catch {

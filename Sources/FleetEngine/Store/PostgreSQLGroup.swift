@@ -66,6 +66,9 @@ final class PostgreSQLGroup: ResourceLookup {
         return outcome
     }
 
+    /// Whether there is anything to be made durable.
+    var hasChanges: Bool { !self.changes.isEmpty }
+
     /// Makes the changes durable.
     func commit() throws {
         guard !self.isUndone else { return self.session.rollBack() }

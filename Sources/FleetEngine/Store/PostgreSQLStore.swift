@@ -127,10 +127,16 @@ public final class PostgreSQLStore: EngineStore {
 
     func probe() async throws {
         guard self.isDoubted.withLock({ $0 }) else { return }
-        try await self.writer.run { session in
-            defer { session.rollBack() }
-            let begin: [PostgreSQLStatement] = [.once("BEGIN"), PostgreSQLQuery.wait(atMost: .seconds(1))]
-            _ = try session.pipeline(begin + PostgreSQLQuery.probe + [.once("COMMIT")])
+        do {
+            try await self.writer.run { session in
+                defer { session.rollBack() }
+                // Writes wait for this connection meanwhile.
+                let begin: [PostgreSQLStatement] = [.once("BEGIN"), PostgreSQLQuery.wait(atMost: .milliseconds(50))]
+                _ = try session.pipeline(begin + PostgreSQLQuery.probe + [.once("COMMIT")])
+            }
+        } catch let error as PostgreSQLError where error.code == .conflict {
+            // Somebody holds what was tried, which says nothing of the store.
+            return
         }
         self.isDoubted.withLock { $0 = false }
     }

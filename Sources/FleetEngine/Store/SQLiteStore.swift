@@ -132,6 +132,7 @@ public final class SQLiteStore: EngineStore {
                 }
             }
             self.recent.end(with: changes)
+            if !changes.isEmpty { self.isDoubted.withLock { $0 = false } }
         } catch {
             self.recent.end(with: [:])
             self.rows.forget()

@@ -42,6 +42,9 @@ final class StoreFileLock: Sendable {
             defer { descriptor = nil }
             return descriptor
         }
-        if let held { close(held) }
+        guard let held else { return }
+        // A child between its fork and its exec has the descriptor too, and would keep the lock.
+        flock(held, LOCK_UN)
+        close(held)
     }
 }

@@ -40,7 +40,7 @@ extension ConfigurationOption {
             path: "limits.header_fields", kind: .number(8...1000), standard: "100", help: "Header fields of a request."),
         .init(
             path: "limits.idle", kind: .duration, standard: "75s",
-            help: "A connection over HTTP that has had no request for so long is closed."),
+            help: "A connection over HTTP that has had no whole request for so long is closed."),
         .init(
             path: "limits.drain", kind: .duration, standard: "25s",
             help:

@@ -13,7 +13,7 @@ struct FormerKeys: Sendable {
     ///
     /// - Parameters:
     ///   - keys: The keys that signed until now.
-    ///   - present: The ids of the keys in force.
+    ///   - present: The ids of the keys that are no former ones: those in force, and those that were retired.
     ///   - now: The time.
     mutating func add(_ keys: [RSAPublicKey], besides present: Set<String>, at now: Date) {
         let until = now.addingTimeInterval(KeySchedule.Times.standard.retention / .seconds(1))

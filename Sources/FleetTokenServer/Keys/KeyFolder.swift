@@ -157,6 +157,9 @@ public struct KeyFolder: Sendable {
         }
         let file = ring.entries[index].file
         do {
+            // Before the key goes, so that no reader takes it for one that was merely replaced.
+            try self.write(
+                Data(self.retiredIDs().union([keyID]).sorted().joined(separator: "\n").utf8), to: Self.retiredList)
             if successor > index {
                 // The next key takes its name, and with it its place and time, in one step.
                 try self.move(ring.entries[successor].file, over: file)
@@ -167,6 +170,16 @@ public struct KeyFolder: Sendable {
             throw Self.invalid("The key file \(file) cannot be removed: \(error).")
         }
         return try self.ring(of: role)
+    }
+}
+
+extension KeyFolder {
+    private static let retiredList = ".retired"
+
+    /// The ids of the keys that were retired here, which are not to be trusted whatever took their places.
+    func retiredIDs() -> Set<String> {
+        let text = (try? String(contentsOf: self.url(Self.retiredList), encoding: .utf8)) ?? ""
+        return Set(text.split(separator: "\n").map(String.init))
     }
 }
 

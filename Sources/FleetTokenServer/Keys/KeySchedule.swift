@@ -69,11 +69,11 @@ public struct KeySchedule: Sendable {
         self.starts.lastIndex { $0 <= time }
     }
 
-    /// The keys that may sign at a time: the one that does, those that follow it, and those before it that are not retired.
-    func signers(at time: Date) -> [Int] {
-        guard let index = self.signing(at: time) else { return [] }
-        let earlier = (0..<index).reversed().filter { self.state(of: $0, at: time) != .retired }
-        return [index] + Array((index + 1)..<self.starts.count) + earlier
+    /// The keys that may sign at a time: the one that does, and those that follow it.
+    ///
+    /// Those before it are published for as long as the tokens of their own time live, and no longer.
+    func signers(at time: Date) -> Range<Int> {
+        self.signing(at: time).map { $0..<self.starts.count } ?? 0..<0
     }
 
     /// Which key goes on in the place of one that is removed: the next, or the one before where there is no next.

@@ -126,6 +126,7 @@ public final class SigningKeys: Sendable {
         let (before, seen) = self.state.withLock { ($0.rings, $0.fingerprint) }
         guard fingerprint != seen else { return }
         let rings = try self.read(self.folder)
+        let retired = self.folder.retiredIDs()
         let exchanged = before.flatMap { role, ring in
             self.publicKeys(ring.exchanged(in: rings[role], at: now), of: role)
         }
@@ -133,7 +134,7 @@ public final class SigningKeys: Sendable {
             var next = State(rings: rings, fingerprint: fingerprint)
             next.givenUp = state.givenUp.union(state.keyIDs).subtracting(next.keyIDs)
             next.former = state.former
-            next.former.add(exchanged, besides: next.keyIDs, at: now)
+            next.former.add(exchanged, besides: next.keyIDs.union(retired), at: now)
             state = next
         }
     }

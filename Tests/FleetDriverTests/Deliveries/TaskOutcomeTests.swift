@@ -90,8 +90,8 @@ import Testing
         #expect(try await world.event().pendingCount == 0)
     }
 
-    @Test(arguments: [400, 404, 501])
-    func `an outcome that a proxy refuses in the engine's place is kept, and the others with it`(
+    @Test(arguments: [404, 501])
+    func `an outcome that a proxy refuses while the engine is away is kept, and the others with it`(
         status: Int
     ) async throws {
         let world = try DeliveryReporterWorld()
@@ -109,5 +109,22 @@ import Testing
         _ = try await world.report(2)
         #expect(try await [world.event().pendingCount, world.event().pendingCount] == [1, 0])
         #expect(world.requests.map(\.url.lastPathComponent) == ["a", "b", "van-1", "a", "van-1", "a", "b"])
+    }
+
+    @Test(arguments: [400, 405, 413]) func `an outcome that a proxy refuses for itself holds up no other`(
+        status: Int
+    ) async throws {
+        let world = try DeliveryReporterWorld()
+        world.engine.answer(.proxy(status), .offline)
+        for task in ["a", "b"] {
+            await #expect(throws: EngineFailure.self) {
+                try await world.reporter.reportOutcome(.succeeded, of: TaskID(checking: task))
+            }
+            _ = try await world.event()
+        }
+        world.engine.answer(nil, .proxy(status))
+        _ = try await world.report(1)
+        #expect(try await [world.event().pendingCount, world.event().pendingCount] == [2, 1])
+        #expect(world.requests.map(\.url.lastPathComponent) == ["a", "b", "van-1", "a", "b"])
     }
 }

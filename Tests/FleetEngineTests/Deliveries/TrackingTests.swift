@@ -219,6 +219,14 @@ import Testing
         #expect(try await world.tracking("shp-1").hasVehicleLocation == isVisible)
     }
 
+    @Test func `a vehicle that fell silent comes no nearer to a threshold`() async throws {
+        let world = try await Self.world(stops: 2) {
+            $0.vehicleLocationVisibility.durationUntilEstimatedArrivalTimeThreshold.seconds = 400
+        }
+        world.clock.advance(by: 600)
+        #expect(try await !world.tracking("shp-1").hasVehicleLocation)
+    }
+
     @Test func `without a known place only what does not depend on it is told`() async throws {
         let world = DeliveryWorld()
         try await world.createVehicle("dv-1") { _ in }

@@ -268,6 +268,14 @@ struct PostgreSQLStoreTests {
         #expect(await engine.storeProblems() == [:])
         let left = try await store.read { try $0.providers() }
         #expect(left.isEmpty)
+        // A change that is kept says as much as a trial.
+        try await pool.run { _ = try $0.query(.once("REVOKE INSERT ON fleetpass.vehicle FROM \(user)")) }
+        await #expect(throws: EngineError.self) {
+            try await store.write { try $0.put(Vehicle(), TestID.vehicle, of: TestID.acme) }
+        }
+        #expect(await engine.storeProblems() == ["store": "the store takes no changes"])
+        try await store.write { try $0.put(Trip(), TestID.trip, of: TestID.acme) }
+        #expect(await engine.storeProblems() == [:])
         try await store.write { try $0.put(Trip(), TestID.trip, of: TestID.acme) }
         await store.close()
         await pool.close()

@@ -95,6 +95,25 @@ import Testing
         #expect(try await CallerAuthenticators(members.reversed()).caller(of: request)?.issuer == "second")
     }
 
+    @Test func `keys that cannot be had shut nobody out whom another knows, and nobody is refused for want of them`()
+        async throws
+    {
+        let (down, up) = (IdentityProvider([]), IdentityProvider([("k1", Self.key)]))
+        down.state.withLock { $0.status = 503 }
+        let members: [any CallerAuthenticator] = [
+            try IDTokenAuthenticatorTests.authenticator(down, label: "down"),
+            try IDTokenAuthenticatorTests.authenticator(up, label: "up"),
+        ]
+        let token = try IdentityProvider.token(key: Self.key)
+        let stranger = try IdentityProvider.token(key: .p256(.init()))
+        for chain in [CallerAuthenticators(members), CallerAuthenticators(members.reversed())] {
+            #expect(try await chain.caller(of: IdentityProvider.request(token))?.issuer == "up")
+            await #expect(throws: KeySetError.self) {
+                try await chain.caller(of: IdentityProvider.request(stranger))
+            }
+        }
+    }
+
     @Test func `however many apps there are, invented keys make for one fetch in thirty seconds`() async throws {
         let provider = IdentityProvider([("k1", Self.key)])
         let time = Locked(Duration.zero)

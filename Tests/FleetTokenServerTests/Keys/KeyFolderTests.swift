@@ -25,8 +25,10 @@ import Testing
 
         deinit { try? FileManager.default.removeItem(at: self.url) }
 
+        /// The key files.
         func files() throws -> [String] {
-            try FileManager.default.contentsOfDirectory(atPath: self.url.path(percentEncoded: false)).sorted()
+            try FileManager.default.contentsOfDirectory(atPath: self.url.path(percentEncoded: false))
+                .filter { !$0.hasPrefix(".") }.sorted()
         }
     }
 
@@ -246,6 +248,15 @@ import Testing
         let left = try world.folder.retire(world.first.keyID, of: .driver, at: Self.now, isForced: true)
         try keys.refresh(at: Self.now)
         #expect(keys.published(at: Self.now).map(\.id) == left.entries.map(\.key.keyID))
+    }
+
+    @Test func `a stolen key is published no more, also where its server sees the next one in its place only`() throws {
+        let world = try World()
+        let keys = try SigningKeys(folder: world.folder, provider: try ProviderID(checking: "acme"))
+        let next = try #require(try world.folder.rotate(.driver, at: Self.now).entries.last).key
+        _ = try world.folder.retire(world.first.keyID, of: .driver, at: Self.now, isForced: true)
+        try keys.refresh(at: Self.now)
+        #expect(keys.published(at: Self.now).map(\.id) == [next.keyID])
     }
 
     @Test(

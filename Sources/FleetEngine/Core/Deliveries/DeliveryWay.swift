@@ -83,6 +83,16 @@ struct DeliveryWay {
         return self.legs[stop].estimate.map { departure.advanced(by: $0.duration) }
     }
 
+    /// How long the vehicle takes to a stop from where it is shown, whenever that was: one that fell silent comes no nearer.
+    func duration(to stop: Int) -> Duration? {
+        var total = Duration.zero
+        for (index, leg) in self.legs[...stop].enumerated() {
+            guard let estimate = leg.estimate else { return nil }
+            total += estimate.duration + (index < stop ? leg.service : .zero)
+        }
+        return total
+    }
+
     private static func isLed(
         _ vehicle: DeliveryVehicle, to goal: LatLng, at now: Google_Protobuf_Timestamp
     ) -> Bool {

@@ -62,10 +62,7 @@ enum TrackingView {
         let arrival = way.arrival(at: stop)
         let meters = way.meters(to: stop)
         let visibility = TrackingVisibility(
-            stopCount: Int32(clamping: stop + 1),
-            duration: arrival.map { Google_Protobuf_Timestamp(stamping: context.now).duration(to: $0) },
-            meters: meters
-        )
+            stopCount: Int32(clamping: stop + 1), duration: way.duration(to: stop), meters: meters)
         if visibility.shows(config.routePolylinePointsVisibility) {
             let others = vehicle.remainingVehicleJourneySegments[..<stop].map(\.stop.plannedLocation.point.rough)
             info.routePolylinePoints = self.line(of: way, past: others)

@@ -14,7 +14,7 @@ struct TrackingVisibility {
 
     /// How many stops are left; 1 is the next one.
     let stopCount: Int32
-    /// How long until the vehicle comes, as far as that is known.
+    /// How long the vehicle takes from where it is shown, as far as that is known.
     let duration: Duration?
     /// How far the vehicle has to go, as far as that is known.
     let meters: Double?

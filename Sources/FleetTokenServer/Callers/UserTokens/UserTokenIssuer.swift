@@ -30,17 +30,24 @@ struct UserTokenIssuer: CallerAuthenticator {
         return joined
     }
 
-    /// The user as the first knows it that takes the token.
+    /// The user as the first knows it that takes the token, whichever of the others cannot be asked.
     func caller(of request: CallerRequest) async throws -> Caller? {
         var nearest: CallerRefusal?
+        var failure: (any Error)?
         for member in self.members {
             do {
                 if let caller = try await member.caller(of: request) { return caller }
             } catch let refusal as CallerRefusal {
                 let isNearer = nearest.map { Self.nearness(of: $0) < Self.nearness(of: refusal) } ?? true
                 if isNearer { nearest = refusal }
+            } catch let error as CancellationError {
+                throw error
+            } catch {
+                failure = failure ?? error
             }
         }
+        // While one cannot be asked, nobody can say that the token is no good.
+        if let failure { throw failure }
         if let nearest { throw nearest }
         return nil
     }
