@@ -21,6 +21,7 @@ public struct Engine: Sendable {
     private let health: StoreHealth
     let routes: any RouteEstimator
     private let router: (any RoadRouter)?
+    private let views: TripViews?
     let now: @Sendable () -> Date
     private let verifier: any TokenVerifying
     private let recorder: CallRecorder?
@@ -47,6 +48,7 @@ public struct Engine: Sendable {
         self.activity = activity
         self.routes = routes
         self.router = router
+        self.views = store.repeatsMessages ? TripViews() : nil
         self.recorder = recorder
         self.watch = watch
         self.faults = faults
@@ -156,7 +158,16 @@ public struct Engine: Sendable {
         _ call: Call.Type, _ request: Call.Request, token: String?, examined: ExaminedToken? = nil,
         remarks: CallRemarks? = nil
     ) async throws(EngineError) -> Call.Response {
-        try await self.recording(Call.method, request, remarks) { () throws(EngineError) in
+        Call.response(
+            of: try await self.answer(call, request, token: token, examined: examined, remarks: remarks))
+    }
+
+    /// Answers a call as ``perform(_:_:token:examined:remarks:)`` does, with the parts of the response.
+    func answer<Call: EngineCall>(
+        _ call: Call.Type, _ request: Call.Request, token: String?, examined: ExaminedToken? = nil,
+        remarks: CallRemarks? = nil
+    ) async throws(EngineError) -> Call.Answer {
+        try await self.recording(call, request, remarks) { () throws(EngineError) in
             let admission = try await self.admit(call, request, (token, examined), remarks)
             let response = try await self.reporting(admission) { try await Call.run(request, admission, on: self) }
             self.watch.keepReport(of: request, admission.access, at: admission.context.now)
@@ -208,21 +219,22 @@ extension Engine {
     }
 
     /// Counts a call, and hands it and its answer to the recorder, where there is one.
-    private func recording<Response: Message>(
-        _ method: FleetMethod, _ request: some Message, _ remarks: CallRemarks?,
-        _ body: () async throws(EngineError) -> Response
-    ) async throws(EngineError) -> Response {
+    private func recording<Call: EngineCall>(
+        _ call: Call.Type, _ request: Call.Request, _ remarks: CallRemarks?,
+        _ body: () async throws(EngineError) -> Call.Answer
+    ) async throws(EngineError) -> Call.Answer {
         let start = ContinuousClock.now
         do throws(EngineError) {
-            let response = try await body()
-            self.metrics?.answered(method, nil, took: .now - start)
-            self.recorder?.record(method, request, .success(response), at: self.now())
-            return response
+            let answer = try await body()
+            self.metrics?.answered(Call.method, nil, took: .now - start)
+            self.recorder?.record(Call.method, request, .success(Call.response(of: answer)), at: self.now())
+            return answer
         } catch {
-            self.metrics?.answered(method, error, took: .now - start)
+            self.metrics?.answered(Call.method, error, took: .now - start)
             // The service logs no strangers either, who could fill the disk; who a script strikes need not be one.
             if error.code != .unauthenticated || remarks?.tellOfChaos == true {
-                self.recorder?.record(method, request, Result<Response, EngineError>.failure(error), at: self.now())
+                let failure = Result<Call.Response, EngineError>.failure(error)
+                self.recorder?.record(Call.method, request, failure, at: self.now())
             }
             throw error
         }
@@ -286,7 +298,8 @@ extension Engine {
         return CallContext(
             now: now,
             routes: self.routes,
-            seesEveryVehicle: access.method == .searchVehicles && (try? listing.authorize(token)) != nil
+            seesEveryVehicle: access.method == .searchVehicles && (try? listing.authorize(token)) != nil,
+            views: self.views
         )
     }
 

@@ -13,6 +13,8 @@ import SwiftProtobuf
 protocol EngineCall: Sendable {
     associatedtype Request: Message & DocumentedRequest
     associatedtype Response: Message & Sendable
+    /// What the call finds; the response itself, unless an adapter can do more with its parts.
+    associatedtype Answer: Sendable = Response
 
     /// The RPC.
     static var method: FleetMethod { get }
@@ -30,7 +32,14 @@ protocol EngineCall: Sendable {
     /// Answers the call after its token and address were checked.
     ///
     /// - Throws: ``EngineError``, or what the store throws.
-    static func run(_ request: Request, _ admission: Admission, on engine: Engine) async throws -> Response
+    static func run(_ request: Request, _ admission: Admission, on engine: Engine) async throws -> Answer
+
+    /// What the caller gets of an answer.
+    static func response(of answer: Answer) -> Response
+}
+
+extension EngineCall where Answer == Response {
+    static func response(of answer: Response) -> Response { answer }
 }
 
 extension EngineCall {
@@ -69,6 +78,8 @@ struct CallContext: Sendable {
     var routes: any RouteEstimator
     /// Whether the caller may see every vehicle whole; others are shown in a search what a customer may know.
     var seesEveryVehicle: Bool
+    /// Trips as they were shown last; `nil` where the store gives no two readers the same message.
+    var views: TripViews?
 }
 
 /// An RPC that only looks.
@@ -78,11 +89,11 @@ protocol ReadingCall: EngineCall {
     /// - Throws: ``EngineError``.
     static func run(
         _ request: Request, access: AccessRequest, in store: any EngineReader, context: CallContext
-    ) throws -> Response
+    ) throws -> Answer
 }
 
 /// An RPC that changes something.
-protocol WritingCall: EngineCall {
+protocol WritingCall: EngineCall where Answer == Response {
     /// Applies the call after it was authorized.
     ///
     /// - Throws: ``EngineError``, before anything was put.
@@ -92,7 +103,7 @@ protocol WritingCall: EngineCall {
 }
 
 /// An RPC that changes the fields of a resource that its mask names.
-protocol UpdatingCall: EngineCall {
+protocol UpdatingCall: EngineCall where Answer == Response {
     associatedtype Resource: Message & Sendable
 
     /// The fields that a mask may name.
@@ -111,7 +122,7 @@ protocol UpdatingCall: EngineCall {
 }
 
 extension ReadingCall {
-    static func run(_ request: Request, _ admission: Admission, on engine: Engine) async throws -> Response {
+    static func run(_ request: Request, _ admission: Admission, on engine: Engine) async throws -> Answer {
         try await engine.look(admission) { store, context in
             try self.run(request, access: admission.access, in: store, context: context)
         }

@@ -11,9 +11,6 @@ import SwiftProtobuf
 /// have the same bytes if they have the same binary form; texts that are equal but for their bytes do not.
 struct MessageImage {
     private var bytes: [UInt8] = []
-    /// A field of the outermost message that is left out.
-    private let omitted: Int?
-    private var depth = 0
 
     /// What a message has that is not compared here.
     private struct Unknown: Error {}
@@ -22,11 +19,10 @@ struct MessageImage {
     ///
     /// - Parameters:
     ///   - message: The message.
-    ///   - omitted: The number of a field that is left out; it holds a message.
     ///   - size: How many bytes are expected.
     /// - Returns: The bytes; `nil` for a message with maps, which have no order.
-    static func bytes(of message: some Message, leavingOut omitted: Int? = nil, expecting size: Int) -> [UInt8]? {
-        var image = Self(omitted: omitted)
+    static func bytes(of message: some Message, expecting size: Int) -> [UInt8]? {
+        var image = Self()
         image.bytes.reserveCapacity(size)
         do {
             try message.traverse(visitor: &image)
@@ -34,10 +30,6 @@ struct MessageImage {
             return nil
         }
         return image.bytes
-    }
-
-    private init(omitted: Int?) {
-        self.omitted = omitted
     }
 
     private mutating func append(_ fieldNumber: Int, _ value: UInt64) {
@@ -77,13 +69,10 @@ extension MessageImage: Visitor {
     }
 
     mutating func visitSingularMessageField<Inner: Message>(value: Inner, fieldNumber: Int) throws {
-        guard self.depth > 0 || fieldNumber != self.omitted else { return }
-        self.depth += 1
         self.append(fieldNumber, 0)
         try value.traverse(visitor: &self)
         // No field has the number that ends a message.
         self.append(0, 0)
-        self.depth -= 1
     }
 
     mutating func visitUnknown(bytes: Data) {

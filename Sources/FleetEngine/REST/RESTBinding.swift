@@ -82,8 +82,10 @@ struct RESTBinding: Sendable {
         _ call: Call.Type, name setName: @escaping @Sendable (inout Call.Request, String) -> Void,
         mask setMask: @escaping @Sendable (inout Call.Request, [String]) -> Void = { _, _ in },
         body: RESTBody<Call.Request> = .none,
-        write: @escaping @Sendable (Call.Response, _ hasEnumNumbers: Bool) throws(EngineError) -> [UInt8] =
-            MessageJSON.write
+        write: @escaping @Sendable (Call.Answer, _ hasEnumNumbers: Bool) throws(EngineError) -> [UInt8] = {
+            (answer, hasEnumNumbers) throws(EngineError) in
+            try MessageJSON.write(Call.response(of: answer), withEnumNumbers: hasEnumNumbers)
+        }
     ) {
         self.read = { Self.read($0, as: call) }
         let queries = BoundQueries<Call.Request>(mask: setMask)
@@ -95,9 +97,9 @@ struct RESTBinding: Sendable {
                 setName(&request, input.name)
                 return (request, query.wantsEnumNumbers)
             }
-            let response = try await engine.perform(
+            let answer = try await engine.answer(
                 call, request, token: input.token, examined: input.examined, remarks: input.remarks)
-            return try write(response, wantsEnumNumbers)
+            return try write(answer, wantsEnumNumbers)
         }
     }
 

@@ -13,6 +13,10 @@ import SwiftProtobuf
 /// A body runs alone in its transaction and may run on any thread; it does no I/O of its own. What it puts becomes
 /// visible and durable together, or, when it throws, not at all.
 protocol EngineStore: Sendable {
+    /// Whether readers are given one and the same message for as long as it does not change, so that it can be told from
+    /// others without a look into it.
+    var repeatsMessages: Bool { get }
+
     /// Runs a body that only looks, on a consistent snapshot.
     func read<Result: Sendable>(
         _ body: @escaping @Sendable (any EngineReader) throws -> Result
@@ -36,6 +40,9 @@ protocol EngineStore: Sendable {
 }
 
 extension EngineStore {
+    /// False, for stores that read a message anew each time.
+    var repeatsMessages: Bool { false }
+
     /// Does nothing, for a store that refuses no changes.
     func probe() async throws {}
 }

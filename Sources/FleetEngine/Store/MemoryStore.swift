@@ -18,6 +18,8 @@ public final class MemoryStore: EngineStore {
     /// Makes an empty store.
     public init() {}
 
+    var repeatsMessages: Bool { true }
+
     func read<Result: Sendable>(
         _ body: @escaping @Sendable (any EngineReader) throws -> Result
     ) async throws -> Result {

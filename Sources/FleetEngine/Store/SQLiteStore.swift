@@ -68,6 +68,8 @@ public final class SQLiteStore: EngineStore {
         }
     }
 
+    var repeatsMessages: Bool { true }
+
     func read<Result: Sendable>(
         _ body: @escaping @Sendable (any EngineReader) throws -> Result
     ) async throws -> Result {

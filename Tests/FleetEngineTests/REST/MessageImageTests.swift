@@ -11,8 +11,8 @@ import Testing
 @testable import FleetEngine
 
 @Suite struct MessageImageTests {
-    private static func image(_ message: some Message, leavingOut omitted: Int? = nil) -> [UInt8]? {
-        MessageImage.bytes(of: message, leavingOut: omitted, expecting: 1024)
+    private static func image(_ message: some Message) -> [UInt8]? {
+        MessageImage.bytes(of: message, expecting: 1024)
     }
 
     @Test func `two messages have one image if they have one binary form`() throws {
@@ -42,26 +42,6 @@ import Testing
             $0.enumType = [choice]
         }
         #expect(Self.image(within) != nil && Self.image(within) != Self.image(behind))
-    }
-
-    @Test func `a field that is left out makes no difference, and its like further in does`() throws {
-        let fields = try #require(FuzzSchema.publicAPI.messages[Trip.protoMessageName])
-        let number = try #require(fields.first { $0.name == "remaining_time_to_first_waypoint" }?.number)
-        #expect(number == WrittenTrips.remainingTime)
-        var trip = Trip.with { $0.name = "providers/p/trips/t" }
-        let without = Self.image(trip, leavingOut: number)
-        trip.remainingTimeToFirstWaypoint.seconds = 90
-        #expect(Self.image(trip, leavingOut: number) == without)
-        #expect(Self.image(trip) != without)
-        let waypoint = Maps_Fleetengine_V1_TripWaypoint.with { $0.distanceMeters = 1 }
-        let distance = try #require(
-            FuzzSchema.publicAPI.messages[Maps_Fleetengine_V1_TripWaypoint.protoMessageName]?
-                .first { $0.name == "distance_meters" }?.number)
-        #expect(Self.image(waypoint, leavingOut: distance) == [])
-        trip.remainingWaypoints = [waypoint]
-        let further = Self.image(trip, leavingOut: distance)
-        trip.remainingWaypoints[0].clearDistanceMeters()
-        #expect(Self.image(trip, leavingOut: distance) != further)
     }
 
     @Test func `a message with a map has no image`() {

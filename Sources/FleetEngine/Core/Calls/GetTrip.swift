@@ -9,6 +9,7 @@ import FleetTokens
 enum GetTrip: ReadingCall {
     typealias Request = Maps_Fleetengine_V1_GetTripRequest
     typealias Response = Trip
+    typealias Answer = ShownTrip
 
     static let method = FleetMethod.getTrip
 
@@ -19,10 +20,17 @@ enum GetTrip: ReadingCall {
     static func run(
         _ request: Request, access: AccessRequest,
         in store: any EngineReader, context: CallContext
-    ) throws -> Response {
+    ) throws -> Answer {
         let (id, name) = try access.tripAddress
         guard let trip = try store.trip(id, of: access.provider) else { throw EngineError.notFound(name) }
         let vehicle = try VehicleID(trip.vehicleID).flatMap { try store.vehicle($0, of: access.provider) }
-        return TripView.show(trip, id: id.value, vehicle: vehicle, to: request, context: context)
+        let question = TripView.Question(trip: trip, vehicle: vehicle, viewer: TripView.Viewer(request))
+        // What is known of roads may change at any time.
+        guard let views = context.views, !context.routes.followsRoads else {
+            return TripView.answer(question, id: id.value, context: context)
+        }
+        return views.answer(question, id: id.value, name: request.name, context: context)
     }
+
+    static func response(of answer: ShownTrip) -> Trip { answer.trip }
 }

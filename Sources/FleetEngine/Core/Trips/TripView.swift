@@ -51,15 +51,33 @@ enum TripView {
         return shown
     }
 
+    /// What a reader asks for and has already, as far as it makes a difference.
+    struct Viewer: Hashable, Sendable {
+        let view: Maps_Fleetengine_V1_TripView
+        let routeFormat: Maps_Fleetengine_V1_PolylineFormatType
+        let segmentVersion: Google_Protobuf_Timestamp?
+
+        init(_ request: Maps_Fleetengine_V1_GetTripRequest) {
+            self.view = request.view
+            self.routeFormat = request.routeFormatType
+            self.segmentVersion = request.hasCurrentRouteSegmentVersion ? request.currentRouteSegmentVersion : nil
+        }
+    }
+
+    /// All that an answer depends on but the time, where estimates follow no roads.
+    struct Question: Sendable {
+        let trip: Trip
+        let vehicle: Vehicle?
+        let viewer: Viewer
+    }
+
     /// The trip in the view that a reader asks for, without the parts that it has already.
-    static func show(
-        _ trip: Trip, id: String, vehicle: Vehicle?, to request: Maps_Fleetengine_V1_GetTripRequest,
-        context: CallContext
-    ) -> Trip {
-        var shown = Self.show(trip, id: id, vehicle: vehicle, context: context)
-        let opaque = request.view != .journeySharingV1S && request.routeFormatType == .encodedPolylineType
-        if request.view == .journeySharingV1S { shown.view = .journeySharingV1S }
-        if request.routeFormatType != .encodedPolylineType, let first = shown.remainingWaypoints.first,
+    static func answer(_ question: Question, id: String, context: CallContext) -> ShownTrip {
+        let (vehicle, viewer) = (question.vehicle, question.viewer)
+        var shown = Self.show(question.trip, id: id, vehicle: vehicle, context: context)
+        let opaque = viewer.view != .journeySharingV1S && viewer.routeFormat == .encodedPolylineType
+        if viewer.view == .journeySharingV1S { shown.view = .journeySharingV1S }
+        if viewer.routeFormat != .encodedPolylineType, let first = shown.remainingWaypoints.first,
             shown.lastLocation.hasLocation
         {
             shown.route =
@@ -69,12 +87,12 @@ enum TripView {
                 ).path
         }
         let isKnown =
-            request.hasCurrentRouteSegmentVersion && shown.hasCurrentRouteSegmentVersion
-            && !(request.currentRouteSegmentVersion < shown.currentRouteSegmentVersion)
+            shown.hasCurrentRouteSegmentVersion
+            && viewer.segmentVersion.map { !($0 < shown.currentRouteSegmentVersion) } == true
         // Without a segment, the version does not tell where the way leads.
         if isKnown, !shown.currentRouteSegment.isEmpty { shown.route = [] }
         if isKnown || !opaque { shown.currentRouteSegment = "" }
-        return shown
+        return ShownTrip(shown)
     }
 
     /// The trip as a search over all vehicles shows it: without its vehicle's way.
