@@ -18,7 +18,10 @@ package final class RequestTimeLimit: ChannelDuplexHandler, RemovableChannelHand
     package typealias OutboundOut = HTTPResponsePart
 
     private let limit: TimeAmount
-    private var deadline: Scheduled<Void>?
+    /// When what is waited for must be there; `nil` while nothing is.
+    private var deadline: NIODeadline?
+    /// Goes off at the deadline, or before it: it is set once for many requests, as nearly all are read in no time.
+    private var alarm: Scheduled<Void>?
     private var isReading = false
     private var isAnswering = false
 
@@ -32,11 +35,11 @@ package final class RequestTimeLimit: ChannelDuplexHandler, RemovableChannelHand
     }
 
     package func handlerRemoved(context: ChannelHandlerContext) {
-        self.deadline?.cancel()
+        self.alarm?.cancel()
     }
 
     package func channelInactive(context: ChannelHandlerContext) {
-        self.deadline?.cancel()
+        self.alarm?.cancel()
         context.fireChannelInactive()
     }
 
@@ -48,7 +51,7 @@ package final class RequestTimeLimit: ChannelDuplexHandler, RemovableChannelHand
         case .body: break
         case .end:
             self.isReading = false
-            self.deadline?.cancel()
+            self.deadline = nil
         }
         context.fireChannelRead(data)
     }
@@ -64,11 +67,24 @@ package final class RequestTimeLimit: ChannelDuplexHandler, RemovableChannelHand
     }
 
     private func start(_ context: ChannelHandlerContext) {
-        self.deadline?.cancel()
+        let deadline = context.eventLoop.now + self.limit
+        self.deadline = deadline
+        if self.alarm == nil { self.setAlarm(deadline, context) }
+    }
+
+    private func setAlarm(_ time: NIODeadline, _ context: ChannelHandlerContext) {
         let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
-        self.deadline = context.eventLoop.scheduleTask(in: self.limit) {
-            bound.value.handler.end(bound.value.context)
+        self.alarm = context.eventLoop.scheduleTask(deadline: time) {
+            bound.value.handler.look(bound.value.context)
         }
+    }
+
+    /// Ends the connection if the deadline is over, and looks again at a later one.
+    private func look(_ context: ChannelHandlerContext) {
+        self.alarm = nil
+        guard let deadline else { return }
+        guard context.eventLoop.now < deadline else { return self.end(context) }
+        self.setAlarm(deadline, context)
     }
 
     private func end(_ context: ChannelHandlerContext) {

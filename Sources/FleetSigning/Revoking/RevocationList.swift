@@ -56,10 +56,8 @@ public final class RevocationList: Sendable {
     /// - Parameter minted: The token, which need not be valid any more.
     /// - Returns: Whether it is withdrawn.
     public func holds(_ minted: MintedToken) -> Bool {
-        guard let start = UInt64(minted.token.fingerprint, radix: 16) else { return false }
-        return self.state.withLock { state in
-            state.fingerprints.contains(start) || minted.keyID.map(state.keyIDs.contains) == true
-        }
+        let digest = TokenVerifier.digest(of: minted.token.compactSerialization)
+        return self.holds(digest, keyID: minted.keyID, trustedKeyID: nil)
     }
 
     /// Whether a key is withdrawn, and with it all that it signs.

@@ -124,7 +124,7 @@ public final class TokenVerifier: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    private static func digest(of token: String) -> SHA256Digest {
+    static func digest(of token: String) -> SHA256Digest {
         var token = token
         return token.withUTF8 { Crypto.SHA256.hash(bytes: UnsafeRawBufferPointer($0)) }
     }
