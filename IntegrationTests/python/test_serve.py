@@ -78,6 +78,41 @@ def test_only_callers_that_are_known_get_tokens_and_only_their_roles(folder):
     assert decisions == ["refused", "granted"]
 
 
+def variables(server):
+    """What the program that runs now was begun with."""
+    return Path(f"/proc/{server.process.pid}/environ").read_text(encoding="utf-8").split("\0")
+
+
+def test_it_tries_once_whether_openssl_signs_faster_without_some_instructions(folder):
+    try:
+        flags = re.search(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.M)[1].split()
+    except (OSError, TypeError):
+        flags = []
+    if not {"adx", "avx2"} <= set(flags) or "avx512ifma" in flags:
+        pytest.skip("this processor leaves OpenSSL no choice")
+    trial = "FLEETPASS_SIGNING_TRIAL="
+    server = TokenServer(folder)
+    begun = variables(server)
+    assert any(variable.startswith(trial) for variable in begun)
+    # Either it stays so, or the program began once more without.
+    assert ("OPENSSL_ia32cap=:~0x80000" in begun) != (trial + "over" in begun)
+    assert server.get("/token/driver/veh-1").status_code == 200
+    name = Path(f"/proc/{server.process.pid}/comm").read_text(encoding="utf-8").strip()
+    assert name == Path(PROGRAM).name[:15]
+    code, _, errors = server.stop()
+    assert code == 0 and trial not in errors
+
+    server = TokenServer(folder, environment={"OPENSSL_ia32cap": ":"})
+    begun = variables(server)
+    assert "OPENSSL_ia32cap=:" in begun and not any(variable.startswith(trial) for variable in begun)
+    assert server.stop()[0] == 0
+
+    server = TokenServer(folder, environment={"FLEETPASS_SIGNING_TRIAL": "what nobody measured"})
+    assert server.get("/token/driver/veh-1").status_code == 200
+    code, _, errors = server.stop()
+    assert code == 0 and "SIGNING_TRIAL" not in errors
+
+
 def test_more_requests_than_places_are_turned_away_and_the_server_goes_on(folder):
     server = TokenServer(folder, "limits:\n  pending: 1\n")
     answers = []

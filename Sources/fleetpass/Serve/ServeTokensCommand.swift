@@ -33,8 +33,9 @@ struct ServeTokensCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard let config, !self.reference else { return Console.give(TokenServerConfiguration.reference) }
+        let saved = SigningTrial.run()
         let configuration = try Self.read(config)
-        try await TokenServerProcess(configuration).run()
+        try await TokenServerProcess(configuration, savedBySigningTrial: saved).run()
     }
 
     static func read(_ path: String) throws -> TokenServerConfiguration {

@@ -20,8 +20,9 @@ struct TokenServerProcess {
     private let certificate: ReloadingCertificate?
     private let logger: Logger
 
-    init(_ configuration: TokenServerConfiguration) throws {
+    init(_ configuration: TokenServerConfiguration, savedBySigningTrial saved: Int? = nil) throws {
         let logger = Logger(configuration.log)
+        if let saved { logger.info("OpenSSL signs without ADX instructions", metadata: ["less_time": "\(saved) %"]) }
         logger.warn(ofUnknown: TokenServerConfiguration.unknownVariables(in: ProcessInfo.processInfo.environment))
         PrivateProcess.begin()
         if let finding = SecretFilesCheck(configuration).finding, finding.outcome == .fault {
