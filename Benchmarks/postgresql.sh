@@ -3,9 +3,10 @@
 # Licence: see LICENSE in the project root.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Durable location updates over PostgreSQL, beside pgbench that upserts single rows of the same shape on the same server
-# with as many clients. Server, clients and database share the machine; the ratio is what counts. The server is a
-# throw-away one with PostgreSQL's own settings, so commits wait for the disk.
+# Durable location updates over PostgreSQL, beside pgbench that upserts single rows of the same shape on the same server:
+# over one connection, as the engine's writer has, and over 64, which have a commit of the disk for many. Server, clients
+# and database share the machine; the ratio is what counts. The server is a throw-away one with PostgreSQL's own settings,
+# so commits wait for the disk.
 set -euo pipefail
 cd "$(dirname "$0")"
 seconds=${1:-4}
@@ -41,14 +42,19 @@ used() {
 }
 
 # Three rounds each, in turn; the median counts.
+upsert() {
+  pgbench "$address" --no-vacuum --client "$1" --jobs "$2" --protocol prepared --time "${seconds%.*}" --file "$work/upsert.sql" 2>/dev/null >"$work/out"
+  awk '/^tps/ { print $3 }' "$work/out" >>"$work/pgbench-$1"
+}
 for _ in 1 2 3; do
+  upsert 1 1
   before=$(used)
-  pgbench "$address" --no-vacuum --client 64 --jobs 2 --protocol prepared --time "${seconds%.*}" --file "$work/upsert.sql" 2>/dev/null >"$work/out"
-  awk '/^tps/ { print $3 }' "$work/out" >>"$work/pgbench"
+  upsert 64 2
   awk -v used="$(($(used) - before))" '/actually processed/ { printf "%.1f\n", used * 1e4 / $NF }' "$work/out" >>"$work/time"
   "$program" "$seconds" "$address" "$server" | tee -a "$work/all" | grep '^| durable updates' >>"$work/rows"
 done
-upserts=$(sort -n "$work/pgbench" | sed -n 2p)
+upserts=$(sort -n "$work/pgbench-64" | sed -n 2p)
+upserts_alone=$(sort -n "$work/pgbench-1" | sed -n 2p)
 upsert_time=$(sort -n "$work/time" | sed -n 2p)
 
 echo "| what | ours | beside | ratio |"
@@ -57,11 +63,15 @@ for transport in REST gRPC; do
   grep "over $transport " "$work/rows" | sort -t '|' -k 3 -n | sed -n 2p >"$work/row"
   rate=$(sed -E 's/.*clients \| ([0-9]+)\/s.*/\1/' "$work/row")
   cat "$work/row"
-  awk -v name="$transport" -v rate="$rate" -v upserts="$upserts" \
-    'BEGIN { printf "| durable updates over %s and PostgreSQL, 256 clients | %d/s | pgbench, one row upserted by each of 64: %d/s | %.2f × |\n", name, rate, upserts, rate / upserts }'
+  awk -v name="$transport" -v rate="$rate" -v upserts="$upserts" -v alone="$upserts_alone" 'BEGIN {
+    row = "| durable updates over %s and PostgreSQL, 256 clients | %d/s | pgbench, single rows over %s: %d/s | %.2f × |\n"
+    printf row, name, rate, "one connection, as the engine writes", alone, rate / alone
+    printf row, name, rate, "64 connections", upserts, rate / upserts }'
   cost=$(sed -nE "s/.*processor time for one over $transport \| ([0-9.]+) µs.*/\1/p" "$work/all" | sort -n | sed -n 2p)
   awk -v name="$transport" -v cost="$cost" -v upsert="$upsert_time" \
     'BEGIN { printf "| the database'"'"'s processor time for an update over %s | %.1f µs | pgbench, one row upserted: %.1f µs | %.2f × |\n", name, cost, upsert, upsert / cost }'
 done
+# Without HTTP and its clients, which share the cores.
+grep 'in the same process' "$work/all" | sort -t '|' -k 3 -n | sed -n 2p
 # Half load, as the last round had it.
 grep 'half load' "$work/all" | tail -n 2

@@ -180,17 +180,28 @@ struct Fleet: Sendable {
     /// Asks for a trip of which the client has everything.
     func restPoll(_ client: Int) async throws { _ = try await self.send(self.pollRequest(of: client)) }
 
+    /// Reports where a vehicle is, by a call in this process.
+    func directUpdate(_ engine: DirectREST) -> @Sendable (Int) async throws -> Void {
+        { client in try await engine.put(Self.updatePath(of: client), self.updateBody()) }
+    }
+
     private func updateRequest(of client: Int) -> HTTPClientRequest {
-        let path = "/v1/providers/bench/vehicles/vehicle-\(client)?updateMask=lastLocation,vehicleState"
-        var request = HTTPClientRequest(url: self.restURL + path)
+        var request = HTTPClientRequest(url: self.restURL + Self.updatePath(of: client))
         request.method = .PUT
         request.headers.add(name: "content-type", value: "application/json")
-        let place = self.nextPlace()
-        request.body = .bytes(
-            ByteBuffer(
-                string: #"{"vehicleState":"ONLINE","lastLocation":{"location":{"latitude":\#(place.latitude),"#
-                    + #""longitude":\#(place.longitude)},"heading":90}}"#))
+        request.body = .bytes(self.updateBody())
         return request
+    }
+
+    private static func updatePath(of client: Int) -> String {
+        "/v1/providers/bench/vehicles/vehicle-\(client)?updateMask=lastLocation,vehicleState"
+    }
+
+    private func updateBody() -> ByteBuffer {
+        let place = self.nextPlace()
+        return ByteBuffer(
+            string: #"{"vehicleState":"ONLINE","lastLocation":{"location":{"latitude":\#(place.latitude),"#
+                + #""longitude":\#(place.longitude)},"heading":90}}"#)
     }
 
     private func pollRequest(of client: Int) -> HTTPClientRequest {

@@ -15,6 +15,7 @@ struct ServingBench {
 
     static let clients = 256
     private static let rounds = 3
+    private static let direct = "updates by calls in the same process"
     private static let belowGeneratedCode = "poll answered by bytes below the generated code"
     private static let belowLibrary = "poll answered by plain frames below the gRPC library"
 
@@ -53,6 +54,7 @@ struct ServingBench {
                 ("poll answered by a constant over REST", constant.restPoll),
                 ("polls over gRPC", fleet.grpcPoll),
                 ("poll answered by a constant over gRPC", constant.grpcPoll),
+                (Self.direct, fleet.directUpdate(DirectREST(engine: engine, token: account.token, logger: logger))),
                 (Self.belowGeneratedCode, bytes.grpcPoll),
                 (Self.belowLibrary, frames.grpcPoll),
             ]
@@ -101,6 +103,13 @@ struct ServingBench {
                         format: "| the same at half load | %.0f/s, p50 %.1f ms, p99 %.1f ms | | |", half.rate,
                         half.p50, half.p99))
             }
+        }
+        if let direct = Sample.median(samples[Self.direct] ?? []) {
+            print(
+                String(
+                    format: "| durable %@, REST without HTTP%@ | %.0f/s, p50 %.1f ms, p99 %.1f ms, "
+                        + "%.0f µs of processor | | |",
+                    Self.direct, store, direct.rate, direct.p50, direct.p99, direct.cost))
         }
         guard let constant = Sample.median(samples["poll answered by a constant over gRPC"] ?? []) else { return }
         for name in [Self.belowGeneratedCode, Self.belowLibrary] {
