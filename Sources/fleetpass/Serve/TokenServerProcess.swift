@@ -20,9 +20,8 @@ struct TokenServerProcess {
     private let certificate: ReloadingCertificate?
     private let logger: Logger
 
-    init(_ configuration: TokenServerConfiguration, savedBySigningTrial saved: Int? = nil) throws {
+    init(_ configuration: TokenServerConfiguration) throws {
         let logger = Logger(configuration.log)
-        if let saved { logger.info("OpenSSL signs without ADX instructions", metadata: ["less_time": "\(saved) %"]) }
         logger.warn(ofUnknown: TokenServerConfiguration.unknownVariables(in: ProcessInfo.processInfo.environment))
         PrivateProcess.begin()
         if let finding = SecretFilesCheck(configuration).finding, finding.outcome == .fault {
@@ -61,7 +60,13 @@ struct TokenServerProcess {
         self.logger = logger
     }
 
-    func run() async throws {
+    /// Serves until a signal ends it.
+    ///
+    /// - Parameter saved: What the signing trial found, to be told.
+    func run(savedBySigningTrial saved: Int? = nil) async throws {
+        if let saved {
+            self.logger.info("OpenSSL signs without ADX instructions", metadata: ["less_time": "\(saved) %"])
+        }
         let (host, provider) = (self.configuration.host, self.configuration.provider)
         let limits = OpenFiles.fitting(self.configuration.limits, ports: 1, logger: self.logger)
         let listener = HTTPListener(
