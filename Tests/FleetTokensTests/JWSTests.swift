@@ -64,6 +64,12 @@ import Testing
         #expect(try JSONValue(parsing: value.serialized) == value)
     }
 
+    @Test func `an object's members are written in the order of their keys, and one without a value is not`() {
+        let value: JSONValue = .object(["b": .integer(1), "d": nil, "a": .integer(2), "b": .integer(3), "c": .null])
+        #expect(String(decoding: value.serialized, as: UTF8.self) == #"{"a":2,"b":3,"c":null}"#)
+        #expect(value.object?["b"] == .integer(3) && value.object?.count == 3)
+    }
+
     @Test(arguments: ["\"", "\\", "\0", "\t", "\n", "\u{1F}"])
     func `a character that needs an escape gets it wherever it stands`(character: String) throws {
         for length in 0..<20 {

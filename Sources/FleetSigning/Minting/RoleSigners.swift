@@ -161,7 +161,12 @@ public struct RoleSigners: Sendable {
 extension AuthorizationClaims {
     /// Whether every claim is a wildcard, so that the token is the same for all who may have it.
     package var namesNoResource: Bool {
-        func isWide<ID>(_ scope: Scope<ID>?) -> Bool { scope == nil || scope == .any }
+        func isWide<ID>(_ scope: Scope<ID>?) -> Bool {
+            switch scope {
+            case nil, .any: true
+            case .some: false
+            }
+        }
         return isWide(self.vehicle) && isWide(self.trip) && isWide(self.deliveryVehicle) && isWide(self.task)
             && isWide(self.tracking) && (self.taskList == nil || self.taskList == .any) && self.additional.isEmpty
     }

@@ -118,7 +118,7 @@ public struct TokenIssuer: Sendable {
     /// When signatures run low it comes back over 25 to 50 minutes: no oftener in the mean, and to each minute at most
     /// three fifths as often. A token with less life is refreshed 5 minutes before its end at the latest.
     static func refreshAfter(spreadBy subject: String, isWide: Bool, expiresIn: Duration) -> Duration {
-        let hash = SHA256.hash(data: Data(subject.utf8)).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        let hash = SHA256.hash(data: Array(subject.utf8)).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         let range: ClosedRange<Int64> = isWide ? 1500...3000 : 1800...2700
         let spread = Duration.seconds(range.lowerBound + Int64(hash % UInt64(range.count)))
         return max(.zero, min(spread, expiresIn - .seconds(300)))

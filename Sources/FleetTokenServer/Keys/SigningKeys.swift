@@ -78,8 +78,8 @@ public final class SigningKeys: Sendable {
     public func mint(
         _ claims: AuthorizationClaims?, as role: Role, at time: Date, isShared: Bool = true
     ) async throws -> MintedToken? {
-        guard self.roles.contains(role) else { return nil }
-        guard let entry = self.signing(for: role, at: time) else {
+        guard let ring = self.state.withLock({ $0.rings[role] }) else { return nil }
+        guard let entry = self.signing(of: ring, at: time) else {
             throw SigningError(
                 code: .signingFailed,
                 message: "Every key of the role \(role) that may sign is withdrawn; rotate the role, and retire them.")
@@ -89,8 +89,11 @@ public final class SigningKeys: Sendable {
     }
 
     private func signing(for role: Role, at time: Date) -> KeyRing.Entry? {
-        let ring = self.state.withLock { $0.rings[role] }
-        return ring?.signing(at: time) { self.revocations?.holds(keyID: $0) ?? false }
+        self.state.withLock { $0.rings[role] }.flatMap { self.signing(of: $0, at: time) }
+    }
+
+    private func signing(of ring: KeyRing, at time: Date) -> KeyRing.Entry? {
+        ring.signing(at: time) { self.revocations?.holds(keyID: $0) ?? false }
     }
 
     /// Whether a key was in the folder and is no more.

@@ -105,22 +105,21 @@ extension AuditRecord {
 
     /// The record as a JSON object.
     var json: JSONValue {
-        var object: JSONObject = [
-            Key.time: .integer(self.time),
+        .object([
+            Key.address: self.address.map(JSONValue.string),
             Key.caller: .string(self.caller),
-            Key.issuer: .string(self.callerID.issuer),
-            Key.subject: .string(self.callerID.subject),
-            Key.role: .string(self.role.rawValue),
             Key.claims: self.claims.json,
             Key.decision: .string(self.decision.rawValue),
-        ]
-        object[Key.address] = self.address.map(JSONValue.string)
-        object[Key.rule] = self.rule.map(JSONValue.string)
-        object[Key.reason] = self.reason.map(JSONValue.string)
-        object[Key.fingerprint] = (self.token?.fingerprint).map(JSONValue.string)
-        object[Key.keyID] = (self.token?.keyID).map(JSONValue.string)
-        object[Key.expiresAt] = (self.token?.expiresAt).map(JSONValue.integer)
-        return .object(object)
+            Key.expiresAt: (self.token?.expiresAt).map(JSONValue.integer),
+            Key.fingerprint: (self.token?.fingerprint).map(JSONValue.string),
+            Key.issuer: .string(self.callerID.issuer),
+            Key.keyID: (self.token?.keyID).map(JSONValue.string),
+            Key.reason: self.reason.map(JSONValue.string),
+            Key.role: .string(self.role.rawValue),
+            Key.rule: self.rule.map(JSONValue.string),
+            Key.subject: .string(self.callerID.subject),
+            Key.time: .integer(self.time),
+        ])
     }
 
     /// Reads a record; `nil` where the object is none.

@@ -25,10 +25,10 @@ struct TokenAnswer {
             case .scheduled: (token: "token", created: "creation_timestamp_ms", expires: "expiration_timestamp_ms")
             }
         return .object([
-            keys.token: .string(self.issued.token.compactSerialization),
             keys.created: .integer(Self.unixMilliseconds(self.issued.issuedAt)),
             keys.expires: .integer(Self.unixMilliseconds(self.issued.expiresAt)),
             "expires_in": .integer(self.issued.expiresIn.components.seconds),
+            keys.token: .string(self.issued.token.compactSerialization),
             "refresh_after": .integer(self.issued.refreshAfter.components.seconds),
         ])
     }

@@ -39,15 +39,14 @@ public struct TokenClaims: Hashable, Sendable {
 
     /// The payload as JSON with sorted keys and integer times, the same bytes for the same claims.
     package var payload: [UInt8] {
-        var object: JSONObject = [
-            "iss": .string(self.issuer),
-            "sub": .string(self.subject),
+        JSONValue.object([
             "aud": .string(self.audience),
-            "iat": .integer(self.issuedAt),
+            "authorization": self.authorization?.json,
             "exp": .integer(self.expiresAt),
-        ]
-        if let notBefore { object["nbf"] = .integer(notBefore) }
-        if let authorization { object["authorization"] = authorization.json }
-        return JSONValue.object(object).serialized
+            "iat": .integer(self.issuedAt),
+            "iss": .string(self.issuer),
+            "nbf": self.notBefore.map(JSONValue.integer),
+            "sub": .string(self.subject),
+        ]).serialized
     }
 }

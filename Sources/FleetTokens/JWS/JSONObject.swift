@@ -25,6 +25,12 @@ package struct JSONObject: Sendable {
         self.members = dictionary.map { ($0.key, $0.value) }
     }
 
+    /// The members in the order of their keys.
+    var sorted: [Member] {
+        let isSorted = zip(self.members, self.members.dropFirst()).allSatisfy { $0.key < $1.key }
+        return isSorted ? self.members : self.members.sorted { $0.key < $1.key }
+    }
+
     /// The keys.
     package var keys: [String] { self.members.map(\.key) }
 
@@ -65,9 +71,19 @@ extension JSONObject: Hashable {
 }
 
 extension JSONObject: ExpressibleByDictionaryLiteral {
-    package init(dictionaryLiteral elements: (String, JSONValue)...) {
+    /// An object of these members; one without a value is left out.
+    package init(dictionaryLiteral elements: (String, JSONValue?)...) {
         self.init()
         self.members.reserveCapacity(elements.count)
-        for (key, value) in elements { self[key] = value }
+        var isSorted = true
+        for (key, value) in elements {
+            // A key that comes after all others is none of them.
+            isSorted = isSorted && self.members.last.map { $0.key < key } ?? true
+            if isSorted, let value {
+                self.members.append((key, value))
+            } else {
+                self[key] = value
+            }
+        }
     }
 }

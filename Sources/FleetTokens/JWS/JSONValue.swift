@@ -107,7 +107,7 @@ extension JSONValue {
             bytes.append(UInt8(ascii: "]"))
         case .object(let members):
             bytes.append(UInt8(ascii: "{"))
-            for (index, member) in members.sorted(by: { $0.key < $1.key }).enumerated() {
+            for (index, member) in members.sorted.enumerated() {
                 if index > 0 { bytes.append(UInt8(ascii: ",")) }
                 Self.write(member.key, to: &bytes)
                 bytes.append(UInt8(ascii: ":"))
