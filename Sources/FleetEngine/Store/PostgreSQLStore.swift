@@ -23,8 +23,8 @@ public final class PostgreSQLStore: EngineStore {
     private let heldQueue: GroupWriter
     private let patience: Duration
     private let scans: ScanLimit
-    /// Whether a group was not kept, and no change was since.
-    private let isDoubted = Locked(false)
+    /// Whether it is not known that changes are kept: none was yet, or a group was not and no change was since.
+    private let isDoubted = Locked(true)
     private let logger: Logger
 
     /// Prepares the use of a database; see ``check()`` for whether it can be used.
@@ -247,7 +247,7 @@ extension Engine {
     ///   - now: The clock that tokens are judged and changes are dated by.
     public init(
         store: PostgreSQLStore, verifier: any TokenVerifying, activity: EngineActivity = EngineActivity(),
-        router: OSRMRouter? = nil, recorder: CallRecorder? = nil, watch: DeviationWatch = DeviationWatch(),
+        router: (any RoadRouter)? = nil, recorder: CallRecorder? = nil, watch: DeviationWatch = DeviationWatch(),
         faults: FaultInjector? = nil, metrics: EngineMetrics? = nil, logger: Logger,
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
