@@ -103,20 +103,23 @@ public final class OSRMRouter: Sendable {
 }
 
 extension OSRMRouter: RoadRouter {
-    func known(_ leg: RouteLeg) -> RouteEstimate? {
+    /// The way of a leg as the server told it; the straight line where it knows no road, or the leg is too long.
+    public func known(_ leg: RouteLeg) -> RouteEstimate? {
         let isFar = leg.start.meters(to: leg.end) > Self.maximumMeters
         let found: RouteEstimate?? = isFar ? .some(nil) : self.state.withLock { $0.cache.value(of: GridLeg(leg)) }
         guard let found else { return nil }
         return found ?? StraightLineEstimator().estimate(from: leg.start, to: leg.end, by: .auto)
     }
 
-    func learn(_ legs: [RouteLeg]) async -> Bool {
+    /// Asks the server, and waits up to the time limit of the settings.
+    public func learn(_ legs: [RouteLeg]) async -> Bool {
         var hasLearned = false
         for request in self.requests(for: legs) where await request.value { hasLearned = true }
         return hasLearned
     }
 
-    func prepare(_ legs: [RouteLeg]) {
+    /// Asks the server and does not wait.
+    public func prepare(_ legs: [RouteLeg]) {
         _ = self.requests(for: legs)
     }
 

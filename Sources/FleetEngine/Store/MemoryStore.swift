@@ -171,7 +171,7 @@ extension Engine {
     ///   - now: The clock that tokens are judged and changes are dated by.
     public init(
         store: MemoryStore, verifier: any TokenVerifying, activity: EngineActivity = EngineActivity(),
-        router: OSRMRouter? = nil, recorder: CallRecorder? = nil, watch: DeviationWatch = DeviationWatch(),
+        router: (any RoadRouter)? = nil, recorder: CallRecorder? = nil, watch: DeviationWatch = DeviationWatch(),
         faults: FaultInjector? = nil, metrics: EngineMetrics? = nil,
         logger: Logger = Logger(label: "fleetpass.engine") { _ in SwiftLogNoOpLogHandler() },
         now: @escaping @Sendable () -> Date = { Date() }

@@ -21,7 +21,7 @@ extension Engine {
     ///   - now: The clock that tokens are judged and changes are dated by.
     public init(
         store: SQLiteStore, verifier: any TokenVerifying, activity: EngineActivity = EngineActivity(),
-        router: OSRMRouter? = nil, recorder: CallRecorder? = nil, watch: DeviationWatch = DeviationWatch(),
+        router: (any RoadRouter)? = nil, recorder: CallRecorder? = nil, watch: DeviationWatch = DeviationWatch(),
         faults: FaultInjector? = nil, metrics: EngineMetrics? = nil, logger: Logger,
         now: @escaping @Sendable () -> Date = { Date() }
     ) {

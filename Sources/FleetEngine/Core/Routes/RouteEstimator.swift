@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetEngineAPI
+public import FleetEngineAPI
 
 /// Estimates the way between two points; the straight line, or a router that knows the roads.
 protocol RouteEstimator: Sendable {
@@ -17,11 +17,20 @@ protocol RouteEstimator: Sendable {
 }
 
 /// A way: its length, the time it takes, and where it leads along.
-struct RouteEstimate: Hashable, Sendable {
-    var meters: Double
-    var duration: Duration
+public struct RouteEstimate: Hashable, Sendable {
+    /// The way's length in metres.
+    public var meters: Double
+    /// How long a car takes for it.
+    public var duration: Duration
     /// The points of the way, from start to end; at least two where it leads anywhere.
-    var path: [LatLng]
+    public var path: [LatLng]
+
+    /// A way of this length, time and line.
+    public init(meters: Double, duration: Duration, path: [LatLng]) {
+        self.meters = meters
+        self.duration = duration
+        self.path = path
+    }
 }
 
 /// Estimates without roads: the straight line, a factor for the detours of streets, and a usual speed.

@@ -2,26 +2,47 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetEngineAPI
+public import FleetEngineAPI
 import FleetTokens
 
 /// A leg of a vehicle's way that a router can be asked for.
-struct RouteLeg: Hashable, Sendable {
-    let start: LatLng
-    let end: LatLng
+public struct RouteLeg: Hashable, Sendable {
+    /// Where the leg begins.
+    public let start: LatLng
+    /// Where it ends.
+    public let end: LatLng
+
+    /// A leg from one point to another.
+    public init(start: LatLng, end: LatLng) {
+        self.start = start
+        self.end = end
+    }
 }
 
-/// A router that asks another service for ways and remembers them.
-protocol RoadRouter: Sendable {
-    /// The way of a leg as it is known now; `nil` where it has to be asked for. It must not wait.
+/// A router that asks another service for ways along the roads, and remembers them.
+///
+/// ``OSRMRouter`` is one; conform a type of your own for another service. The roads are those of cars: who walks or cycles
+/// gets the straight line, as does everybody where a leg is not known.
+public protocol RoadRouter: Sendable {
+    /// The way of a leg as it is known now.
+    ///
+    /// Calls ask from within transactions, many legs at a time, so this must not wait.
+    ///
+    /// - Parameter leg: The leg; two that are nearly the same may have one way.
+    /// - Returns: The way; `nil` where it has to be asked for.
     func known(_ leg: RouteLeg) -> RouteEstimate?
 
-    /// Asks for legs, the first ones first, and waits for the answers up to the router's limit of time.
+    /// Asks for legs, the first ones first, and waits for the answers up to a limit of time of the router's own.
     ///
+    /// A call that looks waits for this and looks once more; no transaction is open meanwhile.
+    ///
+    /// - Parameter legs: The legs that were not known.
     /// - Returns: Whether any of them is known now that was not before.
     func learn(_ legs: [RouteLeg]) async -> Bool
 
-    /// Asks for legs and does not wait.
+    /// Asks for legs and does not wait, as for a call that changed something.
+    ///
+    /// - Parameter legs: The legs that were not known.
     func prepare(_ legs: [RouteLeg])
 }
 
