@@ -192,6 +192,25 @@ def test_the_page_is_shown_to_those_who_may_see_it(folder):
         assert server.stop()[0] == 0
 
 
+def test_the_strict_profile_warns_and_its_findings_are_for_those_who_may_see_the_page(folder):
+    driver, place = mint(folder, "driver", vehicle="veh-1"), {"location": {"latitude": 37.4, "longitude": -122.1}}
+    for settings, is_strict, is_visible in [
+        ("", False, False), ("profile: strict\n", True, False), ("page: {visible_to: this_machine}\n", False, True),
+    ]:
+        server = EngineServer(folder, settings)
+        server.rest("POST", "vehicles?vehicleId=veh-1", mint(folder, "server"), json=vehicle_body())
+        answer = server.rest(
+            "PUT", "vehicles/veh-1?updateMask=lastLocation", driver, json={"lastLocation": place | {"speedKmph": 30}})
+        assert answer.status_code == 200, answer.text
+        assert ("deprecated-field: " in answer.headers.get("x-fleetpass-warning", "")) == is_strict
+        assert server.get("/deviations").status_code == (200 if is_visible else 404)
+        assert server.get("/deviations", headers={"X-Forwarded-For": "192.0.2.1"}).status_code == 404
+        found = run("lint", "--engine", server.http)
+        assert found.returncode == (1 if is_visible else 69)
+        assert (b"deprecated-field   1 time" if is_visible else b"page.visible_to") in found.stdout + found.stderr
+        assert server.stop()[0] == 0
+
+
 def test_accounts_are_trusted_by_what_their_token_server_publishes(folder, service):
     roles, accounts = ["driver", "consumer"], ""
     for role in roles:
@@ -276,6 +295,7 @@ GOOD = "providers: demo-fleet\ndata: data\ntrust: {files: trust.yaml}\n"
         (GOOD.replace("demo-fleet", "other-fleet"), "is of the provider demo-fleet, which is not among providers"),
         (GOOD + "listen: {tls: {certificate: none.pem, key: none.pem}}\n", "none.pem is missing or cannot be read"),
         (GOOD + "revocations: {store: gone.sqlite}\n", "gone.sqlite is missing"),
+        (GOOD + "profile: strictly\n", "profile must be"),
         (GOOD + "page: {visible_to: everybody}\n", "page.visible_to must be nobody, this_machine or addresses"),
     ],
 )

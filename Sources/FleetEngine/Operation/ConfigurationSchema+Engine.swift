@@ -54,6 +54,13 @@ extension ConfigurationSchema {
             + ConfigurationOption.connectionLimits
             + [
                 .init(
+                    path: "profile", kind: .choice(StrictnessProfile.allCases.map(\.rawValue)),
+                    standard: StrictnessProfile.real.rawValue,
+                    help:
+                        "How closely calls are held to the documentation: `real`, as the service does, or `strict`, with a "
+                        + "warning to each caller, see [strictness.md](strictness.md). Either notes what departs from it."
+                ),
+                .init(
                     path: "router.osrm.url", kind: .text, standard: nil,
                     help:
                         "An OSRM server that is asked for ways along the roads, such as `http://osrm.internal:5000`; it "
@@ -79,8 +86,8 @@ extension ConfigurationSchema {
                 .init(
                     path: "page.visible_to", kind: .text, standard: nil,
                     help:
-                        "Who may open the page, which shows every vehicle without a token: `nobody`, `this_machine`, or "
-                        + "ranges of addresses with commas between, such as `10.1.0.0/16`. Unset: `nobody`. Behind a proxy on "
+                        "Who may open the page and `/deviations`, which show every vehicle without a token: `nobody`, "
+                        + "`this_machine`, or ranges of addresses with commas between, such as `10.1.0.0/16`. Unset: `nobody`. Behind a proxy on "
                         + "this machine everybody comes from this machine, unless it says for whom it asks."),
                 .init(
                     path: "page.provider", kind: .text, standard: nil,

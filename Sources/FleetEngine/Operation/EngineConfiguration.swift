@@ -59,6 +59,8 @@ public struct EngineConfiguration: Sendable {
     public var tls: ListenerTLS?
     /// What the clients of each port may use up.
     public var limits: ConnectionLimits
+    /// How closely calls are held to the documentation.
+    public var profile: StrictnessProfile
     /// How the roads are asked for; `nil` estimates ways by the straight line.
     public var router: OSRMRouter.Settings?
     /// How long what is kept.
@@ -109,6 +111,7 @@ public struct EngineConfiguration: Sendable {
         }
         self.tls = try ListenerTLS.read(in: values, folder: folder, host: self.host, protecting: "tokens")
         self.limits = try ConnectionLimits(in: values)
+        self.profile = values["profile"].flatMap(StrictnessProfile.init(rawValue:)) ?? .real
         self.router = try values["router.osrm.url"].map { url throws(ConfigurationError) in
             let settings = OSRMRouter.Settings(
                 url: url, timeLimit: .milliseconds(try values.number("router.osrm.time_limit_ms")),

@@ -9,7 +9,7 @@ import NIOCore
 
 /// `GET /deviations`: what an engine's watch noted, for `fleetpass lint --engine`.
 ///
-/// It names vehicles and trips to whoever asks, so it belongs on a developer's own machine only.
+/// It names vehicles and trips to whoever asks, so it belongs on a developer's own machine, or behind what guards the page.
 public struct DeviationRoutes: Sendable {
     private let watch: DeviationWatch
 

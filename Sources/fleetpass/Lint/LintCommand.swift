@@ -18,7 +18,8 @@ struct LintCommand: AsyncParsableCommand {
                        fleetpass lint --recording two-trips.json
                        fleetpass mint … | fleetpass lint - --keys fleetpass-data
 
-            An engine (up, demo) notes deviations in either profile. Of a recording only requests and the times between \
+            An engine notes deviations in either profile. up and demo tell them to this machine, and serve engine to \
+            those whom page.visible_to names. Of a recording only requests and the times between \
             reports are looked at, as it holds no tokens. Ends with 1 when there is any deviation, or when the token is refused.
             """
     )

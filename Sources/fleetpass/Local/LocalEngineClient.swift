@@ -45,7 +45,9 @@ struct LocalEngineClient {
         guard answer.status != 404 else {
             throw CommandFailure(
                 status: .unreachable,
-                message: "\(request.url.absoluteString) is not there; name the HTTP address of fleetpass up or demo.")
+                message:
+                    "\(request.url.absoluteString) is not there; name the HTTP address of fleetpass up or demo, or "
+                    + "of a fleetpass serve engine whose page.visible_to lets this machine see it.")
         }
         guard (200..<300).contains(answer.status) else {
             let text = String(decoding: answer.body.prefix(500), as: UTF8.self)

@@ -38,7 +38,8 @@ struct EngineProcess {
         let engine = try EngineService(
             .init(
                 file: try Self.storeFile(configuration), database: configuration.postgreSQL,
-                recording: configuration.recording, router: router, retention: configuration.retention),
+                recording: configuration.recording, router: router, profile: configuration.profile,
+                retention: configuration.retention),
             verifier: self.trusting.trust, logger: logger)
         self.following = try configuration.revocations.map { source in
             let follower = try RevocationSource(url: source.url, keys: source.keys).follower(of: revocations)
@@ -126,7 +127,9 @@ struct EngineProcess {
         let metrics = self.engine.metrics
         OperationRoutes(problems: self.problems, metrics: { metrics.text() + connections.metrics }).add(to: router)
         if let page {
-            page.add(to: router.group().add(middleware: PageVisibilityMiddleware(self.configuration.page.visibility)))
+            let visible = router.group().add(middleware: PageVisibilityMiddleware(self.configuration.page.visibility))
+            page.add(to: visible)
+            DeviationRoutes(engine: self.engine.engine).add(to: visible)
         }
         return router
     }
