@@ -48,6 +48,7 @@ class TokenServer(Program):
 
     def get(self, path, secret=SECRET, **options):
         headers = {"Authorization": f"Bearer {secret}"} if secret else {}
+        headers |= options.pop("headers", {})
         return requests.get(self.http + path, headers=headers, timeout=10, **options)
 
 
@@ -164,6 +165,30 @@ def test_supervisors_and_prometheus_are_told(folder):
     for line in lines:
         assert re.match(r'^(# (HELP|TYPE) \w+ .+|\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [0-9.e+-]+)$', line), line
     server.stop()
+
+
+def test_the_audit_names_the_client_for_whom_a_listed_proxy_asks(folder):
+    for proxies, address in [(None, "127.0.0.1"), ("192.0.2.0/24", "127.0.0.1"), ("127.0.0.1", "198.51.100.7")]:
+        server = TokenServer(folder, environment={"FLEETPASS_LISTEN_PROXIES": proxies} if proxies else None)
+        answer = server.get("/token/driver/veh-1", headers={"X-Forwarded-For": "203.0.113.9, 198.51.100.7"})
+        assert answer.status_code == 200
+        assert server.stop()[0] == 0
+        result = run("audit", "search", "--data", folder, "--output", "json")
+        assert json.loads(result.stdout.splitlines()[-1])["record"]["address"] == address
+
+
+def test_a_client_behind_a_proxy_that_guesses_secrets_locks_out_itself_alone(folder):
+    (folder / "admins.json").write_text((folder / "callers.json").read_text().replace(', "roles": ["driver"]', ""))
+    server = TokenServer(
+        folder, "admin: {callers_file: admins.json}\nlimits: {failed_logins: 2/1h}\nlisten: {proxies: 127.0.0.1}\n")
+
+    def status(client, secret):
+        return server.get("/admin/api/keys", secret=secret, headers={"X-Forwarded-For": client}).status_code
+
+    assert [status("198.51.100.7", "x" * 40) for _ in range(3)] == [401, 401, 429]
+    assert status("198.51.100.7", SECRET) == 429
+    assert status("198.51.100.8", SECRET) == 200
+    assert server.stop()[0] == 0
 
 
 def test_a_callers_name_forges_no_field_of_the_log(folder):

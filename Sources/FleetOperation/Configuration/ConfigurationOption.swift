@@ -81,14 +81,14 @@ package struct ConfigurationOption: Sendable {
         case .number(let range):
             Int(value).map(range.contains) == true
                 ? nil : "must be a whole number from \(range.lowerBound) to \(range.upperBound)"
-        case .duration: Self.duration(value) == nil ? "must be a time up to a day, like 75s or 5m" : nil
+        case .duration: Self.duration(value) == nil ? "must be a time up to a day, like 75s, 5m or 2h" : nil
         case .age:
             value == "never" || Self.age(value) != nil
                 ? nil : "must be a time up to 3650d, like 12h or 7d, or never"
-        case .rate: Self.rate(value) == nil ? "must be a number and a time up to a day, like 60/1m" : nil
+        case .rate: Self.rate(value) == nil ? "must be a number and a time up to a day, like 60/1m or 500/1h" : nil
         case .optionalRate:
             value == "off" || Self.rate(value) != nil
-                ? nil : "must be a number and a time up to a day, like 60/1m, or off"
+                ? nil : "must be a number and a time up to a day, like 60/1m or 500/1h, or off"
         case .choice(let words): words.contains(value) ? nil : "must be \(words.joined(separator: " or "))"
         }
     }
@@ -102,9 +102,9 @@ package struct ConfigurationOption: Sendable {
         return (count, period)
     }
 
-    /// A time such as `75s` or `5m`, a day at most; `nil` for what is none.
+    /// A time such as `75s`, `5m` or `2h`, a day at most; `nil` for what is none.
     package static func duration(_ text: String) -> Duration? {
-        self.duration(text, units: ["s": 1, "m": 60], days: 1)
+        self.duration(text, units: ["s": 1, "m": 60, "h": 3600], days: 1)
     }
 
     /// A time such as `12h` or `7d`, 3650 days at most; `nil` for what is none, `never` included.

@@ -39,6 +39,9 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
         return zip(zip(bytes, self.mask), self.network).allSatisfy { $0.0 & $0.1 == $1 }
     }
 
+    /// Whether a text is one IP address.
+    package static func isAddress(_ text: String) -> Bool { self.bytes(ofAddress: text) != nil }
+
     /// What tells one host from another: an IPv4 address, or the first 64 bits of an IPv6 one; empty for anything else.
     package static func host(of address: String?) -> [UInt8] {
         guard let bytes = address.flatMap(self.bytes(ofAddress:)) else { return [] }

@@ -93,7 +93,7 @@ public struct AdminRoutes: Sendable {
         _ request: Request, _ context: some RequestContext, by handler: Handler
     ) async throws -> Response {
         let sender = CallerRequest(request, context)
-        let actor = AuditChange.Actor(try await self.administrator(sending: sender), address: sender.peerAddress)
+        let actor = AuditChange.Actor(try await self.administrator(sending: sender), address: sender.clientAddress)
         do {
             // A change counts for all machines that share the store, so it is made by a time that they share.
             let time =
@@ -119,7 +119,7 @@ public struct AdminRoutes: Sendable {
     /// Lets an administrator in, within limits.
     private func administrator(sending request: CallerRequest) async throws -> Caller {
         do {
-            try self.failedLogins?.admit(request.peerAddress)
+            try self.failedLogins?.admit(request.clientAddress)
             let administrator = try await self.administrators.administrator(of: request)
             try self.limiter?.admit(administrator.id)
             return administrator
@@ -127,7 +127,7 @@ public struct AdminRoutes: Sendable {
             throw Problem(RouteError.tooManyRequests(excess))
         } catch let problem as Problem where [.unauthenticated, .permissionDenied].contains(problem.kind) {
             // Who sends no credential guesses none.
-            if request.bearer != nil { self.failedLogins?.noteFailure(of: request.peerAddress) }
+            if request.bearer != nil { self.failedLogins?.noteFailure(of: request.clientAddress) }
             throw problem
         }
     }

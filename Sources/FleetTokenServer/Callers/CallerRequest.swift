@@ -11,6 +11,8 @@ public struct CallerRequest: Sendable {
     public var headers: HTTPFields
     /// The IP address that the connection comes from, or `nil` where it is not known; never taken from a header.
     public var peerAddress: String?
+    /// The IP address for which a listed proxy opened the connection; `nil` where none did.
+    public var forwardedAddress: String?
     /// The client's certificate, where the server asked for one and TLS verified it.
     public var clientCertificate: ClientCertificate?
 
@@ -19,12 +21,20 @@ public struct CallerRequest: Sendable {
     /// - Parameters:
     ///   - headers: The header fields.
     ///   - peerAddress: The IP address that the connection comes from.
+    ///   - forwardedAddress: The IP address for which a listed proxy opened the connection.
     ///   - clientCertificate: The client's certificate, if TLS verified one.
-    public init(headers: HTTPFields, peerAddress: String? = nil, clientCertificate: ClientCertificate? = nil) {
+    public init(
+        headers: HTTPFields, peerAddress: String? = nil, forwardedAddress: String? = nil,
+        clientCertificate: ClientCertificate? = nil
+    ) {
         self.headers = headers
         self.peerAddress = peerAddress
+        self.forwardedAddress = forwardedAddress
         self.clientCertificate = clientCertificate
     }
+
+    /// The IP address that the request comes from, as far as it is known.
+    public var clientAddress: String? { self.forwardedAddress ?? self.peerAddress }
 
     /// The bearer credential, a secret, or `nil` where there is none.
     public var bearer: String? {

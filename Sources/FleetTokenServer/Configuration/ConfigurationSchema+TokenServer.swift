@@ -69,6 +69,12 @@ extension ConfigurationSchema {
             .init(path: "listen.host", kind: .text, standard: "127.0.0.1", help: "The address to listen on."),
             .init(
                 path: "listen.port", kind: .number(0...65535), standard: "8443", help: "The port; 0 picks a free one."),
+            .init(
+                path: "listen.proxies", kind: .text, standard: nil,
+                help:
+                    "The addresses of reverse proxies and load balancers in front, such as `10.0.0.0/24`, with commas between. "
+                    + "Where one of them connects, the audit and `limits.failed_logins` go by the address that it adds to "
+                    + "`X-Forwarded-For`. Unset: by the connection's."),
         ]
             + ConfigurationOption.tls(
                 use: "With it, clients may show a certificate, and `callers.certificate` says whose it is.")

@@ -78,6 +78,24 @@ extension TokenServerConfiguration {
         }
     }
 
+    /// Reads the proxies that say for whom they ask.
+    static func forwardingProxies(in values: ConfigurationValues) throws(ConfigurationError) -> ForwardingProxies? {
+        guard values["listen.proxies"] != nil else { return nil }
+        do throws(ConfigurationError) {
+            return try ForwardingProxies(try self.ranges("listen.proxies", in: values))
+        } catch {
+            throw ConfigurationError("listen.proxies: \(error.message)")
+        }
+    }
+
+    private static func ranges(
+        _ path: String, in values: ConfigurationValues
+    ) throws(ConfigurationError) -> [AddressRange] {
+        var ranges: [AddressRange] = []
+        for range in values.list(path) { ranges.append(try AddressRange(range)) }
+        return ranges
+    }
+
     /// Reads the proxies whose headers are believed.
     static func proxies(in values: ConfigurationValues) throws(ConfigurationError) -> [TrustedProxyAuthenticator] {
         var proxies: [TrustedProxyAuthenticator] = []
@@ -87,8 +105,7 @@ extension TokenServerConfiguration {
                 throw ConfigurationError(
                     "The setting \(path).subject_header is missing; set it to the header that names the user.")
             }
-            var peers: [AddressRange] = []
-            for range in values.list("\(path).peers") { peers.append(try AddressRange(range)) }
+            let peers = try self.ranges("\(path).peers", in: values)
             var claims: [String: String] = [:]
             for pair in values.list("\(path).claim_headers") {
                 let parts = pair.split(separator: "=", omittingEmptySubsequences: false)

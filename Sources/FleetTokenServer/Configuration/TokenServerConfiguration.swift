@@ -56,6 +56,8 @@ public struct TokenServerConfiguration: Sendable {
     public var host: String
     /// The port; 0 picks a free one.
     public var port: Int
+    /// The proxies in front, which say for whom they ask; `nil` where there are none.
+    public var forwardingProxies: ForwardingProxies?
     /// The files of TLS, and what clients must show of themselves; `nil` serves plain HTTP.
     public var tls: ListenerTLS?
     /// What a client may use up.
@@ -131,6 +133,7 @@ public struct TokenServerConfiguration: Sendable {
         }
         self.host = try required("listen.host")
         self.port = try values.number("listen.port")
+        self.forwardingProxies = try Self.forwardingProxies(in: values)
         self.certificateCallers = try Self.certificateCallers(in: values)
         self.proxies = try Self.proxies(in: values)
         self.tls = try ListenerTLS.read(in: values, folder: folder, host: self.host, protecting: "tokens")

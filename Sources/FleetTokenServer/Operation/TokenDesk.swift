@@ -102,7 +102,7 @@ public struct TokenDesk: Sendable {
         try self.admitting { () throws(RateLimitExceeded) in try self.limiter?.admit(caller.id) }
         let time = self.now()
         var record = AuditRecord(
-            time: time, caller: caller, address: request.peerAddress, role: type.role, claims: try type.claims,
+            time: time, caller: caller, address: request.clientAddress, role: type.role, claims: try type.claims,
             decision: .refused)
         let decision = try await self.step(.policy, refused: &record) {
             try await self.policy.decide(type, for: caller, at: time)

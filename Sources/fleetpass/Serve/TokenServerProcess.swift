@@ -63,6 +63,7 @@ struct TokenServerProcess {
     /// Serves until a signal ends it.
     ///
     /// - Parameter saved: What the signing trial found, to be told.
+    /// - Throws: ``CommandFailure`` where it cannot listen, or the store is not the one that is set up.
     func run(savedBySigningTrial saved: Int? = nil) async throws {
         if let saved {
             self.logger.info("OpenSSL signs without ADX instructions", metadata: ["less_time": "\(saved) %"])
@@ -75,6 +76,9 @@ struct TokenServerProcess {
                 self.configuration.pendingLimits, metrics: self.tokens.metrics, origins: self.origins),
             logger: self.logger)
         let router = Router(context: CallerRequestContext.self)
+        if let proxies = self.configuration.forwardingProxies {
+            router.add(middleware: ForwardedAddressMiddleware(proxies))
+        }
         if let origins { router.add(middleware: origins) }
         if let tls = self.configuration.tls, tls.clients != .none {
             router.add(middleware: ClientCertificateMiddleware())

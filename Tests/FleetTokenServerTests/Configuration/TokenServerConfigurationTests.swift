@@ -157,7 +157,9 @@ import Testing
     }
 
     static let mistakes: [(change: String, message: String)] = [
-        ("listen:\n  prot: 1", "Line 7: there is no setting listen.prot; there are host, port, tls."),
+        ("listen:\n  prot: 1", "Line 7: there is no setting listen.prot; there are host, port, proxies, tls."),
+        ("listen: {proxies: the-edge}", "listen.proxies: \"the-edge\" is no range of addresses"),
+        ("listen: {proxies: '10.0.0.0/24, ::/0'}", "listen.proxies: The proxies list every address there is"),
         ("signers: {pilot: {account: self}}", "signers.pilot: there is no such role; there are consumer, "),
         ("signers: {driver: {account: nobody}}", "signers.driver.account must be self or a service account's e-mail"),
         ("signers: {driver: {ways: magic}}", "signers.driver.ways must be some of key, sign_jwt, sign_blob, each once"),
@@ -189,15 +191,28 @@ import Testing
         ("  session: {müller: {issuer: s, audience: a, secret_file: s}}", "The name müller under callers must be"),
         ("  session: {static: {issuer: s, audience: a, secret_file: s}}", "which is not static or certificate either"),
         ("listen:\n  port: many", "Line 7: listen.port must be a whole number from 0 to 65535."),
-        ("limits:\n  idle: 75", "Line 7: limits.idle must be a time up to a day, like 75s or 5m."),
-        ("limits: {drain: 1441m}", "Line 6: limits.drain must be a time up to a day, like 75s or 5m."),
+        ("limits:\n  idle: 75", "Line 7: limits.idle must be a time up to a day, like 75s, 5m or 2h."),
+        ("limits: {drain: 1441m}", "Line 6: limits.drain must be a time up to a day, like 75s, 5m or 2h."),
         ("log:\n  level: loud", "Line 7: log.level must be debug or info or warning or error."),
-        ("limits: {global: lots}", "Line 6: limits.global must be a number and a time up to a day, like 60/1m."),
-        ("limits: {global: 5/1441m}", "Line 6: limits.global must be a number and a time up to a day, like 60/1m."),
-        ("limits: {global: off}", "Line 6: limits.global must be a number and a time up to a day, like 60/1m."),
+        (
+            "limits: {global: lots}",
+            "Line 6: limits.global must be a number and a time up to a day, like 60/1m or 500/1h."
+        ),
+        (
+            "limits: {global: 5/1441m}",
+            "Line 6: limits.global must be a number and a time up to a day, like 60/1m or 500/1h."
+        ),
+        (
+            "limits: {global: 5/25h}",
+            "Line 6: limits.global must be a number and a time up to a day, like 60/1m or 500/1h."
+        ),
+        (
+            "limits: {global: off}",
+            "Line 6: limits.global must be a number and a time up to a day, like 60/1m or 500/1h."
+        ),
         (
             "limits: {refused_per_caller: ''}",
-            "Line 6: limits.refused_per_caller must be a number and a time up to a day, like 60/1m, or off."
+            "Line 6: limits.refused_per_caller must be a number and a time up to a day, like 60/1m or 500/1h, or off."
         ),
         ("policy: {oidc: x}", "there is no setting policy.oidc; there are file, secret_file."),
         ("listen: 8080", "listen takes settings of its own."),
