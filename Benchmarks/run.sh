@@ -8,6 +8,7 @@
 #
 #   run.sh                    tokens and the engine
 #   run.sh minting            minting over HTTP beside openssl, Node and Go, by turns on one core
+#   run.sh alone              what one core serves over REST, with the clients on another
 #   run.sh overload           four times the capacity for a minute
 #   run.sh vehicles [COUNT]   a store with a million vehicles, or COUNT: memory, start, searches, updates
 #   run.sh postgresql         the engine over PostgreSQL, beside pgbench
@@ -16,7 +17,7 @@ cd "$(dirname "$0")"
 
 case ${1:-} in
   '') ;;
-  minting | overload)
+  minting | overload | alone)
     echo "| what | ours | beside | ratio | limit |"
     echo "| --- | --- | --- | --- | --- |"
     exec "./$1.sh"
@@ -28,7 +29,7 @@ case ${1:-} in
     exec "$(swift build -c release --show-bin-path)/engine-bench" "$@"
     ;;
   postgresql) exec ./postgresql.sh ;;
-  *) echo "usage: Benchmarks/run.sh [minting | overload | vehicles [COUNT] | postgresql]" >&2; exit 2 ;;
+  *) echo "usage: Benchmarks/run.sh [minting | overload | alone | vehicles [COUNT] | postgresql]" >&2; exit 2 ;;
 esac
 
 swift build -c release >&2

@@ -63,7 +63,7 @@ serve() {
 load() {
   local port=$1
   shift
-  taskset -c 1 "$load" "$port" /token/driver/vehicle- "$secret" "$@"
+  taskset -c 1 "$load" "$port" '/token/driver/vehicle-{}' "$secret" "$@"
 }
 
 field() { sed -nE "s/(^|.* )$1=([^ ]*).*/\2/p" <<<"$2"; }

@@ -26,7 +26,55 @@ struct ServingBench {
     /// The database's first process, where its processor time is to be told too.
     let databaseProcess: DatabaseProcess?
 
+    /// What is measured.
+    private struct Parts {
+        let engine: Engine
+        let account: BenchAccount
+        let servers: BenchServers
+        let constants: ConstantServers
+        let logger: Logger
+    }
+
+    /// Serves until the input ends, for clients in another process, and says where.
+    func serve() async throws {
+        try await self.withParts { parts, _ in
+            print(
+                "ready engine=\(Self.port(of: parts.servers.restURL)) constant=\(Self.port(of: parts.constants.restURL)) "
+                    + "token=\(parts.account.token)")
+            fflush(nil)
+            while readLine() != nil {}
+        }
+    }
+
+    private static func port(of url: String) -> Int { URL(string: url)?.port ?? 0 }
+
     func run() async throws {
+        try await self.withParts { parts, fleet in
+            let constants = parts.constants
+            let constant = self.fleet(constants.restURL, constants.grpcPort, parts.account)
+            let bytes = self.fleet(constants.restURL, constants.bytesPort, parts.account)
+            let frames = self.fleet(constants.restURL, constants.framesPort, parts.account)
+            let direct = DirectREST(engine: parts.engine, token: parts.account.token, logger: parts.logger)
+            let rows: [Row] = [
+                ("updates over REST", fleet.restUpdate),
+                ("update answered by a constant over REST", constant.restUpdate),
+                ("updates over gRPC", fleet.grpcUpdate),
+                ("update answered by a constant over gRPC", constant.grpcUpdate),
+                ("polls over REST", fleet.restPoll),
+                ("poll answered by a constant over REST", constant.restPoll),
+                ("polls over gRPC", fleet.grpcPoll),
+                ("poll answered by a constant over gRPC", constant.grpcPoll),
+                (Self.direct, fleet.directUpdate(direct)),
+                (Self.belowGeneratedCode, bytes.grpcPoll),
+                (Self.belowLibrary, frames.grpcPoll),
+            ]
+            try await self.compare(rows, fleet)
+            for fleet in [constant, bytes, frames] { try await fleet.stop() }
+        }
+    }
+
+    /// Starts the engine and the constants, with a vehicle and a trip for each client.
+    private func withParts(_ body: (Parts, Fleet) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in
             let logger = Logger(label: "bench") { _ in SwiftLogNoOpLogHandler() }
             let account = try await BenchAccount()
@@ -42,24 +90,9 @@ struct ServingBench {
             let fleet = self.fleet(servers.restURL, servers.grpcPort, account)
             try await fleet.createVehiclesAndTrips()
             let constants = try await ConstantServers.start(answering: fleet.answers(), logger: logger)
-            let constant = self.fleet(constants.restURL, constants.grpcPort, account)
-            let bytes = self.fleet(constants.restURL, constants.bytesPort, account)
-            let frames = self.fleet(constants.restURL, constants.framesPort, account)
-            let rows: [Row] = [
-                ("updates over REST", fleet.restUpdate),
-                ("update answered by a constant over REST", constant.restUpdate),
-                ("updates over gRPC", fleet.grpcUpdate),
-                ("update answered by a constant over gRPC", constant.grpcUpdate),
-                ("polls over REST", fleet.restPoll),
-                ("poll answered by a constant over REST", constant.restPoll),
-                ("polls over gRPC", fleet.grpcPoll),
-                ("poll answered by a constant over gRPC", constant.grpcPoll),
-                (Self.direct, fleet.directUpdate(DirectREST(engine: engine, token: account.token, logger: logger))),
-                (Self.belowGeneratedCode, bytes.grpcPoll),
-                (Self.belowLibrary, frames.grpcPoll),
-            ]
-            try await self.compare(rows, fleet)
-            for fleet in [fleet, constant, bytes, frames] { try await fleet.stop() }
+            try await body(
+                Parts(engine: engine, account: account, servers: servers, constants: constants, logger: logger), fleet)
+            try await fleet.stop()
             await constants.stop()
             servers.stop()
         }

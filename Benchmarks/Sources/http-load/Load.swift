@@ -68,9 +68,12 @@ struct Load {
 
     private mutating func ask(_ index: Int, at time: Double) {
         self.number += 1
+        let id = self.number % self.options.ids
+        let body = self.options.body?.text(id)
         let request =
-            "GET \(self.options.prefix)\(self.number) HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-            + "Authorization: Bearer \(self.options.bearer)\r\n\r\n"
+            "\(body == nil ? "GET" : "PUT") \(self.options.path.text(id)) HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+            + "Authorization: Bearer \(self.options.bearer)\r\n"
+            + (body.map { "Content-Type: application/json\r\nContent-Length: \($0.utf8.count)\r\n\r\n\($0)" } ?? "\r\n")
         self.connections[index].send(Array(request.utf8), at: time)
     }
 

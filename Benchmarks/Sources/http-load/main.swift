@@ -10,13 +10,13 @@
 
 // Loads an HTTP server over kept-alive connections from one thread, and prints one line of counts and latencies.
 //
-// Each request asks for another id. Without a rate, each connection asks again when it is answered; with one, requests
+// Each request is for another id: `{}` in path and body is its number, which begins anew after IDS. Without a rate, each connection asks again when it is answered; with one, requests
 // are due at even times, and one that no connection is free for is counted as missed and not sent.
 
 guard let options = Options(CommandLine.arguments) else {
     print(
-        "usage: http-load PORT PATH-PREFIX BEARER CONNECTIONS SECONDS [REQUESTS-PER-SECOND]\n"
-            + "  Asks http://127.0.0.1:PORT/PATH-PREFIXnnn.")
+        "usage: http-load PORT PATH BEARER CONNECTIONS SECONDS [REQUESTS-PER-SECOND]\n"
+            + "  Asks http://127.0.0.1:PORT/PATH; the environment may set BODY, in JSON, to be sent with PUT, and IDS.")
     exit(2)
 }
 var load = Load(options)
@@ -26,7 +26,9 @@ print(load.summary)
 /// What the command line says.
 struct Options {
     let port: UInt16
-    let prefix: String
+    let path: Pattern
+    let body: Pattern?
+    let ids: Int
     let bearer: String
     let connections: Int
     let seconds: Double
@@ -37,10 +39,26 @@ struct Options {
             let seconds = Double(arguments[5]), connections > 0
         else { return nil }
         self.port = port
-        self.prefix = arguments[2]
+        self.path = Pattern(arguments[2])
+        self.body = getenv("BODY").map { Pattern(String(cString: $0)) }
+        self.ids = getenv("IDS").flatMap { Int(String(cString: $0)) } ?? .max
         self.bearer = arguments[3]
         self.connections = connections
         self.seconds = seconds
         self.rate = arguments.count == 7 ? Double(arguments[6]) : nil
     }
+}
+
+/// A text with a place for a number.
+struct Pattern {
+    private let before: Substring
+    private let after: Substring?
+
+    init(_ text: String) {
+        let parts = text.split(separator: "{}", maxSplits: 1, omittingEmptySubsequences: false)
+        self.before = parts[0]
+        self.after = parts.count == 2 ? parts[1] : nil
+    }
+
+    func text(_ number: Int) -> String { self.after.map { "\(self.before)\(number)\($0)" } ?? String(self.before) }
 }
