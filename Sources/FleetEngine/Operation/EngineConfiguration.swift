@@ -175,13 +175,11 @@ public struct EngineConfiguration: Sendable {
         case nil, "nobody"?: return .nobody
         case "this_machine"?: return .thisMachine
         case _?:
-            var ranges: [AddressRange] = []
             do throws(ConfigurationError) {
-                for range in values.list("page.visible_to") { ranges.append(try AddressRange(range)) }
+                return .addresses(try values.ranges("page.visible_to"))
             } catch {
                 throw ConfigurationError("page.visible_to must be nobody, this_machine or addresses: \(error.message)")
             }
-            return .addresses(ranges)
         }
     }
 }

@@ -139,6 +139,15 @@ extension ConfigurationValues {
             .filter { !$0.isEmpty }
     }
 
+    /// The ranges of addresses of a setting, with commas between.
+    ///
+    /// - Throws: ``ConfigurationError`` for what is no range.
+    package func ranges(_ path: String) throws(ConfigurationError) -> [AddressRange] {
+        var ranges: [AddressRange] = []
+        for range in self.list(path) { ranges.append(try AddressRange(range)) }
+        return ranges
+    }
+
     /// The path of a setting, from the folder that relative ones start at; `nil` where it is not there.
     package func file(_ path: String, in folder: URL) -> String? {
         self[path].map { Self.absolute($0, in: folder) }

@@ -39,6 +39,9 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
         return zip(zip(bytes, self.mask), self.network).allSatisfy { $0.0 & $0.1 == $1 }
     }
 
+    /// Whether every address of its family is in the range, however its length is written.
+    package var isEverything: Bool { self.mask.allSatisfy { $0 == 0 } }
+
     /// Whether a text is one IP address.
     package static func isAddress(_ text: String) -> Bool { self.bytes(ofAddress: text) != nil }
 

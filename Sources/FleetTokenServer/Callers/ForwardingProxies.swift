@@ -17,7 +17,7 @@ public struct ForwardingProxies: Hashable, Sendable {
     /// - Parameter proxies: The addresses that they connect from; a range of everything is refused.
     /// - Throws: `ConfigurationError`.
     public init(_ proxies: [AddressRange]) throws(ConfigurationError) {
-        guard !proxies.contains(where: { $0.description.hasSuffix("/0") }) else {
+        guard !proxies.contains(where: \.isEverything) else {
             throw ConfigurationError(
                 "The proxies list every address there is, so anybody could claim to ask for another; list the proxies' own."
             )

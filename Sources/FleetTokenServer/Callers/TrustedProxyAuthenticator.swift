@@ -32,7 +32,7 @@ public struct TrustedProxyAuthenticator: CallerAuthenticator {
             TokenServerError(code: .invalidConfiguration, message: "The proxy \"\(label)\" \(message)")
         }
         guard !label.isEmpty, !peers.isEmpty else { throw invalid("needs a name and the addresses it connects from.") }
-        guard !peers.contains(where: { $0.description.hasSuffix("/0") }) else {
+        guard !peers.contains(where: \.isEverything) else {
             throw invalid("lists every address there is, so anybody could name themselves; list the proxy's own.")
         }
         func name(_ text: String) throws(TokenServerError) -> HTTPField.Name {

@@ -82,18 +82,10 @@ extension TokenServerConfiguration {
     static func forwardingProxies(in values: ConfigurationValues) throws(ConfigurationError) -> ForwardingProxies? {
         guard values["listen.proxies"] != nil else { return nil }
         do throws(ConfigurationError) {
-            return try ForwardingProxies(try self.ranges("listen.proxies", in: values))
+            return try ForwardingProxies(try values.ranges("listen.proxies"))
         } catch {
             throw ConfigurationError("listen.proxies: \(error.message)")
         }
-    }
-
-    private static func ranges(
-        _ path: String, in values: ConfigurationValues
-    ) throws(ConfigurationError) -> [AddressRange] {
-        var ranges: [AddressRange] = []
-        for range in values.list(path) { ranges.append(try AddressRange(range)) }
-        return ranges
     }
 
     /// Reads the proxies whose headers are believed.
@@ -105,7 +97,7 @@ extension TokenServerConfiguration {
                 throw ConfigurationError(
                     "The setting \(path).subject_header is missing; set it to the header that names the user.")
             }
-            let peers = try self.ranges("\(path).peers", in: values)
+            let peers = try values.ranges("\(path).peers")
             var claims: [String: String] = [:]
             for pair in values.list("\(path).claim_headers") {
                 let parts = pair.split(separator: "=", omittingEmptySubsequences: false)

@@ -45,7 +45,7 @@ import Testing
         #expect(proxies.client(of: peer, headers) == client)
     }
 
-    @Test(arguments: ["0.0.0.0/0", "::/0"])
+    @Test(arguments: ["0.0.0.0/0", "::/0", "0.0.0.0/00", "::/+0"])
     func `that everybody is a proxy is refused`(range: String) throws {
         let everybody = try AddressRange(range)
         #expect(throws: ConfigurationError.self) { try ForwardingProxies([everybody]) }

@@ -314,6 +314,7 @@ import Testing
         ("proxy: {a: {peers: 10.0.0.1}}", "callers.proxy.a.subject_header is missing"),
         ("proxy: {a: {subject_header: X-User}}", "needs a name and the addresses it connects from"),
         ("proxy: {a: {peers: 0.0.0.0/0, subject_header: X-User}}", "lists every address there is"),
+        ("proxy: {a: {peers: 0.0.0.0/00, subject_header: X-User}}", "lists every address there is"),
         (
             "proxy: {a: {peers: '::1', subject_header: X-User, claim_headers: X}}",
             "must be written like X-Groups=groups"
