@@ -7,10 +7,10 @@
 # and a lean client on core 1. ROUNDS and SECONDS_EACH change how long.
 set -euo pipefail
 cd "$(dirname "$0")"
+. ./measuring.sh
 rounds=${ROUNDS:-5}
 seconds=${SECONDS_EACH:-4}
 
-[[ $(nproc) -ge 2 ]] && command -v taskset >/dev/null || { echo "needs Linux, two cores and taskset" >&2; exit 69; }
 for product in engine-bench http-load; do swift build -c release --product "$product" >&2; done
 programs=$(swift build -c release --show-bin-path)
 
@@ -18,11 +18,7 @@ coproc server { exec taskset -c 0 "$programs/engine-bench" serve; }
 # Its input ends with this script, and so does it.
 pid=$server_PID
 read -r -t 60 line_ready <&"${server[0]}"
-field() { sed -nE "s/(^|.* )$1=([^ ]*).*/\2/p" <<<"$2"; }
 token=$(field token "$line_ready")
-# The hundredths of a second that the server has used.
-used() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$pid/stat"; }
-median() { tr ' ' '\n' <<<"$1" | grep . | sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
 version=2096-10-02T07:06:40Z
 poll="/v1/providers/bench/trips/trip-{}?currentRouteSegmentVersion=$version&currentRouteSegmentTrafficVersion=$version&remainingWaypointsRouteVersion=$version"
@@ -37,13 +33,13 @@ declare -A rates times tails
 for ((round = 0; round < rounds; round++)); do
   for kind in updates polls; do
     for whose in engine constant; do
-      before=$(used)
+      before=$(used "$pid")
       line=$(load "$kind" "$(field "$whose" "$line_ready")")
       answers=$(field 200 "$line")
       [[ $(field rate "$line") -gt 0 ]] || { echo "no answer: $line" >&2; exit 1; }
       rates[$kind-$whose]+=" $(field rate "$line")"
       tails[$kind-$whose]+=" $(field p99_ms "$line")"
-      times[$kind-$whose]+=" $(awk -v used="$(($(used) - before))" -v answers="$answers" 'BEGIN { print used * 1e4 / answers }')"
+      times[$kind-$whose]+=" $(awk -v used="$(($(used "$pid") - before))" -v answers="$answers" 'BEGIN { print used * 1e4 / answers }')"
     done
   done
 done

@@ -32,9 +32,6 @@ fi
 # OpenSSL's signatures in a second by the clock, and the microseconds of the processor that one takes.
 openssl_signs() { taskset -c 0 openssl speed -elapsed -seconds 2 rsa2048 2>/dev/null | awk '/^rsa +2048/ { print $6 }'; }
 openssl_time() { taskset -c 0 openssl speed -seconds 2 rsa2048 2>/dev/null | awk '/^rsa +2048/ { print $4 * 1e6 }'; }
-# The hundredths of a second that a process has used.
-used() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
-median() { tr ' ' '\n' <<<"$1" | grep . | sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
 for ((round = 0; round < rounds; round++)); do
   results[openssl]+=" $(openssl_signs)" times[openssl]+=" $(openssl_time)"

@@ -3,12 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Shared by minting.sh and overload.sh: a token server with a fresh key on core 0, the load on core 1.
-# Sets $fleetpass, $load, $work and $secret.
+# Sets $fleetpass, $load, $work and $secret, and takes in measuring.sh.
 
-[[ $(nproc) -ge 2 ]] && command -v taskset >/dev/null && command -v openssl >/dev/null || {
-  echo "needs Linux, two cores, taskset and openssl" >&2
-  exit 69
-}
+. ./measuring.sh
+command -v openssl >/dev/null || { echo "needs openssl" >&2; exit 69; }
 (cd .. && swift build -c release --product fleetpass) >&2
 fleetpass=$(cd .. && swift build -c release --show-bin-path)/fleetpass
 swift build -c release --product http-load >&2
@@ -65,5 +63,3 @@ load() {
   shift
   taskset -c 1 "$load" "$port" '/token/driver/vehicle-{}' "$secret" "$@"
 }
-
-field() { sed -nE "s/(^|.* )$1=([^ ]*).*/\2/p" <<<"$2"; }
