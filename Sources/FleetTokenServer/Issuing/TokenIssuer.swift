@@ -70,9 +70,11 @@ public struct TokenIssuer: Sendable {
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.init(now: now, spreadsWider: { signers?.isBudgetLow ?? false }) { claims, role, time in
-            // A shared token that was withdrawn from one is nobody's any more.
-            for isShared in [true, false] {
-                var minted = try await signers?.mint(claims, as: role, isShared: isShared)
+            // A shared token that was withdrawn from one is nobody's any more. What a key signs twice in a second is one
+            // token, so whose token is withdrawn within that second gets the one of a second before.
+            for (isShared, earlier) in [(true, 0.0), (false, 0), (false, 1), (false, 2)] {
+                let time = time - earlier
+                var minted = try await signers?.mint(claims, as: role, at: time, isShared: isShared)
                 if minted == nil {
                     minted = try await keys?.mint(claims, as: role, at: time, isShared: isShared)
                 }

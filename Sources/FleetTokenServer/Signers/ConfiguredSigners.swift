@@ -130,11 +130,12 @@ public final class ConfiguredSigners: Sendable {
     /// - Parameters:
     ///   - claims: What the token reaches.
     ///   - role: The role.
+    ///   - time: The time that a token of one's own is issued at; `nil` for now.
     ///   - isShared: Whether a token that others have too will do.
     /// - Returns: The token; `nil` where the role has no signer here.
     /// - Throws: `SigningError`; `CredentialError`; `CancellationError`.
     public func mint(
-        _ claims: AuthorizationClaims?, as role: Role, isShared: Bool = true
+        _ claims: AuthorizationClaims?, as role: Role, at time: Date? = nil, isShared: Bool = true
     ) async throws -> MintedToken? {
         guard let plan = self.plans[role] else { return nil }
         let signers = try await self.signers(of: role, plan)
@@ -146,7 +147,7 @@ public final class ConfiguredSigners: Sendable {
             let next = try await signers.mint(claims, as: role)
             guard self.isSpent(next, of: plan) else { return next }
         }
-        return try await signers.minter(for: role).mint(claims, at: self.now())
+        return try await signers.minter(for: role).mint(claims, at: time ?? self.now())
     }
 
     /// Whether the key that signed a token is withdrawn, or was exchanged for another.

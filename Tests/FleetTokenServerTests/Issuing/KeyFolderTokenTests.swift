@@ -98,4 +98,21 @@ import Testing
         self.withdraw()
         #expect(try await token().token == next.token)
     }
+
+    @Test func `who lost a token gets another within the same second`() async throws {
+        func token() async throws -> IssuedToken {
+            try await self.issuer.issue(.driver(VehicleID(checking: "veh-1")))
+        }
+        var withdrawn: [IssuedToken] = []
+        for _ in 0..<3 {
+            let next = try await token()
+            #expect(!withdrawn.contains { $0.token == next.token })
+            withdrawn.append(next)
+            self.list.replace(fingerprints: withdrawn.map(\.token.fingerprint), keyIDs: [])
+        }
+        #expect(withdrawn.map { withdrawn[0].expiresAt.timeIntervalSince($0.expiresAt) } == [0, 1, 2])
+        await #expect(throws: SigningError.self) { try await token() }
+        self.clock.advance(by: .seconds(1))
+        #expect(try await token().expiresAt == withdrawn[0].expiresAt + 1)
+    }
 }
