@@ -62,8 +62,10 @@ public final class SQLiteStore: EngineStore {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             self.writer.async {
                 self.recent.close()
-                continuation.resume(with: Result { try self.pool.close() })
+                let outcome = Result { try self.pool.close() }
+                // Whoever closed the store may open its file at once.
                 self.lock.release()
+                continuation.resume(with: outcome)
             }
         }
     }
