@@ -18,7 +18,7 @@ struct GRPCAdapter: Sendable {
         let remarks = self.engine.makeRemarks()
         do throws(EngineError) {
             let token = try Self.token(in: request.metadata)
-            let message = try await self.engine.perform(call, request.message, token: token, remarks: remarks)
+            let message = try await self.performWhileWanted(call, request.message, token, remarks)
             return ServerResponse(message: message, trailingMetadata: remarks?.metadata ?? [:])
         } catch {
             let status = Self.status(of: error)
@@ -27,6 +27,30 @@ struct GRPCAdapter: Sendable {
                 code: status.rpcErrorCode, message: status.rpcErrorMessage,
                 metadata: status.rpcErrorMetadata.merging(remarks.metadata))
         }
+    }
+
+    /// Runs a call for as long as its client waits: where that gives it up, or its deadline passes, what the call waits for
+    /// is not waited for, and what is not begun is not done.
+    private func performWhileWanted<Call: EngineCall>(
+        _ call: Call.Type, _ message: Call.Request, _ token: String?, _ remarks: CallRemarks?
+    ) async throws(EngineError) -> Call.Response {
+        // The library tells of the end, and cancels no task.
+        let work = Task { () async -> Result<Call.Response, EngineError> in
+            do throws(EngineError) {
+                return .success(try await self.engine.perform(call, message, token: token, remarks: remarks))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try await withTaskCancellationHandler {
+            await withRPCCancellationHandler {
+                await work.value
+            } onCancelRPC: {
+                work.cancel()
+            }
+        } onCancel: {
+            work.cancel()
+        }.get()
     }
 
     /// Whether a call carries a good token.

@@ -40,14 +40,23 @@ final class GroupReader<Snapshot>: Sendable {
 
     /// Runs a body that looks.
     ///
+    /// For a task that is cancelled the body is not run, if it does not run yet.
+    ///
     /// - Returns: What the body returns.
-    /// - Throws: What the body throws, why there is no snapshot, or ``EngineError`` with `UNAVAILABLE`.
+    /// - Throws: What the body throws, why there is no snapshot, ``EngineError`` with `UNAVAILABLE`, or
+    ///   `CancellationError`.
     func read<Answer: Sendable>(_ body: @escaping @Sendable (Snapshot) throws -> Answer) async throws -> Answer {
         let reply = Reply<Answer>()
-        guard self.enqueue({ snapshot in reply.give(Result { try body(snapshot.get()) }) }) else {
-            throw EngineError.storeClosed
+        let isAdmitted = self.enqueue { snapshot in
+            guard !reply.isGiven else { return }
+            reply.give(Result { try body(snapshot.get()) })
         }
-        return try await reply.wait()
+        guard isAdmitted else { throw EngineError.storeClosed }
+        return try await withTaskCancellationHandler {
+            try await reply.wait()
+        } onCancel: {
+            reply.give(.failure(CancellationError()))
+        }
     }
 
     /// Refuses later reads.

@@ -29,6 +29,9 @@ final class Reply<Answer: Sendable>: Sendable {
         if case .awaited(let continuation) = before { continuation.resume() }
     }
 
+    /// Whether there is an answer.
+    var isGiven: Bool { self.state.withLock { if case .given = $0 { true } else { false } } }
+
     /// What was given, as soon as it is; for one task.
     func wait() async throws -> Answer {
         await withCheckedContinuation { continuation in

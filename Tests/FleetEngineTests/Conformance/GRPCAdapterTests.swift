@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngineAPI
+import FleetTokens
 import Foundation
 import GRPCCore
 import SwiftProtobuf
@@ -103,6 +104,48 @@ import Testing
         #expect(await call("bad") == nil)
     }
 
+    @Test(arguments: [
+        WireCall.getVehicle(.with { $0.name = "providers/acme/vehicles/veh-1" }),
+        WireCall.updateVehicle(
+            .with {
+                $0.name = "providers/acme/vehicles/veh-1"
+                $0.vehicle.vehicleState = .online
+                $0.updateMask.paths = ["vehicle_state"]
+            }),
+    ]) func `a call that its client gives up waits for nothing any more`(call: WireCall) async throws {
+        let store = WaitingStore()
+        try await GRPCWire.withClient(of: Engine(store: store, verifier: TextVerifier())) { client in
+            let waiting = Task { try await client.send(call, authorization: "Bearer \(serverToken)") }
+            var events = store.events.makeAsyncIterator()
+            #expect(await events.next() == .began)
+            waiting.cancel()
+            #expect(await events.next() == .cancelled)
+            _ = await waiting.result
+        }
+    }
+
+    @Test func `a call whose deadline passes waits for nothing any more`() async throws {
+        let store = WaitingStore()
+        let failure = try await GRPCWire.withClient(of: Engine(store: store, verifier: TextVerifier())) { client in
+            let vehicles = Maps_Fleetengine_V1_VehicleService.Client(wrapping: client.client)
+            var options = CallOptions.defaults
+            options.timeout = .milliseconds(50)
+            var failure: RPCError?
+            // On a busy machine a call may end before it has come to the store.
+            repeat {
+                failure = await #expect(throws: RPCError.self) {
+                    _ = try await vehicles.getVehicle(
+                        .with { $0.name = "providers/acme/vehicles/veh-1" },
+                        metadata: ["authorization": .string("Bearer \(serverToken)")], options: options)
+                }
+                options.timeout = options.timeout.map { $0 * 2 }
+            } while !store.hasBegun
+            for await event in store.events where event == .cancelled { break }
+            return failure
+        }
+        #expect(failure?.code == .deadlineExceeded)
+    }
+
     @Test func `a port that is taken is an error at once`() async throws {
         let engine = Engine(store: MemoryStore(), verifier: TextVerifier())
         let first = EngineGRPCServer(engine: engine, host: "127.0.0.1", port: 0)
@@ -113,5 +156,37 @@ import Testing
         await #expect(throws: (any Error).self) { try await second.port }
         first.beginShutdown()
         try await serving
+    }
+}
+
+/// A store that answers nobody, and tells when a call begins to wait and when it is cancelled.
+private struct WaitingStore: EngineStore {
+    enum Event: Equatable { case began, cancelled }
+
+    let events: AsyncStream<Event>
+    private let announce: AsyncStream<Event>.Continuation
+    private let begun = Locked(false)
+
+    /// Whether any call has begun to wait.
+    var hasBegun: Bool { self.begun.withLock { $0 } }
+
+    init() { (self.events, self.announce) = AsyncStream.makeStream() }
+
+    func read<Result: Sendable>(
+        _ body: @escaping @Sendable (any EngineReader) throws -> Result
+    ) async throws -> Result { try await self.wait() }
+
+    func write<Result: Sendable>(
+        _ body: @escaping @Sendable (any EngineTransaction) throws -> Result
+    ) async throws -> Result { try await self.wait() }
+
+    private func wait<Result>() async throws -> Result {
+        self.begun.withLock { $0 = true }
+        self.announce.yield(.began)
+        let never = AsyncStream.makeStream(of: Never.self)
+        for await _ in never.stream {}
+        never.continuation.finish()
+        self.announce.yield(.cancelled)
+        throw CancellationError()
     }
 }
