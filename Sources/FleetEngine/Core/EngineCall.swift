@@ -103,7 +103,7 @@ protocol WritingCall: EngineCall where Answer == Response {
 }
 
 /// An RPC that changes the fields of a resource that its mask names.
-protocol UpdatingCall: EngineCall where Answer == Response {
+protocol UpdatingCall: EngineCall {
     associatedtype Resource: Message & Sendable
 
     /// The fields that a mask may name.
@@ -118,7 +118,7 @@ protocol UpdatingCall: EngineCall where Answer == Response {
     static func run(
         _ request: Request, _ selection: FieldSelection<Resource>, access: AccessRequest,
         in store: any EngineTransaction, context: CallContext
-    ) throws -> Response
+    ) throws -> Answer
 }
 
 extension ReadingCall {
@@ -138,7 +138,7 @@ extension WritingCall {
 }
 
 extension UpdatingCall {
-    static func run(_ request: Request, _ admission: Admission, on engine: Engine) async throws -> Response {
+    static func run(_ request: Request, _ admission: Admission, on engine: Engine) async throws -> Answer {
         // A mask may have many paths, and while a transaction reads them nobody else can write.
         let selection = Result { () throws(EngineError) in try self.fields.select(self.mask(of: request)) }
         if !admission.dependsOnTrip { _ = try selection.get() }

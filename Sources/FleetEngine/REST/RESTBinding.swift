@@ -32,15 +32,18 @@ struct RESTBinding: Sendable {
     /// Reads a request's JSON and what it addresses; `nil` where either cannot be read.
     let read: @Sendable (JSONObject) -> (any DocumentedRequest, AccessRequest)?
 
+    /// Who reads a vehicle and who changes it are answered with the same stops.
+    private static let vehicles = WrittenVehicles()
+
     /// Makes out how a method is called.
     static func binding(for method: FleetMethod) -> RESTBinding {
         switch method {
         case .createVehicle: RESTBinding(CreateVehicle.self, name: { $0.parent = $1 }, body: .field { $0.vehicle = $1 })
-        case .getVehicle: RESTBinding(GetVehicle.self, name: { $0.name = $1 })
+        case .getVehicle: RESTBinding(GetVehicle.self, name: { $0.name = $1 }, write: Self.vehicles.json)
         case .updateVehicle:
             RESTBinding(
                 UpdateVehicle.self, name: { $0.name = $1 }, mask: { $0.updateMask.paths = $1 },
-                body: .field { $0.vehicle = $1 })
+                body: .field { $0.vehicle = $1 }, write: Self.vehicles.json)
         case .updateVehicleAttributes:
             RESTBinding(UpdateVehicleAttributes.self, name: { $0.name = $1 }, body: .everything)
         case .deleteVehicle: RESTBinding(DeleteVehicle.self, name: { $0.name = $1 })

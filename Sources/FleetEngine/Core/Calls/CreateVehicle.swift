@@ -33,6 +33,6 @@ enum CreateVehicle: WritingCall {
         let vehicle = try VehicleRules.create(request.vehicle, name: name, at: now)
         guard try store.vehicle(id, of: access.provider) == nil else { throw EngineError.alreadyExists(name) }
         try store.put(vehicle, id, of: access.provider, at: now)
-        return VehicleView.show(vehicle, context: context)
+        return VehicleView.show(vehicle, context: context).whole
     }
 }

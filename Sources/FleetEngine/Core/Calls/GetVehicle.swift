@@ -9,6 +9,7 @@ import FleetTokens
 enum GetVehicle: ReadingCall {
     typealias Request = Maps_Fleetengine_V1_GetVehicleRequest
     typealias Response = Vehicle
+    typealias Answer = ShownVehicle
 
     static let method = FleetMethod.getVehicle
 
@@ -19,9 +20,11 @@ enum GetVehicle: ReadingCall {
     static func run(
         _ request: Request, access: AccessRequest,
         in store: any EngineReader, context: CallContext
-    ) throws -> Response {
+    ) throws -> Answer {
         let (id, name) = try access.vehicleAddress
         guard let vehicle = try store.vehicle(id, of: access.provider) else { throw EngineError.notFound(name) }
         return VehicleView.show(vehicle, to: request, context: context)
     }
+
+    static func response(of answer: ShownVehicle) -> Vehicle { answer.whole }
 }

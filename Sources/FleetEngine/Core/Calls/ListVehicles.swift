@@ -25,7 +25,7 @@ enum ListVehicles: ReadingCall {
         let page = try store.page(
             paging, list.scan, of: access.provider,
             where: list.isUnrestricted ? nil : { (_, vehicle: Vehicle) in list.holds(vehicle) },
-            show: { (_, vehicle: Vehicle) in VehicleView.show(vehicle, context: context) }
+            show: { (_, vehicle: Vehicle) in VehicleView.show(vehicle, context: context).whole }
         )
         return .with {
             $0.vehicles = page.resources

@@ -10,6 +10,7 @@ import SwiftProtobuf
 enum UpdateVehicle: UpdatingCall {
     typealias Request = Maps_Fleetengine_V1_UpdateVehicleRequest
     typealias Response = Vehicle
+    typealias Answer = ShownVehicle
 
     static let method = FleetMethod.updateVehicle
     static let fields = VehicleFields.table
@@ -23,7 +24,7 @@ enum UpdateVehicle: UpdatingCall {
     static func run(
         _ request: Request, _ selection: FieldSelection<Vehicle>, access: AccessRequest,
         in store: any EngineTransaction, context: CallContext
-    ) throws -> Response {
+    ) throws -> Answer {
         let (id, name) = try access.vehicleAddress
         guard request.hasVehicle else { throw EngineError.invalidArgument("vehicle is required.", field: "vehicle") }
         let now = Google_Protobuf_Timestamp(stamping: context.now)
@@ -50,4 +51,6 @@ enum UpdateVehicle: UpdatingCall {
         }
         return VehicleView.show(updated, context: context)
     }
+
+    static func response(of answer: ShownVehicle) -> Vehicle { answer.whole }
 }

@@ -133,7 +133,8 @@ struct VehicleSearch {
         let vehicle = candidate.vehicle
         var match = Match()
         // Who is shown nothing of the stops needs no ways to them.
-        match.vehicle = self.context.seesEveryVehicle ? VehicleView.show(vehicle, context: self.context) : vehicle
+        match.vehicle =
+            self.context.seesEveryVehicle ? VehicleView.show(vehicle, context: self.context).whole : vehicle
         match.vehiclePickupEta = candidate.pickupTime
         match.vehiclePickupDistanceMeters = .init(Self.whole(candidate.meters))
         match.vehiclePickupStraightLineDistanceMeters = .init(Self.whole(self.straightMeters(to: vehicle)))

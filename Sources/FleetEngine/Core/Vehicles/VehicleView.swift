@@ -7,34 +7,35 @@ import SwiftProtobuf
 
 /// A vehicle as responses show it: what was stored, and what follows from it at the time of reading.
 enum VehicleView {
-    /// The vehicle with the times of its stops.
-    static func show(_ vehicle: Vehicle, context: CallContext) -> Vehicle {
-        guard !vehicle.waypoints.isEmpty else { return vehicle }
+    /// The vehicle with the ways to its stops.
+    static func show(_ vehicle: Vehicle, context: CallContext) -> ShownVehicle {
+        guard !vehicle.waypoints.isEmpty else { return ShownVehicle(vehicle: vehicle, stops: [], legs: []) }
+        let legs = Self.legs(of: vehicle, context: context)
         var shown = vehicle
-        shown.waypoints = Self.timed(vehicle, context: context)
-        if let first = shown.waypoints.first {
-            if !shown.hasEtaToFirstWaypoint, first.hasEta { shown.etaToFirstWaypoint = first.eta }
-            if !shown.hasRemainingDistanceMeters, first.hasDistanceMeters {
-                shown.remainingDistanceMeters = first.distanceMeters
+        shown.waypoints = []
+        if let first = legs.first {
+            if !shown.hasEtaToFirstWaypoint, let eta = first.eta { shown.etaToFirstWaypoint = eta }
+            if !shown.hasRemainingDistanceMeters, let distance = first.distance {
+                shown.remainingDistanceMeters = distance
             }
         }
-        return shown
+        return ShownVehicle(vehicle: shown, stops: vehicle.waypoints, legs: legs)
     }
 
     /// The vehicle without the parts that the reader has already.
     static func show(
         _ vehicle: Vehicle, to request: Maps_Fleetengine_V1_GetVehicleRequest, context: CallContext
-    ) -> Vehicle {
+    ) -> ShownVehicle {
         var shown = Self.show(vehicle, context: context)
-        if request.hasCurrentRouteSegmentVersion, shown.hasCurrentRouteSegmentVersion,
-            !(request.currentRouteSegmentVersion < shown.currentRouteSegmentVersion)
+        if request.hasCurrentRouteSegmentVersion, vehicle.hasCurrentRouteSegmentVersion,
+            !(request.currentRouteSegmentVersion < vehicle.currentRouteSegmentVersion)
         {
-            shown.currentRouteSegment = ""
+            shown.vehicle.currentRouteSegment = ""
         }
-        if request.hasWaypointsVersion, shown.hasWaypointsVersion,
-            !(request.waypointsVersion < shown.waypointsVersion)
+        if request.hasWaypointsVersion, vehicle.hasWaypointsVersion,
+            !(request.waypointsVersion < vehicle.waypointsVersion)
         {
-            shown.waypoints = []
+            shown.stops = []
         }
         return shown
     }
@@ -72,31 +73,37 @@ enum VehicleView {
     }
 
     /// The stops of a vehicle with distance, time and duration of each leg.
+    static func timed(_ vehicle: Vehicle, context: CallContext) -> [TripWaypoint] {
+        zip(vehicle.waypoints, Self.legs(of: vehicle, context: context)).map { $0.reached(by: $1) }
+    }
+
+    /// The ways to the stops of a vehicle.
     ///
     /// The first leg is what the driver reported, as far as it did; the rest is estimated, from when the vehicle was where
     /// it is shown. Without a position the first leg is known from the driver alone, and nothing behind it without a time.
-    static func timed(_ vehicle: Vehicle, context: CallContext) -> [TripWaypoint] {
+    private static func legs(of vehicle: Vehicle, context: CallContext) -> [ShownVehicle.Leg] {
         let now = Google_Protobuf_Timestamp(stamping: context.now)
         var place = vehicle.lastLocation.place
         let taken = place == nil ? now : vehicle.lastLocation.serverTime
         var time = now < taken ? now : taken
-        var timed = vehicle.waypoints
-        for index in timed.indices {
-            let goal = timed[index].location.point
-            let leg = place.map { context.routes.estimate(from: $0, to: goal, by: vehicle.vehicleType.category) }
-            var arrival = leg.map { time.advanced(by: $0.duration) }
-            var meters = leg.map { Int32(clamping: Int64($0.meters.rounded())) }
+        let stops = vehicle.waypoints
+        var legs = stops.map(\.leg)
+        for index in stops.indices {
+            let goal = stops[index].location.point
+            let way = place.map { context.routes.estimate(from: $0, to: goal, by: vehicle.vehicleType.category) }
+            var arrival = way.map { time.advanced(by: $0.duration) }
+            var meters = way.map { Int32(clamping: Int64($0.meters.rounded())) }
             if index == 0 {
                 if vehicle.hasEtaToFirstWaypoint { arrival = vehicle.etaToFirstWaypoint }
                 if vehicle.hasRemainingDistanceMeters { meters = vehicle.remainingDistanceMeters.value }
             }
-            if let meters { timed[index].distanceMeters = Google_Protobuf_Int32Value(meters) }
+            if let meters { legs[index].distance = Google_Protobuf_Int32Value(meters) }
             guard let arrival else { break }
-            timed[index].eta = arrival
-            timed[index].duration = Google_Protobuf_Duration(max(.zero, time.duration(to: arrival)))
+            legs[index].eta = arrival
+            legs[index].duration = Google_Protobuf_Duration(max(.zero, time.duration(to: arrival)))
             time = arrival < now ? now : arrival
             place = goal
         }
-        return timed
+        return legs
     }
 }

@@ -1,0 +1,61 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import SwiftProtobuf
+
+/// A vehicle as it is shown, with the stops, which stay while it moves, and the ways to them apart from the rest.
+struct ShownVehicle: Sendable {
+    /// The way to a stop from where the vehicle is before it.
+    struct Leg: Hashable, Sendable {
+        /// How long the way is, where that is known.
+        var distance: Google_Protobuf_Int32Value?
+        /// When the vehicle will be there, where that is known.
+        var eta: Google_Protobuf_Timestamp?
+        /// How long the way takes, where that is known.
+        var duration: Google_Protobuf_Duration?
+    }
+
+    /// The vehicle without its stops.
+    var vehicle: Vehicle
+    /// The stops as they are stored; they are the same instance until they change.
+    var stops: [TripWaypoint]
+    /// The way to each stop, as of now.
+    let legs: [Leg]
+
+    /// The whole vehicle.
+    var whole: Vehicle {
+        guard !self.stops.isEmpty else { return self.vehicle }
+        var whole = self.vehicle
+        whole.waypoints = zip(self.stops, self.legs).map { $0.reached(by: $1) }
+        return whole
+    }
+}
+
+extension TripWaypoint {
+    /// What is stored of the way to the stop.
+    var leg: ShownVehicle.Leg {
+        ShownVehicle.Leg(
+            distance: self.hasDistanceMeters ? self.distanceMeters : nil, eta: self.hasEta ? self.eta : nil,
+            duration: self.hasDuration ? self.duration : nil)
+    }
+
+    /// The stop without a way to it.
+    var withoutLeg: TripWaypoint {
+        var stop = self
+        stop.clearDistanceMeters()
+        stop.clearEta()
+        stop.clearDuration()
+        return stop
+    }
+
+    /// The stop with a way to it.
+    func reached(by leg: ShownVehicle.Leg) -> TripWaypoint {
+        var stop = self
+        if let distance = leg.distance { stop.distanceMeters = distance }
+        if let eta = leg.eta { stop.eta = eta }
+        if let duration = leg.duration { stop.duration = duration }
+        return stop
+    }
+}

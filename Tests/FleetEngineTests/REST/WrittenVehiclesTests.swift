@@ -1,0 +1,103 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetEngineAPI
+import FleetTokens
+import Foundation
+import SwiftProtobuf
+import Testing
+
+@testable import FleetEngine
+
+@Suite struct WrittenVehiclesTests {
+    private static let vehicle = Vehicle.with {
+        $0.name = "providers/p/vehicles/v"
+        $0.vehicleState = .online
+        $0.vehicleType.category = .auto
+        $0.lastLocation.location.latitude = 48.1
+        $0.lastLocation.location.longitude = 11.5
+        $0.waypoints = [
+            .with {
+                $0.tripID = "one"
+                $0.waypointType = .pickupWaypointType
+                $0.location.point.latitude = 48.2
+                $0.location.point.longitude = 11.6
+            },
+            // One that says nothing of itself.
+            TripWaypoint(),
+            .with {
+                $0.tripID = "two"
+                $0.pathToWaypoint = [.with { $0.latitude = 48.3 }]
+                $0.eta.seconds = 7
+            },
+        ]
+    }
+
+    private static func shown(_ vehicle: Vehicle, at seconds: TimeInterval = 1_800_000_000) -> ShownVehicle {
+        let context = CallContext(
+            now: Date(timeIntervalSince1970: seconds), routes: StraightLineEstimator(), seesEveryVehicle: false)
+        return VehicleView.show(vehicle, context: context)
+    }
+
+    @Test func `a vehicle is written as the library writes it, wherever it is and after each change`() throws {
+        let written = WrittenVehicles()
+        var moved = Self.vehicle
+        moved.lastLocation.location.latitude = 48.15
+        var reported = moved
+        reported.etaToFirstWaypoint.seconds = 1_800_000_600
+        reported.remainingDistanceMeters.value = 0
+        var lost = moved
+        lost.clearLastLocation()
+        var fewer = moved
+        fewer.waypoints.removeFirst()
+        var another = fewer
+        another.waypoints[0].tripID = "three"
+        var free = another
+        free.waypoints = []
+        for hasEnumNumbers in [false, true, true, false] {
+            for vehicle in [Self.vehicle, moved, reported, lost, fewer, another, free, moved] {
+                for second in [1_800_000_000, 1_800_000_004.5] {
+                    let shown = Self.shown(vehicle, at: second)
+                    let json = try written.json(shown, withEnumNumbers: hasEnumNumbers)
+                    let plain = try MessageJSON.write(shown.whole, withEnumNumbers: hasEnumNumbers)
+                    #expect(try JSONValue(parsing: json) == JSONValue(parsing: plain))
+                }
+            }
+        }
+        #expect(written.count == 1)
+    }
+
+    @Test func `the whole vehicle has the ways to its stops as far as they are known`() {
+        let whole = Self.shown(Self.vehicle).whole
+        #expect(whole.waypoints.map(\.tripID) == ["one", "", "two"])
+        #expect(whole.waypoints.allSatisfy { $0.hasEta && $0.hasDuration && $0.hasDistanceMeters })
+        #expect(whole.etaToFirstWaypoint == whole.waypoints[0].eta)
+        #expect(whole.remainingDistanceMeters == whole.waypoints[0].distanceMeters)
+
+        var lost = Self.vehicle
+        lost.clearLastLocation()
+        let unknown = Self.shown(lost).whole
+        #expect(unknown.waypoints == Self.vehicle.waypoints)
+        #expect(!unknown.hasEtaToFirstWaypoint && !unknown.hasRemainingDistanceMeters)
+    }
+
+    @Test func `the stops of no more vehicles are remembered than have their place`() throws {
+        let written = WrittenVehicles()
+        func write(_ name: String, _ stops: [TripWaypoint]) throws {
+            var vehicle = Self.vehicle
+            vehicle.name = name
+            vehicle.waypoints = stops
+            let shown = Self.shown(vehicle)
+            #expect(try Vehicle(jsonUTF8Bytes: written.json(shown, withEnumNumbers: false)) == shown.whole)
+        }
+        for number in 0..<WrittenVehicles.capacity + 10 {
+            try write("providers/p/vehicles/\(number)", [TripWaypoint()])
+        }
+        #expect(written.count == 10)
+        var far = TripWaypoint()
+        far.pathToWaypoint = Array(repeating: .with { $0.latitude = 48.137154 }, count: 1000)
+        for _ in 0..<2 { try write("providers/p/vehicles/far", [far]) }
+        #expect(written.count == 10)
+    }
+}
