@@ -141,12 +141,21 @@ public final class PostgreSQLStore: EngineStore {
         self.isDoubted.withLock { $0 = false }
     }
 
-    /// Uses a reader's connection; a fault of a statement is left as it is, as no caller can do anything about it.
+    /// Uses a reader's connection, unless the task is cancelled before it is its turn; a fault of a statement is left as it
+    /// is, as no caller can do anything about it.
     private func reading<Result: Sendable>(
         _ body: @escaping @Sendable (PostgreSQLSession) throws -> Result
     ) async throws -> Result {
+        let isWanted = Locked(true)
         do {
-            return try await self.readers.run(body)
+            return try await withTaskCancellationHandler {
+                try await self.readers.run { session in
+                    guard isWanted.withLock({ $0 }) else { throw CancellationError() }
+                    return try body(session)
+                }
+            } onCancel: {
+                isWanted.withLock { $0 = false }
+            }
         } catch let error as PostgreSQLError where error.code != .statementFailed {
             // What is wrong with a connection, its pool tells.
             if error.code == .wrongSchema {

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import Dispatch
 import FleetEngineAPI
 import FleetPostgreSQL
 import FleetTokens
@@ -222,6 +223,28 @@ struct PostgreSQLStoreTests {
         }
         #expect(error?.code == .unavailable)
         await second.close()
+    }
+
+    @Test func `a read whose task is cancelled before its turn is not run`() async throws {
+        let address = try await PostgreSQLServer.shared().makeDatabase()
+        let store = try PostgreSQLStore(address, logger: .silent, readers: 1, groupLimit: 512, waitingLimit: 10_000)
+        let began = AsyncStream.makeStream(of: Void.self)
+        let gate = DispatchSemaphore(value: 0)
+        let first = Task {
+            try await store.read { _ in
+                began.continuation.yield()
+                gate.wait()
+            }
+        }
+        for await _ in began.stream { break }
+        let ran = Locked(false)
+        let second = Task { try await store.read { _ in ran.withLock { $0 = true } } }
+        second.cancel()
+        gate.signal()
+        await #expect(throws: CancellationError.self) { try await second.value }
+        #expect(!ran.withLock { $0 })
+        try await first.value
+        await store.close()
     }
 
     @Test func `a node whose database takes changes again serves again without a restart`() async throws {
