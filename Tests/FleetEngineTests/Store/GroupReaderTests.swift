@@ -9,45 +9,43 @@ import Testing
 @testable import FleetEngine
 
 @Suite struct GroupReaderTests {
-    @Test func `a read whose task is cancelled is not run, and those beside it are`() async throws {
+    /// Hands over a reader whose only thread is busy with one read until it is released.
+    private func withHeldReader(
+        _ body: (GroupReader<Int>, _ held: Task<Int, any Error>, _ release: () -> Void) async throws -> Void
+    ) async throws {
         let reader = GroupReader<Int>(runnerLimit: 1, groupLimit: 1) { $0(7) }
         let began = AsyncStream.makeStream(of: Void.self)
         let gate = DispatchSemaphore(value: 0)
-        let first = Task {
+        let held = Task {
             try await reader.read { snapshot in
                 began.continuation.yield()
                 gate.wait()
                 return snapshot
             }
         }
-        var beginnings = began.stream.makeAsyncIterator()
-        await beginnings.next()
-        let ran = Locked(false)
-        let second = Task { try await reader.read { _ in ran.withLock { $0 = true } } }
-        second.cancel()
-        await #expect(throws: CancellationError.self) { try await second.value }
-        gate.signal()
-        #expect(try await first.value == 7)
-        #expect(try await reader.read { $0 + 1 } == 8)
-        #expect(!ran.withLock { $0 })
+        for await _ in began.stream { break }
+        try await body(reader, held) { gate.signal() }
+    }
+
+    @Test func `a read whose task is cancelled is not run, and those beside it are`() async throws {
+        try await self.withHeldReader { reader, held, release in
+            let ran = Locked(false)
+            let waiting = Task { try await reader.read { _ in ran.withLock { $0 = true } } }
+            waiting.cancel()
+            await #expect(throws: CancellationError.self) { try await waiting.value }
+            release()
+            #expect(try await held.value == 7)
+            #expect(try await reader.read { $0 + 1 } == 8)
+            #expect(!ran.withLock { $0 })
+        }
     }
 
     @Test func `a read that runs when its task is cancelled keeps nobody waiting`() async throws {
-        let reader = GroupReader<Int>(runnerLimit: 1, groupLimit: 1) { $0(7) }
-        let began = AsyncStream.makeStream(of: Void.self)
-        let gate = DispatchSemaphore(value: 0)
-        let read = Task {
-            try await reader.read { snapshot in
-                began.continuation.yield()
-                gate.wait()
-                return snapshot
-            }
+        try await self.withHeldReader { reader, held, release in
+            held.cancel()
+            await #expect(throws: CancellationError.self) { try await held.value }
+            release()
+            #expect(try await reader.read { $0 } == 7)
         }
-        var beginnings = began.stream.makeAsyncIterator()
-        await beginnings.next()
-        read.cancel()
-        await #expect(throws: CancellationError.self) { try await read.value }
-        gate.signal()
-        #expect(try await reader.read { $0 } == 7)
     }
 }
