@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func `a read whose task is cancelled is not run, and those beside it are`() async throws {
-        try await self.withHeldReader { reader, held, release in
+        try await self.withHeldReader { (reader, held, release) async throws in
             let ran = Locked(false)
             let waiting = Task { try await reader.read { _ in ran.withLock { $0 = true } } }
             waiting.cancel()
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func `a read that runs when its task is cancelled keeps nobody waiting`() async throws {
-        try await self.withHeldReader { reader, held, release in
+        try await self.withHeldReader { (reader, held, release) async throws in
             held.cancel()
             await #expect(throws: CancellationError.self) { try await held.value }
             release()
