@@ -123,6 +123,18 @@ import Testing
         }
     }
 
+    @Test func `a call whose deadline passes waits for nothing any more`() async throws {
+        let store = WaitingStore()
+        // The client keeps no time of its own, so the call is there whenever the server's runs out.
+        let metadata: Metadata = ["authorization": .string("Bearer \(serverToken)"), "grpc-timeout": "50m"]
+        try await GRPCWire.withClient(of: Engine(store: store, verifier: TextVerifier())) { client in
+            let failure = await #expect(throws: WireFailure.self) {
+                _ = try await client.send(Self.call, metadata: metadata)
+            }
+            #expect(failure?.reason == "CANCELLED")
+        }
+    }
+
     @Test func `a port that is taken is an error at once`() async throws {
         let engine = Engine(store: MemoryStore(), verifier: TextVerifier())
         let first = EngineGRPCServer(engine: engine, host: "127.0.0.1", port: 0)
