@@ -18,7 +18,7 @@ final class BoundQueries<Request: Message & Sendable>: Sendable {
         let wantsEnumNumbers: Bool
     }
 
-    private let remembered = Locked<[String: Bound]>([:])
+    private let remembered = Remembered<Bound>(capacity: capacity)
     private let setMask: @Sendable (inout Request, [String]) -> Void
 
     /// How many queries are remembered, and how long they may be, in bytes.
@@ -42,7 +42,7 @@ final class BoundQueries<Request: Message & Sendable>: Sendable {
     func bind(_ query: String, allowed: [String: QueryField]) throws(EngineError) -> Bound {
         // Beyond ASCII, texts of different bytes can be equal, and ids are told apart by their bytes.
         let isMemorable = query.utf8.count <= Self.maximumBytes && query.utf8.allSatisfy { $0 < 0x80 }
-        if isMemorable, let known = self.remembered.withLock({ $0[query] }) { return known }
+        if isMemorable, let known = self.remembered[query] { return known }
         let read = try HTTPQuery(query, allowed: allowed)
         var request = Request()
         if !read.fields.isEmpty {
@@ -50,14 +50,10 @@ final class BoundQueries<Request: Message & Sendable>: Sendable {
         }
         if let mask = read.mask { self.setMask(&request, mask) }
         let bound = Bound(request: request, wantsEnumNumbers: read.wantsEnumNumbers)
-        guard isMemorable else { return bound }
-        self.remembered.withLock { remembered in
-            if remembered.count >= Self.capacity { remembered.removeAll(keepingCapacity: true) }
-            remembered[query] = bound
-        }
+        if isMemorable { self.remembered.keep(bound, for: query) }
         return bound
     }
 
     /// How many queries are remembered now.
-    var count: Int { self.remembered.withLock { $0.count } }
+    var count: Int { self.remembered.count }
 }

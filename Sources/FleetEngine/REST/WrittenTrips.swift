@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngineAPI
-import FleetTokens
 import SwiftProtobuf
 
 /// Trips as they were last written as JSON: who asks for one again before anything of it changed is answered by a
@@ -18,7 +17,7 @@ final class WrittenTrips: Sendable {
         let json: [UInt8]
     }
 
-    private let recent = Locked<[String: Written]>([:])
+    private let recent = Remembered<Written>(capacity: capacity)
 
     /// How many trips are remembered, of about 8 KiB each, and how long their JSON and their image may be, in bytes; those
     /// with ways along roads can be much longer.
@@ -26,7 +25,7 @@ final class WrittenTrips: Sendable {
     static let maximumBytes = 4096
 
     /// How many trips are remembered now.
-    var count: Int { self.recent.withLock { $0.count } }
+    var count: Int { self.recent.count }
 
     /// Writes a trip.
     ///
@@ -46,27 +45,19 @@ final class WrittenTrips: Sendable {
     }
 
     private func lasting(_ trip: Trip, _ hasEnumNumbers: Bool) throws(EngineError) -> [UInt8] {
-        let known = self.recent.withLock { recent in
-            recent[trip.name].flatMap { $0.hasEnumNumbers == hasEnumNumbers ? $0 : nil }
-        }
+        let known = self.recent[trip.name].flatMap { $0.hasEnumNumbers == hasEnumNumbers ? $0 : nil }
         if let known, isSameInstance(known.trip, trip) { return known.json }
         let image = MessageImage.bytes(of: trip, expecting: known?.image.count ?? 1024)
         if var known, known.image == image {
             known.trip = trip
-            self.keep(known)
+            self.recent.keep(known, for: trip.name)
             return known.json
         }
         let json = try MessageJSON.write(trip, withEnumNumbers: hasEnumNumbers)
         if json.count <= Self.maximumBytes, let image, image.count <= Self.maximumBytes {
-            self.keep(Written(trip: trip, image: image, hasEnumNumbers: hasEnumNumbers, json: json))
+            let written = Written(trip: trip, image: image, hasEnumNumbers: hasEnumNumbers, json: json)
+            self.recent.keep(written, for: trip.name)
         }
         return json
-    }
-
-    private func keep(_ written: Written) {
-        self.recent.withLock { recent in
-            if recent.count >= Self.capacity { recent.removeAll(keepingCapacity: true) }
-            recent[written.trip.name] = written
-        }
     }
 }

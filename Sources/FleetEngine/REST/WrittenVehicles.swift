@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngineAPI
-import FleetTokens
 import SwiftProtobuf
 
 /// Vehicles as JSON: the stops of one, which stay while it reports, are written once.
@@ -15,7 +14,7 @@ final class WrittenVehicles: Sendable {
         let texts: [[UInt8]]
     }
 
-    private let recent = Locked<[String: Written]>([:])
+    private let recent = Remembered<Written>(capacity: capacity)
 
     /// Of how many vehicles the stops are remembered, and how long the JSON of one's may be, in bytes; those with ways
     /// along roads can be much longer.
@@ -23,7 +22,7 @@ final class WrittenVehicles: Sendable {
     static let maximumBytes = 4096
 
     /// How many vehicles are remembered now.
-    var count: Int { self.recent.withLock { $0.count } }
+    var count: Int { self.recent.count }
 
     /// Writes a vehicle.
     ///
@@ -60,8 +59,9 @@ final class WrittenVehicles: Sendable {
 
     private func texts(of shown: ShownVehicle, _ hasEnumNumbers: Bool) throws(EngineError) -> [[UInt8]] {
         let name = shown.vehicle.name
-        let known = self.recent.withLock { $0[name] }
-        if let known, known.hasEnumNumbers == hasEnumNumbers, isSameInstance(known.stops, shown.stops) {
+        if let known = self.recent[name], known.hasEnumNumbers == hasEnumNumbers,
+            isSameInstance(known.stops, shown.stops)
+        {
             return known.texts
         }
         var texts: [[UInt8]] = []
@@ -71,11 +71,7 @@ final class WrittenVehicles: Sendable {
             texts.append(text)
         }
         if texts.reduce(0, { $0 + $1.count }) <= Self.maximumBytes {
-            let written = Written(stops: shown.stops, hasEnumNumbers: hasEnumNumbers, texts: texts)
-            self.recent.withLock { recent in
-                if recent.count >= Self.capacity { recent.removeAll(keepingCapacity: true) }
-                recent[name] = written
-            }
+            self.recent.keep(Written(stops: shown.stops, hasEnumNumbers: hasEnumNumbers, texts: texts), for: name)
         }
         return texts
     }

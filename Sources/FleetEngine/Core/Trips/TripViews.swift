@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngineAPI
-import FleetTokens
 import SwiftProtobuf
 
 /// Trips as they were last shown: who asks again before the trip or its vehicle changed gets the same.
@@ -42,10 +41,10 @@ final class TripViews: Sendable {
     static let capacity = 16_384
     static let maximumStops = 8
 
-    private let recent = Locked<[String: View]>([:])
+    private let recent = Remembered<View>(capacity: capacity)
 
     /// How many trips are remembered now.
-    var count: Int { self.recent.withLock { $0.count } }
+    var count: Int { self.recent.count }
 
     /// Shows a trip.
     ///
@@ -57,13 +56,10 @@ final class TripViews: Sendable {
     /// - Returns: The trip as ``TripView/answer(_:id:context:)`` shows it.
     func answer(_ question: TripView.Question, id: String, name: String, context: CallContext) -> ShownTrip {
         let now = Google_Protobuf_Timestamp(stamping: context.now)
-        if let known = self.recent.withLock({ $0[name] })?.answer(to: question, at: now) { return known }
+        if let known = self.recent[name]?.answer(to: question, at: now) { return known }
         let shown = TripView.answer(question, id: id, context: context)
         guard let times = Self.times(of: shown.lasting, question.vehicle, at: now) else { return shown }
-        self.recent.withLock { recent in
-            if recent.count >= Self.capacity { recent.removeAll(keepingCapacity: true) }
-            recent[name] = View(question: question, lasting: shown.lasting, times: times)
-        }
+        self.recent.keep(View(question: question, lasting: shown.lasting, times: times), for: name)
         return shown
     }
 
