@@ -27,29 +27,34 @@
     }
 #else
     #if canImport(Glibc)
-        package import Glibc
+        public import Glibc
     #elseif canImport(Musl)
-        package import Musl
+        public import Musl
     #endif
 
     /// A value that is read and changed under a lock.
     ///
     /// `Synchronization.Mutex` would do, but the thread sanitizer does not see its slow path on Linux and reports races
     /// where there are none; a POSIX mutex keeps that gate meaningful, for servers too.
-    package final class Locked<State: Sendable>: @unchecked Sendable {
+    ///
+    /// Usable from inline, and its imports public, as only then do other modules of the package inline its methods.
+    @usableFromInline package final class Locked<State: Sendable>: @unchecked Sendable {
         // Unchecked because the compiler cannot know that `state` is touched only while `mutex` is held.
         @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
-        @usableFromInline var state: State
+        @usableFromInline let state: UnsafeMutablePointer<State>
 
         /// Puts a value under a lock.
         @inlinable package init(_ state: State) {
             self.mutex = .allocate(capacity: 1)
             self.mutex.initialize(to: pthread_mutex_t())
             pthread_mutex_init(self.mutex, nil)
-            self.state = state
+            self.state = .allocate(capacity: 1)
+            self.state.initialize(to: state)
         }
 
         deinit {
+            self.state.deinitialize(count: 1)
+            self.state.deallocate()
             pthread_mutex_destroy(self.mutex)
             self.mutex.deallocate()
         }
@@ -60,7 +65,7 @@
         ) throws(Failure) -> Answer {
             pthread_mutex_lock(self.mutex)
             defer { pthread_mutex_unlock(self.mutex) }
-            return try body(&self.state)
+            return try body(&self.state.pointee)
         }
     }
 #endif
