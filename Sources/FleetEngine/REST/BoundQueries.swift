@@ -41,7 +41,7 @@ final class BoundQueries<Request: Message & Sendable>: Sendable {
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
     func bind(_ query: String, allowed: [String: QueryField]) throws(EngineError) -> Bound {
         // Beyond ASCII, texts of different bytes can be equal, and ids are told apart by their bytes.
-        let isMemorable = query.utf8.count <= Self.maximumBytes && query.utf8.allSatisfy { $0 < 0x80 }
+        let isMemorable = query.utf8.count <= Self.maximumBytes && !query.utf8.anyByte { $0 >= 0x80 }
         if isMemorable, let known = self.remembered[query] { return known }
         let read = try HTTPQuery(query, allowed: allowed)
         var request = Request()

@@ -49,7 +49,8 @@ public struct EngineRoutes: Sendable {
             let examined = try await self.engine.authenticate(token, for: match.rule.method, of: match.name)
             let body = try await self.engine.reading(for: match.rule.method) { () throws(EngineError) in
                 if let fault = match.fault { throw fault }
-                return try await Self.body(of: request, for: match.rule)
+                // What is ignored is not waited for either.
+                return match.rule.takesBody ? try await Self.body(of: request, for: match.rule) : []
             }
             // Until a body is there, the token may have ended or been withdrawn: it is looked at once more.
             let known = match.rule.takesBody ? nil : examined
@@ -68,8 +69,6 @@ public struct EngineRoutes: Sendable {
 
     /// The whole body as it was before it was compressed.
     private static func body(of request: Request, for rule: HTTPRule) async throws(EngineError) -> [UInt8] {
-        // What is ignored is not waited for either.
-        guard rule.takesBody else { return [] }
         guard let received = try? await request.body.collect(upTo: rule.maximumBodyBytes),
             let body = try ContentCoding.decode(
                 Array(buffer: received), coding: request.headers[.contentEncoding], upTo: rule.maximumBodyBytes)

@@ -22,18 +22,23 @@ struct HTTPMatch {
     ///   - path: The path as it was sent, still percent-encoded.
     /// - Throws: ``EngineError`` with `NOT_FOUND` when no row fits.
     init(verb: HTTPRequest.Method, path: String) throws(EngineError) {
-        var segments = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-            .map(Substring.init).dropFirst()
-        guard segments.count == 4 || segments.count == 5, segments.removeFirst() == "v1",
-            segments.removeFirst() == "providers", !segments.contains("")
+        var segments = PathSegments(path)
+        _ = segments.next()
+        guard segments.next() == "v1", let root = segments.next(), root == "providers",
+            let provider = segments.next(), !provider.isEmpty, var collection = segments.next()
         else { throw Self.unknownPath }
+        var id = segments.next()
+        guard segments.next() == nil else { throw Self.unknownPath }
 
-        let action = Self.cutAction(from: &segments)
-        let hasID = segments.count == 3
-        let collection = String(segments[segments.startIndex + 1])
-        guard let rules = HTTPRule.byPath[collection + (hasID ? "/*" : "") + action] else { throw Self.unknownPath }
-        guard let rule = rules.first(where: { $0.verb == verb }) else {
-            let verbs = rules.map(\.verb.rawValue).joined(separator: " or ")
+        var last = id ?? collection
+        let action = Self.cutAction(from: &last)
+        if id == nil { collection = last } else { id = last }
+        guard !collection.isEmpty, id?.isEmpty != true else { throw Self.unknownPath }
+        let rules = HTTPRule.byCollection[String(collection), default: []]
+        let isMet = { (rule: HTTPRule) in rule.hasID == (id != nil) && rule.action == action }
+        guard let rule = rules.first(where: { $0.verb == verb && isMet($0) }) else {
+            let verbs = rules.filter(isMet).map(\.verb.rawValue).joined(separator: " or ")
+            guard !verbs.isEmpty else { throw Self.unknownPath }
             throw EngineError(
                 code: .notFound,
                 reason: "ROUTE_UNKNOWN",
@@ -41,15 +46,19 @@ struct HTTPMatch {
             )
         }
         self.rule = rule
+        // Without escapes, the path spells the name as it is.
+        let name = path[root.startIndex..<(id ?? provider).endIndex]
+        guard name.utf8.anyByte(is: { $0 == UInt8(ascii: "%") }) else {
+            self.name = String(name)
+            self.fault = nil
+            return
+        }
         do throws(EngineError) {
-            let provider = try Self.decode(segments[segments.startIndex])
-            self.name =
-                hasID
-                ? try "providers/\(provider)/\(collection)/\(Self.decode(segments[segments.startIndex + 2]))"
-                : "providers/\(provider)"
+            let parent = "providers/\(try Self.decode(provider))"
+            self.name = if let id { "\(parent)/\(collection)/\(try Self.decode(id))" } else { parent }
             self.fault = nil
         } catch {
-            self.name = "providers/\(segments.joined(separator: "/"))"
+            self.name = String(name)
             self.fault = error
         }
     }
@@ -57,19 +66,16 @@ struct HTTPMatch {
     /// Cuts a custom verb such as `:search` off the last segment.
     ///
     /// A colon before anything else is part of an id, which the engine refuses as an id.
-    private static func cutAction(from segments: inout ArraySlice<Substring>) -> String {
-        guard let last = segments.last, let colon = last.utf8.lastIndex(of: UInt8(ascii: ":")),
-            self.actions.contains(String(last[colon...]))
-        else { return "" }
-        segments[segments.endIndex - 1] = last[..<colon]
-        return String(last[colon...])
+    private static func cutAction(from segment: inout Substring) -> Substring {
+        guard let colon = segment.utf8.lastIndex(of: UInt8(ascii: ":")) else { return "" }
+        let action = segment[colon...]
+        guard self.actions.contains(String(action)) else { return "" }
+        segment = segment[..<colon]
+        return action
     }
 
     /// The custom verbs of the table, and one that the API had once: a call of it is no call of UpdateVehicle.
-    private static let actions = Set(
-        HTTPRule.all.compactMap { rule in rule.path.firstIndex(of: ":").map { String(rule.path[$0...]) } }
-            + [":updateLocation"]
-    )
+    private static let actions = Set(HTTPRule.all.map(\.action) + [":updateLocation"])
 
     private static func decode(_ segment: Substring) throws(EngineError) -> String {
         guard let text = PercentCoding.decode(segment) else {

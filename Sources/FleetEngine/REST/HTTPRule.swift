@@ -22,7 +22,13 @@ struct HTTPRule: Sendable {
     /// The verb.
     let verb: HTTPRequest.Method
     /// The path below `/v1/providers/*/`, with `*` for an id.
-    let path: String
+    var path: String { self.method.httpForm.path }
+    /// The first segment of the path below `/v1/providers/*/`.
+    let collection: String
+    /// Whether a segment for an id follows.
+    let hasID: Bool
+    /// The custom verb that the path ends with, such as `:search`; empty where there is none.
+    let action: String
     /// What the body holds.
     let body: Body
     /// Whether a body is read.
@@ -42,7 +48,11 @@ struct HTTPRule: Sendable {
     init(_ method: FleetMethod, body: Body = .none, query: [String: QueryField] = [:]) {
         self.method = method
         self.verb = Self.method(method.httpForm.verb)
-        self.path = method.httpForm.path
+        let path = method.httpForm.path
+        let action = path.firstIndex(of: ":") ?? path.endIndex
+        self.action = String(path[action...])
+        self.collection = String(path[..<action].prefix { $0 != "/" })
+        self.hasID = path[..<action].contains("/")
         self.body = body
         self.binding = .binding(for: method)
         if case .everything = body {
@@ -109,8 +119,8 @@ struct HTTPRule: Sendable {
         HTTPRule(.getTaskTrackingInfo),
     ]
 
-    /// The rows by path.
-    static let byPath = Dictionary(grouping: all, by: \.path)
+    /// The rows by collection.
+    static let byCollection = Dictionary(grouping: all, by: \.collection)
 
     /// The verbs of the table.
     static let verbs = HTTPForm.Verb.allCases.map(Self.method)

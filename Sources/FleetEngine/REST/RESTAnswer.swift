@@ -12,13 +12,13 @@ import NIOCore
 enum RESTAnswer {
     /// A message as JSON, compressed where its reader takes that.
     static func message(_ json: [UInt8], accepting codings: String?) -> Response {
-        var headers: HTTPFields = [:]
+        var headers = self.headers
         let body = ContentCoding.encode(json, &headers, for: codings)
         return self.json(body, status: .ok, headers: headers)
     }
 
     /// The description of the interface.
-    static var description: Response { self.json(EngineOpenAPI.served, status: .ok, headers: [:]) }
+    static var description: Response { self.json(EngineOpenAPI.served, status: .ok, headers: self.headers) }
 
     /// An error in the envelope of the public API.
     ///
@@ -42,14 +42,17 @@ enum RESTAnswer {
                 "details": .array([.object(info)]),
             ])
         ])
-        let headers: HTTPFields = error.code == .unauthenticated ? [.wwwAuthenticate: "Bearer"] : [:]
+        var headers = self.headers
+        if error.code == .unauthenticated { headers[.wwwAuthenticate] = "Bearer" }
         return self.json(envelope.serialized, status: status, headers: headers)
     }
 
+    /// The fields of every answer.
+    private static let headers: HTTPFields = [
+        .contentType: "application/json; charset=UTF-8", .cacheControl: "no-store",
+    ]
+
     private static func json(_ json: [UInt8], status: HTTPResponse.Status, headers: HTTPFields) -> Response {
-        var headers = headers
-        headers[.contentType] = "application/json; charset=UTF-8"
-        headers[.cacheControl] = "no-store"
-        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
+        Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
     }
 }

@@ -35,11 +35,15 @@ final class WrittenTrips: Sendable {
     /// - Returns: The JSON.
     /// - Throws: ``EngineError`` where the library cannot write it.
     func json(_ shown: ShownTrip, withEnumNumbers hasEnumNumbers: Bool) throws(EngineError) -> [UInt8] {
-        var json = try self.lasting(shown.lasting, hasEnumNumbers)
-        guard let remainingTime = shown.remainingTime else { return json }
-        json.removeLast()
-        json += #","remainingTimeToFirstWaypoint":"#.utf8
-        json += try MessageJSON.write(remainingTime, withEnumNumbers: hasEnumNumbers)
+        let lasting = try self.lasting(shown.lasting, hasEnumNumbers)
+        guard let remainingTime = shown.remainingTime else { return lasting }
+        let member = Array(#","remainingTimeToFirstWaypoint":"#.utf8)
+        let time = try MessageJSON.write(remainingTime, withEnumNumbers: hasEnumNumbers)
+        var json: [UInt8] = []
+        json.reserveCapacity(lasting.count + member.count + time.count)
+        json += lasting[..<(lasting.count - 1)]
+        json += member
+        json += time
         json.append(UInt8(ascii: "}"))
         return json
     }

@@ -61,11 +61,7 @@ extension AccessRequest {
     }
 
     private static func needsNoClaims(_ permissions: Set<Permission>, rows: [AccessRule]) -> Bool {
-        rows.allSatisfy { row in
-            row.permissions.allSatisfy { permission in
-                permission.allActions.map(permissions.contains) ?? false
-            }
-        }
+        rows.allSatisfy { $0.freeingPermissions?.isSubset(of: permissions) ?? false }
     }
 
     private func isCovered(by claims: AuthorizationClaims, for claim: AccessRule.Claim) -> Bool {

@@ -54,19 +54,24 @@ public struct AccessRule: Hashable, Sendable {
     public let permissions: Set<Permission>
     /// The claim the token must carry.
     public let claim: Claim
+    /// The permissions that, held beside these, free the account from claims; `nil` where none do.
+    let freeingPermissions: Set<Permission>?
 
     private init(_ method: FleetMethod, _ permissions: Permission..., claim: Claim) {
-        self.method = method
-        self.fields = .all
-        self.permissions = Set(permissions)
-        self.claim = claim
+        self.init(method, .all, Set(permissions), claim)
     }
 
     private init(_ method: FleetMethod, _ fields: Fields, _ permissions: Permission..., claim: Claim) {
+        self.init(method, fields, Set(permissions), claim)
+    }
+
+    private init(_ method: FleetMethod, _ fields: Fields, _ permissions: Set<Permission>, _ claim: Claim) {
         self.method = method
         self.fields = fields
-        self.permissions = Set(permissions)
+        self.permissions = permissions
         self.claim = claim
+        let freeing = permissions.map(\.allActions)
+        self.freeingPermissions = freeing.contains(nil) ? nil : Set(freeing.compactMap(\.self))
     }
 }
 

@@ -5,6 +5,7 @@
 /// The scheme `Bearer` of the `Authorization` header (RFC 6750, section 2.1).
 package enum BearerScheme {
     private static let space = UInt8(ascii: " ")
+    private static let name = "bearer"
 
     /// What follows the scheme, without the spaces round it; it may be more than one word, which no credential is.
     ///
@@ -15,7 +16,7 @@ package enum BearerScheme {
         let bytes = value.utf8
         guard let start = bytes.firstIndex(where: { $0 != self.space }),
             let end = bytes[start...].firstIndex(of: self.space),
-            value[start..<end].lowercased() == "bearer",
+            bytes[start..<end].elementsEqual(self.name.utf8, by: { $0 | 0x20 == $1 }),
             let first = bytes[end...].firstIndex(where: { $0 != self.space }),
             let last = bytes.lastIndex(where: { $0 != self.space })
         else { return nil }
@@ -24,8 +25,6 @@ package enum BearerScheme {
 
     /// Whether what follows the scheme is more than one word.
     package static func isDivided(_ credential: Substring) -> Bool {
-        let bytes = credential.utf8
-        // In one piece where it lies in one: a token is too long to be asked for each byte.
-        return bytes.withContiguousStorageIfAvailable { $0.contains(self.space) } ?? bytes.contains(self.space)
+        credential.utf8.anyByte { $0 == self.space }
     }
 }

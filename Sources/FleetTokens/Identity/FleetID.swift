@@ -30,11 +30,13 @@ public struct FleetID<Kind: FleetIDKind>: Hashable, Sendable, CustomStringConver
     /// - Throws: ``TokenError`` with ``TokenError/Code/invalidIdentifier``.
     public init(checking text: some StringProtocol) throws(TokenError) {
         let text = String(text)
+        if Self.isPlain(text) {
+            self.value = text
+            return
+        }
         // Bounds the work on hostile input before anything is normalised; no valid id needs more.
         guard text.utf8.count <= 64 * 12 else { throw Self.error("is longer than 64 characters") }
-        // Almost every id is plain ASCII, which is in normalisation form C as it stands.
-        let isASCII = text.utf8.allSatisfy { $0 < 0x80 }
-        let value = isASCII ? text : text.precomposedStringWithCanonicalMapping
+        let value = text.precomposedStringWithCanonicalMapping
         guard !value.isEmpty else { throw Self.error("is empty") }
         guard value.unicodeScalars.count <= 64 else { throw Self.error("is longer than 64 characters") }
         guard value != "*" else {
@@ -51,6 +53,20 @@ public struct FleetID<Kind: FleetIDKind>: Hashable, Sendable, CustomStringConver
             }
         }
         self.value = value
+    }
+
+    /// Whether an id holds nothing but letters, digits, `-` and `_`, as almost all do: no rule is about any of these but
+    /// that of the length.
+    private static func isPlain(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
     }
 
     /// Checks an id, or is `nil` when the text is not a valid one.

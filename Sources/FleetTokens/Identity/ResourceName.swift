@@ -26,29 +26,30 @@ public enum ResourceName: Hashable, Sendable {
     ///   ``TokenError/Code/invalidIdentifier`` for a wrong id.
     public init(checking name: some StringProtocol) throws(TokenError) {
         let text = String(name)
-        let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map(Substring.init)
-        guard parts.count == 2 || parts.count == 4, parts[0] == "providers" else {
+        var segments = PathSegments(text)
+        let (root, parent, collection, id) = (segments.next(), segments.next(), segments.next(), segments.next())
+        guard root == "providers", let parent, (collection == nil) == (id == nil), segments.next() == nil else {
             throw TokenError(
                 code: .invalidResourceName,
                 message: "\"\(text.prefix(200))\" is not a resource name; use providers/P or providers/P/vehicles/V."
             )
         }
-        let provider = try ProviderID(checking: parts[1])
-        guard parts.count == 4 else {
+        let provider = try ProviderID(checking: parent)
+        guard let collection, let id else {
             self = .provider(provider)
             return
         }
-        switch parts[2] {
-        case "vehicles": self = .vehicle(provider, try VehicleID(checking: parts[3]))
-        case "trips": self = .trip(provider, try TripID(checking: parts[3]))
-        case "billableTrips": self = .billableTrip(provider, try TripID(checking: parts[3]))
-        case "deliveryVehicles": self = .deliveryVehicle(provider, try DeliveryVehicleID(checking: parts[3]))
-        case "tasks": self = .task(provider, try TaskID(checking: parts[3]))
-        case "taskTrackingInfo": self = .taskTrackingInfo(provider, try TrackingID(checking: parts[3]))
+        switch collection {
+        case "vehicles": self = .vehicle(provider, try VehicleID(checking: id))
+        case "trips": self = .trip(provider, try TripID(checking: id))
+        case "billableTrips": self = .billableTrip(provider, try TripID(checking: id))
+        case "deliveryVehicles": self = .deliveryVehicle(provider, try DeliveryVehicleID(checking: id))
+        case "tasks": self = .task(provider, try TaskID(checking: id))
+        case "taskTrackingInfo": self = .taskTrackingInfo(provider, try TrackingID(checking: id))
         default:
             throw TokenError(
                 code: .invalidResourceName,
-                message: "\"\(parts[2].prefix(64))\" is not a Fleet Engine collection; use vehicles, trips, "
+                message: "\"\(collection.prefix(64))\" is not a Fleet Engine collection; use vehicles, trips, "
                     + "deliveryVehicles, tasks or taskTrackingInfo."
             )
         }

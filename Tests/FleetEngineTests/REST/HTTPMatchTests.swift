@@ -48,6 +48,9 @@ import Testing
         ("PATCH", "/v1/providers/p/vehicles/v", .notFound),
         ("GET", "/v1/providers/p/vehicles:search", .notFound),
         ("POST", "/v1/providers/p/vehicles:list", .notFound),
+        ("POST", "/v1/providers/p/:search", .notFound),
+        ("POST", "/v1/providers/p/vehicles/:updateAttributes", .notFound),
+        ("GET", "/v1/providers/p/%76ehicles/v", .notFound),
     ])
     func `a path without a rule is refused`(
         verb: String, path: String, code: EngineError.Code
