@@ -5,14 +5,17 @@
 #
 # Durable location updates over PostgreSQL, beside pgbench that upserts single rows of the same shape on the same server:
 # over one connection, as the engine's writer has, and over 64, which have a commit of the disk for many. Server, clients
-# and database share the machine; the ratio is what counts. The server is a throw-away one with PostgreSQL's own settings,
-# so commits wait for the disk.
+# and database share the machine; the ratio is what counts. Then the engine, or pgbench, on core 0, and the database and a
+# lean client of the engine on core 1. The server is a throw-away one with PostgreSQL's own settings, so commits wait for
+# the disk.
 set -euo pipefail
 cd "$(dirname "$0")"
+. ./measuring.sh
 seconds=${1:-4}
 
-swift build -c release --product engine-bench >&2
-program=$(swift build -c release --show-bin-path)/engine-bench
+for product in engine-bench http-load; do swift build -c release --product "$product" >&2; done
+programs=$(swift build -c release --show-bin-path)
+program=$programs/engine-bench
 
 work=$(mktemp -d)
 folder=$(mktemp -d "${TMPDIR:-/tmp}/fleetpass-pg-XXXXXX")
@@ -35,7 +38,7 @@ SQL
 
 server=$(head -n 1 "$folder/data/postmaster.pid")
 # The hundredths of a second that the database has used, with connections that ended. A process that ends meanwhile is no error.
-used() {
+database_used() {
   { cat /proc/[0-9]*/stat 2>/dev/null || true; } | awk -v server="$server" \
     '{ id = $1; sub(/.*\) /, ""); if (id == server) sum += $12 + $13 + $14 + $15; else if ($2 == server) sum += $12 + $13 }
      END { print sum }'
@@ -44,18 +47,24 @@ used() {
 # Three rounds each, in turn; the median counts.
 upsert() {
   pgbench "$address" --no-vacuum --client "$1" --jobs "$2" --protocol prepared --time "${seconds%.*}" --file "$work/upsert.sql" 2>/dev/null >"$work/out"
-  awk '/^tps/ { print $3 }' "$work/out" >>"$work/pgbench-$1"
+  awk '/^tps/ { print int($3) }' "$work/out"
 }
+alone='' many=''
 for _ in 1 2 3; do
-  upsert 1 1
-  before=$(used)
-  upsert 64 2
-  awk -v used="$(($(used) - before))" '/actually processed/ { printf "%.1f\n", used * 1e4 / $NF }' "$work/out" >>"$work/time"
+  alone+=" $(upsert 1 1)"
+  before=$(database_used)
+  many+=" $(upsert 64 2)"
+  awk -v used="$(($(database_used) - before))" '/actually processed/ { printf "%.1f\n", used * 1e4 / $NF }' "$work/out" >>"$work/time"
   "$program" "$seconds" "$address" "$server" | tee -a "$work/all" | grep '^| durable updates' >>"$work/rows"
 done
-upserts=$(sort -n "$work/pgbench-64" | sed -n 2p)
-upserts_alone=$(sort -n "$work/pgbench-1" | sed -n 2p)
 upsert_time=$(sort -n "$work/time" | sed -n 2p)
+
+compare() {
+  awk -v what="$1" -v rate="$2" -v alone="$(median "$3")" -v many="$(median "$4")" 'BEGIN {
+    row = "| durable updates %s | %d/s | pgbench, single rows over %s: %d/s | %.2f × |\n"
+    printf row, what, rate, "one connection, as the engine writes", alone, rate / alone
+    printf row, what, rate, "64 connections", many, rate / many }'
+}
 
 echo "| what | ours | beside | ratio |"
 echo "| --- | --- | --- | --- |"
@@ -63,10 +72,7 @@ for transport in REST gRPC; do
   grep "over $transport " "$work/rows" | sort -t '|' -k 3 -n | sed -n 2p >"$work/row"
   rate=$(sed -E 's/.*clients \| ([0-9]+)\/s.*/\1/' "$work/row")
   cat "$work/row"
-  awk -v name="$transport" -v rate="$rate" -v upserts="$upserts" -v alone="$upserts_alone" 'BEGIN {
-    row = "| durable updates over %s and PostgreSQL, 256 clients | %d/s | pgbench, single rows over %s: %d/s | %.2f × |\n"
-    printf row, name, rate, "one connection, as the engine writes", alone, rate / alone
-    printf row, name, rate, "64 connections", upserts, rate / upserts }'
+  compare "over $transport and PostgreSQL, 256 clients" "$rate" "$alone" "$many"
   cost=$(sed -nE "s/.*processor time for one over $transport \| ([0-9.]+) µs.*/\1/p" "$work/all" | sort -n | sed -n 2p)
   awk -v name="$transport" -v cost="$cost" -v upsert="$upsert_time" \
     'BEGIN { printf "| the database'"'"'s processor time for an update over %s | %.1f µs | pgbench, one row upserted: %.1f µs | %.2f × |\n", name, cost, upsert, upsert / cost }'
@@ -75,3 +81,20 @@ done
 grep 'in the same process' "$work/all" | sort -t '|' -k 3 -n | sed -n 2p
 # Half load, as the last round had it.
 grep 'half load' "$work/all" | tail -n 2
+
+# Each on a core of its own.
+taskset -acp 1 "$server" >/dev/null
+coproc engine { exec taskset -c 0 "$program" serve "$address"; }
+read -r -t 60 ready <&"${engine[0]}"
+path='/v1/providers/bench/vehicles/vehicle-{}?updateMask=lastLocation,vehicleState'
+export IDS=256 BODY='{"vehicleState":"ONLINE","lastLocation":{"location":{"latitude":37.4{},"longitude":-122.08},"heading":90}}'
+updates='' alone='' many=''
+taskset -cp 0 $$ >/dev/null
+for _ in 1 2 3; do
+  alone+=" $(upsert 1 1)"
+  many+=" $(upsert 64 1)"
+  line=$(taskset -c 1 "$programs/http-load" "$(field engine "$ready")" "$path" "$(field token "$ready")" 256 "$seconds")
+  [[ $(field rate "$line") -gt 0 ]] || { echo "no answer: $line" >&2; exit 1; }
+  updates+=" $(field rate "$line")"
+done
+compare "over REST and PostgreSQL, engine and database on a core of their own each" "$(median "$updates")" "$alone" "$many"

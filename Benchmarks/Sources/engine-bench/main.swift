@@ -9,14 +9,14 @@ import Foundation
 //
 //   engine-bench [SECONDS [ADDRESS [PROCESS]]]   for each row; ADDRESS of a PostgreSQL database to use instead of a file,
 //                                                PROCESS the id of its server, whose processor time is told then
-//   engine-bench serve                           the engine and the constant, for clients in another process
+//   engine-bench serve [ADDRESS]                 the engine and the constant, for clients in another process
 //   engine-bench vehicles [COUNT]                a store with so many vehicles: memory, start, searches, updates
 
 let arguments = CommandLine.arguments.dropFirst()
 if arguments.first == "vehicles" {
     try await VehiclesBench(count: arguments.dropFirst().first.flatMap(Int.init) ?? 1_000_000).run()
 } else if arguments.first == "serve" {
-    try await ServingBench(seconds: 0, database: nil, databaseProcess: nil).serve()
+    try await ServingBench(seconds: 0, database: arguments.dropFirst().first, databaseProcess: nil).serve()
 } else {
     let seconds = arguments.first.flatMap(Double.init) ?? 4
     let rest = Array(arguments.dropFirst())
