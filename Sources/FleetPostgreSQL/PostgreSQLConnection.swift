@@ -128,11 +128,14 @@ final class PostgreSQLConnection {
 
     private func connectingFailed(_ address: PostgreSQLAddress) -> PostgreSQLError {
         let problem = self.problem
-        guard !self.isRefused(problem) else {
+        // Two blanks come before what the server says, and never before libpq's own words.
+        let state = problem.contains(":  ") ? self.refusalState(within: .seconds(5)) : nil
+        guard !self.isRefused(state, problem) else {
             return PostgreSQLError(
                 code: .refused,
                 message: "\(address) lets nobody in with this user, password and database: \(problem) "
-                    + "Mend the address or the server's pg_hba.conf, or create what is missing.")
+                    + "Mend the address or the server's pg_hba.conf, or create what is missing.",
+                sqlState: state)
         }
         // What libpq finds wrong by itself, whether it stands in the address or completes it.
         guard !problem.contains(/invalid \w+ value/), !Self.mistakes.contains(where: { problem.contains($0) }) else {
@@ -143,14 +146,14 @@ final class PostgreSQLConnection {
         }
         return PostgreSQLError(
             code: .unreachable,
-            message: "\(address) cannot be reached: \(problem) Start the server, or mend host, port or firewall.")
+            message: "\(address) cannot be reached: \(problem) Start the server, or mend host, port or firewall.",
+            sqlState: state)
     }
 
     /// Whether the server was reached and lets nobody in like this, rather than nobody for now.
-    private func isRefused(_ problem: String) -> Bool {
+    private func isRefused(_ state: String?, _ problem: String) -> Bool {
         if PQconnectionNeedsPassword(self.raw) == 1 { return true }
-        // Two blanks come before what the server says, and never before libpq's own words.
-        guard problem.contains(":  "), let state = self.refusalState(within: .seconds(5)) else { return false }
+        guard let state else { return false }
         // Poolers say so of whatever they do not let through.
         if state == "08P01" { return true }
         return [.statementFailed, .wrongSchema].contains(PostgreSQLError(sqlState: state, message: problem).code)

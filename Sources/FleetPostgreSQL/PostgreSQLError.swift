@@ -67,6 +67,9 @@ public struct PostgreSQLError: Error, Sendable, CustomStringConvertible {
     /// the tables to be mended.
     public var isOutage: Bool { self.mayPass && self.code != .refused }
 
+    /// Whether it is the server that says so.
+    var isAnswered: Bool { self.sqlState != nil }
+
     /// The error of a statement, by the server's code.
     ///
     /// - Parameters:

@@ -9,7 +9,8 @@ public import Logging
 
 /// A few connections to one database, each on a thread of its own; what waits is served in the order of its arrival.
 ///
-/// A connection is made when it is first needed, and again when it broke. While the server cannot be reached, callers
+/// A connection is made when it is first needed, and again when it broke. Where the server gives no more of them, those
+/// that there are do the work. While the server cannot be reached, callers
 /// are answered at once with the reason, and attempts to reach it are spaced out. A server that nothing comes from any
 /// more counts as such a one as soon as it does not answer a new connection either.
 public final class PostgreSQLPool: Sendable {
@@ -98,6 +99,8 @@ extension PostgreSQLPool {
             var threads = 0
             /// How many threads have a job.
             var busy = 0
+            /// How many threads have a session, or make one.
+            var connected = 0
             var whenEnded: [@Sendable () -> Void] = []
 
             /// Takes the next job out of what waits.
@@ -127,6 +130,8 @@ extension PostgreSQLPool {
         let logger: Logger
         let state = Locked(State())
         private let arrivals = DispatchSemaphore(value: 0)
+        /// Ends the rest of threads that have no session.
+        private let closing = DispatchSemaphore(value: 0)
 
         init(address: PostgreSQLAddress, limits: PostgreSQLLimits, schema: PostgreSQLSchema?, logger: Logger) {
             self.address = address
@@ -168,11 +173,18 @@ extension PostgreSQLPool {
                 return state.threads
             }
             guard threads > 0 else { return whenEnded() }
-            for _ in 0..<threads { self.arrivals.signal() }
+            for _ in 0..<threads {
+                self.arrivals.signal()
+                self.closing.signal()
+            }
         }
 
         func work() {
-            var held: Held?
+            var held: Held? {
+                didSet { if oldValue != nil, held == nil { self.state.withLock { $0.connected -= 1 } } }
+            }
+            // How long the server is not asked again for a connection more than others have.
+            var rest = ReconnectDelay()
             while true {
                 self.arrivals.wait()
                 let (turn, isClosed) = self.state.withLock { ($0.take(), $0.isClosed) }
@@ -186,13 +198,20 @@ extension PostgreSQLPool {
                     let usable: Held
                     if let held { usable = held } else { usable = try self.connect() }
                     held = usable
+                    rest.succeeded()
                     turn.job(.success(usable.session))
                     // Its locks end with it.
                     if usable.session.isBroken { held = nil }
                     self.end(turn)
                 } catch {
-                    self.end(turn)
-                    turn.job(.failure(error))
+                    if self.leave(turn, toOthersAfter: error) {
+                        rest.failed(error, at: .now, chance: .random(in: 0...1))
+                        _ = self.closing.wait(
+                            timeout: .now() + .milliseconds(Int(rest.left(at: .now).milliseconds)))
+                    } else {
+                        self.end(turn)
+                        turn.job(.failure(error))
+                    }
                 }
             }
             held = nil
@@ -204,7 +223,12 @@ extension PostgreSQLPool {
         }
 
         private func connect() throws(PostgreSQLError) -> Held {
-            if let refusal = self.state.withLock({ $0.delay.refusal(at: .now) }) { throw refusal }
+            let refusal = self.state.withLock { state in
+                let refusal = state.delay.refusal(at: .now)
+                if refusal == nil { state.connected += 1 }
+                return refusal
+            }
+            if let refusal { throw refusal }
             let start = ContinuousClock.now
             do throws(PostgreSQLError) {
                 let session = try PostgreSQLSession(self.address, self.limits, listener: self)
@@ -216,11 +240,33 @@ extension PostgreSQLPool {
                 self.logger.debug("connected to PostgreSQL", metadata: ["address": "\(self.address)"])
                 return (session, silences)
             } catch {
+                let isMissed = self.state.withLock { state in
+                    state.connected -= 1
+                    if error.isAnswered, state.connected > 0 { return false }
+                    state.delay.failed(error, at: .now, chance: .random(in: 0...1))
+                    return true
+                }
+                guard isMissed else {
+                    self.logger.warning("PostgreSQL gives no more connections", metadata: ["error": "\(error)"])
+                    throw error
+                }
                 self.logger.error("PostgreSQL cannot be used", metadata: ["error": "\(error)"])
-                self.state.withLock { $0.delay.failed(error, at: .now, chance: .random(in: 0...1)) }
                 self.refuseWaiting(error) { $0.failed(error, begun: start) }
                 throw error
             }
+        }
+
+        /// Puts a job back for the threads that have a session or make one, where the server is there but gave this one
+        /// none; says whether there are any.
+        private func leave(_ turn: Turn, toOthersAfter error: PostgreSQLError) -> Bool {
+            let hasOthers = self.state.withLock { state in
+                guard error.isAnswered, state.connected > 0 else { return false }
+                state.busy -= 1
+                state.waiting.insert(turn.job, at: 0)
+                return true
+            }
+            if hasOthers { self.arrivals.signal() }
+            return hasOthers
         }
 
         private func end(_ turn: Turn) {

@@ -16,6 +16,11 @@ struct ReconnectDelay {
         return refusal.error
     }
 
+    /// How long it is until the next attempt is due.
+    func left(at now: ContinuousClock.Instant) -> Duration {
+        self.refusal.map { max(.zero, $0.until - now) } ?? .zero
+    }
+
     /// Takes note of an attempt that failed; the next is due after a time that doubles, with a share left to chance.
     mutating func failed(_ error: PostgreSQLError, at now: ContinuousClock.Instant, chance: Double) {
         let whole = min(Self.longest, Self.first * (1 << min(self.failures, 10)))

@@ -166,6 +166,38 @@ struct PostgreSQLPoolTests {
         await pool.close()
     }
 
+    @Test func `where the server gives fewer connections, those do the work`() async throws {
+        let database = try await PostgreSQLServer.shared().makeDatabase()
+        let owner = PostgreSQLPool(try PostgreSQLAddress(database), connections: 1, logger: .silent)
+        let role = "r_\(UUID().uuidString.lowercased().replacing("-", with: ""))"
+        try await owner.run { _ = try $0.query(.once("CREATE ROLE \(role) LOGIN CONNECTION LIMIT 1")) }
+        let address = try PostgreSQLAddress(database.replacing("//fleetpass@", with: "//\(role)@"))
+        let pool = PostgreSQLPool(address, connections: 4, logger: .silent)
+        let backends = try await withThrowingTaskGroup(of: Int64?.self) { group in
+            for _ in 0..<100 {
+                group.addTask {
+                    try await pool.run { session in
+                        try session.query("SELECT pg_backend_pid()::bigint FROM pg_sleep(0.01)").first?.integer(0)
+                    }
+                }
+            }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(backends.count == 1)
+        // Once nobody is let in, callers are told.
+        try await owner.run { session in
+            _ = try session.query(.once("ALTER ROLE \(role) NOLOGIN"))
+            _ = try session.query(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = $1", [.text(role)])
+        }
+        for _ in 0..<20 {
+            let error = try await self.error { try await pool.run { try $0.query("SELECT 1").count } }
+            #expect(error.code == .refused)
+        }
+        await pool.close()
+        await owner.close()
+    }
+
     @Test func `a statement that takes too long is ended`() async throws {
         let pool = try await self.pool(
             connections: 1, PostgreSQLLimits(statement: .milliseconds(100), lock: .milliseconds(50)))
