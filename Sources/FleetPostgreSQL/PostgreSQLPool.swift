@@ -103,6 +103,10 @@ extension PostgreSQLPool {
             var connected = 0
             var whenEnded: [@Sendable () -> Void] = []
 
+            /// Whether the job of a thread that got no session is for others: the server is there, and has let them in, or
+            /// may yet.
+            func leavesToOthers(after error: PostgreSQLError) -> Bool { error.isAnswered && self.connected > 0 }
+
             /// Takes the next job out of what waits.
             mutating func take() -> Turn? {
                 guard !self.waiting.isEmpty else { return nil }
@@ -242,7 +246,7 @@ extension PostgreSQLPool {
             } catch {
                 let isMissed = self.state.withLock { state in
                     state.connected -= 1
-                    if error.isAnswered, state.connected > 0 { return false }
+                    if state.leavesToOthers(after: error) { return false }
                     state.delay.failed(error, at: .now, chance: .random(in: 0...1))
                     return true
                 }
@@ -256,11 +260,10 @@ extension PostgreSQLPool {
             }
         }
 
-        /// Puts a job back for the threads that have a session or make one, where the server is there but gave this one
-        /// none; says whether there are any.
+        /// Puts a job back for others, if it is for them; says whether it is.
         private func leave(_ turn: Turn, toOthersAfter error: PostgreSQLError) -> Bool {
             let hasOthers = self.state.withLock { state in
-                guard error.isAnswered, state.connected > 0 else { return false }
+                guard state.leavesToOthers(after: error) else { return false }
                 state.busy -= 1
                 state.waiting.insert(turn.job, at: 0)
                 return true
