@@ -17,6 +17,7 @@ final class WrittenTrips: Sendable {
         let json: [UInt8]
     }
 
+    private static let timeMember = Array(#","remainingTimeToFirstWaypoint":"#.utf8)
     private let recent = Remembered<Written>(capacity: capacity)
 
     /// How many trips are remembered, of about 8 KiB each, and how long their JSON and their image may be, in bytes; those
@@ -37,12 +38,11 @@ final class WrittenTrips: Sendable {
     func json(_ shown: ShownTrip, withEnumNumbers hasEnumNumbers: Bool) throws(EngineError) -> [UInt8] {
         let lasting = try self.lasting(shown.lasting, hasEnumNumbers)
         guard let remainingTime = shown.remainingTime else { return lasting }
-        let member = Array(#","remainingTimeToFirstWaypoint":"#.utf8)
         let time = try MessageJSON.write(remainingTime, withEnumNumbers: hasEnumNumbers)
         var json: [UInt8] = []
-        json.reserveCapacity(lasting.count + member.count + time.count)
+        json.reserveCapacity(lasting.count + Self.timeMember.count + time.count)
         json += lasting[..<(lasting.count - 1)]
-        json += member
+        json += Self.timeMember
         json += time
         json.append(UInt8(ascii: "}"))
         return json
