@@ -24,9 +24,8 @@ struct FleetEngineCall: Sendable {
         _ method: FleetMethod, on resource: ResourceName, query: [(name: String, value: String)]
     ) throws(FleetEngineCallError) {
         let form = method.httpForm
-        let collection = form.path.prefix { $0 != "/" && $0 != ":" }
-        let action = form.path.firstIndex(of: ":").map { String(form.path[$0...]) } ?? ""
-        let namesOne = form.path.contains("*") || form.newID != nil
+        let (collection, action) = (form.collection, form.action)
+        let namesOne = form.hasID || form.newID != nil
         var segments = resource.description.split(separator: "/").map(String.init)
         guard namesOne ? segments.count == 4 && segments[2] == collection : segments.count == 2 else {
             let wanted = "providers/\(resource.provider)" + (namesOne ? "/\(collection)/ID" : "")

@@ -22,18 +22,15 @@ struct HTTPMatch {
     ///   - path: The path as it was sent, still percent-encoded.
     /// - Throws: ``EngineError`` with `NOT_FOUND` when no row fits.
     init(verb: HTTPRequest.Method, path: String) throws(EngineError) {
-        var segments = PathSegments(path)
+        let (resource, action) = Self.parts(of: path)
+        var segments = PathSegments(resource)
         _ = segments.next()
         guard segments.next() == "v1", let root = segments.next(), root == "providers",
-            let provider = segments.next(), !provider.isEmpty, var collection = segments.next()
+            let provider = segments.next(), !provider.isEmpty, let collection = segments.next()
         else { throw Self.unknownPath }
-        var id = segments.next()
-        guard segments.next() == nil else { throw Self.unknownPath }
+        let id = segments.next()
+        guard id?.isEmpty != true, segments.next() == nil else { throw Self.unknownPath }
 
-        var last = id ?? collection
-        let action = Self.cutAction(from: &last)
-        if id == nil { collection = last } else { id = last }
-        guard !collection.isEmpty, id?.isEmpty != true else { throw Self.unknownPath }
         let rules = HTTPRule.byCollection[String(collection), default: []]
         let isMet = { (rule: HTTPRule) in rule.hasID == (id != nil) && rule.action == action }
         guard let rule = rules.first(where: { $0.verb == verb && isMet($0) }) else {
@@ -63,15 +60,13 @@ struct HTTPMatch {
         }
     }
 
-    /// Cuts a custom verb such as `:search` off the last segment.
+    /// The path without a custom verb such as `:search` at its end, and that verb.
     ///
     /// A colon before anything else is part of an id, which the engine refuses as an id.
-    private static func cutAction(from segment: inout Substring) -> Substring {
-        guard let colon = segment.utf8.lastIndex(of: UInt8(ascii: ":")) else { return "" }
-        let action = segment[colon...]
-        guard self.actions.contains(String(action)) else { return "" }
-        segment = segment[..<colon]
-        return action
+    private static func parts(of path: String) -> (resource: Substring, action: Substring) {
+        guard let colon = path.utf8.lastIndex(of: UInt8(ascii: ":")), self.actions.contains(String(path[colon...]))
+        else { return (path[...], "") }
+        return (path[..<colon], path[colon...])
     }
 
     /// The custom verbs of the table, and one that the API had once: a call of it is no call of UpdateVehicle.

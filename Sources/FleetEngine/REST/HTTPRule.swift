@@ -22,7 +22,7 @@ struct HTTPRule: Sendable {
     /// The verb.
     let verb: HTTPRequest.Method
     /// The path below `/v1/providers/*/`, with `*` for an id.
-    var path: String { self.method.httpForm.path }
+    let path: String
     /// The first segment of the path below `/v1/providers/*/`.
     let collection: String
     /// Whether a segment for an id follows.
@@ -47,12 +47,12 @@ struct HTTPRule: Sendable {
     /// Makes a row.
     init(_ method: FleetMethod, body: Body = .none, query: [String: QueryField] = [:]) {
         self.method = method
-        self.verb = Self.method(method.httpForm.verb)
-        let path = method.httpForm.path
-        let action = path.firstIndex(of: ":") ?? path.endIndex
-        self.action = String(path[action...])
-        self.collection = String(path[..<action].prefix { $0 != "/" })
-        self.hasID = path[..<action].contains("/")
+        let form = method.httpForm
+        self.verb = Self.method(form.verb)
+        self.path = form.path
+        self.collection = form.collection
+        self.hasID = form.hasID
+        self.action = form.action
         self.body = body
         self.binding = .binding(for: method)
         if case .everything = body {

@@ -20,6 +20,13 @@ package struct HTTPForm: Hashable, Sendable {
     /// The query parameter that names what is created.
     package let newID: String?
 
+    /// The first segment of the path, without a custom verb.
+    package var collection: String { String(self.path.prefix { $0 != "/" && $0 != ":" }) }
+    /// Whether the path has a segment for an id.
+    package var hasID: Bool { self.path.contains("*") }
+    /// The custom verb that the path ends with, such as `:search`; empty where there is none.
+    package var action: String { self.path.firstIndex(of: ":").map { String(self.path[$0...]) } ?? "" }
+
     fileprivate init(_ verb: Verb, _ path: String, newID: String? = nil) {
         self.verb = verb
         self.path = path

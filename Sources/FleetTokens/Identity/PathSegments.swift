@@ -3,13 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The parts of a path between its slashes, one after another; there is one more of them than there are slashes.
-package struct PathSegments: IteratorProtocol, Sequence {
+package struct PathSegments: IteratorProtocol {
     // By bytes: no other character holds that of a slash.
     private var rest: Substring.UTF8View?
 
     /// Begins with the first part.
-    package init(_ path: String) {
-        self.rest = path[...].utf8
+    package init(_ path: Substring) {
+        self.rest = path.utf8
     }
 
     /// The next part, which may be empty; `nil` after the last.

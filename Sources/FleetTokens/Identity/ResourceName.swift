@@ -26,7 +26,7 @@ public enum ResourceName: Hashable, Sendable {
     ///   ``TokenError/Code/invalidIdentifier`` for a wrong id.
     public init(checking name: some StringProtocol) throws(TokenError) {
         let text = String(name)
-        var segments = PathSegments(text)
+        var segments = PathSegments(text[...])
         let (root, parent, collection, id) = (segments.next(), segments.next(), segments.next(), segments.next())
         guard root == "providers", let parent, (collection == nil) == (id == nil), segments.next() == nil else {
             throw TokenError(

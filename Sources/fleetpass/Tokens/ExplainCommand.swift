@@ -115,12 +115,11 @@ extension FleetMethod {
     /// The forms of the names of what a call addresses or creates, and of what a search can be by.
     fileprivate var addressedForms: [String] {
         let provider = "providers/PROVIDER"
-        let collection = self.httpForm.path.prefix { $0 != "/" && $0 != ":" }
         return switch self {
         case .listVehicles, .listDeliveryVehicles, .listTasks: [provider]
         case .searchVehicles: [provider, "\(provider)/trips/ID"]
         case .searchTrips: [provider, "\(provider)/vehicles/ID"]
-        default: ["\(provider)/\(collection)/ID"]
+        default: ["\(provider)/\(self.httpForm.collection)/ID"]
         }
     }
 }

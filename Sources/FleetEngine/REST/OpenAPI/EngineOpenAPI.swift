@@ -104,10 +104,9 @@ extension EngineOpenAPI {
 
     /// The names of the ids in the path.
     private static func placeholders(of rule: HTTPRule) -> [String] {
-        guard rule.path.contains("*"), let collection = rule.path.split(separator: "/").first else {
-            return ["provider"]
-        }
-        return ["provider", String(collection.hasSuffix("s") ? collection.dropLast() : collection)]
+        guard rule.hasID else { return ["provider"] }
+        let collection = rule.collection
+        return ["provider", collection.hasSuffix("s") ? String(collection.dropLast()) : collection]
     }
 
     private static func pathParameter(_ name: String) -> JSONValue {
