@@ -42,6 +42,7 @@ extension PendingRequestLimit.Rule {
 
     /// The path's first part that is not empty, with the query where there is no second.
     private static func firstPart(of request: HTTPRequest) -> Substring {
-        (request.path ?? "").split(separator: "/", maxSplits: 1).first ?? ""
+        let path = (request.path ?? "").utf8.drop { $0 == UInt8(ascii: "/") }
+        return Substring(path.prefix { $0 != UInt8(ascii: "/") })
     }
 }

@@ -35,19 +35,22 @@ enum TokenRoute: String, CaseIterable {
         ofPath path: String, query: String? = nil
     ) throws(RouteError) -> (route: TokenRoute, type: TokenType) {
         // Split first, decode then: an encoded slash stays part of the id, where it is refused.
-        let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2)
-        let kind = segments.first.map(String.init) ?? ""
+        var segments = PathSegments(path[...])
+        // What is before the first slash, and `token`.
+        (_, _) = (segments.next(), segments.next())
+        let kind = segments.next().map(String.init) ?? ""
         guard let route = TokenRoute(rawValue: kind.lowercased()) else {
             throw .notFound(
                 "There is no token route \"\(kind.prefix(64))\"; use "
                     + "\(TokenRoute.allCases.map(\.rawValue).joined(separator: ", "))."
             )
         }
+        let ids = Array(IteratorSequence(segments))
         guard route != .fleetReader else {
-            guard segments.count == 1 else { throw .badRequest("The route fleet_reader takes no id.") }
+            guard ids.isEmpty else { throw .badRequest("The route fleet_reader takes no id.") }
             return (route, .deliveryFleetReader)
         }
-        guard segments.count == 2, let encoded = segments.last else {
+        guard ids.count == 1, let encoded = ids.first else {
             throw .badRequest("The route \(route.rawValue) takes one id: /token/\(route.rawValue)/ID.")
         }
         guard let id = PercentCoding.decode(encoded) else {

@@ -9,7 +9,7 @@ extension Collection<UInt8> {
 
 extension Sequence<UInt8> {
     /// Two lower-case hexadecimal digits for each byte.
-    package var hexadecimal: String {
+    @inlinable package var hexadecimal: String {
         func digit(_ value: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10 }
         var text: [UInt8] = []
         text.reserveCapacity(64)

@@ -63,12 +63,12 @@ struct FieldTable<Resource: Message & Sendable>: Sendable {
             }
             let path = FieldName.snakeCase(path)
             guard seen.insert(path).inserted else { continue }
-            let name = path.prefix { $0 != "." }
+            let name = path[..<(path.utf8.firstIndex(of: UInt8(ascii: ".")) ?? path.endIndex)]
             if let refusal = self.refusals[String(name)] {
                 throw Self.invalid("update_mask names \(name), which \(refusal); leave it out.")
             }
             guard let field = self.fields[String(name)] else { throw Self.unknown(path) }
-            guard name.count < path.count else {
+            guard name.endIndex < path.endIndex else {
                 whole.append(field)
                 continue
             }
