@@ -9,19 +9,29 @@ extension CallRecording {
     ///
     /// - Parameter provider: Whose resources they are.
     /// - Returns: By the index of the call that they precede: first of all, creations of the resources that the recording
-    ///   does not create, as their first answers show them, with the least of what these do not tell; and the stops of a
-    ///   delivery vehicle before it is first used, as they may name tasks that the recording creates.
+    ///   does not create, as their first answers show them, with the least of what these do not tell; then what only an
+    ///   update sets, such as the end of a trip, and the stops of delivery vehicles. Stops with tasks that the recording
+    ///   creates are set before the vehicle is first used.
     public func presumed(for provider: ProviderID) -> [Int: [ReplayedCall]] {
         var resources = PresumedResources()
         var presumed: [Int: [ReplayedCall]] = [:]
+        var plans: [ReplayedCall] = []
         for (index, call) in self.calls.enumerated() {
-            guard resources.add(usedBy: call), let plan = call.plan(for: provider) else { continue }
-            presumed[index] = [plan]
+            guard resources.add(usedBy: call), let whole = call.plan(for: provider, without: []) else { continue }
+            if resources.created.isDisjoint(with: call.response?.stopTasks ?? []) {
+                plans.append(whole)
+            } else {
+                plans += [call.plan(for: provider, without: resources.created)].compactMap(\.self)
+                presumed[index] = [whole]
+            }
         }
         // What is used tells more of itself than its name.
         for call in self.calls { resources.add(namedBy: call) }
         resources.addShipments()
-        presumed[0, default: []].insert(contentsOf: resources.inOrder.map { $0.creation(for: provider) }, at: 0)
+        let start =
+            resources.inOrder.map { $0.creation(for: provider) }
+            + resources.inOrder.compactMap { $0.update(for: provider) } + plans
+        presumed[0, default: []].insert(contentsOf: start, at: 0)
         return presumed
     }
 }
@@ -31,8 +41,12 @@ private struct PresumedResources {
     private var resources: [PresumedResource] = []
     /// These resources and those that the recording creates, as `collection/id`.
     private var known: Set<String> = []
-    /// The tracking ids of the tasks that the recording has created so far.
+    /// The ids of the tasks that the recording has created so far.
+    private(set) var created: Set<String> = []
+    /// Their tracking ids.
     private var tracked: Set<String> = []
+    /// The tasks that stood at stops so far; those that are closed then were closed meanwhile.
+    private var planned: Set<String> = []
     /// The tracking ids that were asked for of other tasks, with the answers.
     private var shipments: [(trackingID: String, answer: JSONObject)] = []
 
@@ -49,8 +63,10 @@ private struct PresumedResources {
     /// - Returns: Whether it was added.
     mutating func add(usedBy call: LoggedCall) -> Bool {
         guard let answer = call.response else { return false }
+        defer { self.planned.formUnion([call.resource, answer].compactMap(\.self).flatMap(\.stopTasks)) }
         for (id, task) in call.createdTasks {
             self.known.insert("tasks/\(id)")
+            self.created.insert(id)
             if let tracking = task["trackingId"]?.string { self.tracked.insert(tracking) }
         }
         guard let collection = call.collection, let id = call.resourceID else { return false }
@@ -62,7 +78,9 @@ private struct PresumedResources {
             if !self.tracked.contains(id) { self.shipments.append((trackingID: id, answer: answer)) }
             return false
         default:
-            return self.add(PresumedResource(collection: collection, id: id, answer: answer))
+            var set = call.maskedFields
+            if collection == "tasks", self.planned.contains(id) { set.insert("state") }
+            return self.add(PresumedResource(collection: collection, id: id, answer: answer, set: set))
         }
     }
 
@@ -108,12 +126,21 @@ private struct PresumedResource {
     let id: String
     /// What an answer tells of it that a creation takes; empty where it is known by its name only.
     var body: JSONObject
+    /// What an answer tells of it that only an update sets.
+    private var later: JSONObject
 
-    /// Keeps what a creation takes of an answer.
-    init(collection: String, id: String, answer: JSONObject = JSONObject()) {
+    /// Keeps what an answer tells.
+    ///
+    /// - Parameters:
+    ///   - collection: Such as `vehicles`.
+    ///   - id: The id.
+    ///   - answer: The first answer that shows the resource.
+    ///   - set: The fields that this call or an earlier one has set, of which nothing is known before.
+    init(collection: String, id: String, answer: JSONObject = JSONObject(), set: Set<String> = []) {
         self.collection = collection
         self.id = id
         self.body = answer
+        self.later = Self.later(in: answer, of: collection, but: set)
         switch collection {
         // It may have stops behind it that a new trip has ahead, or have those of other trips, which come later.
         case "trips": self.body["vehicleWaypoints"] = nil
@@ -146,6 +173,36 @@ private struct PresumedResource {
             body: body, isDelivery: ["deliveryVehicles", "tasks"].contains(self.collection))
     }
 
+    /// The call that sets what its creation does not take; `nil` where that is nothing.
+    func update(for provider: ProviderID) -> ReplayedCall? {
+        guard !self.later.isEmpty else { return nil }
+        let isDelivery = self.collection == "tasks"
+        return ReplayedCall(
+            isDelivery ? "PATCH" : "PUT", ["v1", "providers", provider.value, self.collection, self.id],
+            query: [(name: "updateMask", value: self.later.keys.sorted().joined(separator: ","))], body: self.later,
+            isDelivery: isDelivery)
+    }
+
+    private static func later(in answer: JSONObject, of collection: String, but set: Set<String>) -> JSONObject {
+        switch collection {
+        case "trips":
+            let isNew = ["NEW", "UNKNOWN_TRIP_STATUS", nil].contains(answer["tripStatus"]?.string)
+            guard !isNew, !set.contains("tripStatus") else { return JSONObject() }
+            return answer.only(["tripStatus", "intermediateDestinationIndex"])
+        case "tasks":
+            var fields: Set<String> = []
+            if answer["state"] == .string("CLOSED"), !set.contains("state") { fields.insert("state") }
+            if let outcome = answer["taskOutcome"]?.string, outcome != "TASK_OUTCOME_UNSPECIFIED",
+                !set.contains("taskOutcome")
+            {
+                fields.formUnion(["taskOutcome", "taskOutcomeTime", "taskOutcomeLocation"])
+            }
+            return answer.only(fields)
+        default:
+            return JSONObject()
+        }
+    }
+
     /// The least that a creation needs.
     private var least: JSONObject {
         let place: JSONValue = .object(["point": .object(["latitude": .integer(0), "longitude": .integer(0)])])
@@ -172,13 +229,18 @@ extension LoggedCall {
     /// The fields that only an update may set, of a delivery vehicle that is on its way.
     private static let plan = ["remainingVehicleJourneySegments", "currentRouteSegment", "remainingDistanceMeters"]
 
-    /// Sets the stops of a delivery vehicle, as the answer shows them; `nil` for a call about something else.
-    fileprivate func plan(for provider: ProviderID) -> ReplayedCall? {
+    /// Sets the stops of a delivery vehicle, as the answer shows them.
+    ///
+    /// - Parameters:
+    ///   - provider: Whose vehicle it is.
+    ///   - tasks: The tasks that are not there yet; stops with none but these are left out.
+    /// - Returns: The call that does it; `nil` where this one is about something else.
+    fileprivate func plan(for provider: ProviderID, without tasks: Set<String>) -> ReplayedCall? {
         guard let collection, collection == "deliveryVehicles", let id = self.resourceID else { return nil }
         return ReplayedCall(
             "PATCH", ["v1", "providers", provider.value, collection, id],
             query: [(name: "updateMask", value: Self.plan.joined(separator: ","))],
-            body: self.response?.only(Set(Self.plan)), isDelivery: true)
+            body: self.response?.only(Set(Self.plan)).without(tasks: tasks), isDelivery: true)
     }
 
     /// The tasks that the call creates, with their ids.
@@ -196,5 +258,27 @@ extension LoggedCall {
         default:
             return []
         }
+    }
+}
+
+extension JSONObject {
+    /// A delivery vehicle without some tasks, and without the stops that have none but these.
+    fileprivate func without(tasks: Set<String>) -> JSONObject {
+        guard !tasks.isEmpty, let segments = self["remainingVehicleJourneySegments"]?.array else { return self }
+        var vehicle = self
+        vehicle["remainingVehicleJourneySegments"] = .array(
+            segments.compactMap { segment in
+                guard var changed = segment.object, var stop = changed["stop"]?.object,
+                    let named = stop["tasks"]?.array, !named.isEmpty
+                else { return segment }
+                let left = named.filter { task in
+                    (task.object?["taskId"]?.string).map { !tasks.contains($0) } ?? true
+                }
+                guard !left.isEmpty else { return nil }
+                stop["tasks"] = .array(left)
+                changed["stop"] = .object(stop)
+                return .object(changed)
+            })
+        return vehicle
     }
 }

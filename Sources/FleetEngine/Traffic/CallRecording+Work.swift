@@ -14,7 +14,8 @@ extension CallRecording {
     ///
     /// Calls that overlap are logged in the order of their answers, which may be another.
     public var inOrderOfWork: CallRecording {
-        CallRecording(ordered: self.work.map(\.call), tornLines: self.tornLines)
+        CallRecording(
+            ordered: self.work.map(\.call), tornLines: self.tornLines, otherEntries: self.otherEntries)
     }
 
     /// The calls in the order in which they took effect, each with the time of that, or else of its answer.
@@ -41,6 +42,8 @@ extension LoggedCall {
     fileprivate var workTime: String? {
         switch self.method {
         case .createVehicle, .updateVehicle:
+            // Without a location of its own, it repeats the time of an earlier report.
+            guard self.reportsLocation else { return nil }
             return self.response?["lastLocation"]?.object?["serverTime"]?.string
         case .updateTrip:
             switch self.resource?["tripStatus"]?.string {
@@ -54,5 +57,11 @@ extension LoggedCall {
         default:
             return nil
         }
+    }
+
+    /// Whether the call reports where a vehicle is.
+    private var reportsLocation: Bool {
+        guard self.method == .updateVehicle else { return self.resource?["lastLocation"] != nil }
+        return self.maskedFields.contains("lastLocation")
     }
 }

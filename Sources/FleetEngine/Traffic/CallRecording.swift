@@ -22,28 +22,40 @@ public struct CallRecording: Hashable, Sendable {
     public let calls: [LoggedCall]
     /// The numbers of the lines that were passed over, from 1, as they are not JSON: a recorder that is killed leaves one.
     public let tornLines: [Int]
+    /// The entries that were passed over, as they are of something else than a call that is known.
+    public let otherEntries: [OtherEntry]
+
+    /// An entry of a log that is no call of Fleet Engine, or one of a method that it has no longer.
+    public struct OtherEntry: Hashable, Sendable {
+        /// Its number, from 1.
+        public let number: Int
+        /// The type that it names, without what precedes its last dot; empty where it names none.
+        public let type: String
+    }
 
     /// Makes a recording of calls, in any order.
-    init(_ calls: [LoggedCall], tornLines: [Int] = []) {
+    init(_ calls: [LoggedCall], tornLines: [Int] = [], otherEntries: [OtherEntry] = []) {
         // Stable, as calls may have been answered at the same time.
         let sorted = calls.enumerated()
             .sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
             .map(\.element)
-        self.init(ordered: sorted, tornLines: tornLines)
+        self.init(ordered: sorted, tornLines: tornLines, otherEntries: otherEntries)
     }
 
     /// Makes a recording of calls in their order.
-    init(ordered calls: [LoggedCall], tornLines: [Int]) {
+    init(ordered calls: [LoggedCall], tornLines: [Int], otherEntries: [OtherEntry]) {
         self.calls = calls
         self.tornLines = tornLines
+        self.otherEntries = otherEntries
     }
 
     /// Reads a recording: an array of log entries, an object that holds one as `rawLogs`, or one entry on each line.
     ///
-    /// Of several lines, those that are not JSON are passed over; ``tornLines`` has them, but for blank ones.
+    /// Of several lines, those that are not JSON are passed over; ``tornLines`` has them, but for blank ones. So are
+    /// entries of something else, which ``otherEntries`` has.
     ///
     /// - Parameter bytes: The UTF-8 JSON, with a byte order mark or without.
-    /// - Throws: ``CallRecordingError`` that names the first entry that is wrong.
+    /// - Throws: ``CallRecordingError`` that names the first entry that is wrong, or of something else where all are.
     public init(parsing bytes: Data) throws(CallRecordingError) {
         let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
         let text = bytes.starts(with: byteOrderMark) ? bytes.dropFirst(byteOrderMark.count) : bytes
@@ -51,17 +63,27 @@ public struct CallRecording: Hashable, Sendable {
         guard !entries.isEmpty else { throw CallRecordingError("holds no entries") }
         var calls: [LoggedCall] = []
         calls.reserveCapacity(entries.count)
+        var others: [OtherEntry] = []
         for (number, entry) in entries.enumerated() {
             guard let object = entry.object else {
                 throw CallRecordingError("is no recording: its entry \(number + 1) is not an object")
             }
             do throws(CallRecordingError) {
-                calls.append(try LoggedCall(entry: object))
+                if let call = try LoggedCall(entry: object) {
+                    calls.append(call)
+                } else {
+                    others.append(OtherEntry(number: number + 1, type: LoggedCall.type(of: object)))
+                }
             } catch {
                 throw CallRecordingError("is no recording: its entry \(number + 1) \(error.message)")
             }
         }
-        self.init(calls, tornLines: tornLines)
+        if calls.isEmpty, let other = others.first {
+            let kind = other.type.isEmpty ? "has no type" : "is of the type \"\(other.type.prefix(128))\""
+            throw CallRecordingError(
+                "is no recording: its entry \(other.number) \(kind), and none is a call of Fleet Engine")
+        }
+        self.init(calls, tornLines: tornLines, otherEntries: others)
     }
 
     /// What a line holds that is blank.

@@ -7,20 +7,17 @@ import Foundation
 import SwiftProtobuf
 
 extension LoggedCall {
-    /// Reads an entry of a Cloud Logging export, with its keys in lower case or in camel case.
+    /// Reads an entry of a Cloud Logging export, with its keys in lower case or in camel case; `nil` for an entry of
+    /// something else.
     ///
     /// - Parameter entry: The entry.
-    /// - Throws: ``CallRecordingError`` for an entry of something else, or one without a time.
-    init(entry: JSONObject) throws(CallRecordingError) {
+    /// - Throws: ``CallRecordingError`` for a call without a time.
+    init?(entry: JSONObject) throws(CallRecordingError) {
+        let name = Self.type(of: entry)
         let entry = entry.lowercasedKeys
-        guard let payload = entry["jsonpayload"]?.object?.lowercasedKeys else {
-            throw CallRecordingError("has no jsonPayload")
-        }
-        let kind = payload["@type"]?.string ?? ""
-        let name = kind.split(separator: ".").last.map(String.init) ?? ""
-        guard name.hasSuffix("Log"), let method = FleetMethod(named: name.dropLast("Log".count)) else {
-            throw CallRecordingError("is of the type \"\(kind.prefix(128))\", which is no call of Fleet Engine")
-        }
+        guard let payload = entry["jsonpayload"]?.object?.lowercasedKeys, name.hasSuffix("Log"),
+            let method = FleetMethod(named: name.dropLast("Log".count))
+        else { return nil }
         let stamp = entry["timestamp"]?.string ?? ""
         guard let time = try? Google_Protobuf_Timestamp(jsonString: "\"\(stamp)\"") else {
             throw CallRecordingError("has the timestamp \"\(stamp.prefix(64))\", which is no time")
@@ -36,6 +33,12 @@ extension LoggedCall {
         self.request = Self.request(
             schema.apiObject(logged, as: types.request), logged.lowercasedKeys, method,
             provider: Self.provider(entry, logged, response))
+    }
+
+    /// The type that an entry's payload names, such as `GetVehicleLog`, without what precedes its last dot; empty without one.
+    static func type(of entry: JSONObject) -> String {
+        let kind = entry.lowercasedKeys["jsonpayload"]?.object?.lowercasedKeys["@type"]?.string ?? ""
+        return kind.split(separator: ".").last.map(String.init) ?? ""
     }
 
     /// The call as an entry of a Cloud Logging export, in the spelling of the public data sets.

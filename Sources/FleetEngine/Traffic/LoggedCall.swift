@@ -79,6 +79,12 @@ public struct LoggedCall: Hashable, Sendable {
         }
     }
 
+    /// The top-level fields that an update names, whole or a part of them, in camel case.
+    var maskedFields: Set<String> {
+        let paths = (self.request["updateMask"]?.string ?? "").split(separator: ",")
+        return Set(paths.map { FieldName.camelCase($0.prefix { $0 != "." }) })
+    }
+
     /// The field of a creating request that holds the id, under which logs keep the id of every call on one resource.
     var idField: String? {
         switch self.method {

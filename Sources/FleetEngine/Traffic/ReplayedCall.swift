@@ -112,19 +112,38 @@ extension LoggedCall {
         }
     }
 
-    /// The creation of several tasks; names of the former provider are left out, as they need not be given.
+    /// The creation of several tasks; the provider may stand in each, and where another than that of all does, it is kept.
     private func batch(for provider: ProviderID) -> ReplayedCall {
-        let requests = self.request["requests"]?.array?.compactMap(\.object) ?? []
+        let requests = (self.request["requests"]?.array ?? []).compactMap(\.object).map { one -> JSONValue in
+            var request = one
+            if request["parent"] == self.request["parent"] { request["parent"] = nil }
+            return .object(request)
+        }
+        var body: JSONObject = ["requests": .array(requests)]
+        body["header"] = self.request["header"]
         return ReplayedCall(
-            "POST", ["v1", "providers", provider.value, "tasks"], action: ReplayedCall.batchCreation,
-            body: ["requests": .array(requests.map { .object($0.only(["taskId", "task"])) })], isDelivery: true)
+            "POST", ["v1", "providers", provider.value, "tasks"], action: ReplayedCall.batchCreation, body: body,
+            isDelivery: true)
     }
 }
 
 extension JSONObject {
     /// The members as a query has them.
     fileprivate var parameters: [(name: String, value: String)] {
-        self.flatMap { $0.value.parameters(named: $0.key) }
+        self.withWholeCorners.flatMap { $0.value.parameters(named: $0.key) }
+    }
+
+    /// The object with both numbers of a viewport's corners: JSON leaves zeros out, and of an empty corner a query says nothing.
+    private var withWholeCorners: JSONObject {
+        guard var viewport = self["viewport"]?.object else { return self }
+        for name in ["low", "high"] {
+            guard var corner = viewport[name]?.object else { continue }
+            for number in ["latitude", "longitude"] where corner[number] == nil { corner[number] = .integer(0) }
+            viewport[name] = .object(corner)
+        }
+        var whole = self
+        whole["viewport"] = .object(viewport)
+        return whole
     }
 }
 

@@ -23,7 +23,7 @@ struct RecordingArgument: ParsableArguments {
         let name = isStdin ? "stdin" : self.recording
         do throws(CallRecordingError) {
             let recording = try CallRecording(parsing: bytes)
-            Self.tell(of: recording.tornLines, in: name)
+            Self.tell(of: recording, in: name)
             return recording
         } catch {
             let end = error.message.hasSuffix(".") ? "" : "."
@@ -31,13 +31,19 @@ struct RecordingArgument: ParsableArguments {
         }
     }
 
-    /// Says on stderr which lines are missing in what was read.
-    private static func tell(of tornLines: [Int], in name: String) {
-        guard !tornLines.isEmpty else { return }
-        let (lines, are) = tornLines.count == 1 ? ("line", "is") : ("lines", "are")
-        let numbers = tornLines.prefix(10).map(String.init).joined(separator: ", ")
-        let more = tornLines.count > 10 ? " and more" : ""
-        Console.say(
-            "fleetpass: passed over \(tornLines.count) \(lines) of \(name) that \(are) not JSON: \(numbers)\(more).")
+    /// Says on stderr what was passed over.
+    private static func tell(of recording: CallRecording, in name: String) {
+        Self.tell(of: recording.tornLines.map(String.init), ("line", "lines"), of: name, "not JSON")
+        let others = recording.otherEntries.map { entry in
+            entry.type.isEmpty ? "\(entry.number)" : "\(entry.number) (\(entry.type.prefix(128)))"
+        }
+        Self.tell(of: others, ("entry", "entries"), of: name, "no known call of Fleet Engine")
+    }
+
+    private static func tell(of all: [String], _ noun: (one: String, many: String), of name: String, _ what: String) {
+        guard !all.isEmpty else { return }
+        let (noun, verb) = all.count == 1 ? (noun.one, "is") : (noun.many, "are")
+        let some = all.prefix(10).joined(separator: ", ") + (all.count > 10 ? " and more" : "")
+        Console.say("fleetpass: passed over \(all.count) \(noun) of \(name) that \(verb) \(what): \(some).")
     }
 }

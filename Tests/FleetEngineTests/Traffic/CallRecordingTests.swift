@@ -80,9 +80,10 @@ import Testing
 
     @Test func `calls that overlap can be put in the order in which they took effect`() throws {
         func at(_ second: String) -> String { "2026-01-02T03:04:\(second)Z" }
-        func vehicle(_ id: String, located second: String) -> String {
+        func vehicle(_ id: String, located second: String, mask: String = "last_location") -> String {
             let location = #"{"servertime":"\#(at(second))"}"#
-            return #""request":{"vehicleid":"\#(id)","vehicle":{}},"response":{"lastlocation":\#(location)}"#
+            let request = #"{"vehicleid":"\#(id)","vehicle":{"lastlocation":{}},"updatemask":"\#(mask)"}"#
+            return #""request":\#(request),"response":{"lastlocation":\#(location)}"#
         }
         func trip(_ status: String, _ response: String) -> String {
             #""request":{"tripid":"t-1","trip":{"status":"TRIP_STATUS_\#(status)"}},"response":{\#(response)}"#
@@ -97,6 +98,9 @@ import Testing
             ("UpdateTrip", "07", trip("ENROUTE_TO_DROPOFF", #""pickuptime":"\#(at("05.2"))""#)),
             // Told long ago, before the recording began, and not yet.
             ("UpdateVehicle", "30", vehicle("v-2", located: "10")),
+            // A report that is older than the recording is repeated by what tells no location.
+            ("UpdateVehicle", "30.5", vehicle("v-3", located: "25", mask: "waypoints")),
+            ("UpdateVehicle", "30.8", vehicle("v-3", located: "26", mask: "vehicleState,lastLocation.heading")),
             ("UpdateTrip", "31", trip("COMPLETE", #""dropofftime":"\#(at("40"))""#)),
         ]
         let lines = calls.map { name, second, payload in
@@ -104,7 +108,7 @@ import Testing
         }
         let recording = try CallRecording(parsing: Data((lines + ["torn"]).joined(separator: "\n").utf8))
         let ordered = recording.inOrderOfWork
-        #expect(ordered.calls.map { recording.calls.firstIndex(of: $0) } == [0, 1, 2, 4, 3, 5, 6, 7])
+        #expect(ordered.calls.map { recording.calls.firstIndex(of: $0) } == [0, 1, 2, 4, 3, 5, 8, 6, 7, 9])
         #expect(ordered.tornLines == recording.tornLines)
     }
 
@@ -134,6 +138,17 @@ import Testing
         let recording = try CallRecording(parsing: Data(text.utf8))
         #expect(recording.calls.count == 2)
         #expect(recording.tornLines == torn)
+    }
+
+    @Test func `entries of something else are passed over and named`() throws {
+        let others = [#"{"jsonPayload":{"@type":"x.v1.UpdateVehicleLocationLog"}}"#, #"{"textPayload":"hello"}"#]
+        let text = "[\(others[0]),\(Self.entry),\(others[1])]"
+        let recording = try CallRecording(parsing: Data(text.utf8)).inOrderOfWork
+        #expect(recording.calls.count == 1)
+        #expect(
+            recording.otherEntries == [
+                .init(number: 1, type: "UpdateVehicleLocationLog"), .init(number: 3, type: ""),
+            ])
     }
 
     @Test func `a recorder leaves a torn line alone and goes on below it`() async throws {
@@ -225,8 +240,9 @@ import Testing
 
     @Test(arguments: [
         ("", "holds no entries"), ("[]", "holds no entries"), ("[1]", "entry 1 is not an object"),
-        ("{}", "no jsonPayload"),
-        (#"[{"jsonPayload":{"@type":"x.Nothing"}}]"#, "x.Nothing"), ("{\n{", "is not JSON"),
+        ("{}", "its entry 1 has no type, and none is a call"),
+        (#"[{"jsonPayload":{"@type":"x.Nothing"}},{}]"#, "its entry 1 is of the type \"Nothing\", and none is a call"),
+        ("{\n{", "is not JSON"),
         ("nonsense\nnonsense\n", "is not JSON"),
         (
             #"{"timestamp":"noon","jsonPayload":{"@type":"maps.fleetengine.v1.GetTripLog"}}"#,

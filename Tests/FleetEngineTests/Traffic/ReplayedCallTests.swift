@@ -12,7 +12,9 @@ import Testing
     private typealias Call = (name: String, request: String, answer: String?)
 
     /// A recording of one call each second; refused ones have no answer.
-    private static func recording(_ calls: Call...) throws -> CallRecording {
+    private static func recording(_ calls: Call...) throws -> CallRecording { try self.recording(calls) }
+
+    private static func recording(_ calls: [Call]) throws -> CallRecording {
         let lines = calls.enumerated().map { second, call in
             let end = call.answer.map { #""response":\#($0)"# } ?? #""errorResponse":{"code":"NOT_FOUND"}"#
             let payload = #"{"@type":"x.\#(call.name)Log","request":\#(call.request),\#(end)}"#
@@ -25,8 +27,7 @@ import Testing
     /// What is created first, as `collection/id`, with the bodies.
     private static func creations(_ recording: CallRecording) throws -> [(name: String, body: JSONObject)] {
         let calls = try recording.presumed(for: ProviderID(checking: "acme"))[0] ?? []
-        return try calls.map { call in
-            #expect(call.verb == "POST")
+        return try calls.filter { $0.verb == "POST" }.map { call in
             #expect(call.path.prefix(3) == ["v1", "providers", "acme"])
             let body = try JSONValue(parsing: call.body ?? Data()).object
             return (name: "\(call.path.last ?? "")/\(call.query.first?.value ?? "")", body: try #require(body))
@@ -133,6 +134,57 @@ import Testing
         #expect(creations.isEmpty)
     }
 
+    /// What is done first, as `verb collection/id`, with the fields that an update sets.
+    private static func start(_ calls: Call...) throws -> [String] {
+        let recording = try Self.recording(calls)
+        return try (recording.presumed(for: ProviderID(checking: "acme"))[0] ?? []).map { call in
+            let (collection, last) = (call.path[3], call.query.first?.value ?? "")
+            return call.verb == "POST"
+                ? "POST \(collection)/\(last)" : "\(call.verb) \(collection)/\(call.path[4]) \(last)"
+        }
+    }
+
+    @Test func `what was over when the recording begins is over before its first call`() throws {
+        let closed = #"{"state":"CLOSED","taskOutcome":"FAILED","taskOutcomeTime":"2026-01-01T00:00:00Z"}"#
+        let start = try Self.start(
+            ("GetTrip", #"{"tripId":"t-1"}"#, #"{"tripStatus":"COMPLETE","vehicleId":"v-1"}"#),
+            ("UpdateTrip", #"{"tripId":"t-2","updateMask":"tripStatus"}"#, #"{"tripStatus":"COMPLETE"}"#),
+            ("GetTask", #"{"taskId":"k-1"}"#, closed),
+            ("UpdateTask", #"{"taskId":"k-2","updateMask":"state"}"#, #"{"state":"CLOSED"}"#),
+            ("GetTaskTrackingInfo", #"{"trackingId":"s-1"}"#, #"{"state":"CLOSED"}"#))
+        #expect(
+            start == [
+                "POST vehicles/v-1", "POST tasks/k-1", "POST tasks/k-2", "POST tasks/s-1", "POST trips/t-1",
+                "POST trips/t-2", "PATCH tasks/k-1 state,taskOutcome,taskOutcomeTime", "PATCH tasks/s-1 state",
+                "PUT trips/t-1 tripStatus",
+            ])
+    }
+
+    @Test func `a delivery vehicle has its stops from the start, but for tasks that come later`() throws {
+        let plan = "remainingVehicleJourneySegments,currentRouteSegment,remainingDistanceMeters"
+        func vehicle(_ tasks: String...) -> String {
+            let stops = tasks.map { #"{"stop":{"tasks":[{"taskId":"\#($0)"}]}}"# }.joined(separator: ",")
+            return #"{"remainingVehicleJourneySegments":[\#(stops)]}"#
+        }
+        let deletion: Call = ("DeleteDeliveryVehicle", #"{"deliveryVehicleId":"d-1"}"#, nil)
+        let shown = #"{"deliveryVehicleId":"d-1"}"#
+        #expect(
+            try Self.start(
+                deletion, ("GetDeliveryVehicle", shown, vehicle("k-1")),
+                // Closed by a call that took it from the stops.
+                ("UpdateDeliveryVehicle", shown, vehicle()), ("GetTask", #"{"taskId":"k-1"}"#, #"{"state":"CLOSED"}"#))
+                == ["POST deliveryVehicles/d-1", "POST tasks/k-1", "PATCH deliveryVehicles/d-1 \(plan)"])
+        let recording = try Self.recording(
+            deletion, ("CreateTask", #"{"taskId":"k-2","task":{}}"#, "{}"),
+            ("GetDeliveryVehicle", shown, vehicle("k-1", "k-2")))
+        let presumed = try recording.presumed(for: ProviderID(checking: "acme"))
+        let stops = try [0, 2].map { index in
+            let body = try #require(presumed[index]?.last?.body)
+            return try #require(JSONValue(parsing: body).object).stopTasks
+        }
+        #expect(stops == [["k-1"], ["k-1", "k-2"]])
+    }
+
     @Test func `a trip is updated whatever version its destinations have, unless that was refused`() throws {
         let trip = #""intermediateDestinationIndex":1,"intermediateDestinationsVersion":"2026-01-01T00:00:00Z""#
         let request = #"{"tripId":"t-1","updateMask":"intermediateDestinationIndex","trip":{\#(trip)}}"#
@@ -173,7 +225,19 @@ import Testing
     @Test(arguments: [
         (
             "ListVehicles", #""pagesize":5,"onTripOnly":true,"viewport":{"low":{"latitude":1.5}},"pageToken":"x""#,
-            "GET vehicles?onTripOnly=true&pageSize=5&viewport.low.latitude=1.5"
+            "GET vehicles?onTripOnly=true&pageSize=5&viewport.low.latitude=1.5&viewport.low.longitude=0"
+        ),
+        (
+            "ListDeliveryVehicles", #""viewport":{"low":{},"high":{"latitude":60,"longitude":20}}"#,
+            "GET deliveryVehicles?viewport.high.latitude=60&viewport.high.longitude=20&viewport.low.latitude=0"
+                + "&viewport.low.longitude=0"
+        ),
+        (
+            "BatchCreateTasks",
+            #""parent":"providers/old","header":{"regionCode":"US"},"requests":["#
+                + #"{"parent":"providers/old","taskId":"k-1"},{"parent":"providers/other","header":{"regionCode":"DE"}}]"#,
+            #"POST tasks:batchCreate?{"header":{"regionCode":"US"},"requests":[{"taskId":"k-1"},"#
+                + #"{"header":{"regionCode":"DE"},"parent":"providers/other"}]}"#
         ),
         (
             "ListVehicles", #""vehicletypecategories":["AUTO","TAXI"],"minimumcapacity":{"value":2}"#,
