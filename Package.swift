@@ -444,7 +444,8 @@ let package = Package(
             name: "FleetpassTests",
             dependencies: [
                 "FleetSigning", "FleetTokenServer", "FleetTokens", "fleetpass",
-                server("ArgumentParser", "swift-argument-parser"),
+                server("ArgumentParser", "swift-argument-parser"), server("Logging", "swift-log"),
+                server("ServiceLifecycle", "swift-service-lifecycle"),
             ],
             swiftSettings: settings
         ),

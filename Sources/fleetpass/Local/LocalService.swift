@@ -11,7 +11,6 @@ import Foundation
 import Hummingbird
 import Logging
 import ServiceLifecycle
-import UnixSignals
 
 /// Token server, engine and page in one process, over one data folder.
 struct LocalService {
@@ -112,17 +111,14 @@ struct LocalService {
         let services = self.engine.services(own + self.tokens.followers + [self.faults])
         try await self.tokens.checkStore()
         try await self.engine.check()
-        var group = ServiceGroupConfiguration(
-            services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: self.logger)
-        // What is left then did not end in time, and is ended.
-        group.maximumGracefulShutdownDuration = limits.drain + .seconds(5)
+        let group = ServiceGroup(serving: services, drain: limits.drain, logger: self.logger)
         do {
             try ListeningPort.check(
                 [
                     ListeningPort(number: options.port, setting: "pass --port (0 picks a free one)"),
                     ListeningPort(number: options.grpcPort, setting: "pass --grpc-port (0 picks a free one)"),
                 ], of: host, hostSetting: "pass another with --host")
-            try await ServiceGroup(configuration: group).run()
+            try await group.run()
             try await self.engine.close()
             try self.tokens.store.close()
         } catch {

@@ -11,7 +11,6 @@ import Foundation
 import Hummingbird
 import Logging
 import ServiceLifecycle
-import UnixSignals
 
 /// The engine from its configuration to its end.
 struct EngineProcess {
@@ -98,13 +97,10 @@ struct EngineProcess {
         await self.stored?.refresh()
         let readiness = EngineReadinessLog(problems: self.problems, logger: self.logger)
         let servers: [any Service] = [http, grpc, ready, readiness]
-        var group = ServiceGroupConfiguration(
-            services: self.engine.services(self.followers + servers),
-            gracefulShutdownSignals: [.sigterm, .sigint], logger: self.logger)
-        // What is left then did not end in time, and is ended.
-        group.maximumGracefulShutdownDuration = limits.drain + .seconds(5)
+        let group = ServiceGroup(
+            serving: self.engine.services(self.followers + servers), drain: limits.drain, logger: self.logger)
         do {
-            try await ServiceGroup(configuration: group).run()
+            try await group.run()
             try await self.engine.close()
         } catch {
             try? await self.engine.close()

@@ -8,7 +8,6 @@ import Foundation
 import Hummingbird
 import Logging
 import ServiceLifecycle
-import UnixSignals
 
 /// The token server from its configuration to its end.
 struct TokenServerProcess {
@@ -101,12 +100,9 @@ struct TokenServerProcess {
         var services: [any Service] = [self.tokens]
         if let certificate { services.append(certificate) }
         services.append(TriedServer(tokens: self.tokens, server: application))
-        var group = ServiceGroupConfiguration(
-            services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: self.logger)
-        // What is left then did not end in time, and is ended.
-        group.maximumGracefulShutdownDuration = limits.drain + .seconds(5)
+        let group = ServiceGroup(serving: services, drain: limits.drain, logger: self.logger)
         do {
-            try await ServiceGroup(configuration: group).run()
+            try await group.run()
             try self.tokens.store.close()
         } catch {
             try? self.tokens.store.close()
