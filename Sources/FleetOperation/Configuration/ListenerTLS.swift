@@ -51,12 +51,16 @@ public struct ListenerTLS: Hashable, Sendable {
         in values: ConfigurationValues, folder: URL, host: String, protecting purpose: String
     ) throws(ConfigurationError) -> ListenerTLS? {
         let authorities = values.file("listen.tls.client_ca", in: folder)
+        let isRequired = values["listen.tls.client_certificate"] == "required"
+        guard authorities != nil || !isRequired else {
+            throw ConfigurationError(
+                "listen.tls.client_certificate is required, but listen.tls.client_ca, which tells whose, is missing.")
+        }
         switch (values.file("listen.tls.certificate", in: folder), values.file("listen.tls.key", in: folder)) {
         case (let certificate?, let key?):
             guard let authorities else { return ListenerTLS(certificate: certificate, key: key) }
             let clients: ClientCertificates =
-                values["listen.tls.client_certificate"] == "required"
-                ? .required(authorities: authorities) : .optional(authorities: authorities)
+                isRequired ? .required(authorities: authorities) : .optional(authorities: authorities)
             return ListenerTLS(certificate: certificate, key: key, clients: clients)
         case (nil, nil):
             guard authorities == nil else {

@@ -187,6 +187,11 @@ public struct TokenServerConfiguration: Sendable {
         self.issuerLabels = try Self.labels(in: values)
         self.policyFile = file("policy.file")
         self.policySecretFile = file("policy.secret_file")
+        guard self.policyFile != nil || self.policySecretFile == nil else {
+            throw ConfigurationError(
+                "policy.secret_file goes with policy.file, which is missing; without a policy callers get every token of "
+                    + "their own roles.")
+        }
         if let provider = values["admin.provider"] {
             guard self.identityProviders.contains(where: { $0.label == provider }) else {
                 throw ConfigurationError(

@@ -125,6 +125,10 @@ import Testing
         (Self.least + "\nlisten: {http_port: 8081}", "must differ"),
         (Self.least + "\nlisten: {tls: {key: k}}", "listen.tls takes both certificate and key"),
         (Self.least + "\nlisten: {tls: {client_ca: ca}}", "listen.tls.client_ca needs a server with TLS"),
+        (
+            Self.least + "\nlisten: {tls: {certificate: c, key: k, client_certificate: required}}",
+            "listen.tls.client_certificate is required, but listen.tls.client_ca"
+        ),
         (Self.least + "\nlisten:\n  port: 1", "Line 5: there is no setting listen.port; there are grpc_port, host"),
         (
             Self.least + "\nretention: {trips: 5m}",

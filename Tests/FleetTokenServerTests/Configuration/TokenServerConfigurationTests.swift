@@ -333,6 +333,16 @@ import Testing
         #expect(problem.contains(message), "\(problem)")
     }
 
+    @Test(arguments: [
+        ("listen: {tls: {certificate: c.pem, key: k.pem, client_certificate: required}}", "listen.tls.client_ca"),
+        ("listen: {tls: {client_certificate: required}}", "listen.tls.client_ca"),
+        ("policy: {secret_file: hook.secret}", "policy.secret_file goes with policy.file"),
+    ])
+    func `what protects nothing alone is refused`(part: String, message: String) throws {
+        let problem = try #require(self.problem(Self.secured + "callers: {file: c.json}\n" + part))
+        #expect(problem.contains(message), "\(problem)")
+    }
+
     @Test func `several may have one issuer, with audiences or keys of their own`() throws {
         let configuration = try self.read(
             Self.secured + """
