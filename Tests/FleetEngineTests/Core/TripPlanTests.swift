@@ -249,6 +249,32 @@ import Testing
         #expect(lost.currentRouteSegment.isEmpty && lost.currentRouteSegmentVersion != shown.currentRouteSegmentVersion)
     }
 
+    @Test(arguments: [TripStatus.enrouteToDropoff, .canceled])
+    func `a segment goes with the stop that it ends at, though that is not the first`(status: TripStatus) async throws {
+        let fixture = try await self.shared()
+        try await fixture.createTrip(
+            "b",
+            .with(.sample) {
+                $0.tripType = .shared
+                $0.vehicleID = "veh-1"
+            })
+        let mask = ["current_route_segment", "current_route_segment_end_point", "remaining_distance_meters"]
+        let led = try await fixture.updateVehicle("veh-1", mask) {
+            $0.currentRouteSegment = "AhY"
+            $0.currentRouteSegmentEndPoint = Self.stop("b", .pickupWaypointType)
+            $0.remainingDistanceMeters = 700
+        }
+        #expect(led.currentRouteSegment == "AhY" && led.currentRouteSegmentEndPoint.tripID == "b")
+        fixture.advance(by: 1)
+        try await fixture.updateTrip("b", ["trip_status"]) { $0.tripStatus = status }
+        let vehicle = try await fixture.vehicle("veh-1")
+        #expect(vehicle.currentRouteSegment.isEmpty && !vehicle.hasCurrentRouteSegmentEndPoint)
+        #expect(led.currentRouteSegmentVersion < vehicle.currentRouteSegmentVersion)
+        // The first stop is as far as before.
+        #expect(vehicle.remainingDistanceMeters.value == 700)
+        #expect(try await fixture.trip("a").currentRouteSegmentEndPoint.tripID == "a")
+    }
+
     @Test func `vehicle_waypoints are ignored while no vehicle is assigned`() async throws {
         let fixture = EngineFixture()
         let trip = try await fixture.createTrip(

@@ -285,6 +285,64 @@ import Testing
         #expect(try await shared(.none) == [])
     }
 
+    @Test(arguments: [
+        (TripType.exclusive, TripType.shared, VehicleSearch.Match.VehicleMatchType.carpoolBackToBack),
+        (.shared, .exclusive, .carpoolBackToBack), (.shared, .shared, .carpool),
+    ])
+    func `an exclusive ride has no company, whichever of both it is`(
+        present: TripType, wanted: TripType, type: VehicleSearch.Match.VehicleMatchType
+    ) async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("busy", .with(.sample) { $0.supportedTripTypes = [.exclusive, .shared] })
+        try await fixture.createTrip(
+            "trip-1",
+            .with(.sample) {
+                $0.vehicleID = "busy"
+                $0.tripType = present
+            })
+        try await fixture.updateTrip("trip-1", ["trip_status"]) { $0.tripStatus = .enrouteToDropoff }
+        let request = Self.request {
+            $0.tripTypes = [wanted]
+            $0.dropoffPoint = .at(37.5, -122)
+            $0.currentTripsPresent = .any
+        }
+        let match = try #require(
+            try await fixture.engine.perform(SearchVehicles.self, request, token: serverToken).matches.first)
+        #expect(match.vehicleMatchType == type)
+        // To the drop-off and back, or at once.
+        #expect((match.vehiclePickupDistanceMeters.value > 10_000) == (type == .carpoolBackToBack))
+        #expect(match.vehicleTripsWaypoints.count == (type == .carpoolBackToBack ? 3 : 2))
+    }
+
+    @Test func `a vehicle whose trip ends nobody knows where is not offered for after it`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("busy", .with(.sample) { $0.backToBackEnabled = true })
+        try await fixture.createTrip(
+            "trip-1",
+            .with(.sample) {
+                $0.vehicleID = "busy"
+                $0.clearDropoffPoint()
+            })
+        try await fixture.updateTrip("trip-1", ["trip_status"]) { $0.tripStatus = .enrouteToDropoff }
+        #expect(try await self.search(fixture) { $0.includeBackToBack = true } == [])
+    }
+
+    @Test func `an answer holds as many vehicles as clients of gRPC take`() async throws {
+        let fixture = EngineFixture()
+        for number in 1...50 {
+            try await fixture.createVehicle("veh-\(number)")
+            try await fixture.updateVehicle("veh-\(number)", ["current_route_segment"]) {
+                $0.currentRouteSegment = String(repeating: "x", count: 100_000)
+            }
+        }
+        let request = Self.request { $0.count = 50 }
+        let response = try await fixture.engine.perform(SearchVehicles.self, request, token: serverToken)
+        let bytes: [UInt8] = try response.serializedBytes()
+        let (least, most) = (2 << 20, 4 << 20)
+        #expect(bytes.count > least && bytes.count < most)
+        #expect(Paging.whatFits(Array(repeating: response, count: 2)).count == 1)
+    }
+
     @Test func `a vehicle that finishes a trip first comes later`() async throws {
         let fixture = EngineFixture()
         try await fixture.createVehicle("busy", .with(.sample) { $0.backToBackEnabled = true })

@@ -131,6 +131,11 @@ import Testing
         }
         #expect(closer.remainingDistanceMeters.value == 300)
         #expect(closer.remainingDuration.seconds == 90)
+        // The same route again changes none of them.
+        let same = try await world.updateVehicle("dv-1", ["current_route_segment", "navigation_status"], report)
+        #expect(same.remainingDistanceMeters.value == 300)
+        #expect(same.remainingDuration.seconds == 90)
+        #expect(same.currentRouteSegmentEndPoint == .at(37.43, -122.07))
         // Another route makes the old figures void.
         let other = try await world.updateVehicle("dv-1", ["current_route_segment"]) {
             $0.currentRouteSegment = Data([4])

@@ -36,7 +36,7 @@ enum SearchVehicles: ReadingCall {
             try ranking.add(vehicle) { try store.trips(of: vehicle, provider: access.provider) }
             return true
         }
-        let matches = ranking.matches
-        return .with { $0.matches = context.seesEveryVehicle ? matches : matches.map(VehicleView.approximate) }
+        let matches = context.seesEveryVehicle ? ranking.matches : ranking.matches.map(VehicleView.approximate)
+        return .with { $0.matches = Paging.whatFits(matches) }
     }
 }

@@ -54,7 +54,7 @@ enum DeliveryVehicleRules {
         if updated.type == .unspecified { updated.type = .auto }
         if selection.touches("attributes") { updated.attributes = try AttributeRules.accept(updated.attributes) }
         let current = try self.locate(&updated, from: vehicle, selection, at: now)
-        self.applyRoute(&updated, current, at: now)
+        self.applyRoute(&updated, from: vehicle, current, at: now)
         updated.pastLocations = []
         return updated
     }
@@ -81,10 +81,10 @@ enum DeliveryVehicleRules {
 
     /// Applies what the driver reports of its way to the first stop, which holds only along with a route.
     private static func applyRoute(
-        _ vehicle: inout DeliveryVehicle, _ selection: FieldSelection<DeliveryVehicle>,
+        _ vehicle: inout DeliveryVehicle, from stored: DeliveryVehicle, _ selection: FieldSelection<DeliveryVehicle>,
         at now: Google_Protobuf_Timestamp
     ) {
-        let isNewRoute = selection.touches("current_route_segment")
+        let isNewRoute = vehicle.currentRouteSegment != stored.currentRouteSegment
         func isStale(_ field: String) -> Bool {
             vehicle.currentRouteSegment.isEmpty || isNewRoute && !selection.touches(field)
         }

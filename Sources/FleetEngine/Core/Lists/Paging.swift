@@ -27,6 +27,19 @@ struct Paging: Sendable {
     /// otherwise.
     static let maximumBytes = 3 * 1024 * 1024
 
+    /// The first of some messages, as many as an answer holds; at least one.
+    static func whatFits<Content: Message>(_ messages: [Content]) -> [Content] {
+        var bytes = 0
+        var count = 0
+        for message in messages {
+            let written: [UInt8]? = try? message.serializedBytes()
+            bytes += written?.count ?? 0
+            guard bytes <= Self.maximumBytes || count == 0 else { break }
+            count += 1
+        }
+        return Array(messages.prefix(count))
+    }
+
     private static let defaultSize = 100
     private static let maximumSize = 1000
     private static let digestLength = 8

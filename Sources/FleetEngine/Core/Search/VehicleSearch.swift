@@ -104,8 +104,7 @@ struct VehicleSearch {
         let category = vehicle.vehicleType.category
         var context = self.context
         context.routes = routes
-        // A vehicle that must finish a trip first comes by way of its stops.
-        let before = type == .backToBack ? VehicleView.timed(vehicle, context: context) : []
+        let before = type.comesAfterTrips ? VehicleView.timed(vehicle, context: context) : []
         let start = before.last?.location.point ?? vehicle.lastLocation.location
         let departure = before.last.map { $0.eta < self.now ? self.now : $0.eta } ?? self.now
         let leg = routes.estimate(from: start, to: self.pickup, by: category)
@@ -164,17 +163,23 @@ struct VehicleSearch {
 
     /// The best score that a vehicle can have that is at least so far from the pickup in a straight line.
     func bestScore(fromMeters meters: Double) -> Double {
-        // A vehicle that must finish a trip first comes from its last stop, which may be anywhere.
-        guard !self.request.includeBackToBack else { return 0 }
         let meters = max(0, meters - self.roughMeters)
+        if self.request.orderBy == .pickupPointStraightDistance { return meters - 1 }
+        // A vehicle that must finish its trips first comes from its last stop, which may be anywhere.
+        guard !self.request.includeBackToBack, self.request.currentTripsPresent != .any else { return 0 }
         let ways = self.categories.map { StraightLineEstimator().shortest(acrossMeters: meters, by: $0) }
         return switch self.request.orderBy {
-        case .pickupPointStraightDistance: meters - 1
         case .pickupPointDistance: (ways.map(\.meters).min() ?? 0) - 1
-        case .dropoffPointEta, .pickupPointEta, .cost, .unknownVehicleMatchOrder, .UNRECOGNIZED:
+        case .pickupPointStraightDistance, .dropoffPointEta, .pickupPointEta, .cost, .unknownVehicleMatchOrder,
+            .UNRECOGNIZED:
             (ways.map(\.duration).min() ?? .zero) / .seconds(1) - 1
         }
     }
+}
+
+extension VehicleSearch.Match.VehicleMatchType {
+    /// Whether the vehicle finishes its trips first, and comes by way of their stops.
+    fileprivate var comesAfterTrips: Bool { self == .backToBack || self == .carpoolBackToBack }
 }
 
 // MARK: - Candidates
@@ -199,11 +204,18 @@ extension VehicleSearch {
         switch self.request.currentTripsPresent {
         case .any:
             guard vehicle.currentTrips.count <= 5, vehicle.waypoints.count <= 10 else { return nil }
-            let aboard = try trips().values.reduce(0) { $0 + Int($1.numberOfPassengers) }
+            let trips = try trips().values
+            // Passengers of an exclusive trip have no company: one of both rides first.
+            guard self.tripType != .exclusive, !trips.contains(where: { $0.tripType == .exclusive }) else {
+                return vehicle.waypoints.isEmpty ? nil : .carpoolBackToBack
+            }
+            let aboard = trips.reduce(0) { $0 + Int($1.numberOfPassengers) }
             return Int(vehicle.maximumCapacity) - aboard >= Int(self.request.minimumCapacity) ? .carpool : nil
         case .unspecified:
             guard self.request.includeBackToBack, vehicle.backToBackEnabled, vehicle.currentTrips.count == 1,
-                let trip = try trips().values.first, trip.tripStatus == .enrouteToDropoff
+                let trip = try trips().values.first, trip.tripStatus == .enrouteToDropoff,
+                // Where nothing tells where it ends, nobody knows when the vehicle would come.
+                !vehicle.waypoints.isEmpty
             else { return nil }
             return .backToBack
         case .none, .UNRECOGNIZED:

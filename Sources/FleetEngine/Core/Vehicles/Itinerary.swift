@@ -11,23 +11,33 @@ import SwiftProtobuf
 enum Itinerary {
     /// Replaces the stops of a vehicle.
     ///
-    /// What the driver reported of the way to the first stop holds only as long as that stop does.
+    /// What the driver reported of the way to the first stop holds only as long as that stop does, and a segment only as
+    /// long as the stop that it ends at.
     static func replace(_ waypoints: [TripWaypoint], in vehicle: inout Vehicle, at now: Google_Protobuf_Timestamp) {
         guard waypoints != vehicle.waypoints else { return }
         let headsElsewhere = waypoints.first != vehicle.waypoints.first
+        let endsNowhere =
+            self.isSegmentEnd(of: vehicle, among: vehicle.waypoints)
+            && !self.isSegmentEnd(of: vehicle, among: waypoints)
         vehicle.waypoints = waypoints
         vehicle.waypointsVersion = .version(after: vehicle.waypointsVersion, at: now)
-        guard headsElsewhere else { return }
+        guard headsElsewhere || endsNowhere else { return }
         // Who reads by the version learns from a newer one that the way ends, also where there was no segment.
         if vehicle.hasCurrentRouteSegmentVersion {
             vehicle.currentRouteSegment = ""
             vehicle.currentRouteSegmentVersion = .version(after: vehicle.currentRouteSegmentVersion, at: now)
         }
         vehicle.clearCurrentRouteSegmentEndPoint()
-        if !waypoints.isEmpty {
+        if headsElsewhere, !waypoints.isEmpty {
             vehicle.clearEtaToFirstWaypoint()
             vehicle.clearRemainingDistanceMeters()
         }
+    }
+
+    private static func isSegmentEnd(of vehicle: Vehicle, among waypoints: [TripWaypoint]) -> Bool {
+        guard vehicle.hasCurrentRouteSegmentEndPoint else { return false }
+        let end = vehicle.currentRouteSegmentEndPoint.untimed
+        return waypoints.contains { $0.untimed == end }
     }
 
     /// The plan with the stops that one trip has left.
