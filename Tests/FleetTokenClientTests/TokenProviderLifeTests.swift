@@ -216,13 +216,45 @@ import Testing
         }
     }
 
-    @Test(
-        arguments: [
-            (URLError(.notConnectedToInternet), TokenClientError.Code.unreachable), (URLError(.timedOut), .timedOut),
+    /// What a closure of the app may throw, and what becomes of it.
+    static let closureFailures: [(any Error, TokenClientError.Code)] = {
+        let unreachable: [URLError.Code] = [
+            .notConnectedToInternet, .secureConnectionFailed, .serverCertificateUntrusted,
+            .serverCertificateHasBadDate, .serverCertificateNotYetValid, .httpTooManyRedirects, .cannotParseResponse,
+            .badServerResponse, .resourceUnavailable, .cancelled,
+        ]
+        let wrapped = NSError(domain: NSURLErrorDomain, code: URLError.Code.timedOut.rawValue)
+        let wrapping = NSError(domain: "com.example.http", code: 1, userInfo: [NSUnderlyingErrorKey: wrapped])
+        var failures: [(any Error, TokenClientError.Code)] = [
+            (URLError(.timedOut), .timedOut),
             (URLError(.userAuthenticationRequired), .refused),
+            (URLError(.userCancelledAuthentication), .refused),
+            (Self.identityError(URLError(.serverCertificateUntrusted)), .unreachable),
+            (Self.identityError(wrapping), .timedOut),
+            (Self.identityError(URLError(.userAuthenticationRequired)), .refused),
+            (Self.identityError(SignedOut()), .refused),
+            (NSError(domain: NSURLErrorDomain, code: -1), .unreachable),
+            (NSError(domain: "com.example.identity", code: 17), .refused),
+            (WrappingItself(), .refused),
             (TokenClientError(code: .rateLimited, message: "Wait."), .rateLimited),
-        ] as [(any Error, TokenClientError.Code)]
-    )
+        ]
+        for code in unreachable { failures.append((URLError(code), .unreachable)) }
+        return failures
+    }()
+
+    /// An error as the SDKs of identity providers wrap what failed them.
+    private static func identityError(_ cause: any Error) -> NSError {
+        NSError(domain: "com.example.identity", code: 17, userInfo: [NSUnderlyingErrorKey: cause])
+    }
+
+    /// A class that is an error, but none of Foundation's.
+    private final class SignedOut: Error {}
+
+    private struct WrappingItself: CustomNSError {
+        var errorUserInfo: [String: Any] { [NSUnderlyingErrorKey: self] }
+    }
+
+    @Test(arguments: Self.closureFailures)
     func `only a network that fails the app's closures refuses nobody`(
         failure: any Error, code: TokenClientError.Code
     ) async throws {

@@ -31,8 +31,9 @@ public import FleetTokens
 public final class FleetTokenProvider: TokenProvider {
     /// What the app sends along to say who its user is, as header fields; asked for before each fetch.
     ///
-    /// A ``TokenClientError`` that it throws is the callers' error too, and a `URLError` becomes `unreachable` or
-    /// `timedOut`; anything else becomes `refused`: the user has to sign in again.
+    /// A ``TokenClientError`` that it throws is the callers' error too. A `URLError` becomes `unreachable` or `timedOut`,
+    /// also where another error wraps it under `NSUnderlyingErrorKey`, unless it is `userAuthenticationRequired` or
+    /// `userCancelledAuthentication`. These and anything else become `refused`: the user has to sign in again.
     public typealias Credentials = @Sendable () async throws -> [(name: String, value: String)]
     /// What the app sends along to prove that it is itself, as header fields; asked for after the credentials.
     ///

@@ -63,23 +63,35 @@ struct TokenFetcher: Sendable {
 
     /// What a closure of the app failed with; that the network fails does not mean that the user is signed out.
     private static func error(_ error: any Error, of closure: String, refusal: String) -> TokenClientError {
-        switch error {
-        case let error as TokenClientError: error
-        case let error as URLError where Self.lacksNetwork(error.code):
-            TokenClientError(
-                code: error.code == .timedOut ? .timedOut : .unreachable,
-                message: "The app's \(closure) closure failed without a network, so the token server was not asked.",
-                cause: error
-            )
-        default: TokenClientError(code: .refused, message: refusal, cause: error)
+        if let error = error as? TokenClientError { return error }
+        let signIn: [URLError.Code] = [.userAuthenticationRequired, .userCancelledAuthentication]
+        guard let number = Self.urlErrorNumber(in: error), !signIn.map(\.rawValue).contains(number) else {
+            return TokenClientError(code: .refused, message: refusal, cause: error)
         }
+        return TokenClientError(
+            code: number == URLError.Code.timedOut.rawValue ? .timedOut : .unreachable,
+            message: "The app's \(closure) closure got no answer over the network, so the token server was not asked.",
+            cause: error
+        )
     }
 
-    private static func lacksNetwork(_ code: URLError.Code) -> Bool {
-        [
-            .notConnectedToInternet, .networkConnectionLost, .timedOut, .cannotFindHost, .cannotConnectToHost,
-            .dnsLookupFailed, .dataNotAllowed, .internationalRoamingOff, .callIsActive, .secureConnectionFailed,
-        ].contains(code)
+    /// The number of the `URLError` that an error is or wraps, as the SDKs of identity providers do.
+    private static func urlErrorNumber(in error: any Error) -> Int? {
+        var next: (any Error)? = error
+        // Bounded, because an error may wrap itself.
+        for _ in 0..<8 {
+            guard let wrapped = next, let known = Self.foundationError(wrapped) else { return nil }
+            if known.domain == NSURLErrorDomain { return known.number }
+            next = known.info[NSUnderlyingErrorKey] as? any Error
+        }
+        return nil
+    }
+
+    // Not `as NSError`, which takes any class for one on Linux, also a Swift class that is an error.
+    private static func foundationError(_ error: any Error) -> (domain: String, number: Int, info: [String: Any])? {
+        if let error = (error as Any) as? NSError { return (error.domain, error.code, error.userInfo) }
+        guard let error = error as? any CustomNSError else { return nil }
+        return (type(of: error).errorDomain, error.errorCode, error.errorUserInfo)
     }
 
     private func send(_ request: HTTPTransportRequest) async throws(TokenClientError) -> HTTPTransportResponse {
