@@ -32,7 +32,7 @@ public actor TripModel {
 
     private let polling: EnginePolling
     private let published: AsyncStream<TripChange>.Continuation
-    private var lastToken: FleetToken?
+    private var lastToken = LastToken()
 
     /// Makes a model.
     ///
@@ -98,7 +98,7 @@ public actor TripModel {
     private func poll() async throws -> EnginePolling.Round {
         let answer = try await self.polling.call.send(
             self.request, lastToken: self.lastToken, limit: self.polling.configuration.timeLimit)
-        self.lastToken = answer.token ?? self.lastToken
+        self.lastToken.take(answer)
         var failure: EngineFailure?
         do throws(EngineFailure) {
             self.take(try EnginePolling.message(TripMessage.self, in: answer, named: "a trip"))

@@ -85,6 +85,20 @@ import Testing
         #expect(world.engine.requests.count == 4)
     }
 
+    @Test func `a lasting 403 renews once, though the same token comes again within a second`() async throws {
+        let recorder = SleepRecorder()
+        let clock = recorder.clock
+        let tokens = StubTokenProvider { subject, _ in
+            TestTokens.token(for: subject, serial: Int(clock.now.sinceStart.components.seconds))
+        }
+        let refusals = Array(repeating: StubTransport.Answer.status(403), count: 6)
+        let world = try TripWorld(
+            tokens: tokens, engine: StubTransport(refusals + [.complete]), recorder: recorder)
+        let changes = try await world.changesToTheEnd().map(\.summary)
+        #expect(changes.filter { $0 == "failure PERMISSION_DENIED -" }.count >= 5)
+        #expect(tokens.invalidated.count == 1)
+    }
+
     // MARK: - Pace
 
     @Test(arguments: [(0, 1), (1, 1), (5, 5), (60, 60), (90, 60)])

@@ -119,6 +119,56 @@ import Testing
         #expect(world.tokens.invalidated.count == 1)
     }
 
+    /// A provider whose server signs the same bytes within a second: whole seconds, and no id of the token's own.
+    private func tokensOfSeconds(on clock: ManualClock) -> StubTokenProvider {
+        StubTokenProvider { subject, _ in
+            TestTokens.token(for: subject, serial: Int(clock.now.sinceStart.components.seconds))
+        }
+    }
+
+    @Test func `a lasting 403 is told each time and renews once, though the same token came again`() async throws {
+        let recorder = SleepRecorder()
+        let world = try ReporterWorld(
+            tokens: self.tokensOfSeconds(on: recorder.clock), engine: StubTransport([.status(403)]),
+            recorder: recorder)
+        for second in 1...6 {
+            let failure = try await world.report(second).failure
+            #expect(failure?.code == .permissionDenied && failure?.stage == .engine)
+            world.clock.advance(by: .seconds(10))
+        }
+        #expect(world.tokens.invalidated.count == 1)
+        #expect(world.engine.requests.count == 6)
+    }
+
+    @Test func `a lasting 403 renews once, also where each report has another token`() async throws {
+        let serials = Locked(0)
+        let tokens = StubTokenProvider { subject, _ in
+            let serial = serials.withLock { serials in
+                serials += 1
+                return serials
+            }
+            return TestTokens.token(for: subject, serial: serial)
+        }
+        let world = try ReporterWorld(tokens: tokens, engine: StubTransport([.status(403)]))
+        for second in 1...6 { #expect(try await world.report(second).failure?.code == .permissionDenied) }
+        #expect(world.tokens.invalidated.count == 1)
+        #expect(world.engine.requests.count == 7)
+    }
+
+    @Test func `after a success a 403 renews a new token again`() async throws {
+        let recorder = SleepRecorder()
+        let world = try ReporterWorld(
+            tokens: self.tokensOfSeconds(on: recorder.clock),
+            engine: StubTransport([.status(403), .ok, .status(403)]), recorder: recorder)
+        var codes: [RPCCode?] = []
+        for second in 1...3 {
+            codes.append(try await world.report(second).failure?.code)
+            world.clock.advance(by: .seconds(1))
+        }
+        #expect(codes == [.permissionDenied, nil, .permissionDenied])
+        #expect(world.tokens.invalidated.count == 2)
+    }
+
     @Test func `a refused token is not sent again when there is no other`() async throws {
         let only = TestTokens.token(for: .driver(try VehicleID(checking: "veh-3")))
         let world = try ReporterWorld(

@@ -36,7 +36,7 @@ public actor ShipmentModel {
 
     private let polling: EnginePolling
     private let published: AsyncStream<ShipmentChange>.Continuation
-    private var lastToken: FleetToken?
+    private var lastToken = LastToken()
 
     /// Makes a model.
     ///
@@ -99,7 +99,7 @@ public actor ShipmentModel {
             segments: ["v1", "providers", self.provider.value, "taskTrackingInfo", self.tracking.value])
         let answer = try await self.polling.call.send(
             request, lastToken: self.lastToken, limit: self.polling.configuration.timeLimit)
-        self.lastToken = answer.token ?? self.lastToken
+        self.lastToken.take(answer)
         var failure: EngineFailure?
         do throws(EngineFailure) {
             self.take(

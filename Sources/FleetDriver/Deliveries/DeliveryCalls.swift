@@ -46,20 +46,20 @@ struct DeliveryCalls: Sendable {
     // MARK: - Calls
 
     /// Calls with the vehicle's own token.
-    func send(_ request: EngineRequest, lastToken: FleetToken?, limit: Duration) async throws -> EngineAnswer {
+    func send(_ request: EngineRequest, lastToken: LastToken, limit: Duration) async throws -> EngineAnswer {
         try await self.call(for: self.own).send(request, lastToken: lastToken, limit: limit)
     }
 
     /// Changes the stops with a token that names a task besides, or else with the vehicle's own.
     func sendStops(
-        _ stops: [VehicleStop], for task: TaskID?, lastToken: FleetToken?, limit: Duration
+        _ stops: [VehicleStop], for task: TaskID?, lastToken: LastToken, limit: Duration
     ) async throws -> EngineAnswer {
         try await self.call(for: .deliveryDriver(self.vehicle, task: task), or: self.own)
             .send(self.stops(stops), lastToken: lastToken, limit: limit)
     }
 
     /// Tells a task's outcome with a token for that task.
-    func send(_ report: TaskOutcomeReport, lastToken: FleetToken?, limit: Duration) async throws -> EngineAnswer {
+    func send(_ report: TaskOutcomeReport, lastToken: LastToken, limit: Duration) async throws -> EngineAnswer {
         try await self.call(for: .deliveryDriver(self.vehicle, task: report.task))
             .send(report.request(provider: self.provider), lastToken: lastToken, limit: limit)
     }

@@ -44,7 +44,7 @@ extension DeliveryVehicleReporter: LocationReporting {
 
     private func call(_ request: EngineRequest) async throws -> EngineAnswer {
         let answer = try await self.calls.send(request, lastToken: self.lastToken, limit: self.limit)
-        self.lastToken = answer.token ?? self.lastToken
+        self.lastToken.take(answer)
         return answer
     }
 
@@ -62,14 +62,14 @@ extension DeliveryVehicleReporter: LocationReporting {
         guard let (stops, task) = self.plan.applyStopChanges(upTo: number) else { return nil }
         let answer = try await self.calls.sendStops(
             stops, for: task, lastToken: self.lastTaskToken, limit: self.pace.time.now.duration(to: deadline))
-        self.lastTaskToken = answer.token ?? self.lastTaskToken
+        self.lastTaskToken.take(answer)
         return self.finishStops(stops, upTo: number, self.learnStops(from: answer), waited + answer.tokenWait)
     }
 
     private func sendOutcome(_ number: Int) async throws -> EngineFailure? {
         guard let outcome = self.plan.outcomes.change(number) else { return nil }
         let answer = try await self.calls.send(outcome, lastToken: self.lastTaskToken, limit: self.limit)
-        self.lastTaskToken = answer.token ?? self.lastTaskToken
+        self.lastTaskToken.take(answer)
         let failure = answer.failure
         if failure?.isFinal != false { self.plan.outcomes.remove({ $0 == number }, refusal: failure) }
         self.tell(.taskOutcome(outcome.outcome, of: outcome.task), failure, answer.tokenWait)

@@ -40,8 +40,8 @@ public actor DeliveryVehicleReporter {
     let calls: DeliveryCalls
     let events: AsyncStream<DeliveryVehicleUpdateEvent>.Continuation
     /// The tokens that were sent last, which tell a 403 after a token change from any other.
-    var lastToken: FleetToken?
-    var lastTaskToken: FleetToken?
+    var lastToken = LastToken()
+    var lastTaskToken = LastToken()
     /// How many reports of locations are on their way, or wait for what is.
     private var reportCount = 0
     private var repeating: Task<Void, Never>?

@@ -31,7 +31,7 @@ public actor VehicleReporter {
     private let call: AuthorizedCall
     private let events: AsyncStream<VehicleUpdateEvent>.Continuation
     private var plan: ReportPlan
-    private var lastToken: FleetToken?
+    private var lastToken = LastToken()
 
     /// Makes a reporter.
     ///
@@ -178,7 +178,7 @@ extension VehicleReporter: LocationReporting {
             return CancellationError()
         }
 
-        self.lastToken = answer.token ?? self.lastToken
+        self.lastToken.take(answer)
         var outcome = VehicleUpdateEvent.Outcome.succeeded
         if case .failure(let failure) = answer.result { outcome = .failed(failure) }
         var event = VehicleUpdateEvent(

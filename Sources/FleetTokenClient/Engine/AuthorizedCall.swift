@@ -2,13 +2,14 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-package import FleetTokens
+import FleetTokens
 import Foundation
 
 /// Calls the engine with a token for one subject.
 ///
 /// The token is asked for at each call and checked against the subject before it is sent. When the engine refuses it
-/// (401, or 403 for a token that was not sent before), it is invalidated and the call is sent once more with a new one.
+/// (401, or 403 for a token that was not sent before, unless one was renewed for a 403 since the last success), it is
+/// invalidated and the call is sent once more with a new one.
 package struct AuthorizedCall: Sendable {
     private let endpoint: EngineEndpoint
     private let subject: TokenSubject
@@ -46,27 +47,31 @@ package struct AuthorizedCall: Sendable {
     ///
     /// - Parameters:
     ///   - request: What to send.
-    ///   - lastToken: The token of the call before, which tells a 403 after a token change from any other.
+    ///   - lastToken: The token of the call before, which tells a 403 after a token change from any other; it takes the
+    ///     answer in.
     ///   - limit: How long everything may take, tokens and the second attempt included; a year at most.
     /// - Returns: How it went.
     /// - Throws: `CancellationError` when the calling task was cancelled, and nothing else.
     package func send(
         _ request: EngineRequest,
-        lastToken: FleetToken?,
+        lastToken: LastToken,
         limit: Duration
     ) async throws -> EngineAnswer {
         let deadline = self.time.now.advanced(by: limit.waitable)
         let (first, asked) = try await self.attempt(request, until: deadline)
         guard case .failure(let failure) = first.result, let refused = first.token,
-            failure.httpStatus == 401 || (failure.httpStatus == 403 && refused != lastToken)
+            failure.httpStatus == 401
+                || (failure.httpStatus == 403 && lastToken.mayRenew(refused, for: self.subject))
         else { return first }
 
+        let renewed: TokenSubject? = failure.httpStatus == 403 ? self.subject : nil
         self.tokens.invalidate(refused, for: asked)
         var (second, _) = try await self.attempt(request, until: deadline, unless: refused)
         second.tokenWait += first.tokenWait
+        second.renewed = renewed
         // Without a second attempt, the engine's refusal says more than the lack of another token.
         guard second.token != nil else {
-            return EngineAnswer(result: first.result, token: refused, tokenWait: second.tokenWait)
+            return EngineAnswer(result: first.result, token: refused, tokenWait: second.tokenWait, renewed: renewed)
         }
         return second
     }

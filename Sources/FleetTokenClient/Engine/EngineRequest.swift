@@ -38,4 +38,6 @@ package struct EngineAnswer: Sendable {
     package var token: FleetToken?
     /// How long the call waited for tokens.
     package var tokenWait: Duration
+    /// Whose token a 403 had renewed, whatever came of it; `nil` when none was.
+    package var renewed: TokenSubject?
 }

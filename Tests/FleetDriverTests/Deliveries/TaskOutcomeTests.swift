@@ -90,6 +90,18 @@ import Testing
         #expect(try await world.event().pendingCount == 0)
     }
 
+    @Test func `a task that is refused for good leaves the next one's token its renewal`() async throws {
+        let world = try DeliveryReporterWorld()
+        world.engine.answer(.status(403), .status(403), .status(403))
+        let error = await #expect(throws: EngineFailure.self) {
+            try await world.reporter.reportOutcome(.succeeded, of: TaskID(checking: "a"))
+        }
+        #expect(error?.code == .permissionDenied)
+        try await world.reporter.reportOutcome(.succeeded, of: TaskID(checking: "b"))
+        #expect(world.requests.map(\.url.lastPathComponent) == ["a", "a", "b", "b"])
+        #expect(world.tokens.invalidated.count == 2)
+    }
+
     @Test(arguments: [404, 501])
     func `an outcome that a proxy refuses while the engine is away is kept, and the others with it`(
         status: Int
