@@ -110,13 +110,19 @@ static fp_error_code code_for(fp_provider *provider, fp_subject_kind kind, const
 struct witness {
     atomic_int credentials, requests, events, fetched, failed, restored, store_failed, released;
     const char *secret;
+    /// Why there is no secret; 0 where nothing more is said than that.
+    fp_error_code reason;
 };
 
 static void on_credentials(void *context, fp_credentials_reply *reply) {
     struct witness *witness = context;
     witness->credentials++;
     if (!witness->secret) {
-        fp_credentials_reply_fail(reply);
+        if (witness->reason) {
+            fp_credentials_reply_fail_with(reply, witness->reason);
+        } else {
+            fp_credentials_reply_fail(reply);
+        }
         return;
     }
     char value[200];
@@ -274,6 +280,7 @@ static void check_arguments(fp_provider *provider) {
     fp_event_release(NULL);
     fp_credentials_reply_send(NULL, NULL, 3);
     fp_credentials_reply_fail(NULL);
+    fp_credentials_reply_fail_with(NULL, FP_ERROR_UNREACHABLE);
     fp_http_exchange_respond(NULL, 200, NULL, 9, NULL, 9);
     fp_http_exchange_fail(NULL, 0);
     fp_options_init(NULL, 0);
@@ -431,7 +438,30 @@ static void check_sdk_questions(const char *server, const char *chaos) {
     fp_provider_destroy(provider);
 }
 
-static void check_credentials_and_cancelling(const char *chaos) {
+/// What a call comes to whose credentials fail with a code; 0 also where they were not asked for.
+static fp_error_code code_without_credentials(const char *chaos, fp_error_code reason) {
+    struct witness witness = {.reason = reason};
+    fp_options options;
+    fp_options_init(&options, sizeof options);
+    options.server_url = chaos;
+    options.context = &witness;
+    options.release_context = on_release;
+    options.credentials = on_credentials;
+    fp_provider *provider = fp_provider_create(&options, NULL);
+    fp_error_code code = code_for(provider, FP_SUBJECT_DRIVER, "offline-c", NULL);
+    fp_provider_destroy(provider);
+    wait_until(&witness.released, 1);
+    return witness.credentials == 1 ? code : 0;
+}
+
+static void check_credentials_and_cancelling(const char *server, const char *chaos) {
+    CHECK("an app without a network is unreachable, and its driver not signed out",
+          code_without_credentials(chaos, FP_ERROR_UNREACHABLE) == FP_ERROR_UNREACHABLE
+              && code_without_credentials(chaos, FP_ERROR_INVALID_ANSWER) == FP_ERROR_UNREACHABLE
+              && code_without_credentials(chaos, INT32_MIN) == FP_ERROR_UNREACHABLE);
+    CHECK("so is one whose network is slow", code_without_credentials(chaos, FP_ERROR_TIMED_OUT) == FP_ERROR_TIMED_OUT);
+    CHECK("a refusal may be told as such", code_without_credentials(chaos, FP_ERROR_REFUSED) == FP_ERROR_REFUSED);
+    CHECK("without credentials the server is not asked", asked_for(server, "chaos/token/driver/offline-c") == 0);
     struct witness witness = {0};
     fp_options options;
     fp_options_init(&options, sizeof options);
@@ -650,7 +680,7 @@ int main(int count, char **arguments) {
     check_creation(up);
     check_real_server(arguments[1], up, arguments[2]);
     check_own_client(up);
-    check_credentials_and_cancelling(chaos);
+    check_credentials_and_cancelling(arguments[1], chaos);
     check_sdk_questions(arguments[1], chaos);
     check_life(arguments[1], chaos);
     check_metrics(chaos);

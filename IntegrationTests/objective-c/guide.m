@@ -9,10 +9,12 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
+typedef void (^IDTokenCompletion)(NSString *_Nullable idToken, NSError *_Nullable error);
+
 @interface DriverTokens : NSObject
 @property (nonatomic, readonly, strong) FPTokenProvider *provider;
 - (nullable instancetype)initWithServerURL:(NSURL *)serverURL
-                                   idToken:(NSString *_Nullable (^)(void))idToken
+                            refreshIDToken:(void (^)(IDTokenCompletion completion))refreshIDToken
                                      error:(NSError *_Nullable *_Nullable)error;
 - (FPDriverAuthorization *)authorization;
 - (void)fetchTokenForVehicle:(NSString *)vehicleID;
@@ -28,18 +30,21 @@ NS_ASSUME_NONNULL_BEGIN
 @implementation DriverTokens
 
 - (nullable instancetype)initWithServerURL:(NSURL *)serverURL
-                                   idToken:(NSString *_Nullable (^)(void))idToken
+                            refreshIDToken:(void (^)(IDTokenCompletion completion))refreshIDToken
                                      error:(NSError *_Nullable *_Nullable)error {
     if ((self = [super init])) {
         FPTokenProviderOptions *options =
             [[FPTokenProviderOptions alloc] initWithServerURL:serverURL endpointKind:FPTokenEndpointKindFleetpass];
         options.credentialsHandler = ^(FPCredentialsRequest *request) {
-            NSString *token = idToken();
-            if (token) {
-                [request sendHeaderFields:@{ @"Authorization" : [@"Bearer " stringByAppendingString:token] }];
-            } else {
-                [request fail];
-            }
+            refreshIDToken(^(NSString *idToken, NSError *error) {
+                if (idToken) {
+                    [request sendHeaderFields:@{ @"Authorization" : [@"Bearer " stringByAppendingString:idToken] }];
+                } else if ([error.domain isEqual:NSURLErrorDomain]) {
+                    [request failWithoutNetwork];
+                } else {
+                    [request fail];
+                }
+            });
         };
         FPTokenProvider *provider = [[FPTokenProvider alloc] initWithOptions:options error:error];
         if (!provider) return nil;

@@ -587,9 +587,23 @@ static void checkOwnClient(void) {
     CHECK("a request that it lets go of has failed",
           failedWith(fetchBadly(tokens, @"let-go"), FPTokenErrorUnreachable));
 
+    FPTokenProviderOptions *silent = options(@"/chaos", FPTokenEndpointKindFleetpass);
+    [silent setCredentialsHandler:^(FPCredentialsRequest *request) { (void)request; }];
+    CHECK("a question for credentials that is let go of has failed, and signs nobody out",
+          failedWith(fetchBadly(provider(silent), @"vehicle"), FPTokenErrorUnreachable)
+              && count("chaos/token/driver/vehicle") == 0);
+    FPTokenProviderOptions *offline = options(@"/chaos", FPTokenEndpointKindFleetpass);
+    [offline setCredentialsHandler:^(FPCredentialsRequest *request) {
+        [request failWithoutNetwork];
+        // The first answer counts.
+        [request fail];
+    }];
+    CHECK("so does an app without a network",
+          failedWith(fetchBadly(provider(offline), @"vehicle"), FPTokenErrorUnreachable)
+              && count("chaos/token/driver/vehicle") == 0);
     FPTokenProviderOptions *signedOut = options(@"/chaos", FPTokenEndpointKindFleetpass);
-    [signedOut setCredentialsHandler:^(FPCredentialsRequest *request) { (void)request; }];
-    CHECK("a question for credentials that is let go of has failed",
+    [signedOut setCredentialsHandler:^(FPCredentialsRequest *request) { [request fail]; }];
+    CHECK("an app where nobody is signed in is refused",
           failedWith(fetchBadly(provider(signedOut), @"vehicle"), FPTokenErrorRefused)
               && count("chaos/token/driver/vehicle") == 0);
 }

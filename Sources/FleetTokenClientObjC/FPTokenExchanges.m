@@ -24,7 +24,7 @@ static void *FPTakeOnce(id owner, void **place) {
 }
 
 - (void)dealloc {
-    fp_credentials_reply_fail(_reply);
+    fp_credentials_reply_fail_with(_reply, FP_ERROR_UNREACHABLE);
     FP_DEALLOC_SUPER;
 }
 
@@ -36,6 +36,10 @@ static void *FPTakeOnce(id owner, void **place) {
 
 - (void)fail {
     fp_credentials_reply_fail(FPTakeOnce(self, &_reply));
+}
+
+- (void)failWithoutNetwork {
+    fp_credentials_reply_fail_with(FPTakeOnce(self, &_reply), FP_ERROR_UNREACHABLE);
 }
 
 @end

@@ -45,8 +45,9 @@
 /// The version of this interface, raised when something is added; `fp_api_version` tells the library's own.
 ///
 /// 2: `fp_provider_ensure`, `fp_options.store_folder` and `fp_provider_metrics`. 3: `fp_provider_close`. 4:
-/// `fp_provider_fetch_sdk_token`, `fp_provider_invalidate_last` and the errors from 201.
-#define FP_API_VERSION 4
+/// `fp_provider_fetch_sdk_token`, `fp_provider_invalidate_last` and the errors from 201. 5:
+/// `fp_credentials_reply_fail_with`.
+#define FP_API_VERSION 5
 
 /// The name under which errors of this library travel where errors have domains, such as `NSError`.
 #define FP_ERROR_DOMAIN "FPTokenErrorDomain"
@@ -90,7 +91,7 @@ enum {
     FP_ERROR_INVALID_CONFIGURATION = 1,
     /// A token or credential would travel over plain HTTP to another machine; use an `https` URL.
     FP_ERROR_INSECURE_URL = 2,
-    /// The token server could not be reached; the next call may try again.
+    /// The token server, or what gives your own credentials, could not be reached; the next call may try again.
     FP_ERROR_UNREACHABLE = 3,
     /// No token came in time; the next call may try again.
     FP_ERROR_TIMED_OUT = 4,
@@ -206,8 +207,9 @@ typedef struct fp_header {
     const char *value;
 } fp_header;
 
-/// One question for the app's credentials. Yours; give it back by answering it, with `fp_credentials_reply_send` or
-/// `fp_credentials_reply_fail`. A question that stays open holds up its fetch until `fp_options.fetch_timeout_ms`.
+/// One question for the app's credentials. Yours; give it back by answering it, with `fp_credentials_reply_send`,
+/// `fp_credentials_reply_fail` or `fp_credentials_reply_fail_with`. A question that stays open holds up its fetch until
+/// `fp_options.fetch_timeout_ms`.
 typedef struct fp_credentials_reply fp_credentials_reply;
 
 /// Asks for the header fields that tell the token server who the user is; called before each request to it.
@@ -227,8 +229,16 @@ typedef void (*fp_credentials_callback)(void *FP_NULLABLE context, fp_credential
 void fp_credentials_reply_send(
     fp_credentials_reply *FP_NULLABLE reply, const fp_header *FP_NULLABLE headers, size_t count);
 
-/// Answers that there are no credentials, so that the fetch fails with `FP_ERROR_REFUSED`; ends the question.
+/// Answers that nobody is signed in, so that the fetch fails with `FP_ERROR_REFUSED`; ends the question.
 void fp_credentials_reply_fail(fp_credentials_reply *FP_NULLABLE reply);
+
+/// Answers why there are no credentials, and ends the question; since version 5. Who is signed in, but has no network to
+/// refresh a session over, need not sign in again.
+///
+/// \param reply The question.
+/// \param code What the fetch fails with: `FP_ERROR_REFUSED` or `FP_ERROR_TIMED_OUT`; any other code counts as
+///     `FP_ERROR_UNREACHABLE`.
+void fp_credentials_reply_fail_with(fp_credentials_reply *FP_NULLABLE reply, fp_error_code code);
 
 /// One HTTP request that the app sends for the library. Yours; give it back by answering it, with
 /// `fp_http_exchange_respond` or `fp_http_exchange_fail`.

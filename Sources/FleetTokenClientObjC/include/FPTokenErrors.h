@@ -28,7 +28,7 @@ typedef FP_ERROR_ENUM(FPTokenErrorDomain, FPTokenErrorCode) {
     FPTokenErrorInvalidConfiguration = 1,
     /// A token or credential would travel over plain HTTP to another machine; use an `https` URL.
     FPTokenErrorInsecureURL = 2,
-    /// The token server could not be reached; the next call may try again.
+    /// The token server, or what gives the app's credentials, could not be reached; the next call may try again.
     FPTokenErrorUnreachable = 3,
     /// No token came in time; the next call may try again.
     FPTokenErrorTimedOut = 4,

@@ -10,7 +10,8 @@ NS_ASSUME_NONNULL_BEGIN
 
 /// One question for the app's credentials, to be answered now or later, on any thread.
 ///
-/// The first answer counts. A question that is let go of without one counts as failed.
+/// The first answer counts. A question that is let go of without one counts as failed for want of a network: that signs
+/// nobody out.
 @interface FPCredentialsRequest : NSObject {
   @private
     void *_reply;
@@ -24,6 +25,10 @@ NS_ASSUME_NONNULL_BEGIN
 
 /// Answers that nobody is signed in: the fetch fails with `FPTokenErrorRefused`, and the server is not asked.
 - (void)fail;
+
+/// Answers that the credentials could not be had over the network: the fetch fails with `FPTokenErrorUnreachable`, the
+/// server is not asked, and the next call may try again. Nobody has to sign in.
+- (void)failWithoutNetwork;
 
 @end
 

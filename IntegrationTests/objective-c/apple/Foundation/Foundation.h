@@ -134,9 +134,11 @@ __attribute__((objc_root_class)) @interface NSObject <NSObject>
 
 extern NSString *const NSLocalizedDescriptionKey;
 extern NSString *const NSUnderlyingErrorKey;
+extern NSString *const NSURLErrorDomain;
 
 @interface NSError : NSObject <NSCopying>
 + (instancetype)errorWithDomain:(NSString *)domain code:(NSInteger)code userInfo:(nullable NSDictionary *)userInfo;
+@property (readonly, copy) NSString *domain;
 @property (readonly) NSInteger code;
 @property (readonly, copy) NSDictionary *userInfo;
 @property (readonly, copy) NSString *localizedDescription;
