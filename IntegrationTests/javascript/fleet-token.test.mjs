@@ -107,6 +107,31 @@ test("subjects have tokens of their own", async () => {
   assert.equal(server.requests.length, 2);
 });
 
+for (const [when, seconds] of [
+  ["while its token is fetched", 0], ["before a background refresh", 2900],
+  ["before a refresh that is waited for", 3001],
+]) {
+  test(`a subject's object that the caller changes ${when} leads to no token of another`, async () => {
+    const { clock, server, tokens } = world();
+    const asked = { kind: "delivery_driver", id: "dv-1", task: "t-1" };
+    const same = { ...asked };
+    const call = tokens.token(asked);
+    if (seconds) await call;
+    Object.assign(asked, { kind: "driver", id: "veh-2", task: undefined });
+    const { token } = await call;
+    await clock.advance(seconds);
+    await tokens.token(same);
+    await settle();
+    const { token: later } = await tokens.token(same);
+    assert.equal(later === token, seconds === 0);
+    for (const each of [token, later]) {
+      const { authorization } = JSON.parse(Buffer.from(each.split(".")[1], "base64url"));
+      assert.deepEqual(authorization, { deliveryvehicleid: "dv-1", taskid: "t-1" });
+    }
+    for (const { url } of server.requests) assert.equal(url, "https://tokens.example/token/delivery_driver/dv-1?task=t-1");
+  });
+}
+
 test("an early refresh runs in the background and keeps nobody waiting", async () => {
   const { clock, server, tokens } = world();
   server.plan = () => server.grant({ refreshAfter: 1800 });

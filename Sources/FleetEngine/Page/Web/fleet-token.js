@@ -150,7 +150,9 @@ export class FleetTokens {
     entry.refused = [...entry.refused, { token, at: now.monotonic }].slice(-refusalsPerMinute);
   }
 
-  #entry(subject) {
+  #entry({ kind, id, task } = {}) {
+    // The caller's object may change while a token is fetched, and before the next is.
+    const subject = { kind, id, task };
     const key = keyOf(subject);
     const entry = this.#entries.get(key) ?? { subject, held: undefined, flight: undefined, failures: 0, retryAt: 0, refused: [] };
     // A Map keeps its order, so the first key is the one that was not asked for the longest.
@@ -316,7 +318,7 @@ function keyOf(subject) {
   return JSON.stringify([subject.kind, subject.id ?? "", subject.task ?? ""]);
 }
 
-function pathOf({ kind, id, task } = {}) {
+function pathOf({ kind, id, task }) {
   if (!idClaims.has(kind)) throw new FleetTokenError("invalidArgument", `There is no token of the kind ${kind}.`);
   if (kind === "fleet_reader") return "token/fleet_reader";
   if (typeof id !== "string" || id === "" || id === "*" || id === "." || id === "..") {
