@@ -6,6 +6,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { inspect } from "node:util";
 
 import { FleetTokenError, FleetTokens } from "../../Sources/FleetEngine/Page/Web/fleet-token.js";
 
@@ -611,6 +612,73 @@ test("tokens do not travel over plain HTTP, but on this machine", () => {
     new FleetTokens({ url });
   }
 });
+
+const numbers = [
+  "minimumLife", "refreshBefore", "fetchTimeout", "backOffBase", "backOffCap", "retryAfterLimit", "refusalsPerMinute", "capacity",
+];
+for (const name of [...numbers, "headers", "credentials", "fetch", "random", "clock"]) {
+  test(`the option ${name} is as if it were absent when it is undefined`, async (context) => {
+    const { server, tokens } = world({ [name]: undefined });
+    context.mock.method(globalThis, "fetch", server.fetch);
+    for (let call = 0; call < 20; call += 1) await tokens.token(trip);
+    assert.equal(server.requests.length, 1);
+    assert.equal(server.requests[0].init.credentials, "same-origin");
+    server.plan = () => new Response("", { status: 503 });
+    await assert.rejects(tokens.token({ kind: "consumer", id: "trip-8" }), { code: "unavailable", status: 503 });
+  });
+}
+
+for (const [name, ...values] of [
+  ["url", undefined, null, "", " ", 7, {}, "https://", "http://tokens.example"],
+  ...numbers.map((name) => [name, NaN, Infinity, -Infinity, -1, 1e9, "300", null, {}]),
+  ["minimumLife", 1801], ["refreshBefore", 3601], ["fetchTimeout", 0], ["backOffBase", 0], ["backOffCap", 0],
+  ["refusalsPerMinute", 0, 1.5], ["capacity", 0, 1.5], ["credentials", null, "always", {}],
+  ["headers", null, { Authorization: "Bearer session" }], ["fetch", null], ["random", null, 0.5], ["clock", null],
+]) {
+  test(`the option ${name} cannot be ${values.map((value) => inspect(value)).join(", ")}`, (context) => {
+    // A page has an address, from which a relative one counts.
+    globalThis.location = { href: "https://site.example/app/" };
+    context.after(() => { delete globalThis.location; });
+    for (const value of values) {
+      assert.throws(() => world({ [name]: value }), (error) => error instanceof FleetTokenError && error.code === "invalidArgument"
+        && error.message.startsWith(`${name} `) && !error.message.includes("session"), inspect(value));
+    }
+  });
+}
+
+test("without options it is the url that is missing", () => {
+  for (const options of [undefined, null, {}]) {
+    assert.throws(() => new FleetTokens(options), { code: "invalidArgument", message: /^url is missing/ });
+  }
+});
+
+test("a page may name its token server by an address relative to its own, or by a URL", async (context) => {
+  globalThis.location = { href: "https://site.example/app/page" };
+  context.after(() => { delete globalThis.location; });
+  for (const [url, asked] of [
+    ["/", "https://site.example/"], ["auth", "https://site.example/app/auth/"],
+    [new URL("https://tokens.example/a"), "https://tokens.example/a/"],
+  ]) {
+    const { server, tokens } = world({ url });
+    server.plan = () => server.grant({ token: "opaque" });
+    await tokens.token(trip);
+    assert.equal(server.requests[0].url, `${asked}token/consumer/trip-7`);
+  }
+});
+
+for (const [name, own] of [
+  ["a Headers", new Headers({ Authorization: "Bearer session", "X-App": "a" })],
+  ["pairs", [["Authorization", "Bearer session"], ["X-App", "a"]]],
+  ["a record", { Authorization: "Bearer session", "X-App": "a" }],
+]) {
+  test(`the app's headers may be ${name}`, async () => {
+    const { server, tokens } = world({ headers: async () => own });
+    await tokens.token(trip);
+    assert.deepEqual(Object.fromEntries(new Headers(server.requests[0].init.headers)), {
+      accept: "application/json", authorization: "Bearer session", "x-app": "a",
+    });
+  });
+}
 
 test("no more subjects are remembered than allowed", async () => {
   const { server, tokens } = world({ capacity: 2 });

@@ -40,6 +40,13 @@ const assumedBackdating = 300;
 /** A token that comes with less than this beyond the minimum is not replaced at once again. In seconds. */
 const shortWindow = 60;
 const longestAnswer = 64 * 1024;
+/** The lowest and the highest value of each option that is a number; seconds, unless it counts something. */
+const ranges = {
+  minimumLife: [0, 1800], refreshBefore: [0, 3600], fetchTimeout: [0.001, 3600], backOffBase: [0.001, 3600],
+  backOffCap: [0.001, 3600], retryAfterLimit: [0, 86_400], refusalsPerMinute: [1, 1000], capacity: [1, 1_000_000],
+};
+const counts = ["refusalsPerMinute", "capacity"];
+const credentialModes = ["omit", "same-origin", "include"];
 
 /** The browser's clock. A page that slept shows on the wall clock only: the monotonic one may stand still meanwhile. */
 const browserClock = {
@@ -55,9 +62,11 @@ export class FleetTokens {
   #settings;
 
   /**
+   * An option that is undefined counts as absent; one that makes no sense throws `invalidArgument`.
+   *
    * @param {object} options
-   * @param {string} options.url The token server: tokens come from `URL/token/KIND/ID`.
-   * @param {() => Promise<Record<string, string>>} [options.headers] What identifies the app's user, asked at each fetch.
+   * @param {string|URL} options.url The token server: tokens come from `URL/token/KIND/ID`.
+   * @param {() => HeadersInit|Promise<HeadersInit>} [options.headers] What identifies the app's user, asked at each fetch.
    *   A FleetTokenError that it throws is the callers' error too. What `fetch` throws without a network or when it is
    *   aborted becomes `unavailable`, and so does every TypeError, as that of a lost network looks like any other. Anything
    *   else becomes `refused`.
@@ -75,23 +84,7 @@ export class FleetTokens {
    * @param {typeof browserClock} [options.clock] For tests.
    */
   constructor(options) {
-    this.#settings = {
-      headers: async () => ({}),
-      credentials: "same-origin",
-      minimumLife: 300,
-      refreshBefore: 600,
-      fetchTimeout: 8,
-      backOffBase: 1,
-      backOffCap: 60,
-      retryAfterLimit: 600,
-      refusalsPerMinute: 5,
-      capacity: 100,
-      fetch: (...request) => globalThis.fetch(...request),
-      random: Math.random,
-      clock: browserClock,
-      ...options,
-      base: serverURL(options?.url),
-    };
+    this.#settings = { ...settingsOf(options ?? {}), base: serverURL(options?.url) };
     /** What the Maps JavaScript library takes as `authTokenFetcher`. */
     this.authTokenFetcher = async ({ context } = {}) => this.token(subjectOf(context ?? {}));
   }
@@ -264,7 +257,7 @@ export class FleetTokens {
     const load = async () => {
       let own;
       try {
-        own = await headers();
+        own = recordOf(await headers());
       } catch (error) {
         if (error instanceof FleetTokenError) throw error;
         throw headersFailure(error);
@@ -293,12 +286,59 @@ function headersFailure(cause) {
     `The app's headers function failed, so the token server was not asked; ${fix}.`, { cause });
 }
 
+/** Headers as a record, also where they come as pairs or as `Headers`, which have no members to copy. */
+function recordOf(headers) {
+  return typeof headers?.[Symbol.iterator] === "function" ? Object.fromEntries(headers) : headers;
+}
+
 /** How old a token is, by the clock that went further: after a sleep that is the wall clock. */
 function ageOf({ start }, now) {
   return Math.max(now.monotonic - start.monotonic, now.wall - start.wall);
 }
 
-function serverURL(text) {
+/** The defaults, and the options that are given in their place, checked. */
+function settingsOf(options) {
+  const settings = {
+    headers: async () => ({}),
+    credentials: "same-origin",
+    minimumLife: 300,
+    refreshBefore: 600,
+    fetchTimeout: 8,
+    backOffBase: 1,
+    backOffCap: 60,
+    retryAfterLimit: 600,
+    refusalsPerMinute: 5,
+    capacity: 100,
+    fetch: (...request) => globalThis.fetch(...request),
+    random: Math.random,
+    clock: browserClock,
+  };
+  const require = (holds, why) => {
+    if (!holds) throw new FleetTokenError("invalidArgument", why);
+  };
+  for (const name of Object.keys(settings)) {
+    if (options[name] !== undefined) settings[name] = options[name];
+  }
+  for (const [name, [lowest, highest]] of Object.entries(ranges)) {
+    const value = settings[name];
+    const isCount = counts.includes(name);
+    const isNumber = isCount ? Number.isInteger(value) : Number.isFinite(value);
+    require(
+      isNumber && value >= lowest && value <= highest,
+      `${name} is ${typeof value === "number" ? value : "not a number"}; `
+        + `it takes a ${isCount ? "whole " : ""}number from ${lowest} to ${highest}.`);
+  }
+  for (const name of ["headers", "fetch", "random"]) require(typeof settings[name] === "function", `${name} is not a function.`);
+  require(credentialModes.includes(settings.credentials), `credentials is none of ${credentialModes.join(", ")}.`);
+  require(settings.clock, "clock is not a clock; leave it out.");
+  return settings;
+}
+
+function serverURL(address) {
+  const text = typeof address === "string" ? address : address?.href;
+  if (typeof text !== "string" || text.trim() === "") {
+    throw new FleetTokenError("invalidArgument", "url is missing; name the token server's address, such as https://tokens.example.");
+  }
   let url;
   try {
     url = new URL(text, globalThis.location?.href);
@@ -307,7 +347,8 @@ function serverURL(text) {
   }
   const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
   if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopback)) {
-    throw new FleetTokenError("invalidArgument", `Tokens do not travel over ${url.protocol}//; use https, or this machine.`);
+    throw new FleetTokenError(
+      "invalidArgument", `url begins with ${url.protocol}, over which tokens do not travel; use https, or this machine.`);
   }
   if (!url.pathname.endsWith("/")) url.pathname += "/";
   return url;
