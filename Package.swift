@@ -244,6 +244,7 @@ let package = Package(
                 .embedInCode("Page/Web/page.html"),
                 .embedInCode("Page/Web/page.js"),
                 .embedInCode("Page/Web/refusals.js"),
+                .embedInCode("Page/Web/share-asker.js"),
                 .embedInCode("Page/Web/share-map.js"),
                 .embedInCode("Page/Web/share-views.js"),
                 .embedInCode("Page/Web/share.css"),

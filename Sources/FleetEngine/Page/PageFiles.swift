@@ -45,6 +45,7 @@ struct PageFiles: Sendable {
             .script(TokenRulesScript.name, TokenRulesScript.bytes),
             .script("theme.js", PackageResources.theme_js),
             .script("share.js", PackageResources.share_js),
+            .script("share-asker.js", PackageResources.share_asker_js),
             .script("share-map.js", PackageResources.share_map_js),
             .script("share-views.js", PackageResources.share_views_js),
             .script("fleet-token.js", PackageResources.fleet_token_js),

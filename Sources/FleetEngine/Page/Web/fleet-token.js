@@ -122,8 +122,8 @@ export class FleetTokens {
   }
 
   /**
-   * Tells that the service refused a token with 401, or with 403 though it was not sent before, so that the next caller
-   * gets another. Does nothing when that token was replaced meanwhile, so several refused calls cost one fetch.
+   * Tells that the service refused a token with 401, or with 403 though it was not sent before and nothing was denied since
+   * the last success, so that the next caller gets another. Does nothing when that token was replaced meanwhile, so several refused calls cost one fetch.
    */
   invalidate(subject, token) {
     const entry = this.#entry(subject);

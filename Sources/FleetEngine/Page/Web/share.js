@@ -9,6 +9,7 @@ import { byID, el, reconcile, setText } from "./dom.js";
 import { FleetTokens } from "./fleet-token.js";
 import { get } from "./live.js";
 import { loadLeaflet } from "./map.js";
+import { Asker } from "./share-asker.js";
 import { ShareMap } from "./share-map.js";
 import { isRefusal, shipmentView, tripView } from "./share-views.js";
 import { useTheme } from "./theme.js";
@@ -21,12 +22,10 @@ const [, , kind, encoded] = location.pathname.split("/");
 const id = decoded(encoded);
 const isTrip = kind === "trips";
 const subject = { kind: isTrip ? "consumer" : "delivery_consumer", id };
-const tokens = new FleetTokens({ url: "/" });
+const asker = new Asker(new FleetTokens({ url: "/" }), subject, send);
 let settings;
 let map;
 let last;
-/** The token that was sent last. */
-let lastToken;
 
 /** The text of a part of the address; `undefined` where it is none. */
 function decoded(text) {
@@ -42,25 +41,15 @@ function resourcePath() {
   return `/v1/providers/${encodeURIComponent(settings.provider)}/${collection}/${encodeURIComponent(id)}`;
 }
 
-/** Asks once; a token that was refused is replaced once before that is told. */
+/** Asks once for what is shown. */
 async function ask() {
-  const sentBefore = lastToken;
-  const held = await tokens.token(subject);
-  let answer = await send(held);
-  // A 403 for a token that was sent before is about the request, and another token would not help.
-  if (answer.status === 401 || (answer.status === 403 && held.token !== sentBefore)) {
-    tokens.invalidate(subject, held.token);
-    // Where there is no other token, the engine's refusal says more than the lack of one.
-    const other = await tokens.token(subject).catch(() => undefined);
-    if (other) answer = await send(other);
-  }
+  const answer = await asker.ask();
   if (answer.ok) return answer.json();
   const { error } = await answer.json().catch(() => ({}));
   throw Object.assign(new Error(error?.message ?? `The engine answered ${answer.status}.`), { status: answer.status });
 }
 
 function send({ token, expiresInSeconds }) {
-  lastToken = token;
   setText(byID("token-line"), `Token for this ${isTrip ? "trip" : "shipment"} alone, ${Math.round(expiresInSeconds / 60)} min left`);
   return fetch(resourcePath(), {
     headers: { Authorization: `Bearer ${token}` }, cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(10_000),

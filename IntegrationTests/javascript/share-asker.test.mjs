@@ -1,0 +1,148 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+// What a refusal does, on the share page and by the lines that docs/fleet-token.md gives: both keep one rule.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+
+import { FleetTokens } from "../../Sources/FleetEngine/Page/Web/fleet-token.js";
+import { Asker } from "../../Sources/FleetEngine/Page/Web/share-asker.js";
+
+const trip = { kind: "consumer", id: "trip-7" };
+const guide = readFileSync(new URL("../../docs/fleet-token.md", import.meta.url), "utf8");
+const lines = guide.split("```").find((block) => block.startsWith("js\n") && block.includes("isRefused")).slice("js\n".length);
+
+/** Asks by the guide's lines, which leave to the app where their variables are and that it asks once more. */
+class GuideAsker {
+  #tokens;
+  #attempt;
+
+  constructor(tokens, subject, send) {
+    this.#tokens = tokens;
+    const fetch = (_, { headers }) => send({ token: headers.Authorization.slice("Bearer ".length) });
+    this.#attempt = new Function("tokens", "subject", "fetch", "url", `let sentBefore, deniedBefore;
+      return async (token) => { ${lines}\nreturn { answer, isRefused }; };`)(tokens, subject, fetch, "https://engine.example");
+  }
+
+  async ask() {
+    const { answer, isRefused } = await this.#attempt((await this.#tokens.token(trip)).token);
+    if (!isRefused) return answer;
+    const other = await this.#tokens.token(trip).catch(() => undefined);
+    return other ? (await this.#attempt(other.token)).answer : answer;
+  }
+}
+
+/**
+ * An engine that answers a token by `statusOf`, and a token server that mints what `mint` tells.
+ *
+ * A token that is signed without anything random is the same again within one second.
+ */
+class World {
+  seconds = 1000;
+  mints = 0;
+  sent = [];
+  statusOf = () => 200;
+  mint = () => `token-${Math.floor(this.seconds)}`;
+
+  constructor(Kind) {
+    const clock = { monotonic: () => this.seconds, wall: () => this.seconds, after: () => 0, cancel: () => {} };
+    const fetch = async () => {
+      this.mints += 1;
+      return new Response(JSON.stringify({ token: this.mint(), expires_in: 3300 }));
+    };
+    const tokens = new FleetTokens({ url: "https://tokens.example", clock, random: () => 0.5, fetch });
+    this.asker = new Kind(tokens, trip, async ({ token }) => {
+      this.sent.push(token);
+      return new Response("{}", { status: await this.statusOf(token) });
+    });
+  }
+
+  /** Asks some times, five seconds apart, and tells how each came out. */
+  async ask(times = 1) {
+    const statuses = [];
+    for (let round = 0; round < times; round += 1) {
+      statuses.push((await this.asker.ask()).status);
+      this.seconds += 5;
+    }
+    return statuses;
+  }
+}
+
+const always = (status, times) => Array.from({ length: times }, () => status);
+
+for (const [name, Kind] of [["the share page", Asker], ["the guide's lines", GuideAsker]]) {
+  test(`${name}: a lasting 403 costs one renewal where a second brings the same token again`, async () => {
+    const world = new World(Kind);
+    world.statusOf = () => 403;
+    assert.deepEqual(await world.ask(20), always(403, 20));
+    assert.equal(world.mints, 3, "the first, the same again, and the one of the next question");
+    assert.equal(new Set(world.sent).size, 2);
+  });
+
+  test(`${name}: a lasting 403 costs one renewal where each token is another`, async () => {
+    const world = new World(Kind);
+    world.mint = () => `token-${world.mints}`;
+    world.statusOf = () => 403;
+    assert.deepEqual(await world.ask(20), always(403, 20));
+    assert.equal(world.mints, 2);
+    // The token in hand is refreshed in time, and that is no reason for another one.
+    world.seconds += 3000;
+    assert.deepEqual(await world.ask(5), always(403, 5));
+    assert.equal(world.mints, 3);
+  });
+
+  test(`${name}: a new token that is denied is replaced before that is told`, async () => {
+    const world = new World(Kind);
+    world.mint = () => `token-${world.mints}`;
+    world.statusOf = (token) => (token === "token-1" ? 403 : 200);
+    assert.deepEqual(await world.ask(2), [200, 200]);
+    assert.equal(world.mints, 2);
+  });
+
+  test(`${name}: a new token that is denied is replaced by the next question where its second brings no other`, async () => {
+    const world = new World(Kind);
+    world.statusOf = (token) => (token === "token-1000" ? 403 : 200);
+    assert.deepEqual(await world.ask(3), [403, 200, 200]);
+    assert.equal(world.mints, 3);
+  });
+
+  test(`${name}: after a success a new token that is denied is replaced once more`, async () => {
+    const world = new World(Kind);
+    world.mint = () => `token-${world.mints}`;
+    world.statusOf = (token) => (["token-1", "token-3"].includes(token) ? 403 : 200);
+    assert.deepEqual(await world.ask(2), [200, 200]);
+    world.seconds += 3100;
+    assert.deepEqual(await world.ask(2), [200, 200]);
+    assert.equal(world.mints, 4);
+  });
+
+  test(`${name}: a 403 for a token that was good before is about the request`, async () => {
+    const world = new World(Kind);
+    await world.ask();
+    world.statusOf = () => 403;
+    assert.deepEqual(await world.ask(5), always(403, 5));
+    assert.equal(world.mints, 1);
+  });
+
+  test(`${name}: a 401 has the token replaced whatever was answered before`, async () => {
+    const world = new World(Kind);
+    world.mint = () => `token-${world.mints}`;
+    world.statusOf = () => 403;
+    await world.ask(2);
+    world.statusOf = (token) => (token === "token-2" ? 401 : 200);
+    assert.deepEqual(await world.ask(2), [200, 200]);
+    assert.equal(world.mints, 3);
+  });
+
+  test(`${name}: a token that nobody answered was not sent before`, async () => {
+    const world = new World(Kind);
+    world.mint = () => `token-${world.mints}`;
+    world.statusOf = () => { throw new TypeError("Failed to fetch"); };
+    await assert.rejects(world.ask(), TypeError);
+    world.statusOf = (token) => (token === "token-1" ? 403 : 200);
+    assert.deepEqual(await world.ask(), [200]);
+  });
+}
