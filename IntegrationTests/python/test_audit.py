@@ -460,6 +460,45 @@ def test_old_records_are_moved_to_an_archive(tmp_path, empty_store):
     assert run("audit", "verify", "--data", tmp_path).stdout == kept.stdout
 
 
+def test_a_store_that_calls_itself_an_archive_hides_no_cut(tmp_path, empty_store):
+    store = tmp_path / STORE
+    empty_store(store)
+    head = f"14:{fill(store, *[60] * 14)}"
+    assert run("audit", "verify", "--data", tmp_path, "--anchor", head).returncode == 0
+    with sqlite3.connect(store) as database:
+        (start,) = database.execute("SELECT hash FROM audit_record WHERE sequence = 5").fetchone()
+        database.execute("UPDATE audit_start SET sequence = 5, hash = ?, is_archive = 1", (start,))
+        database.execute("DELETE FROM audit_record WHERE sequence <= 5")
+    database.close()
+    for anchors in ([], ["--anchor", head], ["--anchor", f"5:{start}", "--anchor", head]):
+        cut = run("audit", "verify", "--data", tmp_path, *anchors)
+        assert cut.returncode == 1 and cut.stdout == b"", anchors
+        assert b"says that it is an archive" in cut.stderr
+    # By its file it may be an archive, whose start is vouched for from elsewhere.
+    for anchors in ([], ["--anchor", head]):
+        unknown = run("audit", "verify", "--store", store, *anchors)
+        assert unknown.returncode == 2 and unknown.stdout == b"", anchors
+        assert b"start after record 5" in unknown.stderr
+    assert run("audit", "verify", "--store", store, "--anchor", f"5:{start}", "--anchor", head).returncode == 0
+
+
+def test_an_archive_that_follows_another_is_verified_by_the_head_of_that_one(tmp_path, empty_store):
+    store, first, second, day = tmp_path / STORE, tmp_path / "1.sqlite", tmp_path / "2.sqlite", 86400
+    empty_store(store)
+    fill(store, 100 * day, 95 * day, 80 * day, 5)
+    heads = []
+    for keep, path in (("90d", first), ("70d", second)):
+        moved = run("audit", "archive", "--data", tmp_path, "--keep", keep, "--to", path)
+        assert moved.returncode == 0, moved.stderr
+        heads.append(moved.stdout.decode().split("head=")[1].strip())
+    assert run("audit", "verify", "--store", first, "--anchor", heads[0]).returncode == 0
+    assert run("audit", "verify", "--store", second).returncode == 2
+    assert run("audit", "verify", "--store", second, "--anchor", heads[1]).returncode == 2
+    both = run("audit", "verify", "--store", second, "--anchor", heads[0], "--anchor", heads[1])
+    assert both.stdout.decode() == f"intact records=1 start={heads[0]} head={heads[1]} archive\n"
+    assert run("audit", "verify", "--data", tmp_path, "--anchor", heads[1]).returncode == 0
+
+
 def test_archives_made_at_once_to_one_file_lose_no_record(tmp_path, empty_store):
     day = 86400
     for number in range(5):

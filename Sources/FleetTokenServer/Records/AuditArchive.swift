@@ -34,7 +34,8 @@ struct AuditArchive {
     }
 
     private func fill(_ archive: any TokenServerDatabase, _ span: AuditSpan) async throws {
-        var chain = try AuditChain(after: span.start)
+        // The store vouches for the start.
+        var chain = try AuditChain(after: span.start, anchors: [span.start])
         try await archive.write { database in
             let start: [StoreValue] = [.integer(span.start.sequence), .text(span.start.hash)]
             try database.execute("UPDATE audit_start SET sequence = ?, hash = ?", start)
@@ -70,7 +71,7 @@ struct AuditArchive {
         do {
             let archive = try TokenServerStore(readingAt: path)
             defer { try? archive.close() }
-            found = try await AuditReader(store: archive).verify()
+            found = try await AuditReader(store: archive).verify(anchor: span.start)
         } catch let error where !(error is CancellationError) {
             throw Self.unmoved("\(path) cannot be read as it was written: \(error)")
         }

@@ -6,7 +6,7 @@
 struct AuditChain {
     private let start: AuditHead
     private(set) var head: AuditHead
-    private let anchor: AuditHead?
+    private let anchors: [AuditHead]
     /// Whether an entry tells that those before the start were moved to an archive.
     private var tellsOfStart = false
 
@@ -14,21 +14,22 @@ struct AuditChain {
     ///
     /// - Parameters:
     ///   - start: The entry before the first.
-    ///   - anchor: A head that was noted earlier, elsewhere; the chain must run through it.
+    ///   - anchors: Heads that were noted earlier, elsewhere; the chain must run through each.
     /// - Throws: ``AuditFault`` for an anchor that the chain cannot run through, or ``TokenServerError`` with
     ///   ``TokenServerError/Code/recordsArchived`` for one from before the start.
-    init(after start: AuditHead, anchor: AuditHead? = nil) throws {
+    init(after start: AuditHead, anchors: [AuditHead] = []) throws {
         self.start = start
         self.head = start
         // Every chain runs through the origin, whichever part of it is here.
-        self.anchor = anchor == .origin ? nil : anchor
-        guard let anchor = self.anchor, anchor.sequence <= start.sequence, anchor != start else { return }
-        guard anchor.sequence < start.sequence else { throw Self.rewritten(at: anchor.sequence) }
-        throw TokenServerError(
-            code: .recordsArchived,
-            message:
-                "The anchor, record \(anchor.sequence), is in an archive, as the records up to \(start.sequence) are; "
-                + "verify the archive with it, and these with a later one.")
+        self.anchors = anchors.filter { $0 != .origin }
+        for anchor in self.anchors where anchor.sequence <= start.sequence && anchor != start {
+            guard anchor.sequence < start.sequence else { throw Self.rewritten(at: anchor.sequence) }
+            throw TokenServerError(
+                code: .recordsArchived,
+                message:
+                    "The anchor, record \(anchor.sequence), is in an archive, as the records up to \(start.sequence) "
+                    + "are; verify the archive with it, and these with a later one.")
+        }
     }
 
     private static func rewritten(at sequence: Int64) -> AuditFault {
@@ -53,13 +54,16 @@ struct AuditChain {
         }
         if case .change(let change) = event, change.archivedHead == self.start { self.tellsOfStart = true }
         self.head = AuditHead(entry)
-        guard self.anchor.map({ $0.sequence != expected || $0 == self.head }) ?? true else {
+        for anchor in self.anchors where anchor.sequence == expected && anchor != self.head {
             throw Self.rewritten(at: expected)
         }
     }
 
     /// Compares both ends with what was kept with the records.
-    func finish(_ span: AuditSpan) throws(AuditFault) {
+    ///
+    /// - Throws: ``AuditFault``, or ``TokenServerError`` with ``TokenServerError/Code/recordsArchived`` for an archive
+    ///   whose start nothing vouches for.
+    func finish(_ span: AuditSpan) throws {
         let keptHead = span.head
         guard keptHead.sequence <= self.head.sequence else {
             throw AuditFault(
@@ -73,18 +77,28 @@ struct AuditChain {
                 sequence: keptHead.sequence + 1,
                 message: "The records do not end at the kept head, number \(keptHead.sequence).")
         }
-        // The record of an archive comes after what was moved, and may itself be in the next archive.
-        guard span.isArchive || self.start == .origin || self.tellsOfStart else {
+        for anchor in self.anchors where anchor.sequence > self.head.sequence {
+            throw AuditFault(
+                sequence: self.head.sequence + 1,
+                message: "The chain ends at \(self.head.sequence), before the anchor at \(anchor.sequence).")
+        }
+        guard self.start != .origin, !self.tellsOfStart else { return }
+        guard span.isArchive else {
             throw AuditFault(
                 sequence: 1,
                 message:
                     "The first records are missing: the chain starts after \(self.start.sequence), and no record tells "
                     + "that those before were moved to an archive.")
         }
-        if let anchor, anchor.sequence > self.head.sequence {
-            throw AuditFault(
-                sequence: self.head.sequence + 1,
-                message: "The chain ends at \(self.head.sequence), before the anchor at \(anchor.sequence).")
+        // The record of a move comes after what was moved, and may be in no archive yet. That this is an archive is told by
+        // the file alone, which whoever cuts records off may write, so the head of the archive before is asked for.
+        guard self.anchors.contains(self.start) else {
+            throw TokenServerError(
+                code: .recordsArchived,
+                message:
+                    "The records here hold together and start after record \(self.start.sequence), and nothing tells "
+                    + "that those before were kept; verify the archive that ends there, and give its head as an anchor "
+                    + "of this one.")
         }
     }
 }

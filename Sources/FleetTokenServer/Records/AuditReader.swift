@@ -60,13 +60,25 @@ public struct AuditReader: Sendable {
     /// - Parameter anchor: A head that was noted earlier, elsewhere; without one, a chain that was rewritten to its end
     ///   by someone who knows its form passes.
     /// - Returns: The part of the chain that is here, which holds.
-    /// - Throws: ``AuditFault`` at the first place that does not hold, ``TokenServerError`` with
-    ///   ``TokenServerError/Code/recordsArchived`` for an anchor that is in an archive, or an error of the store.
+    /// - Throws: What ``verify(anchors:)`` throws.
     @discardableResult
     public func verify(anchor: AuditHead? = nil) async throws -> AuditSpan {
+        try await self.verify(anchors: anchor.map { [$0] } ?? [])
+    }
+
+    /// Checks every record.
+    ///
+    /// - Parameter anchors: Heads that were noted earlier, elsewhere, or the head of the archive before; the chain runs
+    ///   through each.
+    /// - Returns: The part of the chain that is here, which holds.
+    /// - Throws: ``AuditFault`` at the first place that does not hold, ``TokenServerError`` with
+    ///   ``TokenServerError/Code/recordsArchived`` for an anchor that is in an archive, and for an archive whose start is
+    ///   neither an anchor nor told by one of its records, or an error of the store.
+    @discardableResult
+    public func verify(anchors: [AuditHead]) async throws -> AuditSpan {
         try await self.store.database.read { database in
             let span = try database.keptSpan()
-            var chain = try AuditChain(after: span.start, anchor: anchor)
+            var chain = try AuditChain(after: span.start, anchors: anchors)
             try database.rows(
                 """
                 SELECT sequence, content, hash, time_ms, fingerprint FROM audit_record WHERE sequence > ? ORDER BY sequence

@@ -19,21 +19,20 @@ struct AuditVerifyCommand: AsyncParsableCommand {
 
             An archive is verified by --store FILE. Where older records were moved to archives, start is printed too; it \
             is the head of the last of them, as the start of each archive is the head of the one before. An anchor that \
-            is in an archive is one for that archive.
+            is in an archive is one for that archive. Verify archives in their order, each with the head of the one \
+            before as an anchor: nothing else tells that the first records of an archive are there.
             """
     )
 
     @OptionGroup var store: TokenStoreOptions
 
     @Option(
-        help: ArgumentHelp("A head that was noted before; the chain must run through it.", valueName: "sequence:hash"),
-        transform: { text in
-            guard let head = AuditHead(text) else {
-                throw ValidationError("\(text) is no head; pass what verify printed, SEQUENCE:HASH.")
-            }
-            return head
-        })
-    var anchor: AuditHead?
+        name: .customLong("anchor"),
+        help: ArgumentHelp(
+            "A head that was noted before; the chain must run through it. Repeat it for each.",
+            valueName: "sequence:hash"),
+        transform: checkedHead)
+    var anchors: [AuditHead] = []
 
     @Option(help: "How to print.")
     var output: OutputFormat = .text
@@ -48,8 +47,15 @@ struct AuditVerifyCommand: AsyncParsableCommand {
 
     func run() async throws {
         do {
-            let store = try await self.store.open(toRead: true)
-            let span = try await AuditReader(store: store).verify(anchor: self.anchor)
+            let reader = AuditReader(store: try await self.store.open(toRead: true))
+            if self.store.isOfServer, try await reader.span().isArchive {
+                throw CommandFailure(
+                    status: .failed,
+                    message:
+                        "the audit is not intact. \(self.store.path) says that it is an archive, which the store of a "
+                        + "server never is: first records may have been cut off. An archive is verified by --store.")
+            }
+            let span = try await reader.verify(anchors: self.anchors)
             switch self.output {
             case .text:
                 let start = span.start.sequence > 0 ? " start=\(span.start)" : ""
@@ -67,4 +73,12 @@ struct AuditVerifyCommand: AsyncParsableCommand {
             throw CommandFailure(status: .failed, message: "the audit is not intact. \(fault.message)")
         }
     }
+}
+
+/// Reads the head of a chain from the command line.
+private func checkedHead(_ text: String) throws -> AuditHead {
+    guard let head = AuditHead(text) else {
+        throw ValidationError("\(text) is no head; pass what verify printed, SEQUENCE:HASH.")
+    }
+    return head
 }

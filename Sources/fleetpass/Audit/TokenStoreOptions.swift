@@ -32,6 +32,9 @@ struct TokenStoreOptions: ParsableArguments {
         self.store ?? URL(filePath: self.data ?? "").appending(path: Self.fileName).path(percentEncoded: false)
     }
 
+    /// Whether it is one that a server writes, in a data folder or a database, and so no archive.
+    var isOfServer: Bool { self.store.map { TokenServerStore.isAddress($0) } ?? true }
+
     /// Opens the store, which must exist: only a server makes one.
     ///
     /// - Parameter isRead: Whether nothing but reading is done, which an archive is good for too.

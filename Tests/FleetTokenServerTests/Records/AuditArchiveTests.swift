@@ -118,6 +118,44 @@ import Testing
     }
 
     @Test(arguments: TokenStoreKind.available)
+    func `the start of an archive is vouched for by an anchor, or by a record of the move that it holds`(
+        kind: TokenStoreKind
+    ) async throws {
+        let world = try await Self.filled(kind)
+        let first = try #require(try await Self.archive(world, to: "one.sqlite", before: 4))
+        let second = try #require(try await Self.archive(world, to: "two.sqlite", before: 7))
+        let archive = AuditReader(store: try TokenServerStore(readingAt: world.path("two.sqlite")))
+        for anchors in [[], [.origin], [second.head]] as [[AuditHead]] {
+            let error = await #expect(throws: TokenServerError.self) { try await archive.verify(anchors: anchors) }
+            #expect(error?.code == .recordsArchived)
+            #expect(error?.message.contains("start after record 3") == true)
+        }
+        #expect(try await archive.verify(anchors: [first.head, second.head]) == second)
+        let forged = AuditHead(sequence: second.head.sequence, hash: String(repeating: "a", count: 64))
+        await #expect(throws: AuditFault.self) { try await archive.verify(anchors: [first.head, forged]) }
+
+        // The record of the second move goes to the third archive, with all there is.
+        let third = try #require(try await Self.archive(world, to: "three.sqlite", before: 1_000_000))
+        #expect(third.start == second.head)
+        let last = try TokenServerStore(readingAt: world.path("three.sqlite"))
+        #expect(try await AuditReader(store: last).verify() == third)
+    }
+
+    @Test(arguments: TokenStoreKind.available)
+    func `a store that is called an archive when its first records are gone does not pass`(
+        kind: TokenStoreKind
+    ) async throws {
+        let world = try await Self.filled(kind)
+        let noted = try await world.reader.head()
+        try await world.tamper(
+            "UPDATE audit_start SET sequence = 5, hash = (SELECT hash FROM audit_record WHERE sequence = 5), is_archive = 1;"
+                + "DELETE FROM audit_record WHERE sequence <= 5")
+        for anchors in [[], [noted]] as [[AuditHead]] {
+            await #expect(throws: TokenServerError.self) { try await world.reader.verify(anchors: anchors) }
+        }
+    }
+
+    @Test(arguments: TokenStoreKind.available)
     func `an anchor in an archive is told, and one that is another record is found`(kind: TokenStoreKind) async throws {
         let world = try await Self.filled(kind)
         let early = try #require(try await world.matches(AuditQuery()).first?.entry)
