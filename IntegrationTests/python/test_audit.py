@@ -7,6 +7,7 @@ import getpass
 import hashlib
 import json
 import secrets
+import shlex
 import shutil
 import sqlite3
 import stat
@@ -388,14 +389,18 @@ def test_assignments_and_withdrawals_are_told_in_json(service, new_id):
 
 
 def fill(store, *ages):
-    """Puts a change of each age into an empty store, with the hashes that the documentation tells."""
+    """Puts a change of each age into an empty store."""
+    return keep(store, *(
+        {"actor": "ops", "change": "tokens_withdrawn", "details": {"id": "s", "kind": "subject"},
+         "issuer": "command line", "subject": "ops", "time_ms": int((time.time() - age) * 1000)} for age in ages))
+
+
+def keep(store, *records):
+    """Puts records into an empty store, with the hashes that the documentation tells."""
     previous = "0" * 64
     with sqlite3.connect(store) as database:
-        for sequence, age in enumerate(ages, 1):
-            record = json.dumps(
-                {"actor": "ops", "change": "tokens_withdrawn", "details": {"id": "s", "kind": "subject"},
-                 "issuer": "command line", "subject": "ops", "time_ms": int((time.time() - age) * 1000)},
-                separators=(",", ":"))
+        for sequence, content in enumerate(records, 1):
+            record = json.dumps(content, separators=(",", ":"), sort_keys=True)
             previous = hashlib.sha256(f"fleetpass-audit-1\n{previous}\n{sequence}\n{record}".encode()).hexdigest()
             database.execute("INSERT INTO audit_record (sequence, content, hash) VALUES (?, ?, ?)",
                              (sequence, record, previous))
@@ -497,6 +502,45 @@ def test_an_archive_that_follows_another_is_verified_by_the_head_of_that_one(tmp
     both = run("audit", "verify", "--store", second, "--anchor", heads[0], "--anchor", heads[1])
     assert both.stdout.decode() == f"intact records=1 start={heads[0]} head={heads[1]} archive\n"
     assert run("audit", "verify", "--data", tmp_path, "--anchor", heads[1]).returncode == 0
+
+
+def test_what_users_choose_is_one_value_of_a_line(tmp_path, empty_store):
+    name = "dispatch subject=static/dispatch role=driver claims={} address=10.0.0.1 rule=x fingerprint=0000000000000000"
+    store = tmp_path / STORE
+    empty_store(store)
+    now = int(time.time())
+    keep(
+        store,
+        {"address": "192.0.2.7", "caller": name, "claims": {"vehicleid": "veh 1 role=x"}, "decision": "granted",
+         "expires_at": now + 3300, "fingerprint": "00ff00ff00ff00ff", "issuer": "login", "key_id": "key 1",
+         "role": "driver", "rule": "the drivers", "subject": "dora address=10.0.0.1", "time_ms": now * 1000},
+        {"actor": "ops\n2026", "change": "assignment_ended", "details": {"holder": 'login/a"b id=veh-9', "id": "veh 1"},
+         "issuer": "command line", "subject": "ops", "time_ms": now * 1000})
+    result = run("audit", "search", "--data", tmp_path)
+    assert result.returncode == 0, result.stderr
+    granted, changed = result.stdout.decode().splitlines()
+
+    def fields(line):
+        return dict(word.split("=", 1) for word in shlex.split(line)[2:])
+
+    assert granted.split(" ")[1:3] == ["granted", 'caller="dispatch']
+    until = fields(granted).pop("until")
+    assert datetime.fromisoformat(until).timestamp() == now + 3300
+    assert fields(granted) == {
+        "caller": name, "subject": "login/dora address=10.0.0.1", "role": "driver",
+        "claims": '{"vehicleid":"veh 1 role=x"}', "address": "192.0.2.7", "rule": "the drivers",
+        "fingerprint": "00ff00ff00ff00ff", "key": "key 1", "until": until}
+    assert fields(changed) == {
+        "by": "ops\\n2026", "subject": "command line/ops", "holder": 'login/a"b id=veh-9', "id": "veh 1"}
+
+    holder, vehicle = "login/dora vehicle=veh-9 from=2026-01-01T00:00:00Z", "veh 3 until=2026"
+    assigned = run("assignments", "add", "--data", tmp_path, "--holder", holder, "--vehicle", vehicle)
+    assert assigned.returncode == 0, assigned.stderr
+    listed = shlex.split(run("assignments", "list", "--data", tmp_path).stdout.decode())
+    assert listed[:2] == [holder, f"vehicle={vehicle}"] and listed[2].startswith("from=") and len(listed) == 3
+    assert run("revoke", "--data", tmp_path, "--key", "k1 until=2100").returncode == 0
+    withdrawn = shlex.split(run("revoke", "--data", tmp_path).stdout.decode())
+    assert withdrawn[0] == "key=k1 until=2100" and len(withdrawn) == 2
 
 
 def test_archives_made_at_once_to_one_file_lose_no_record(tmp_path, empty_store):

@@ -9,9 +9,6 @@ import Logging
 /// Metadata is put into words when a line is written, not whenever it is set: every request has metadata, and few have
 /// a line. A value that could pass for more than one, or for another line, is put in quotation marks.
 struct TextLogHandler: LogHandler {
-    /// The printable ASCII characters that no word holds.
-    private static let marks = Set("=\"'".utf8)
-
     private let stream: StreamLogHandler
     var metadata: Logger.Metadata = [:]
     var logLevel: Logger.Level = .info
@@ -34,14 +31,6 @@ struct TextLogHandler: LogHandler {
     }
 
     private static func quoted(_ metadata: Logger.Metadata) -> Logger.Metadata {
-        metadata.mapValues { .string(Self.word("\($0)")) }
-    }
-
-    /// A value as it stands in a line: a single word as it is, and anything else in quotation marks, in plain ASCII.
-    static func word(_ value: String) -> String {
-        let isWord = value.utf8.allSatisfy { (0x21...0x7E).contains($0) && !Self.marks.contains($0) }
-        guard !isWord else { return value }
-        let escaped = value.unicodeScalars.map { $0 == "'" ? String($0) : $0.escaped(asASCII: true) }
-        return "\"" + escaped.joined() + "\""
+        metadata.mapValues { .string("\($0)".lineWord) }
     }
 }

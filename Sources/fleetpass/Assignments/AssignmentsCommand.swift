@@ -161,7 +161,7 @@ struct AssignmentsListCommand: AsyncParsableCommand {
         for assignment in found {
             let end = assignment.end.map { " until=\($0.formatted(.iso8601))" } ?? ""
             Console.give(
-                "\(assignment.holder) \(assignment.resource.kind)=\(assignment.resource.id) "
+                "\(assignment.holder.description.lineWord) \(assignment.resource.kind)=\(assignment.resource.id.lineWord) "
                     + "from=\(assignment.start.formatted(.iso8601))\(end)")
         }
     }

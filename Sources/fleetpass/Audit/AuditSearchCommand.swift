@@ -102,24 +102,28 @@ extension AuditMatch {
         case .decision(let record): words += record.words
         case .change(let change): words += change.words
         }
-        if let vehicle = self.onlyWhileAssignedTo { words.append("only while the trip is assigned to \(vehicle)") }
-        // A name that a user chose must not start a line of its own.
-        return words.joined(separator: " ").replacing(/[\p{Cc}\u{2028}\u{2029}]/, with: "\u{FFFD}")
+        if let vehicle = self.onlyWhileAssignedTo {
+            words.append("only while the trip is assigned to \(vehicle.value.lineWord)")
+        }
+        return words.joined(separator: " ")
     }
 }
 
 extension AuditRecord {
     fileprivate var words: [String] {
         var words = [
-            "\(self.decision)", "caller=\(self.caller)", "subject=\(self.callerID)", "role=\(self.role)",
-            "claims=\(self.claims.summary)",
+            "\(self.decision)", "caller=\(self.caller.lineWord)", "subject=\(self.callerID.description.lineWord)",
+            "role=\(self.role.rawValue.lineWord)", "claims=\(self.claims.summary.lineWord)",
         ]
-        if let address { words.append("address=\(address)") }
-        if let rule { words.append("rule=\(rule)") }
-        if let reason { words.append("reason=\(reason)") }
+        if let address { words.append("address=\(address.lineWord)") }
+        if let rule { words.append("rule=\(rule.lineWord)") }
+        if let reason { words.append("reason=\(reason.lineWord)") }
         if let token {
             let end = Date(timeIntervalSince1970: TimeInterval(token.expiresAt))
-            words.append("fingerprint=\(token.fingerprint) key=\(token.keyID ?? "?") until=\(end.formatted(.iso8601))")
+            words += [
+                "fingerprint=\(token.fingerprint.lineWord)", "key=\((token.keyID ?? "?").lineWord)",
+                "until=\(end.formatted(.iso8601))",
+            ]
         }
         return words
     }
@@ -127,8 +131,11 @@ extension AuditRecord {
 
 extension AuditChange {
     fileprivate var words: [String] {
-        var words = [self.action.rawValue, "by=\(self.actor.name)", "subject=\(self.actor.id)"]
-        if let address = self.actor.address { words.append("address=\(address)") }
-        return words + self.details.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        var words = [
+            self.action.rawValue.lineWord, "by=\(self.actor.name.lineWord)",
+            "subject=\(self.actor.id.description.lineWord)",
+        ]
+        if let address = self.actor.address { words.append("address=\(address.lineWord)") }
+        return words + self.details.sorted { $0.key < $1.key }.map { "\($0.key.lineWord)=\($0.value.lineWord)" }
     }
 }

@@ -77,7 +77,7 @@ extension [KeyStatus] {
             return Console.give(String(decoding: try encoder.encode(self), as: UTF8.self))
         }
         for report in self {
-            var words = [report.role, report.keyID, report.state]
+            var words = [report.role.lineWord, report.keyID.lineWord, report.state]
             if let time = report.signsFrom { words.append("signs-from=\(time.formatted(.iso8601))") }
             if let time = report.retiredFrom { words.append("retired-from=\(time.formatted(.iso8601))") }
             Console.give(words.joined(separator: " "))

@@ -96,7 +96,7 @@ struct RevokeCommand: AsyncParsableCommand {
         case .text:
             for revocation in revocations {
                 Console.give(
-                    "\(revocation.kind)=\(revocation.value) until=\(revocation.endsAt.formatted(.iso8601))")
+                    "\(revocation.kind)=\(revocation.value.lineWord) until=\(revocation.endsAt.formatted(.iso8601))")
             }
         case .json: try Console.give(json: revocations.map(Report.init))
         }

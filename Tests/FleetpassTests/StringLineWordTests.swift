@@ -6,10 +6,10 @@ import Testing
 
 @testable import fleetpass
 
-@Suite struct TextLogHandlerTests {
+@Suite struct StringLineWordTests {
     @Test(arguments: ["", "veh-3", "acme-login/driver-7", "https://x.example/?q", #"a\b"#, "[1,2]"])
     func `a word stands as it is`(value: String) {
-        #expect(TextLogHandler.word(value) == value)
+        #expect(value.lineWord == value)
     }
 
     @Test(arguments: [
@@ -24,6 +24,6 @@ import Testing
         ("a\u{202E}b", #""a\u{202E}b""#),
     ])
     func `what could pass for more than one value is quoted`(value: String, written: String) {
-        #expect(TextLogHandler.word(value) == written)
+        #expect(value.lineWord == written)
     }
 }
