@@ -242,6 +242,29 @@ def test_files_of_keys_that_others_may_read_are_named(folder, settings, service,
     assert doctor(folder, settings, google.host)[2] == []
 
 
+@pytest.mark.parametrize("is_named", [False, True])
+def test_the_key_of_the_list_of_revocations_is_looked_at_where_it_is(folder, settings, service, google, is_named):
+    file = folder / "data" / "revocation-key.json"
+    if is_named:
+        file = folder / "list-key.json"
+        settings["revocations"] = {"key_file": "list-key.json"}
+    shutil.copy(service.data / "revocation-key.json", file)
+    file.chmod(0o600)
+    code, checks, _ = doctor(folder, settings, google.host)
+    assert code == 0, checks
+    assert checks["revocations"]["detail"] == str(file)
+    assert checks["secret files"]["outcome"] == "ok"
+    file.chmod(0o644)
+    code, checks, faults = doctor(folder, settings, google.host)
+    assert (code, faults) == (78, ["secret files"])
+    assert f"chmod 600 {file}" in checks["secret files"]["next"]
+    file.chmod(0o600)
+    file.write_text("junk", encoding="utf-8")
+    code, checks, faults = doctor(folder, settings, google.host)
+    assert (code, faults) == (78, ["revocations"])
+    assert str(file) in checks["revocations"]["detail"]
+
+
 def tables(database):
     return subprocess.run(
         ["psql", "--no-psqlrc", "--tuples-only", "--dbname", database.address, "--command",

@@ -81,6 +81,13 @@ extension TokenServerConfiguration {
             assignments: assignments, webhook: webhook)
     }
 
+    /// The file of the key that signs the list of revocations, in the data folder unless it is set; a server makes one
+    /// where there is none.
+    package var revocationKeyPath: String {
+        self.revocationKeyFile
+            ?? URL(filePath: self.data).appending(path: RevocationKeyFile.name).path(percentEncoded: false)
+    }
+
     /// The shared secret of a file; a line feed at its end is an editor's.
     private static func secret(_ path: String) throws(TokenServerError) -> SharedSecret {
         var bytes = Array(try Self.read(path))

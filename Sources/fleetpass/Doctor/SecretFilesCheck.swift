@@ -11,7 +11,8 @@ struct SecretFilesCheck {
     private let folders: [String]
     private let files: [String]
 
-    /// Collects what a configuration names; what is missing is other checks' to tell.
+    /// Collects what a configuration names, and the key that a server made in its data folder; what is missing is other
+    /// checks' to tell.
     init(_ configuration: TokenServerConfiguration) {
         let manager = FileManager.default
         let keyFolder = configuration.keys.map { URL(filePath: $0, directoryHint: .isDirectory) }
@@ -23,13 +24,14 @@ struct SecretFilesCheck {
             configuration.signers.map(\.keyFile) + configuration.sessions.map(\.secretFile)
             + [
                 configuration.google.credentialFile, configuration.tls?.key, configuration.policySecretFile,
-                configuration.revocationKeyFile,
+                // A server makes the one of its data folder at its first start.
+                configuration.revocationKeyFile ?? Self.existing(configuration.revocationKeyPath),
             ]
         self.folders = [configuration.keys].compactMap(\.self)
         self.files = keys + named.compactMap(\.self)
     }
 
-    /// What was found; `nil` where the configuration names no such file.
+    /// What was found; `nil` where there is no such file.
     var finding: DoctorFinding? {
         guard !self.files.isEmpty else { return nil }
         let (folders, files) = (self.folders.filter(Self.isOpen), self.files.filter(Self.isOpen))
@@ -43,6 +45,10 @@ struct SecretFilesCheck {
             "secret files",
             "other users may use \((folders + files).map { "\($0) (\(Self.octal(Self.mode($0))))" }.joined(separator: ", ")).",
             next: "Run \(commands.joined(separator: " && ")), as their owner.")
+    }
+
+    private static func existing(_ path: String) -> String? {
+        FileManager.default.fileExists(atPath: path) ? path : nil
     }
 
     private static func isOpen(_ path: String) -> Bool { self.mode(path) & 0o077 != 0 }

@@ -176,7 +176,8 @@ struct TokenServerExamination {
                 _ = try AllowedOriginsMiddleware<CallerRequestContext>(origins: self.configuration.origins)
             }
         }
-        if let file = self.configuration.revocationKeyFile, FileManager.default.fileExists(atPath: file) {
+        let file = self.configuration.revocationKeyPath
+        if FileManager.default.fileExists(atPath: file) {
             check("revocations", found: file, next: "Put the key back, or remove the file for a new one.") {
                 _ = try RevocationKeyFile(path: file).key()
             }

@@ -36,7 +36,7 @@ struct TokenServerProcess {
             data: configuration.data, store: configuration.postgreSQL, keys: configuration.keys,
             signers: configuration.signers,
             google: configuration.google.signers(variables: ProcessInfo.processInfo.environment),
-            provider: configuration.provider, revocationKey: configuration.revocationKeyFile, logger: logger)
+            provider: configuration.provider, revocationKey: configuration.revocationKeyPath, logger: logger)
         // Each request for a token may wait for the policy's webhook, and none for another's answer.
         let transport = UpstreamSession(connectionsPerHost: configuration.pendingLimits.burst)
         let assignments = StoredAssignments(store: self.tokens.store)
