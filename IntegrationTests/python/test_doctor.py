@@ -242,6 +242,33 @@ def test_files_of_keys_that_others_may_read_are_named(folder, settings, service,
     assert doctor(folder, settings, google.host)[2] == []
 
 
+def test_a_role_that_is_granted_has_something_that_signs(folder, settings, service, google):
+    (folder / "keys").mkdir(mode=0o700)
+    shutil.copy(service.key_file("driver"), folder / "keys")
+    (folder / "keys" / "driver.json").chmod(0o600)
+    del settings["signers"]
+    settings["keys"] = "keys"
+    policy = folder / "policy.yaml"
+    assert doctor(folder, settings, google.host)[2] == []
+    policy.write_text(policy.read_text().replace("grant: driver", "grant: [driver, consumer]"), encoding="utf-8")
+    code, checks, faults = doctor(folder, settings, google.host)
+    assert (code, faults) == (78, ["signer consumer"])
+    assert "the rule all" in checks["signer consumer"]["detail"]
+    for word in ["consumer.json", "signers.consumer.account"]:
+        assert word in checks["signer consumer"]["next"]
+    # Without rules, callers have what their entries say.
+    del settings["policy"]
+    assert doctor(folder, settings, google.host)[2] == []
+    callers = folder / "callers.json"
+    callers.write_text(callers.read_text().replace('["driver"]', '["driver", "consumer"]'), encoding="utf-8")
+    code, checks, faults = doctor(folder, settings, google.host)
+    assert (code, faults) == (78, ["signer consumer"])
+    assert "the caller app" in checks["signer consumer"]["detail"]
+    shutil.copy(service.key_file("consumer"), folder / "keys")
+    (folder / "keys" / "consumer.json").chmod(0o600)
+    assert doctor(folder, settings, google.host)[2] == []
+
+
 @pytest.mark.parametrize("is_named", [False, True])
 def test_the_key_of_the_list_of_revocations_is_looked_at_where_it_is(folder, settings, service, google, is_named):
     file = folder / "data" / "revocation-key.json"

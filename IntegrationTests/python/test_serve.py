@@ -167,6 +167,24 @@ def test_supervisors_and_prometheus_are_told(folder):
     server.stop()
 
 
+def test_a_role_that_is_granted_and_not_served_is_told_at_the_start_and_for_good(folder, service):
+    for path in (folder / "service-accounts").iterdir():
+        if path.name != "driver.json":
+            path.unlink()
+    callers = folder / "callers.json"
+    callers.write_text(callers.read_text().replace('["driver"]', '["driver", "consumer"]'), encoding="utf-8")
+    server = TokenServer(folder)
+    assert server.get("/token/driver/veh-1").status_code == 200
+    answer = requests.post(
+        server.http + "/v1/tokens", json={"role": "consumer", "trip": "trip-1"}, timeout=10,
+        headers={"Authorization": f"Bearer {SECRET}"})
+    assert (answer.status_code, answer.json()["code"]) == (501, "role_not_served")
+    assert "retry-after" not in answer.headers
+    code, _, errors = server.stop()
+    assert code == 0
+    assert "a role is granted that nothing signs for" in errors and "consumer.json" in errors
+
+
 def test_the_audit_names_the_client_for_whom_a_listed_proxy_asks(folder):
     for proxies, address in [(None, "127.0.0.1"), ("192.0.2.0/24", "127.0.0.1"), ("127.0.0.1", "198.51.100.7")]:
         server = TokenServer(folder, environment={"FLEETPASS_LISTEN_PROXIES": proxies} if proxies else None)

@@ -121,10 +121,12 @@ import Testing
         #expect(answer.headers[.cacheControl] == "no-store")
     }
 
-    @Test func `a role without a signer is unavailable, with a word on when to come back`() async throws {
+    @Test func `a role without a signer is a fault of the server that coming back does not mend`() async throws {
         let answer = try await self.get("/token/fleet_reader")
-        #expect(answer.status == 503)
-        #expect(answer.headers[.retryAfter] == "2")
+        #expect(answer.status == 501)
+        #expect(answer.headers[.retryAfter] == nil)
+        #expect(answer.body["error"]?.object?["status"] == .string("UNIMPLEMENTED"))
+        #expect(answer.body["error"]?.object?["message"]?.string?.contains("operator") == true)
     }
 
     @Test func `the published keys verify the issued tokens`() async throws {

@@ -15,6 +15,7 @@ enum ProblemKind: String, CaseIterable {
     case bodyTooLarge = "body_too_large"
     case unsupportedMediaType = "unsupported_media_type"
     case rateLimited = "rate_limited"
+    case roleNotServed = "role_not_served"
     case unavailable
 
     /// What a failure of the sample routes is called here.
@@ -33,6 +34,7 @@ enum ProblemKind: String, CaseIterable {
         case .bodyTooLarge: .contentTooLarge
         case .unsupportedMediaType: .unsupportedMediaType
         case .rateLimited: .tooManyRequests
+        case .roleNotServed: .notImplemented
         case .unavailable: .serviceUnavailable
         }
     }
@@ -48,6 +50,7 @@ enum ProblemKind: String, CaseIterable {
         case .bodyTooLarge: "The body is too large"
         case .unsupportedMediaType: "The body is of another type"
         case .rateLimited: "Too many requests"
+        case .roleNotServed: "Nothing signs tokens of this role"
         case .unavailable: "It cannot be answered now"
         }
     }
@@ -63,6 +66,7 @@ enum ProblemKind: String, CaseIterable {
         case .methodNotAllowed: "Use a method that the header Allow names."
         case .bodyTooLarge: "Send at most \(APIBody.maximumBytes) bytes."
         case .unsupportedMediaType: "Send Content-Type: application/json, without Content-Encoding."
+        case .roleNotServed: "Ask the operator for a key or an account of the role; the same request fails until then."
         case .rateLimited, .unavailable: "Come again after the seconds that the header Retry-After names."
         }
     }

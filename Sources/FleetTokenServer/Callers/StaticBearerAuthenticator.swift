@@ -45,6 +45,9 @@ public struct StaticBearerAuthenticator: CallerAuthenticator {
 
     private let callers: [Known]
 
+    /// Those who are known, in the order of the file.
+    var knownCallers: [Caller] { self.callers.map(\.caller) }
+
     /// Reads callers from a file's bytes.
     ///
     /// - Parameter json: The file, in the form above.

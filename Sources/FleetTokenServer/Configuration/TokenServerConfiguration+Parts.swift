@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import FleetSigning
+package import FleetTokens
 import Foundation
 
 extension TokenServerConfiguration {
@@ -23,13 +24,7 @@ extension TokenServerConfiguration {
                     label: session.label, issuer: session.issuer, audiences: session.audiences,
                     secrets: [try Self.secret(session.secretFile)], nameClaim: session.nameClaim))
         }
-        if let callersFile {
-            do throws(TokenServerError) {
-                members.append(try StaticBearerAuthenticator(json: try Self.read(callersFile)))
-            } catch {
-                throw TokenServerError(code: error.code, message: "\(callersFile): \(error.message)")
-            }
-        }
+        if let known = try self.staticCallers() { members.append(known) }
         if !self.certificateCallers.isEmpty {
             members.append(try ClientCertificateAuthenticator(entries: self.certificateCallers))
         }
@@ -79,6 +74,40 @@ extension TokenServerConfiguration {
         return try RulePolicy(
             yaml: String(decoding: try Self.read(policyFile), as: UTF8.self), file: policyFile,
             assignments: assignments, webhook: webhook)
+    }
+
+    private func staticCallers() throws(TokenServerError) -> StaticBearerAuthenticator? {
+        guard let callersFile else { return nil }
+        do throws(TokenServerError) {
+            return try StaticBearerAuthenticator(json: try Self.read(callersFile))
+        } catch {
+            throw TokenServerError(code: error.code, message: "\(callersFile): \(error.message)")
+        }
+    }
+
+    /// The roles that are granted, by the rules of a policy or, without rules, to callers as their own, and that nothing
+    /// signs for.
+    ///
+    /// - Parameters:
+    ///   - policy: The policy of the configuration.
+    ///   - served: The roles that something signs for.
+    /// - Returns: The roles, by their names; empty where all that are granted are served.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
+    package func unservedRoles(
+        of policy: any TokenPolicy, served: Set<Role>
+    ) throws(TokenServerError) -> [UnservedRole] {
+        var grants = (policy as? RulePolicy)?.grants ?? [:]
+        if policy is RolePolicy {
+            let known = try self.staticCallers()
+            for caller in known?.knownCallers ?? [] {
+                for role in caller.roles { grants[role, default: []].append("the caller \(caller.name)") }
+            }
+            for entry in self.certificateCallers {
+                for role in entry.roles { grants[role, default: []].append("callers.certificate.\(entry.name)") }
+            }
+        }
+        return grants.filter { !served.contains($0.key) }.sorted { $0.key.rawValue < $1.key.rawValue }
+            .map { UnservedRole(role: $0.key, grantors: $0.value) }
     }
 
     /// The file of the key that signs the list of revocations, in the data folder unless it is set; a server makes one

@@ -67,6 +67,8 @@ public struct TokenDesk: Sendable {
         static func failed(_ step: Step) -> Self {
             Self(outcome: .failed, label: step.rawValue, answer: .unavailable)
         }
+
+        static let notServed = Self(outcome: .failed, label: "role_not_served", answer: .notServed)
     }
 
     /// The steps that depend on something that can be down.
@@ -185,7 +187,7 @@ public struct TokenDesk: Sendable {
         do {
             return try await self.step(step, body)
         } catch let refusal as Refusal {
-            record.reason = step.rawValue
+            record.reason = refusal.label
             if !isLimited || self.limiter?.admitsFailureRecord(of: record.callerID) ?? true {
                 try await self.keep(record)
             }
@@ -193,7 +195,7 @@ public struct TokenDesk: Sendable {
         }
     }
 
-    /// Runs a step; its failure is logged in full and answered as a passing one.
+    /// Runs a step; its failure is logged in full and answered as a passing one, but for a role that nothing signs for.
     private func step<Result>(_ step: Step, _ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()
@@ -204,7 +206,9 @@ public struct TokenDesk: Sendable {
             throw Refusal.unauthenticated(refusal.reason)
         } catch {
             self.logger.error("token not issued", metadata: ["step": "\(step.rawValue)", "error": "\(error)"])
-            throw Refusal.failed(step)
+            // To come again helps nobody until the operator did something.
+            let isServed = (error as? TokenServerError)?.code != .roleNotServed
+            throw isServed ? Refusal.failed(step) : Refusal.notServed
         }
     }
 }

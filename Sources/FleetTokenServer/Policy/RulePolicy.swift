@@ -71,6 +71,13 @@ public struct RulePolicy: TokenPolicy {
     /// The names of the rules, in their order.
     public var ruleNames: [String] { self.rules.map(\.name) }
 
+    /// The roles that rules grant, each with the rules that do.
+    var grants: [Role: [String]] {
+        self.rules.reduce(into: [:]) { grants, rule in
+            for role in rule.grants { grants[role, default: []].append("the rule \(rule.name)") }
+        }
+    }
+
     /// Refuses a rule for an issuer or a role that no caller has.
     ///
     /// - Parameters:

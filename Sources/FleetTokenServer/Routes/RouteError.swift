@@ -47,6 +47,12 @@ struct RouteError: Error, HTTPResponseError {
         retryAfter: .seconds(2)
     )
 
+    static let notServed = Self(
+        status: .notImplemented,
+        name: "UNIMPLEMENTED",
+        message: "This server has nothing to sign tokens of this role with; its operator must set that up first."
+    )
+
     static func tooManyRequests(_ excess: RateLimitExceeded) -> Self {
         let whose =
             switch excess.scope {

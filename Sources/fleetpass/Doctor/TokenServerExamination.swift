@@ -34,6 +34,7 @@ struct TokenServerExamination {
         findings += await self.signers()
         findings += await self.callers()
         findings += await self.policy()
+        findings += self.unservedRoles()
         findings += self.others
         if let tls = self.configuration.tls { findings.append(self.certificate(tls)) }
         let issuers = self.configuration.identityProviders.map(\.issuer)
@@ -42,18 +43,16 @@ struct TokenServerExamination {
     }
 
     private func signers() async -> [DoctorFinding] {
-        let keys: SigningKeys?
-        let signers: ConfiguredSigners
+        let signing: (keys: SigningKeys?, signers: ConfiguredSigners)
         do {
-            let provider = self.configuration.provider
-            keys = try self.configuration.keys.map { try SigningKeys(folder: KeyFolder(path: $0), provider: provider) }
-            signers = try ConfiguredSigners(self.configuration.signers, keys: keys, google: self.google)
+            signing = try self.signing()
         } catch {
             return [
                 .fault(
                     "keys", error, next: "Put the file where it is looked for, or name another in the configuration.")
             ]
         }
+        let (keys, signers) = signing
         let roles = signers.roles.union(keys?.roles ?? [])
         guard !roles.isEmpty else {
             return [
@@ -80,6 +79,29 @@ struct TokenServerExamination {
             }
         }
         return findings
+    }
+
+    /// What the running server signs with.
+    private func signing() throws -> (keys: SigningKeys?, signers: ConfiguredSigners) {
+        let provider = self.configuration.provider
+        let keys = try self.configuration.keys.map {
+            try SigningKeys(folder: KeyFolder(path: $0), provider: provider)
+        }
+        return (keys, try ConfiguredSigners(self.configuration.signers, keys: keys, google: self.google))
+    }
+
+    /// The roles that are granted and that nothing signs for; nothing where the one or the other cannot be read, which is
+    /// told already.
+    private func unservedRoles() -> [DoctorFinding] {
+        guard let signing = try? self.signing(),
+            let policy = try? self.configuration.policy(
+                assignments: InMemoryAssignmentStore(), transport: self.transport)
+        else { return [] }
+        let served = signing.signers.roles.union(signing.keys?.roles ?? [])
+        guard !served.isEmpty, let unserved = try? self.configuration.unservedRoles(of: policy, served: served) else {
+            return []
+        }
+        return unserved.map { DoctorFinding.fault("signer \($0.role)", $0.problem, next: $0.remedy) }
     }
 
     /// A token that reaches one thing that nobody has, as the running server makes it.

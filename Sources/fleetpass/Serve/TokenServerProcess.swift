@@ -46,6 +46,13 @@ struct TokenServerProcess {
             self.routes = self.tokens.routes(
                 authenticator: try configuration.authenticator(transport: transport), policy: policy,
                 limiter: RequestLimiter(configuration.requestLimits))
+            for unserved in try configuration.unservedRoles(of: policy, served: self.tokens.roles) {
+                logger.warning(
+                    "a role is granted that nothing signs for",
+                    metadata: [
+                        "role": "\(unserved.role)", "problem": "\(unserved.problem)", "next": "\(unserved.remedy)",
+                    ])
+            }
             if let administrators = try configuration.administrators(transport: transport) {
                 self.admin = self.tokens.adminRoutes(administrators, limits: configuration)
             } else {

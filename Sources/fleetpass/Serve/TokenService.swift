@@ -35,6 +35,9 @@ struct TokenService: Service {
     /// Ends once everything was looked at.
     private let looked = AsyncStream.makeStream(of: Void.self)
 
+    /// The roles that something signs for now; the key folder may take another's key while the server runs.
+    var roles: Set<Role> { (self.keys?.roles ?? []).union(self.signers?.roles ?? []) }
+
     /// Opens the store in a data folder and reads the keys.
     ///
     /// - Parameters:

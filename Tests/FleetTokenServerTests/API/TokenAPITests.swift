@@ -209,4 +209,11 @@ import Testing
         #expect(failed.headers[.retryAfter] == "2")
         #expect(failed.body["token"] == nil)
     }
+
+    @Test func `a role that is granted and not served has a problem of its own, and no time to come`() async throws {
+        let answer = try await self.send(#"{"role":"fleet_reader"}"#)
+        #expect(answer.status == 501)
+        #expect(answer.body["code"] == .string("role_not_served"))
+        #expect(answer.headers[.retryAfter] == nil)
+    }
 }

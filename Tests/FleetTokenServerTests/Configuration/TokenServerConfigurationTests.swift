@@ -441,6 +441,40 @@ import Testing
         #expect(throws: Never.self) { try configuration.checkCallers(of: RolePolicy()) }
     }
 
+    @Test func `a role that rules grant and nothing signs for is told with the rules`() throws {
+        let configuration = try self.read(Self.least)
+        let policy = try RulePolicy(
+            yaml: """
+                version: 1
+                rules:
+                  - {name: all, when: any_caller, grant: [driver, consumer], for: assigned}
+                  - {name: apps, when: {issuer: static}, grant: consumer, for: any}
+                """, assignments: InMemoryAssignmentStore())
+        let unserved = try configuration.unservedRoles(of: policy, served: [.driver])
+        #expect(unserved.map(\.role) == [.consumer])
+        #expect(unserved.first?.grantors == ["the rule all", "the rule apps"])
+        #expect(unserved.first?.remedy.contains("consumer.json") == true)
+        #expect(try configuration.unservedRoles(of: policy, served: [.driver, .consumer]).isEmpty)
+    }
+
+    @Test func `without rules, the roles of callers are what is granted`() throws {
+        let folder = URL.temporaryDirectory.appending(path: "fleetpass-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let digest = String(repeating: "0", count: 64)
+        let entry = #"{"name":"app","secret_sha256":"\#(digest)","roles":["driver","consumer"]}"#
+        let file = folder.appending(path: "callers.json")
+        try Data(#"{"callers":[\#(entry)]}"#.utf8).write(to: file)
+        var configuration = try self.read(Self.least)
+        configuration.callersFile = file.path(percentEncoded: false)
+        configuration.certificateCallers = [
+            .init(identity: .dnsName("dispatch.example"), name: "dispatch", roles: [.fleetReader])
+        ]
+        let unserved = try configuration.unservedRoles(of: RolePolicy(), served: [.driver])
+        #expect(unserved.map(\.role) == [.consumer, .fleetReader])
+        #expect(unserved.map(\.grantors) == [["the caller app"], ["callers.certificate.dispatch"]])
+    }
+
     @Test func `the reference page tells every setting as it is`() throws {
         let page = URL(filePath: #filePath).appending(path: "../../../../docs/configuration.md").standardized
         #expect(try String(contentsOf: page, encoding: .utf8) == TokenServerConfiguration.reference + "\n")

@@ -43,10 +43,14 @@ import Testing
         door: @escaping @Sendable () throws -> Caller? = { Self.driver }
     ) throws -> TokenDesk {
         let minter = TokenMinter(signer: try LocalSigner(try Self.key.get()))
+        let issuer = TokenIssuer(now: { Self.now }) { claims, role, time in
+            guard signs else { throw SigningError(code: .signingFailed, message: "The signer is down.") }
+            guard role == .driver else { return nil }
+            return try await minter.mint(claims, at: time)
+        }
         return TokenDesk(
-            issuer: TokenIssuer(minters: signs ? [.driver: minter] : [:], now: { Self.now }),
-            authenticator: Door(answer: door), policy: policy, limiter: limiter, audit: log, metrics: metrics,
-            now: { Self.now }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            issuer: issuer, authenticator: Door(answer: door), policy: policy, limiter: limiter, audit: log,
+            metrics: metrics, now: { Self.now }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
     private func request(_ desk: TokenDesk, _ type: TokenType) async throws -> (IssuedToken?, Int) {
@@ -97,6 +101,15 @@ import Testing
         #expect(records.map(\.decision) == [.refused, .refused])
         #expect(records.map(\.reason) == ["The caller does not have the role consumer.", "signing_failed"])
         #expect(records.allSatisfy { $0.token == nil })
+    }
+
+    @Test func `a role that is granted and not served is answered and recorded as such`() async throws {
+        let (log, metrics) = (Log(), TokenServerMetrics())
+        let caller = Caller(name: "app", issuer: "static", roles: [.consumer])
+        let desk = try self.desk(log, metrics: metrics) { caller }
+        #expect(try await self.request(desk, .consumer(try TripID(checking: "trip-1"))).1 == 501)
+        #expect(log.records.withLock { $0.map(\.reason) } == ["role_not_served"])
+        #expect(metrics.text.contains(#"fleetpass_token_refusals_total{reason="role_not_served"} 1"#))
     }
 
     /// Counts how often it is asked.

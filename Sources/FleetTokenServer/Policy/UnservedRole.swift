@@ -1,0 +1,26 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+package import FleetTokens
+
+/// A role that is granted and that nothing signs for: who is granted it gets no token of it.
+package struct UnservedRole: Hashable, Sendable {
+    /// The role.
+    package let role: Role
+    /// Who grants it, in the words of the configuration.
+    package let grantors: [String]
+
+    /// What is wrong.
+    package var problem: String {
+        let others = self.grantors.count > 3 ? " and \(self.grantors.count - 3) more" : ""
+        return "the role is granted by \(self.grantors.prefix(3).joined(separator: ", "))\(others), and nothing signs "
+            + "for it."
+    }
+
+    /// What to do about it.
+    package var remedy: String {
+        "Put its account's key into the key folder as \(self.role).json, or set signers.\(self.role).account; or take the "
+            + "role out of what grants it."
+    }
+}
