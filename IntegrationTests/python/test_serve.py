@@ -472,6 +472,46 @@ def test_an_idle_connection_and_huge_headers_are_ended(folder):
     server.stop()
 
 
+def wait_for_readiness(server, words, status=503):
+    """Waits until `/readyz` answers with a status and some words."""
+    deadline = time.monotonic() + 20
+    while True:
+        answer = server.get("/readyz", secret=None)
+        if answer.status_code == status and words in answer.text:
+            return
+        assert time.monotonic() < deadline, answer.text
+        time.sleep(0.1)
+
+
+def test_no_token_is_given_while_the_stores_file_is_elsewhere(folder):
+    server = TokenServer(folder)
+    assert server.get("/token/driver/veh-1").status_code == 200
+    gone = folder / "gone"
+    gone.mkdir()
+    files = sorted(folder.glob("token-server.sqlite*"))
+    assert len(files) == 3
+    for path in files:
+        path.rename(gone / path.name)
+    assert server.get("/token/driver/veh-1").status_code == 503
+    wait_for_readiness(server, "store: the store's file was removed or replaced")
+    # A copy in its place is what commands find, and not what the server has.
+    for path in files:
+        shutil.copy(gone / path.name, path)
+    assert server.get("/token/driver/veh-1").status_code == 503
+    wait_for_readiness(server, "store: the store's file was removed or replaced")
+    assert run("audit", "verify", "--data", folder).stdout.startswith(b"intact records=1 ")
+
+    for path in folder.glob("token-server.sqlite*"):
+        path.unlink()
+    for path in files:
+        (gone / path.name).rename(path)
+    wait_for_readiness(server, "ok", status=200)
+    assert server.get("/token/driver/veh-1").status_code == 200
+    assert run("audit", "verify", "--data", folder).stdout.startswith(b"intact records=2 ")
+    code, _, errors = server.stop()
+    assert code == 0 and "token-server.sqlite" in errors and "was removed or replaced" in errors
+
+
 def test_a_key_that_google_made_takes_its_turn(tmp_path, service):
     shutil.copytree(service.data / "service-accounts", tmp_path / "keys")
     account = json.loads((tmp_path / "keys" / "driver.json").read_text(encoding="utf-8"))

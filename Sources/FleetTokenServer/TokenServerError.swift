@@ -7,8 +7,8 @@ public struct TokenServerError: Error, Sendable, CustomStringConvertible {
     /// What went wrong, in terms a caller can act on.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Wrapped: String {
-            case invalidConfiguration, invalidTarget, recordsArchived, roleNotServed, storeUnavailable
-            case storeUnreachable, wrongClock
+            case invalidConfiguration, invalidTarget, recordsArchived, roleNotServed, storeReplaced
+            case storeUnavailable, storeUnreachable, wrongClock
         }
         private let wrapped: Wrapped
         private init(_ wrapped: Wrapped) { self.wrapped = wrapped }
@@ -23,6 +23,8 @@ public struct TokenServerError: Error, Sendable, CustomStringConvertible {
         public static let recordsArchived = Self(.recordsArchived)
         /// No signer is set up for the role; add one.
         public static let roleNotServed = Self(.roleNotServed)
+        /// The store's file was removed, or another put in its place, while it was in use; put it back, or restart.
+        public static let storeReplaced = Self(.storeReplaced)
         /// The store cannot be opened or written; see the message, may be retried.
         public static let storeUnavailable = Self(.storeUnavailable)
         /// The database that holds the store does not serve now; may be retried.

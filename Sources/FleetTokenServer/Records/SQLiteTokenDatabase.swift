@@ -36,6 +36,8 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
     private static let busySeconds = 5
 
     private let connections: any DatabaseWriter
+    /// The store's file; `nil` for an archive, which nobody writes.
+    private let file: StoreFile?
     let place: String
 
     /// Opens a file that exists.
@@ -63,6 +65,7 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
             case (.store, _), (.nothing, .making): break
             case (.archive, .reading):
                 self.connections = try Self.reader(of: path)
+                self.file = nil
                 return
             case (.archive, _):
                 // A chain that continues elsewhere must not be continued here too.
@@ -90,6 +93,7 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
             }
             try TokenServerSchema.migrator.migrate(pool)
             self.connections = pool
+            self.file = StoreFile(path)
         } catch let error as TokenServerError {
             throw error
         } catch {
@@ -153,16 +157,22 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
     func read<Result: Sendable>(
         _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
     ) async throws -> Result {
-        try await self.connections.read { try body(SQLiteTokenTransaction($0)) }
+        try self.file?.check()
+        return try await self.connections.read { try body(SQLiteTokenTransaction($0)) }
     }
 
     func write<Result: Sendable>(
         _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
     ) async throws -> Result {
-        try await self.connections.write { try body(SQLiteTokenTransaction($0)) }
+        try await self.connections.write { [file] database in
+            // Looked at once nobody else is waited for; what is kept in a file that is gone is lost.
+            try file?.check()
+            return try body(SQLiteTokenTransaction(database))
+        }
     }
 
     func probe(commits: Bool) async throws {
+        try self.file?.check()
         try await self.connections.writeWithoutTransaction { database in
             try database.execute(sql: "PRAGMA busy_timeout = 2000")
             defer { try? database.execute(sql: "PRAGMA busy_timeout = \(1000 * Self.busySeconds)") }

@@ -11,8 +11,8 @@ extension TokenServerStore {
     /// - Parameter clock: This machine's clock.
     /// - Returns: The time.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/wrongClock`` where this machine's clock is more than 5
-    ///   seconds from the database's, or with ``TokenServerError/Code/storeUnavailable`` or
-    ///   ``TokenServerError/Code/storeUnreachable``.
+    ///   seconds from the database's, or with ``TokenServerError/Code/storeUnavailable``,
+    ///   ``TokenServerError/Code/storeUnreachable`` or ``TokenServerError/Code/storeReplaced``.
     public func time(
         by clock: @escaping @Sendable () -> Date = { Date() }
     ) async throws(TokenServerError) -> Date {

@@ -77,7 +77,7 @@ public struct TokenServerStore: Sendable {
     /// Looks whether the store can be used, and makes or updates its tables.
     ///
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend, or with
-    ///   ``TokenServerError/Code/storeUnreachable``.
+    ///   ``TokenServerError/Code/storeUnreachable`` or ``TokenServerError/Code/storeReplaced``.
     public func check() async throws(TokenServerError) {
         do {
             _ = try await self.database.read { try $0.keptHead() }
@@ -88,6 +88,7 @@ public struct TokenServerStore: Sendable {
 
     /// Tells a failure to read in words.
     func unreadable(_ error: any Error) -> TokenServerError {
+        if let known = error as? TokenServerError { return known }
         guard let fault = error as? PostgreSQLError else {
             return TokenServerError(
                 code: .storeUnavailable, message: "The token server's store \(self.path) cannot be read: \(error)")
@@ -107,7 +108,13 @@ public struct TokenServerStore: Sendable {
     ///
     /// - Returns: Why not, in words without secrets; `nil` where it could.
     func problem() async -> String? {
-        guard (try? await self.check()) != nil else { return "the store cannot be read" }
+        do throws(TokenServerError) {
+            try await self.check()
+        } catch {
+            return error.code == .storeReplaced
+                ? "the store's file was removed or replaced; put that very file back, or restart the server"
+                : "the store cannot be read"
+        }
         let isDoubted = self.refusesRecords
         guard (try? await self.database.probe(commits: isDoubted)) != nil else { return "the store takes no changes" }
         if isDoubted { self.note(isKept: true) }

@@ -277,6 +277,50 @@ import Testing
         #expect(log.contents.isEmpty)
     }
 
+    /// As where a backup is put in its place, which whoever opens the store from then on finds.
+    @Test(arguments: [false, true])
+    func `a store whose file was removed or replaced keeps nothing, until the file is back`(
+        isReplaced: Bool
+    ) async throws {
+        let (world, clocks) = (try TemporaryStore(), Clocks())
+        let readiness = try self.readiness(world, clocks)
+        try await world.append(1)
+        #expect(await readiness.check())
+        let gone = world.folder.appending(path: "gone")
+        try FileManager.default.createDirectory(at: gone, withIntermediateDirectories: true)
+        let names = ["", "-wal", "-shm"].map { "tokens.sqlite" + $0 }
+        for name in names {
+            let (here, there) = (world.folder.appending(path: name), gone.appending(path: name))
+            try FileManager.default.moveItem(at: here, to: there)
+            if isReplaced { try FileManager.default.copyItem(at: there, to: here) }
+        }
+
+        let log = StoredAuditLog(store: world.store, logger: .silent)
+        await #expect(throws: TokenServerError.self) { try await log.append(.granted(.server, at: 1)) }
+        #expect(await !readiness.check())
+        let problem = "the store's file was removed or replaced; put that very file back, or restart the server"
+        #expect(readiness.problems == [.store: problem])
+        let error = await #expect(throws: TokenServerError.self) {
+            try await RevocationStore(store: world.store).current(at: Self.start)
+        }
+        #expect(error?.code == .storeReplaced)
+        #expect(error?.message.contains(world.path) == true)
+        let administration = Administration(store: world.store)
+        let refusal = await #expect(throws: TokenServerError.self) {
+            try await administration.revoke(.key("key-1"), by: .init(localUser: "me"), at: Self.start)
+        }
+        #expect(refusal?.code == .storeReplaced)
+
+        for name in names {
+            let (here, there) = (world.folder.appending(path: name), gone.appending(path: name))
+            if isReplaced { try FileManager.default.removeItem(at: here) }
+            try FileManager.default.moveItem(at: there, to: here)
+        }
+        #expect(await readiness.check())
+        try await log.append(.granted(.server, at: 1))
+        #expect(try await world.reader.head().sequence == 2)
+    }
+
     @Test func `a store that is gone makes it unready`() async throws {
         let (world, clocks) = (try TemporaryStore(), Clocks())
         let readiness = try self.readiness(world, clocks)
