@@ -4,6 +4,7 @@
 """`serve tokens` from its configuration file: who is let in, what it says of itself, how it ends, how keys change."""
 
 import concurrent.futures
+import contextlib
 import ctypes
 import hashlib
 import json
@@ -11,6 +12,7 @@ import os
 import re
 import shutil
 import socket
+import sqlite3
 import ssl
 import struct
 import subprocess
@@ -510,6 +512,22 @@ def test_no_token_is_given_while_the_stores_file_is_elsewhere(folder):
     assert run("audit", "verify", "--data", folder).stdout.startswith(b"intact records=2 ")
     code, _, errors = server.stop()
     assert code == 0 and "token-server.sqlite" in errors and "was removed or replaced" in errors
+
+
+def test_a_server_that_ended_leaves_its_store_whole_in_one_file(folder):
+    server = TokenServer(folder)
+    store, begun, ended = (folder / name for name in ("token-server.sqlite", "begun.sqlite", "ended.sqlite"))
+    # From the start, the file has the tables.
+    shutil.copy(store, begun)
+    assert run("audit", "verify", "--store", begun).stdout.startswith(b"intact records=0 ")
+    for number in range(3):
+        assert server.get(f"/token/driver/veh-{number}").status_code == 200
+    # Who only reads keeps nothing back, and is not waited for.
+    with contextlib.closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as reader:
+        assert reader.execute("SELECT count(*) FROM audit_record").fetchall() == [(3,)]
+        assert server.stop()[0] == 0
+        shutil.copy(store, ended)
+    assert run("audit", "verify", "--store", ended).stdout.startswith(b"intact records=3 ")
 
 
 def test_a_key_that_google_made_takes_its_turn(tmp_path, service):

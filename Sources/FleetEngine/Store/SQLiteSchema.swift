@@ -21,13 +21,31 @@ enum SQLiteSchema {
             // Set after opening: switching to WAL lowers it, and a commit must have reached the disk.
             try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
             guard try !pool.read(self.migrator.hasBeenSuperseded) else { throw self.tooNew(path) }
+            let isCurrent = try pool.read(self.migrator.hasCompletedMigrations)
             try self.migrator.migrate(pool)
+            if !isCurrent {
+                // Tables belong in the file itself, whatever becomes of what is beside it; nobody is waited for.
+                try? pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(PASSIVE)") }
+            }
             return pool
         } catch let error as EngineError {
             throw error
         } catch {
             throw self.opening(path, failedWith: error)
         }
+    }
+
+    /// Closes the database, with everything in its file as far as no other process is reading it.
+    ///
+    /// - Parameter pool: The database.
+    /// - Throws: An error of SQLite.
+    static func close(_ pool: DatabasePool) throws {
+        // The pool closes what writes before what only reads, so SQLite would leave changes beside the file, and a copy of
+        // the file would lack them. Nobody is waited for.
+        try? pool.barrierWriteWithoutTransaction { database in
+            try database.execute(sql: "PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)")
+        }
+        try pool.close()
     }
 
     /// How many connections look at once.

@@ -62,7 +62,7 @@ public final class SQLiteStore: EngineStore {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             self.writer.async {
                 self.recent.close()
-                let outcome = Result { try self.pool.close() }
+                let outcome = Result { try SQLiteSchema.close(self.pool) }
                 // Whoever closed the store may open its file at once.
                 self.lock.release()
                 continuation.resume(with: outcome)

@@ -91,7 +91,12 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
                 throw unavailable(
                     "\(path) was written by another program or a newer version; run that version, or name another.")
             }
+            let isCurrent = try pool.read(TokenServerSchema.migrator.hasCompletedMigrations)
             try TokenServerSchema.migrator.migrate(pool)
+            if !isCurrent {
+                // Tables belong in the file itself, whatever becomes of what is beside it; nobody is waited for.
+                try? pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(PASSIVE)") }
+            }
             self.connections = pool
             self.file = StoreFile(path)
         } catch let error as TokenServerError {
@@ -183,7 +188,14 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
         }
     }
 
-    func close() throws { try self.connections.close() }
+    func close() throws {
+        // The pool closes what writes before what only reads, so SQLite would leave records beside the file, and a copy of
+        // the file would lack them. While another process reads, what can be moved is moved, and nobody is waited for.
+        try? self.connections.barrierWriteWithoutTransaction { database in
+            try database.execute(sql: "PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)")
+        }
+        try self.connections.close()
+    }
 }
 
 /// A transaction of the SQLite file; there is one writer at a time, whatever the process.

@@ -34,6 +34,26 @@ import Testing
         }
     }
 
+    @Test func `what was acknowledged is in the file alone once the store is closed`() async throws {
+        try await withTemporaryFolder { folder in
+            func path(_ name: String) -> String { folder.appending(path: name).path }
+            let store = try SQLiteStore(path: path("engine.sqlite"))
+            // From the start, the file has the tables.
+            try FileManager.default.copyItem(atPath: path("engine.sqlite"), toPath: path("new.sqlite"))
+            let tables = try DatabaseQueue(path: path("new.sqlite"))
+            #expect(try await tables.read { try $0.tableExists("vehicle") })
+            try tables.close()
+
+            try await store.write { try $0.put(Vehicle.at(1, 2, name: "kept"), TestID.vehicle, of: TestID.acme) }
+            _ = try await store.read { try $0.vehicle(TestID.id("gone"), of: TestID.acme) }
+            try await store.close()
+            try FileManager.default.copyItem(atPath: path("engine.sqlite"), toPath: path("copy.sqlite"))
+            let copy = try SQLiteStore(path: path("copy.sqlite"))
+            #expect(try await copy.read { try $0.vehicle(TestID.vehicle, of: TestID.acme)?.name } == "kept")
+            try await copy.close()
+        }
+    }
+
     @Test func `a file is one store's until that is closed`() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "engine.sqlite").path

@@ -113,6 +113,48 @@ import Testing
         #expect(throws: Never.self) { try TokenServerStore(creatingAt: folder.path("changed")).close() }
     }
 
+    @Test func `a store is whole in its file alone once it is closed, and has its tables there from the start`()
+        async throws
+    {
+        let world = try TemporaryStore()
+        func copy(to name: String) throws -> TokenServerStore {
+            let path = world.folder.appending(path: name).path(percentEncoded: false)
+            try FileManager.default.copyItem(atPath: world.path, toPath: path)
+            return try TokenServerStore(readingAt: path)
+        }
+        let begun = try copy(to: "begun.sqlite")
+        #expect(try await AuditReader(store: begun).verify().head.sequence == 0)
+        try begun.close()
+        try await world.append(3)
+        #expect(try await world.reader.head().sequence == 3)
+        // As an engine that reads what is withdrawn.
+        let other = try world.another()
+        try await other.check()
+        try world.store.close()
+        let closed = try copy(to: "closed.sqlite")
+        #expect(try await AuditReader(store: closed).verify().head.sequence == 3)
+        try closed.close()
+        try other.close()
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a store is closed also while another process reads it`() async throws {
+        let world = try TemporaryStore()
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let queue = try DatabaseQueue(path: world.path, configuration: configuration)
+        try await queue.writeWithoutTransaction { database in
+            try database.execute(sql: "BEGIN")
+            #expect(try Int.fetchOne(database, sql: "SELECT count(*) FROM audit_record") == 0)
+        }
+        try await world.append(1)
+        try world.store.close()
+        try await queue.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
+        try queue.close()
+        let store = try TokenServerStore(readingAt: world.path)
+        #expect(try await AuditReader(store: store).verify().head.sequence == 1)
+        try store.close()
+    }
+
     @Test func `a look at a file tells what a server would make of it`() throws {
         let folder = try Folder()
         try Data().write(to: folder.url.appending(path: "empty"))
