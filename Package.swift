@@ -186,6 +186,7 @@ let package = Package(
                 server("Crypto", "swift-crypto"),
                 server("CryptoExtras", "swift-crypto"),
                 server("GRDB", "GRDB.swift"),
+                server("GRDBSQLite", "GRDB.swift"),
                 server("HTTPTypes", "swift-http-types"),
                 server("Hummingbird", "hummingbird"),
                 server("Logging", "swift-log"),

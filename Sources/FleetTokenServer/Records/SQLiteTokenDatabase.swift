@@ -36,8 +36,8 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
     private static let busySeconds = 5
 
     private let connections: any DatabaseWriter
-    /// The store's file; `nil` for an archive, which nobody writes.
-    private let file: StoreFile?
+    /// The file of a store that is written; `nil` for an archive, which nobody writes.
+    private let file: String?
     let place: String
 
     /// Opens a file that exists.
@@ -98,7 +98,7 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
                 try? pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(PASSIVE)") }
             }
             self.connections = pool
-            self.file = StoreFile(path)
+            self.file = path
         } catch let error as TokenServerError {
             throw error
         } catch {
@@ -162,23 +162,24 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
     func read<Result: Sendable>(
         _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
     ) async throws -> Result {
-        try self.file?.check()
-        return try await self.connections.read { try body(SQLiteTokenTransaction($0)) }
+        try await self.connections.read { [file] database in
+            if let file { try database.checkPlace(file) }
+            return try body(SQLiteTokenTransaction(database))
+        }
     }
 
     func write<Result: Sendable>(
         _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
     ) async throws -> Result {
         try await self.connections.write { [file] database in
-            // Looked at once nobody else is waited for; what is kept in a file that is gone is lost.
-            try file?.check()
+            if let file { try database.checkPlace(file) }
             return try body(SQLiteTokenTransaction(database))
         }
     }
 
     func probe(commits: Bool) async throws {
-        try self.file?.check()
-        try await self.connections.writeWithoutTransaction { database in
+        try await self.connections.writeWithoutTransaction { [file] database in
+            if let file { try database.checkPlace(file) }
             try database.execute(sql: "PRAGMA busy_timeout = 2000")
             defer { try? database.execute(sql: "PRAGMA busy_timeout = \(1000 * Self.busySeconds)") }
             try database.inTransaction(.immediate) {
