@@ -114,6 +114,32 @@ public struct Engine: Sendable {
         }
     }
 
+    /// Why a caller may not make a call, as far as that is certain before all of the request was read.
+    ///
+    /// - Parameters:
+    ///   - call: The RPC.
+    ///   - request: The request with its name or parent, and with whatever else was read.
+    ///   - text: The bearer token; `nil` where the call carried none.
+    /// - Returns: The refusal; `nil` where what was not read may decide.
+    func refusal<Call: EngineCall>(
+        of call: Call.Type, _ request: Call.Request, token text: String?
+    ) async -> EngineError? {
+        guard !self.isDisturbed, let text, let access = try? Call.accessWithoutIDs(request) else { return nil }
+        let now = self.now()
+        var token: ExaminedToken?
+        do throws(TokenRefusal) {
+            let examined = try await self.verified(text, at: now)
+            token = examined
+            _ = try Admission.dependsOnTrip(access, examined)
+            return nil
+        } catch {
+            // Ids beside a parent may be what the claims are for.
+            guard error.reason != .claimMismatch || Call.method.httpForm.hasID else { return nil }
+            self.note(error, .init(method: Call.method, text: text, token: token, request: access), nil, at: now)
+            return EngineError(error)
+        }
+    }
+
     /// Whether a token is good, without a word to anyone.
     func isGood(_ token: String) async -> Bool {
         (try? await self.verified(token, at: self.now())) != nil

@@ -94,11 +94,18 @@ struct RESTBinding: Sendable {
         let queries = BoundQueries<Call.Request>(mask: setMask)
         self.answer = { (engine, input) throws(EngineError) in
             let (request, wantsEnumNumbers) = try await engine.reading(for: Call.method) { () throws(EngineError) in
-                let query = try queries.bind(input.query, allowed: input.fields)
-                var request = query.request
-                try body.read(input.body, &request)
-                setName(&request, input.name)
-                return (request, query.wantsEnumNumbers)
+                var request = Call.Request()
+                do throws(EngineError) {
+                    let query = try queries.bind(input.query, allowed: input.fields)
+                    request = query.request
+                    try body.read(input.body, &request)
+                    setName(&request, input.name)
+                    return (request, query.wantsEnumNumbers)
+                } catch {
+                    // Who may not make the call at all is told so, and not how to write it.
+                    setName(&request, input.name)
+                    throw await engine.refusal(of: call, request, token: input.token) ?? error
+                }
             }
             let answer = try await engine.answer(
                 call, request, token: input.token, examined: input.examined, remarks: input.remarks)

@@ -119,6 +119,29 @@ import Testing
         }
     }
 
+    private static let unreadable: [(HTTPRequest.Method, String, String, Int)] = [
+        (.post, "/trips?tripId=t-2", "consumer|tripid=t-1", 403),
+        (.post, "/trips?wheels=4", "consumer|tripid=t-1", 403),
+        (.put, "/vehicles/veh-2?updateMask=vehicleState", "driver|vehicleid=veh-1", 403),
+        (.put, "/vehicles/veh-1?updateMask=vehicleType", "driver|vehicleid=veh-1", 403),
+        (.put, "/vehicles/veh-1?updateMask=vehicleState", "driver|vehicleid=veh-1", 400),
+        // A trip in the body is what its claim would be for.
+        (.post, "/vehicles:search", "consumer|tripid=t-1", 400),
+        // Whose trip it is, only the store tells.
+        (.put, "/trips/t-1?updateMask=dropoffPoint", "driver|vehicleid=veh-1", 400),
+    ]
+
+    @Test(arguments: Self.unreadable)
+    func `who may not make a call is told so, and not how to write it`(
+        verb: HTTPRequest.Method, path: String, token: String, status: Int
+    ) async throws {
+        try await self.withClient { client in
+            let answer = try await Self.send(
+                client, verb, "/v1/providers/acme\(path)", #"{"wheels":4}"#, authorization: "Bearer \(token)")
+            #expect(answer.status.code == status, "\(String(buffer: answer.body))")
+        }
+    }
+
     @Test func `a caller without a token is told the scheme, whatever it sent`() async throws {
         try await self.withClient { client in
             for (uri, body) in [("/veh-1", "{}"), ("/veh-1?updateMask=vehicleState", "{not json")] {
