@@ -67,6 +67,11 @@ package struct ConfigurationOption: Sendable {
         path.count <= self.keys.count && zip(self.keys, path).allSatisfy { $0 == "*" || $0 == $1 }
     }
 
+    /// Whether a path leads to a section of this setting whose name the operator chooses.
+    func isInNamedSection(_ path: some Collection<String>) -> Bool {
+        self.key(after: path) != nil && !path.isEmpty && self.keys[path.count - 1] == "*"
+    }
+
     /// The key that follows a path towards this setting.
     func key(after path: some Collection<String>) -> String? {
         self.begins(with: path) && path.count < self.keys.count ? String(self.keys[path.count]) : nil

@@ -37,6 +37,11 @@ package struct ConfigurationSchema: Sendable {
         self.options.contains { $0.begins(with: path) }
     }
 
+    /// Whether a path leads to a section whose name the operator chooses.
+    func isNamedSection(_ path: some Collection<String>) -> Bool {
+        self.options.contains { $0.isInNamedSection(path) }
+    }
+
     /// The keys that may follow a path, in order.
     func keys(after path: some Collection<String>) -> [String] {
         Set(self.options.compactMap { $0.key(after: path) }).sorted()

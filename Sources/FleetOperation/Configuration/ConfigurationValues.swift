@@ -9,6 +9,8 @@ import Yams
 package struct ConfigurationValues: Sendable {
     private let schema: ConfigurationSchema
     private var values: [String: String] = [:]
+    /// The sections with names of the operator's, those without a setting among them.
+    private var sections: Set<String> = []
 
     /// Reads a configuration.
     ///
@@ -47,7 +49,7 @@ package struct ConfigurationValues: Sendable {
 
     /// The names that are chosen below a section, in order.
     package func names(in section: String) -> [String] {
-        let names = self.values.keys.filter { $0.hasPrefix("\(section).") }
+        let names = self.sections.filter { $0.hasPrefix("\(section).") }
             .compactMap { $0.dropFirst(section.count + 1).split(separator: ".").first.map(String.init) }
         return Set(names).sorted()
     }
@@ -67,7 +69,7 @@ package struct ConfigurationValues: Sendable {
             guard let stray = variables.filter({ option.isNamed(by: $0) }).min() else { continue }
             throw ConfigurationError(
                 "The variable \(stray.prefix(100)) is for \(option.path.replacing("*", with: "NAME")), and the file "
-                    + "has no section of that name; write it there with one of its settings, or remove the variable.")
+                    + "has no section of that name; write it there, or remove the variable.")
         }
     }
 
@@ -80,6 +82,8 @@ package struct ConfigurationValues: Sendable {
         let line = node.mark.map { "Line \($0.line): " } ?? ""
         let shown = name.isEmpty ? "the configuration" : name
         let option = self.schema.option(at: path)
+        // One that is left empty is there all the same, with what holds without its settings.
+        if self.schema.isNamedSection(path) { self.sections.insert(name) }
         switch node {
         case .mapping(let mapping) where option == nil:
             for (key, value) in mapping {
@@ -104,7 +108,7 @@ package struct ConfigurationValues: Sendable {
 
     private mutating func add(_ value: Node, named key: Node, at path: [String]) throws(ConfigurationError) {
         let line = key.mark.map { "Line \($0.line): " } ?? ""
-        guard let name = key.scalar?.string, !name.contains(".") else {
+        guard let name = key.scalar?.string, !name.isEmpty, !name.contains(".") else {
             throw ConfigurationError("\(line)a setting's name must be a word.")
         }
         let inner = path + [name]

@@ -281,6 +281,32 @@ import Testing
                     ], callsPerMinute: 500))
     }
 
+    @Test(arguments: ["driver: {}, consumer: {account: self}", "driver: , consumer: {account: self}"])
+    func `a role whose section is left empty is signed as its settings are without`(signers: String) throws {
+        let configuration = try self.read("provider: acme\ndata: d\ncallers: {file: c}\nsigners: {\(signers)}")
+        #expect(configuration.signers == [SignerSettings(role: .consumer), SignerSettings(role: .driver)])
+    }
+
+    @Test(arguments: [
+        ("oidc: {login: }", "The setting callers.oidc.login.issuer is missing"),
+        ("session: {shop: {}}", "The setting callers.session.shop.issuer is missing"),
+        ("proxy: {edge: {}}", "callers.proxy.edge."), ("certificate: {dispatch: {}}", "callers.certificate.dispatch"),
+    ])
+    func `a caller's section that is left empty is told by its name`(callers: String, message: String) throws {
+        let problem = try #require(self.problem(Self.least + "\n  \(callers)"))
+        #expect(problem.contains(message), "\(problem)")
+    }
+
+    @Test func `variables are enough for the settings of a section that is left empty`() throws {
+        let configuration = try self.read(
+            Self.least + "\n  oidc: {login: }",
+            environment: [
+                "FLEETPASS_CALLERS_OIDC_LOGIN_ISSUER": "https://a.example",
+                "FLEETPASS_CALLERS_OIDC_LOGIN_AUDIENCE": "a",
+            ])
+        #expect(configuration.identityProviders.map(\.issuer) == ["https://a.example"])
+    }
+
     private static let secured = "provider: acme\ndata: d\nkeys: k\n"
 
     @Test func `callers known by certificates and proxies land where they belong`() throws {
