@@ -32,7 +32,9 @@ public final class Readiness: Sendable {
     static let storeLimit = Duration.seconds(3)
 
     private let issuer: TokenIssuer
-    private let roles: [Role]
+    private let served: @Sendable () -> Set<Role>
+    /// The roles that were served at some look, as one that no longer is has lost its signer.
+    private let seenRoles = Locked<Set<Role>>([])
     private let store: TokenServerStore
     private let metrics: TokenServerMetrics
     private let followed: [Check: @Sendable () -> String?]
@@ -64,21 +66,43 @@ public final class Readiness: Sendable {
         followed: [Check: @Sendable () -> String?] = [:],
         now: @escaping @Sendable () -> Date = { Date() }, uptime: (@Sendable () -> Double)? = nil, logger: Logger
     ) {
+        let roles = Set(roles)
         self.init(
-            issuer: issuer, roles: roles, store: store, metrics: metrics, followed: followed, now: now, uptime: uptime,
-            time: TimeSource(clock: ContinuousClock()), logger: logger)
+            issuer: issuer, servedRoles: { roles }, store: store, metrics: metrics, followed: followed, now: now,
+            uptime: uptime, logger: logger)
+    }
+
+    /// Watches a server whose roles may become more while it runs, such as by a key file that is put into its folder.
+    ///
+    /// - Parameters:
+    ///   - issuer: Issues the trial tokens.
+    ///   - servedRoles: The roles that are served, asked for at each look; one that was served is tried ever after.
+    ///   - store: The store.
+    ///   - metrics: Shows what was found.
+    ///   - followed: What else must hold, each asked for what is wrong with it.
+    ///   - now: The clock.
+    ///   - uptime: Seconds on a clock that nobody sets.
+    ///   - logger: Hears of every change.
+    public convenience init(
+        issuer: TokenIssuer, servedRoles: @escaping @Sendable () -> Set<Role>, store: TokenServerStore,
+        metrics: TokenServerMetrics, followed: [Check: @Sendable () -> String?] = [:],
+        now: @escaping @Sendable () -> Date = { Date() }, uptime: (@Sendable () -> Double)? = nil, logger: Logger
+    ) {
+        self.init(
+            issuer: issuer, servedRoles: servedRoles, store: store, metrics: metrics, followed: followed, now: now,
+            uptime: uptime, time: TimeSource(clock: ContinuousClock()), logger: logger)
     }
 
     /// Watches a server, with what measures how long is waited for the store.
     init(
-        issuer: TokenIssuer, roles: some Sequence<Role>, store: TokenServerStore, metrics: TokenServerMetrics,
-        followed: [Check: @Sendable () -> String?], now: @escaping @Sendable () -> Date,
+        issuer: TokenIssuer, servedRoles: @escaping @Sendable () -> Set<Role>, store: TokenServerStore,
+        metrics: TokenServerMetrics, followed: [Check: @Sendable () -> String?], now: @escaping @Sendable () -> Date,
         uptime: (@Sendable () -> Double)?, time: TimeSource, logger: Logger
     ) {
         let origin = ContinuousClock.now
         let uptime = uptime ?? { (ContinuousClock.now - origin) / .seconds(1) }
         self.issuer = issuer
-        self.roles = roles.sorted { $0.rawValue < $1.rawValue }
+        self.served = servedRoles
         self.store = store
         self.metrics = metrics
         self.followed = followed
@@ -152,9 +176,14 @@ public final class Readiness: Sendable {
     }
 
     private func canaryProblem() async -> String? {
+        let served = self.served()
+        let roles = self.seenRoles.withLock { seen -> Set<Role> in
+            seen.formUnion(served)
+            return seen
+        }
         // Side by side: a role whose signer is slow keeps no other waiting.
         let problems = await withTaskGroup(of: (Role, String?).self) { group in
-            for role in self.roles { group.addTask { (role, await self.problem(of: role)) } }
+            for role in roles { group.addTask { (role, await self.problem(of: role)) } }
             var problems: [Role: String] = [:]
             for await (role, problem) in group {
                 self.metrics.canary(of: role, isUp: problem == nil)

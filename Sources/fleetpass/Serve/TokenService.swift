@@ -36,7 +36,7 @@ struct TokenService: Service {
     private let looked = AsyncStream.makeStream(of: Void.self)
 
     /// The roles that something signs for now; the key folder may take another's key while the server runs.
-    var roles: Set<Role> { (self.keys?.roles ?? []).union(self.signers?.roles ?? []) }
+    var roles: Set<Role> { Self.roles(self.keys, self.signers) }
 
     /// Opens the store in a data folder and reads the keys.
     ///
@@ -72,8 +72,7 @@ struct TokenService: Service {
             } else {
                 signers = nil
             }
-            let roles = (keys?.roles ?? []).union(signers?.roles ?? [])
-            guard !roles.isEmpty else {
+            guard !Self.roles(keys, signers).isEmpty else {
                 throw TokenServerError(
                     code: .invalidConfiguration,
                     message:
@@ -99,9 +98,9 @@ struct TokenService: Service {
         self.verifier.replaceKeys(TrustedKeySet(self.keys?.published(at: Date()) ?? []))
         self.trust = trusting?.trust
         self.followers = followed.services
+        let (keys, signers) = (self.keys, self.signers)
         self.readiness = Readiness(
-            issuer: self.issuer, roles: (self.keys?.roles ?? []).union(self.signers?.roles ?? []), store: self.store,
-            metrics: self.metrics,
+            issuer: self.issuer, servedRoles: { Self.roles(keys, signers) }, store: self.store, metrics: self.metrics,
             followed: [
                 .revocations: { following?.follower.problem }, .trust: { trusting?.trust.problem },
             ], logger: logger)
@@ -112,6 +111,10 @@ struct TokenService: Service {
         if StoreCheck.isOpenToOthers(data) {
             logger.warning("the data folder can be written by other users", metadata: ["next": "chmod 700 \(data)"])
         }
+    }
+
+    private static func roles(_ keys: SigningKeys?, _ signers: ConfiguredSigners?) -> Set<Role> {
+        (keys?.roles ?? []).union(signers?.roles ?? [])
     }
 
     private static func store(

@@ -65,13 +65,14 @@ import Testing
     private func readiness(
         _ world: TemporaryStore, _ clocks: Clocks, over store: TokenServerStore? = nil, signs: Bool = true,
         metrics: TokenServerMetrics = TokenServerMetrics(),
+        served: @escaping @Sendable () -> Set<Role> = { [.driver] },
         followed: [Readiness.Check: @Sendable () -> String?] = [:],
         time: TimeSource = TimeSource(clock: ManualClock()), log: LeakTests.Log = LeakTests.Log()
     ) throws -> Readiness {
         let key = try ServiceAccountKey(generatingFor: "driver@acme", projectID: "acme")
         let minter = TokenMinter(signer: try LocalSigner(key))
         return Readiness(
-            issuer: TokenIssuer(minters: signs ? [.driver: minter] : [:]), roles: [.driver],
+            issuer: TokenIssuer(minters: signs ? [.driver: minter] : [:]), servedRoles: served,
             store: store ?? world.store, metrics: metrics, followed: followed, now: { clocks.now },
             uptime: { clocks.uptime }, time: time,
             logger: Logger(label: "test") { _ in LeakTests.Handler(log: log) })
@@ -97,6 +98,22 @@ import Testing
         #expect(await !readiness.check())
         #expect(readiness.problems[.canary]?.hasPrefix("no trial token for driver: No signer is set up") == true)
         #expect(metrics.text.contains(#"fleetpass_canary_up{role="driver"} 0"#))
+    }
+
+    @Test func `a role that is served later is tried from then on, and one that no longer is, still`() async throws {
+        let (metrics, roles) = (TokenServerMetrics(), Locked<Set<Role>>([.driver]))
+        let world = try TemporaryStore()
+        let readiness = try self.readiness(world, Clocks(), metrics: metrics, served: { roles.withLock { $0 } })
+        #expect(await readiness.check())
+        #expect(!metrics.text.contains(#"role="consumer""#))
+        // The issuer has no signer for it, so that its look can be told from none.
+        roles.withLock { $0 = [.consumer] }
+        #expect(await !readiness.check())
+        #expect(readiness.problems[.canary]?.hasPrefix("no trial token for consumer: ") == true)
+        #expect(metrics.text.contains(#"fleetpass_canary_up{role="driver"} 1"#))
+        #expect(metrics.text.contains(#"fleetpass_canary_up{role="consumer"} 0"#))
+        roles.withLock { $0 = [.driver] }
+        #expect(await !readiness.check())
     }
 
     @Test(arguments: [-61.0, 61])
