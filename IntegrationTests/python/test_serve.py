@@ -595,6 +595,57 @@ def test_a_stolen_key_is_followed_by_no_retired_one(tmp_path, service):
     assert list(states.values()) == ["signing"] and "stolen" not in states
 
 
+def test_a_retired_key_that_is_put_back_signs_nothing(folder, service):
+    place, stolen = folder / "service-accounts" / "driver.json", service.account("driver")["private_key_id"]
+    server = TokenServer(folder)
+
+    def keys(command, *options):
+        return run("keys", command, "--data", folder, *options)
+
+    def signs():
+        return jwt.get_unverified_header(server.get("/token/driver/veh-1").json()["jwt"])["kid"]
+
+    def published():
+        return {key["kid"] for key in server.get("/.well-known/jwks.json", secret=None).json()["keys"]}
+
+    token = server.get("/token/driver/veh-1").json()["jwt"]
+    assert jwt.get_unverified_header(token)["kid"] == stolen
+    retire = ("retire", "--role", "driver", "--key", stolen, "--force")
+    assert keys("rotate", "--role", "driver").returncode == 0
+    assert keys(*retire).returncode == 0
+    deadline = time.monotonic() + 10
+    while stolen in published():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    new = signs()
+    place.write_bytes(service.key_file("driver").read_bytes())
+    # The folder is looked at every 2 seconds.
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        assert signs() == new and stolen not in published()
+        time.sleep(0.5)
+    assert "was retired and never signs again" in keys("list").stderr.decode()
+    minted = run("mint", "--key", place, "--role", "driver", "--vehicle", "v")
+    assert minted.returncode == 78 and b"signs no more" in minted.stderr
+    verified = run("verify", "-", "--keys", folder / "service-accounts", stdin=token.encode())
+    assert verified.returncode != 0 and b"KEY_UNKNOWN" in verified.stdout + verified.stderr
+
+    assert keys("rotate", "--role", "driver").returncode == 0
+    assert keys(*retire).returncode == 0
+    next_key = json.loads(place.read_text(encoding="utf-8"))["private_key_id"]
+    deadline = time.monotonic() + 10
+    while next_key not in published():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert signs() == next_key and stolen not in published()
+    code, _, errors = server.stop()
+    assert code == 0 and f"driver.json holds the key {stolen}, which was retired" in errors
+    result = keys("rotate", "--role", "driver", "--with", service.key_file("driver"))
+    assert result.returncode == 78 and b"was retired from the role driver" in result.stderr
+    place.write_bytes(service.key_file("driver").read_bytes())
+    assert "was retired and never signs again" in refused(folder)
+
+
 def test_keys_rotate_under_a_running_service(tmp_path, service):
     data = tmp_path / "data"
     shutil.copytree(service.data / "service-accounts", data / "service-accounts")

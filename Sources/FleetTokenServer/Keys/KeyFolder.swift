@@ -16,8 +16,8 @@ public import Foundation
 /// A folder of service accounts' key files, one account for each role.
 ///
 /// `ROLE.json` is a role's oldest key; `ROLE.TIME.json` are those that followed, by the Unix time at which each was made
-/// known. Nothing else is kept: what each key is good for follows from the names. Every change is one rename or removal,
-/// so a reader sees it whole or not at all.
+/// known; what each key is good for follows from the names. Every change is one rename or removal, so a reader sees it
+/// whole or not at all. Beside that, `.retired` tells which keys were retired: one that is put back is refused.
 public struct KeyFolder: Sendable {
     private let folder: URL
 
@@ -37,13 +37,36 @@ public struct KeyFolder: Sendable {
     /// Reads every key.
     ///
     /// - Returns: The keys of each role.
-    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` that names the file.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` that names the file, as for a
+    ///   key that was retired and put back.
     public func read() throws(TokenServerError) -> [Role: KeyRing] {
         try self.read(clock: ContinuousClock(), now: { Date() })
     }
 
     /// Reads every key, with what tells how long shared tokens last and which date they carry.
     func read(
+        clock: some Clock<Duration>, now: @escaping @Sendable () -> Date
+    ) throws(TokenServerError) -> [Role: KeyRing] {
+        // Looked at first: a key that is retired meanwhile is no reason for an alarm, and its absence is seen next time.
+        let retired = self.retired
+        let rings = try self.rings(clock: clock, now: now)
+        for (role, ring) in rings.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            for entry in ring.entries where retired.contains(entry.key.keyID, of: role) {
+                throw Self.putBack(entry, of: role)
+            }
+        }
+        return rings
+    }
+
+    /// Reads every key, also those that were retired and put back, for who changes the folder: so they can be removed.
+    ///
+    /// - Returns: The keys of each role.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` that names the file.
+    package func readToChange() throws(TokenServerError) -> [Role: KeyRing] {
+        try self.rings(clock: ContinuousClock(), now: { Date() })
+    }
+
+    private func rings(
         clock: some Clock<Duration>, now: @escaping @Sendable () -> Date
     ) throws(TokenServerError) -> [Role: KeyRing] {
         var rings: [Role: KeyRing] = [:]
@@ -64,16 +87,23 @@ public struct KeyFolder: Sendable {
         return rings
     }
 
-    /// What the key of each file is good for at a time, by the file's name; nothing is read but the names.
+    /// What the key of each file is good for at a time, by the file's name and by which keys were retired.
+    ///
+    /// A file that holds no key is judged by its name alone.
     ///
     /// - Parameter time: The time.
     /// - Returns: The files of all roles; none where the folder holds no key files.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` where the folder cannot be read.
     package func states(at time: Date) throws(TokenServerError) -> [String: KeySchedule.State] {
         var states: [String: KeySchedule.State] = [:]
-        for files in try self.files().values {
+        let retired = self.retired
+        for (role, files) in try self.files() {
             let schedule = KeySchedule(published: files.map(\.published))
-            for (index, file) in files.enumerated() { states[file.name] = schedule.state(of: index, at: time) }
+            for (index, file) in files.enumerated() {
+                let keyID = retired.isEmpty ? nil : self.keyID(file.name)
+                let isPutBack = keyID.map { retired.contains($0, of: role) } ?? false
+                states[file.name] = isPutBack ? .retired : schedule.state(of: index, at: time)
+            }
         }
         return states
     }
@@ -114,6 +144,11 @@ public struct KeyFolder: Sendable {
             guard key.account == newest.key.account else {
                 throw Self.invalid(
                     "The new key is of \(key.account), and those of the role \(role) are of \(newest.key.account).")
+            }
+            guard !self.retired.contains(key.keyID, of: role) else {
+                throw Self.invalid(
+                    "The key \(key.keyID) was retired from the role \(role), and never signs again; have a new one made."
+                )
             }
             guard !ring.entries.contains(where: { $0.key.keyID == key.keyID }) else {
                 throw Self.invalid("The role \(role) has the key \(key.keyID) already.")
@@ -158,13 +193,15 @@ public struct KeyFolder: Sendable {
         let file = ring.entries[index].file
         do {
             // Before the key goes, so that no reader takes it for one that was merely replaced.
-            try self.write(
-                Data(self.retiredIDs().union([keyID]).sorted().joined(separator: "\n").utf8), to: Self.retiredList)
+            var retired = self.retired
+            retired.insert(keyID, of: role)
+            try self.write(Data(retired.text.utf8), to: Self.retiredList)
             if successor > index {
                 // The next key takes its name, and with it its place and time, in one step.
                 try self.move(ring.entries[successor].file, over: file)
             } else {
                 try FileManager.default.removeItem(at: self.url(file))
+                try self.settle()
             }
         } catch {
             throw Self.invalid("The key file \(file) cannot be removed: \(error).")
@@ -176,10 +213,16 @@ public struct KeyFolder: Sendable {
 extension KeyFolder {
     private static let retiredList = ".retired"
 
-    /// The ids of the keys that were retired here, which are not to be trusted whatever took their places.
-    func retiredIDs() -> Set<String> {
-        let text = (try? String(contentsOf: self.url(Self.retiredList), encoding: .utf8)) ?? ""
-        return Set(text.split(separator: "\n").map(String.init))
+    /// The keys that were retired here, which are not to be trusted whatever took their places, and never sign again.
+    var retired: RetiredKeys {
+        RetiredKeys(text: (try? String(contentsOf: self.url(Self.retiredList), encoding: .utf8)) ?? "")
+    }
+
+    private static func putBack(_ entry: KeyRing.Entry, of role: Role) -> TokenServerError {
+        Self.invalid(
+            "The key file \(entry.file) holds the key \(entry.key.keyID), which was retired and never signs again. Remove "
+                + "the file where the role \(role) has another key; otherwise put a new key in its place, or run fleetpass "
+                + "keys rotate and then keys retire --force for that key.")
     }
 }
 
@@ -214,7 +257,7 @@ extension KeyFolder {
     }
 
     private func ring(of role: Role) throws(TokenServerError) -> KeyRing {
-        guard let ring = try self.read()[role] else {
+        guard let ring = try self.readToChange()[role] else {
             throw Self.invalid(
                 "\(self.folder.path(percentEncoded: false)) holds no key of the role \(role); start the service once.")
         }
@@ -233,9 +276,15 @@ extension KeyFolder {
         }
     }
 
+    /// The id of a file's key; `nil` where it holds none.
+    private func keyID(_ name: String) -> String? {
+        (try? Data(contentsOf: self.url(name))).flatMap { try? ServiceAccountKey(json: $0) }?.keyID
+    }
+
     private func url(_ name: String) -> URL { self.folder.appending(path: name) }
 
-    /// Writes a file that its owner alone can read from its first moment, and that appears whole.
+    /// Writes a file that its owner alone can read from its first moment, and that appears whole; it is on the disk then, as
+    /// whoever handed a key over removes it.
     private func write(_ bytes: Data, to name: String) throws {
         let draft = self.url(".\(name).new")
         let path = draft.path(percentEncoded: false)
@@ -249,7 +298,10 @@ extension KeyFolder {
         guard
             rename(self.url(source).path(percentEncoded: false), self.url(target).path(percentEncoded: false)) == 0
         else { throw CocoaError(.fileWriteUnknown) }
+        try self.settle()
     }
+
+    private func settle() throws { try PrivateFile.settle(folder: self.folder.path(percentEncoded: false)) }
 
     private static func invalid(_ message: String) -> TokenServerError {
         TokenServerError(code: .invalidConfiguration, message: message)

@@ -12,7 +12,7 @@ import Foundation
 
 /// Makes files that their owner alone can read from their first moment, whatever the process's umask is.
 enum PrivateFile {
-    /// Makes a file.
+    /// Makes a file, and returns when what it holds is on the disk.
     ///
     /// - Parameters:
     ///   - path: The file, which must not exist.
@@ -24,10 +24,22 @@ enum PrivateFile {
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
             try file.write(contentsOf: bytes)
+            try file.synchronize()
             try file.close()
         } catch {
             unlink(path)
             throw error
         }
+    }
+
+    /// Returns when the names in a folder are on the disk.
+    ///
+    /// - Parameter path: The folder.
+    /// - Throws: An error where that is not known.
+    static func settle(folder path: String) throws {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw CocoaError(.fileWriteUnknown) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw CocoaError(.fileWriteUnknown) }
     }
 }

@@ -117,7 +117,7 @@ public final class SigningKeys: Sendable {
         return rings.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap { $0.value.statuses(of: $0.key, at: time) }
     }
 
-    /// Reads the folder again if it changed; the keys in force stay when it cannot be read.
+    /// Reads the folder again if it changed; the keys in force stay when it cannot be read, or holds one that was retired.
     ///
     /// A key that was put in another's place signs at once, and the other stays published until no token of it can be
     /// alive. One that was removed is published no more.
@@ -129,7 +129,7 @@ public final class SigningKeys: Sendable {
         let (before, seen) = self.state.withLock { ($0.rings, $0.fingerprint) }
         guard fingerprint != seen else { return }
         let rings = try self.read(self.folder)
-        let retired = self.folder.retiredIDs()
+        let retired = self.folder.retired.ids
         let exchanged = before.flatMap { role, ring in
             self.publicKeys(ring.exchanged(in: rings[role], at: now), of: role)
         }

@@ -39,9 +39,11 @@ struct KeyFolderOptions: ParsableArguments {
 
     /// The keys of each role.
     ///
+    /// - Parameter isChanged: Whether the folder is to be changed, which mends one that holds a retired key too.
+    /// - Returns: The keys.
     /// - Throws: ``CommandFailure`` with `configuration` for a folder that cannot be read, or holds no key files.
-    func read() throws -> [Role: KeyRing] {
-        let rings = try self.with { try $0.read() }
+    func read(toChange isChanged: Bool = false) throws -> [Role: KeyRing] {
+        let rings = try self.with { try isChanged ? $0.readToChange() : $0.read() }
         guard !rings.isEmpty else {
             throw CommandFailure(status: .configuration, message: "\(self.path) holds no key files.")
         }

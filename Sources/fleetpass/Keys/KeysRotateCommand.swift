@@ -41,7 +41,7 @@ struct KeysRotateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let key = try self.with.map(Self.key)
-        let rings = try self.keys.read()
+        let rings = try self.keys.read(toChange: true)
         let now = Date()
         let roles = (self.role.isEmpty ? Set(rings.keys) : Set(self.role)).sorted { $0.rawValue < $1.rawValue }
         for role in roles { try Self.check(rings[role], of: role, at: now) }
@@ -143,7 +143,7 @@ struct KeysRetireCommand: AsyncParsableCommand {
     var output: OutputFormat = .text
 
     func run() async throws {
-        let rings = try self.keys.read()
+        let rings = try self.keys.read(toChange: true)
         let now = Date()
         if !self.force, let ring = rings[self.role] { try self.checkDisuse(in: ring, at: now) }
         let administration = try await self.records.administration(data: self.keys.data)

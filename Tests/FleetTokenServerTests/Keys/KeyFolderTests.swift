@@ -127,6 +127,78 @@ import Testing
         #expect(try world.files() == ["driver.1767225600.json", "driver.json"])
     }
 
+    @Test func `a retired key that is put back is refused, and a new one takes its place`() throws {
+        let world = try World()
+        let provider = try ProviderID(checking: "acme")
+        let second = try #require(try world.folder.rotate(.driver, at: Self.now).entries.last).key
+        _ = try world.folder.retire(world.first.keyID, of: .driver, at: Self.now, isForced: true)
+        let keys = try SigningKeys(folder: world.folder, provider: provider)
+        // As whoever restores the folder does, or copies a secret to it again.
+        try world.first.keyFile.write(to: world.url.appending(path: "driver.json"), options: .atomic)
+        for _ in 0..<2 {
+            let error = #expect(throws: TokenServerError.self) { try keys.refresh(at: Self.now) }
+            #expect(error?.code == .invalidConfiguration)
+            let words = "The key file driver.json holds the key \(world.first.keyID), which was retired"
+            #expect(error?.message.hasPrefix(words) == true)
+            #expect(keys.published(at: Self.now).map(\.id) == [second.keyID])
+        }
+        #expect(throws: TokenServerError.self) { try SigningKeys(folder: world.folder, provider: provider) }
+        #expect(try world.folder.states(at: Self.now) == ["driver.json": .retired])
+
+        let third = try #require(try world.folder.rotate(.driver, at: Self.now).entries.last).key
+        #expect(throws: TokenServerError.self) { try keys.refresh(at: Self.now) }
+        _ = try world.folder.retire(world.first.keyID, of: .driver, at: Self.now, isForced: true)
+        try keys.refresh(at: Self.now)
+        #expect(keys.published(at: Self.now).map(\.id) == [third.keyID, second.keyID])
+        #expect(try world.files() == ["driver.json"])
+    }
+
+    @Test func `a retired key that is put beside others is refused until its file is removed`() throws {
+        let world = try World()
+        let second = try #require(try world.folder.rotate(.driver, at: Self.now).entries.last).key
+        _ = try world.folder.retire(world.first.keyID, of: .driver, at: Self.now, isForced: true)
+        let file = world.url.appending(path: "driver.1767225500.json")
+        try world.first.keyFile.write(to: file)
+        let error = #expect(throws: TokenServerError.self) { try world.folder.read() }
+        #expect(error?.message.contains("driver.1767225500.json") == true)
+        #expect(try world.folder.states(at: Self.now)["driver.1767225500.json"] == .retired)
+        try FileManager.default.removeItem(at: file)
+        #expect(try world.folder.read()[.driver]?.entries.map(\.key.keyID) == [second.keyID])
+    }
+
+    @Test func `no rotation is to a key that was retired`() throws {
+        let world = try World()
+        _ = try world.folder.rotate(.driver, at: Self.now)
+        _ = try world.folder.retire(world.first.keyID, of: .driver, at: Self.now, isForced: true)
+        let error = #expect(throws: TokenServerError.self) {
+            try world.folder.rotate(.driver, to: world.first, at: Self.now + 600)
+        }
+        #expect(error?.message.contains("was retired from the role driver, and never signs again") == true)
+        #expect(try world.files() == ["driver.json"])
+    }
+
+    @Test func `a key is retired from one role, and one that an earlier version retired from all`() throws {
+        let world = try World()
+        for name in ["consumer.json", "server.json"] {
+            try world.first.keyFile.write(to: world.url.appending(path: name))
+        }
+        _ = try world.folder.rotate(.driver, at: Self.now)
+        _ = try world.folder.retire(world.first.keyID, of: .driver, at: Self.now, isForced: true)
+        #expect(try world.folder.read()[.consumer]?.entries.map(\.key.keyID) == [world.first.keyID])
+        #expect(world.folder.retired.ids == [world.first.keyID])
+        _ = try world.folder.rotate(.consumer, at: Self.now)
+        _ = try world.folder.retire(world.first.keyID, of: .consumer, at: Self.now, isForced: true)
+        #expect(world.folder.retired.contains(world.first.keyID, of: .driver))
+        #expect(world.folder.retired.contains(world.first.keyID, of: .consumer))
+        #expect(!world.folder.retired.contains(world.first.keyID, of: .server))
+        #expect(throws: Never.self) { try world.folder.read() }
+
+        try Data("another\n\(world.first.keyID)".utf8).write(to: world.url.appending(path: ".retired"))
+        #expect(world.folder.retired.ids == ["another", world.first.keyID])
+        let error = #expect(throws: TokenServerError.self) { try world.folder.read() }
+        #expect(error?.message.contains("server.json") == true)
+    }
+
     @Test(arguments: [0.0, 600, 4799])
     func `the key before the newest goes on while tokens of it may be alive`(seconds: Double) throws {
         let world = try World()
