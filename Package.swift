@@ -215,6 +215,7 @@ let package = Package(
                 "FleetTokens",
                 "GzipCoding",
                 server("GRDB", "GRDB.swift"),
+                server("GRDBSQLite", "GRDB.swift"),
                 server("GRPCCore", "grpc-swift-2"),
                 server("GRPCNIOTransportHTTP2Posix", "grpc-swift-nio-transport"),
                 server("GRPCProtobuf", "grpc-swift-protobuf"),

@@ -5,6 +5,7 @@
 import FleetEngineAPI
 import Foundation
 import GRDB
+import GRDBSQLite
 import SwiftProtobuf
 
 /// The tables, how they came to be, and how a file that holds them is opened.
@@ -46,6 +47,22 @@ enum SQLiteSchema {
             try database.execute(sql: "PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)")
         }
         try pool.close()
+    }
+
+    /// The file of a store was moved, removed or replaced while it was open.
+    struct FileMoved: Error {}
+
+    /// Looks whether the database's file is still where it was opened.
+    ///
+    /// SQLite goes on with a file that nobody can reach any more, and what it keeps there is lost.
+    ///
+    /// - Throws: ``FileMoved``.
+    static func checkPlace(of database: Database) throws(FileMoved) {
+        var hasMoved: CInt = 0
+        let code = sqlite3_file_control(database.sqliteConnection, nil, SQLITE_FCNTL_HAS_MOVED, &hasMoved)
+        // Who cannot tell, as a file system of its own kind, does not say that it did.
+        guard code == SQLITE_OK, hasMoved != 0 else { return }
+        throw FileMoved()
     }
 
     /// How many connections look at once.

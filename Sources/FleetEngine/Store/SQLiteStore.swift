@@ -106,6 +106,7 @@ public final class SQLiteStore: EngineStore {
         let texts = SQLiteQuery.texts(.trips)
         let values: StatementArguments = [false, nil, nil, nil, nil, nil, nil, 0, Data(count: 64 * 1024), "", ""]
         try self.pool.writeWithoutTransaction { database in
+            try SQLiteSchema.checkPlace(of: database)
             try database.inTransaction(.immediate) {
                 try database.execute(sql: texts.insert, arguments: values)
                 try database.execute(sql: texts.remove, arguments: [database.lastInsertedRowID])
@@ -126,6 +127,7 @@ public final class SQLiteStore: EngineStore {
         var changes: [ResourceKey: RecentResources.Entry] = [:]
         do {
             try self.pool.writeWithoutTransaction { database in
+                try SQLiteSchema.checkPlace(of: database)
                 try database.inTransaction(.immediate) {
                     let transaction = SQLiteGroup(database, recent: self.recent, rows: self.rows)
                     for write in group { outcomes.append(try transaction.run(write)) }
@@ -156,6 +158,13 @@ public final class SQLiteStore: EngineStore {
 extension EngineError {
     /// What callers are told of a group that was not committed; the log has the rest.
     init(committing error: any Error) {
+        guard !(error is SQLiteSchema.FileMoved) else {
+            self = .store(
+                "STORE_REPLACED",
+                "The change was not stored, as the store's file was removed or replaced; put that very file back, or "
+                    + "restart the engine.")
+            return
+        }
         self =
             switch (error as? DatabaseError)?.resultCode.primaryResultCode {
             case .SQLITE_FULL?:

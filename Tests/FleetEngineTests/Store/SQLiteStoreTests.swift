@@ -54,6 +54,33 @@ import Testing
         }
     }
 
+    @Test func `nothing is acknowledged while the store's file is elsewhere`() async throws {
+        try await withTemporaryFolder { folder in
+            let store = try SQLiteStore(path: folder.appending(path: "engine.sqlite").path)
+            let gone = folder.appending(path: "gone")
+            try FileManager.default.createDirectory(at: gone, withIntermediateDirectories: true)
+            let names = ["", "-wal", "-shm"].map { "engine.sqlite" + $0 }
+            func move(from: URL, to: URL) throws {
+                for name in names {
+                    try FileManager.default.moveItem(at: from.appending(path: name), to: to.appending(path: name))
+                }
+            }
+            func put(_ name: String) async throws {
+                try await store.write { try $0.put(Vehicle.at(1, 2, name: name), TestID.vehicle, of: TestID.acme) }
+            }
+            try await put("before")
+            try move(from: folder, to: gone)
+            let error = await #expect(throws: EngineError.self) { try await put("lost") }
+            #expect(error?.reason == "STORE_REPLACED" && error?.code == .unavailable)
+            await #expect(throws: SQLiteSchema.FileMoved.self) { try await store.probe() }
+            #expect(try await store.read { try $0.vehicle(TestID.vehicle, of: TestID.acme)?.name } == "before")
+            try move(from: gone, to: folder)
+            try await store.probe()
+            try await put("after")
+            try await store.close()
+        }
+    }
+
     @Test func `a file is one store's until that is closed`() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "engine.sqlite").path
