@@ -27,6 +27,8 @@ public final class PostgreSQLSession {
             .once(
                 "SELECT set_config('idle_in_transaction_session_timeout', $1, false)",
                 [.text("\(limits.statement.milliseconds)ms")]),
+            // Whoever waited for a row goes on with what it is then, whatever the server's default is.
+            .once("SELECT set_config('default_transaction_isolation', 'read committed', false)"),
             // What is acknowledged must be on the disk; a stricter setting of the server is kept.
             .once(
                 "SELECT set_config('synchronous_commit', 'on', false) "

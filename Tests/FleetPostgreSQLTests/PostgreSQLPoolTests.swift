@@ -43,6 +43,34 @@ struct PostgreSQLPoolTests {
         await pool.close()
     }
 
+    @Test(arguments: ["repeatable read", "serializable"])
+    func `whoever waited for a row sees what it is then, whatever the server's default is`(
+        isolation: String
+    ) async throws {
+        let address = try await PostgreSQLServer.shared().makeDatabase()
+        func pool() throws -> PostgreSQLPool {
+            PostgreSQLPool(try PostgreSQLAddress(address), connections: 1, schema: nil, logger: .silent)
+        }
+        let before = try pool()
+        try await before.run { session in
+            let name = try session.query(.once("SELECT current_database()"))[0].text(0)
+            try session.query(
+                .once("ALTER DATABASE \"\(name)\" SET default_transaction_isolation = '\(isolation)'"))
+        }
+        await before.close()
+        let after = try pool()
+        let read = try await after.run { session in
+            let (default_, own) = (
+                try session.query(
+                    .once("SELECT reset_val FROM pg_settings WHERE name = 'default_transaction_isolation'")),
+                try session.query(.once("SHOW transaction_isolation"))
+            )
+            return (try default_[0].text(0), try own[0].text(0))
+        }
+        #expect(read == (isolation, "read committed"))
+        await after.close()
+    }
+
     @Test func `arrays come apart into rows`() async throws {
         let pool = try await self.pool()
         let lines = try await pool.run { session in

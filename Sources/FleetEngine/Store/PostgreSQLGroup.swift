@@ -154,6 +154,8 @@ final class PostgreSQLGroup: ResourceLookup {
             var (removed, known, new, unknown) = ([ResourceKey](), [ResourceRow](), [ResourceRow](), [ResourceRow]())
             for key in (collections[collection] ?? []).sorted() {
                 guard case .put(let resource, let updated)? = changes[key] else {
+                    // What was absent is not locked: whatever is there now, another node has made since.
+                    if case .some(.none) = stored[key] { continue }
                     removed.append(key)
                     continue
                 }

@@ -77,6 +77,48 @@ struct PostgreSQLStoreTests {
         }
     }
 
+    @Test func `what another node makes outlives a group that made and removed the same`() async throws {
+        let address = try await PostgreSQLServer.shared().makeDatabase()
+        let node = try PostgreSQLStore(address: address)
+        let id = TestID.id("trip-1", TripID.self)
+        func name() async throws -> String? { try await node.read { try $0.trip(id, of: TestID.acme)?.name } }
+        #expect(try await name() == nil)
+        let pool = PostgreSQLPool(
+            try PostgreSQLAddress(address), connections: 1, schema: PostgreSQLEngineSchema.schema, logger: .silent)
+        let began = AsyncStream.makeStream(of: Void.self)
+        let isMade = DispatchSemaphore(value: 0)
+        @Sendable func write(_ body: @escaping @Sendable (any EngineTransaction) throws -> Void) -> QueuedWrite {
+            QueuedWrite(
+                ticket: 0, run: { .init(isKept: (try? body($0)) != nil, reply: {}) }, reject: { _ in })
+        }
+        let other = Task {
+            try await pool.run { session in
+                let key = ResourceKey(collection: .trips, provider: TestID.acme.value, id: id.value)
+                let group = try PostgreSQLGroup(session, isAlone: false, locking: [key], leavesHeld: false)
+                var creation = write { transaction in
+                    guard try transaction.trip(id, of: TestID.acme) == nil else { throw Taken() }
+                    try transaction.put(Trip.with { $0.name = "first" }, id, of: TestID.acme)
+                }
+                var removal = write { transaction in
+                    guard try transaction.trip(id, of: TestID.acme) != nil else { throw Taken() }
+                    try transaction.remove(id, of: TestID.acme, as: Trip.self)
+                }
+                #expect(try group.run(&creation)?.isKept == true)
+                #expect(try group.run(&removal)?.isKept == true)
+                began.continuation.yield()
+                isMade.wait()
+                try group.commit()
+            }
+        }
+        for await _ in began.stream { break }
+        try await node.write { try $0.put(Trip.with { $0.name = "second" }, id, of: TestID.acme) }
+        isMade.signal()
+        try await other.value
+        #expect(try await name() == "second")
+        await pool.close()
+        await node.close()
+    }
+
     @Test func `nodes that take the same rows in opposite orders get through`() async throws {
         try await self.withNodes { nodes in
             let ids = (0..<6).map { TestID.id("veh-\($0)", VehicleID.self) }
