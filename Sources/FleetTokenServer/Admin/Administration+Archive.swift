@@ -8,6 +8,9 @@ extension Administration {
     /// How long records stay in the store at least: whose tokens are alive is looked up there.
     public static let leastAuditAge: Duration = .seconds(2 * 3600)
 
+    /// How many records are looked through at once.
+    private static let window: Int64 = 100_000
+
     /// How many records are removed at once, for the time that one commit takes.
     private static let portion: Int64 = 4000
 
@@ -90,11 +93,17 @@ extension Administration {
     /// The records from before a time; `nil` where there is none.
     private static func span(before time: Date, in database: any TokenServerTransaction) throws -> AuditSpan? {
         let kept = try database.keptSpan()
-        // The sequence is computed so that the index of the time is used and not the sequence's.
-        let first = try Self.number(
-            "SELECT min(sequence + 0) FROM audit_record WHERE time_ms >= ?",
-            [.integer(Int64((time.timeIntervalSince1970 * 1000).rounded(.down)))], in: database)
-        let last = first.map { $0 - 1 } ?? kept.head.sequence
+        let milliseconds = StoreValue.integer(Int64((time.timeIntervalSince1970 * 1000).rounded(.down)))
+        // Only what is moved is looked at, some of it at a time: what stays may be more than one statement gets through.
+        var last = kept.start.sequence
+        while last < kept.head.sequence {
+            let end = min(last + Self.window, kept.head.sequence)
+            let first = try Self.number(
+                "SELECT min(sequence) FROM audit_record WHERE sequence > ? AND sequence <= ? AND time_ms >= ?",
+                [.integer(last), .integer(end), milliseconds], in: database)
+            last = first.map { $0 - 1 } ?? end
+            guard first == nil else { break }
+        }
         guard last > kept.start.sequence else { return nil }
         var head: AuditHead?
         try database.rows("SELECT hash FROM audit_record WHERE sequence = ?", [.integer(last)]) { row in

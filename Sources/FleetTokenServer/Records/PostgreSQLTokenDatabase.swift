@@ -12,8 +12,9 @@ struct PostgreSQLTokenDatabase: TokenServerDatabase {
     private let pool: PostgreSQLPool
     var place: String { self.pool.address.description }
 
-    init(_ address: PostgreSQLAddress, logger: Logger) {
-        self.pool = PostgreSQLPool(address, connections: 4, schema: TokenServerSchema.postgreSQL, logger: logger)
+    init(_ address: PostgreSQLAddress, limits: PostgreSQLLimits = PostgreSQLLimits(), logger: Logger) {
+        self.pool = PostgreSQLPool(
+            address, connections: 4, limits: limits, schema: TokenServerSchema.postgreSQL, logger: logger)
     }
 
     func read<Result: Sendable>(

@@ -64,8 +64,23 @@ public struct TokenServerStore: Sendable {
     ///   - logger: Hears when the server is lost and found again.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` for a malformed address.
     public init(postgreSQL address: String, logger: Logger) throws(TokenServerError) {
+        try self.init(postgreSQL: address, limits: PostgreSQLLimits(), logger: logger)
+    }
+
+    /// Prepares reading a PostgreSQL database for a person, who waits longer than a caller does: ten minutes for a look
+    /// through all records.
+    ///
+    /// - Parameters:
+    ///   - address: `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`.
+    ///   - logger: Hears when the server is lost and found again.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` for a malformed address.
+    package init(readingPostgreSQL address: String, logger: Logger) throws(TokenServerError) {
+        try self.init(postgreSQL: address, limits: PostgreSQLLimits(statement: .seconds(600)), logger: logger)
+    }
+
+    private init(postgreSQL address: String, limits: PostgreSQLLimits, logger: Logger) throws(TokenServerError) {
         do throws(PostgreSQLError) {
-            self.database = PostgreSQLTokenDatabase(try PostgreSQLAddress(address), logger: logger)
+            self.database = PostgreSQLTokenDatabase(try PostgreSQLAddress(address), limits: limits, logger: logger)
         } catch {
             throw TokenServerError(code: .invalidConfiguration, message: error.message)
         }

@@ -50,7 +50,10 @@ struct TokenStoreOptions: ParsableArguments {
             }
             // What goes wrong is told once, by the command.
             let logger = Logger(label: "fleetpass") { _ in SwiftLogNoOpLogHandler() }
-            let store = try TokenServerStore(postgreSQL: self.path, logger: logger)
+            let store =
+                isRead
+                ? try TokenServerStore(readingPostgreSQL: self.path, logger: logger)
+                : try TokenServerStore(postgreSQL: self.path, logger: logger)
             try await store.check()
             return store
         } catch {
