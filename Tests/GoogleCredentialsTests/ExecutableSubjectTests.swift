@@ -195,8 +195,55 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ["expiration_time": JSONValue.integer(1_767_225_600), "token_type": .null],
+        ["expiration_time": .integer(1_767_225_600), "id_token": ""], ["version": .integer(2)],
+        ["token_type": "other"], ["expiration_time": .double(1_767_225_599.5)], ["expiration_time": .null],
+    ])
+    func `an output file of an earlier run or another program keeps no program from running`(
+        change: [String: JSONValue]
+    ) async throws {
+        let program = Program(Self.answer)
+        var world = self.world(program)
+        var kept = Self.answer
+        for (field, value) in change { kept[field] = value == .null ? nil : value }
+        world.files = ["/out.json": JSONValue.object(kept).serialized]
+        _ = try await world.load(self.file(["output_file": "/out.json"])).accessToken(scopes: ["a"])
+        #expect(program.runs.withLock { $0.count } == 1)
+    }
+
+    @Test func `an output file that lasts and breaks the format is told`() async throws {
+        for field in ["token_type", "id_token"] {
+            let program = Program(Self.answer)
+            var world = self.world(program)
+            var kept = Self.answer
+            kept[field] = nil
+            world.files = ["/out.json": JSONValue.object(kept).serialized]
+            let credential = try await world.load(self.file(["output_file": "/out.json"]))
+            let error = await #expect(throws: CredentialError.self) { try await credential.accessToken(scopes: ["a"]) }
+            #expect(error?.code == .invalidConfiguration)
+            #expect(program.runs.withLock { $0.isEmpty })
+        }
+    }
+
+    @Test(arguments: [nil, "/out.json"])
+    func `a token may end at a part of a second`(output: String?) async throws {
+        var answer = Self.answer
+        answer["expiration_time"] = .double(1_767_225_700.25)
+        let file = self.file(output.map { ["output_file": .string($0)] } ?? [:])
+        let program = Program(answer)
+        var world = self.world(program)
+        _ = try await world.load(file).accessToken(scopes: ["a"])
+        #expect(program.runs.withLock { $0.count } == 1)
+        guard let output else { return }
+        world.files = [output: JSONValue.object(answer).serialized]
+        _ = try await world.load(file).accessToken(scopes: ["a"])
+        #expect(program.runs.withLock { $0.count } == 1)
+    }
+
     @Test(
         arguments: [
+            ("expiration_time", .string("1767225700"), nil), ("expiration_time", .double(1_767_225_599.5), nil),
             ("version", JSONValue.integer(2), nil), ("success", .bool(false), nil), ("token_type", "other", nil),
             ("id_token", "", nil), ("expiration_time", .integer(1_767_225_600), nil),
             ("expiration_time", .null, "/out.json"),

@@ -57,22 +57,25 @@ struct ExecutableSubject: SubjectTokenSource {
     /// The token of an earlier run, where the output file holds one that has not ended.
     private func remembered() throws -> String? {
         guard let outputFile, let bytes = try? self.context.readFile(outputFile), !bytes.isEmpty else { return nil }
-        // An earlier failure or an answer that has ended is no reason not to run the program again; an answer that
-        // breaks the format is an error that somebody must mend.
-        guard (try? JSONValue(parsing: bytes))?.object?["success"] == .bool(true) else { return nil }
-        let answer = try Answer(ExecutableResult(output: bytes))
-        guard answer.expiresAt != nil, !answer.hasEnded(at: self.context.time.date) else { return nil }
-        return answer.token
+        // An earlier failure, an answer that has ended or one of another program's version is no reason not to run the
+        // program again; one that lasts and breaks the format is an error that somebody must mend.
+        guard let members = (try? JSONValue(parsing: bytes))?.object, members["success"] == .bool(true),
+            members["version"].map({ $0 == Answer.version }) ?? true,
+            members["token_type"]?.string.map(Answer.types.contains) ?? true,
+            let end = members["expiration_time"]?.number, end > self.context.time.date.timeIntervalSince1970
+        else { return nil }
+        return try Answer(ExecutableResult(output: bytes)).token
     }
 
     private struct Answer {
         private static let saml = "urn:ietf:params:oauth:token-type:saml2"
-        private static let types: Set = [
+        static let version = JSONValue.integer(1)
+        static let types: Set = [
             saml, "urn:ietf:params:oauth:token-type:jwt", "urn:ietf:params:oauth:token-type:id_token",
         ]
 
         let token: String
-        let expiresAt: Int64?
+        let expiresAt: TimeInterval?
 
         /// Reads what a program said; what it says wrongly is for somebody to mend, not to ask for again.
         init(_ result: ExecutableResult) throws(CredentialError) {
@@ -85,7 +88,7 @@ struct ExecutableSubject: SubjectTokenSource {
             guard let members = (try? JSONValue(parsing: result.output))?.object else {
                 throw invalid("is not a JSON object")
             }
-            guard members["version"] == .integer(1) else { throw invalid("is not of version 1") }
+            guard members["version"] == Self.version else { throw invalid("is not of version 1") }
             guard case .bool(let success) = members["success"] else {
                 throw invalid("does not say whether it succeeded")
             }
@@ -103,7 +106,14 @@ struct ExecutableSubject: SubjectTokenSource {
             let field = type == Self.saml ? "saml_response" : "id_token"
             guard let token = members[field]?.string, !token.isEmpty else { throw invalid("has no \(field)") }
             self.token = token
-            self.expiresAt = members["expiration_time"]?.integer
+            switch members["expiration_time"] {
+            case nil, .null: self.expiresAt = nil
+            case let end?:
+                guard let seconds = end.number, seconds.isFinite else {
+                    throw invalid("has an expiration_time that is no number")
+                }
+                self.expiresAt = seconds
+            }
         }
 
         /// A short word, such as an error's code; longer text may hold anything.
@@ -122,7 +132,7 @@ struct ExecutableSubject: SubjectTokenSource {
         }
 
         func hasEnded(at date: Date) -> Bool {
-            self.expiresAt.map { Double($0) <= date.timeIntervalSince1970 } ?? false
+            self.expiresAt.map { $0 <= date.timeIntervalSince1970 } ?? false
         }
     }
 }
