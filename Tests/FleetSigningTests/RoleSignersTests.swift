@@ -70,6 +70,27 @@ import Testing
         #expect(signer.calls == 2)
     }
 
+    @Test(arguments: [(3600, 2), (3100, 2), (2900, 1), (30, 1), (-30, 1), (-90, 2), (-1800, 2)] as [(Double, Int)])
+    func `a shared token lasts by the date too, where that was set meanwhile`(
+        step: Double, signatures: Int
+    ) async throws {
+        let signer = try CountingSigner(TestKeys.server.get())
+        let date = Locked(Self.now)
+        let signers = RoleSigners([.server: signer], clock: ManualClock()) { date.withLock { $0 } }
+        _ = try await signers.mint(.server)
+        date.withLock { $0 += step }
+        let tokens = try await withThrowingTaskGroup(of: MintedToken.self) { group in
+            for _ in 0..<100 { group.addTask { try await signers.mint(.server) } }
+            return try await group.reduce(into: Set<FleetToken>()) { $0.insert($1.token) }
+        }
+        #expect(tokens.count == 1)
+        #expect(signer.calls == signatures)
+        let left = try await Double(signers.mint(.server).claims.expiresAt) - date.withLock { $0.timeIntervalSince1970 }
+        #expect((300...3360).contains(left))
+        _ = try await (signers.canary(for: .server), signers.canary(for: .server))
+        #expect(signer.calls == signatures + 1)
+    }
+
     @Test func `a token for one resource is signed at each call`() async throws {
         let signer = try CountingSigner(TestKeys.driver.get())
         let signers = self.signers([.driver: signer])

@@ -91,6 +91,21 @@ struct RefreshMachine<Value: Sendable>: Sendable {
         self.pausedUntil = now
     }
 
+    /// The value ends earlier than was thought, and is renewed before the next caller has it.
+    ///
+    /// - Parameters:
+    ///   - now: The present.
+    ///   - isUseless: Whether it is good for nothing, also where no other can be had.
+    mutating func renew(at now: Duration, isUseless: Bool) {
+        guard let entry else { return }
+        self.entry =
+            isUseless
+            ? nil
+            : Entry(
+                value: entry.value, refreshAt: min(entry.refreshAt, now), waitAt: min(entry.waitAt, now),
+                endsAt: entry.endsAt, fetchedAt: entry.fetchedAt)
+    }
+
     /// A refresh failed; a value that has not ended stays.
     mutating func fail(_ error: any Error, at now: Duration, random: Double) {
         self.isRefreshing = false

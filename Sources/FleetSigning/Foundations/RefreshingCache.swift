@@ -120,6 +120,20 @@ package final class RefreshingCache<Key: Hashable & Sendable, Value: Sendable>: 
         }
     }
 
+    /// Has a value renewed before the next caller has it.
+    ///
+    /// - Parameters:
+    ///   - key: Whose value.
+    ///   - isUseless: Whether it is good for nothing, also where no other can be had.
+    ///   - isMeant: Whether the value that is there is the one; another may have taken its place.
+    package func renew(_ key: Key, isUseless: Bool, where isMeant: (Value) -> Bool) {
+        let now = self.time.uptime
+        self.state.withLock { state in
+            guard let value = state.slots[key]?.machine.value(at: now), isMeant(value) else { return }
+            state.slots[key]?.machine.renew(at: now, isUseless: isUseless)
+        }
+    }
+
     private func join(_ key: Key, as number: UInt64, _ continuation: Waiter) {
         let now = self.time.uptime
         let (joining, startsRefresh) = self.state.withLock { state -> (Joining, Bool) in

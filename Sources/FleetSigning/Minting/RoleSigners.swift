@@ -25,6 +25,8 @@ public struct RoleSigners: Sendable {
     private let minters: [Role: TokenMinter]
     private let time: TimeSource
     private let shared: RefreshingCache<Key, MintedToken>
+    /// How long a token lasts from when it is signed.
+    private let life: TimeInterval
 
     /// The roles that have a signer.
     public var roles: Set<Role> { Set(self.minters.keys) }
@@ -44,6 +46,7 @@ public struct RoleSigners: Sendable {
         let time = TimeSource(clock: clock, now: now)
         self.minters = minters
         self.time = time
+        self.life = (window.lifetime - window.backdating) / .seconds(1)
         self.shared = RefreshingCache(windows: .fleetToken, time: time) { key in
             let minted = try await Self.minter(for: key.role, in: minters).mint(key.claims, at: time.date)
             return (minted, window.lifetime - window.backdating)
@@ -89,7 +92,20 @@ public struct RoleSigners: Sendable {
         guard claims.map(\.namesNoResource) ?? true else {
             return try await self.minter(for: role).mint(claims, at: self.time.date)
         }
-        return try await self.shared.value(for: Key(role: role, claims: claims))
+        return try await self.sharedToken(Key(role: role, claims: claims))
+    }
+
+    /// The token of a key, which lasts by the date as well.
+    ///
+    /// How long it is kept is measured by a clock that nobody sets. The date that its times are of may be set meanwhile, as
+    /// where a machine goes on after a pause: then the token has ended, or ends too late to be taken.
+    private func sharedToken(_ key: Key) async throws -> MintedToken {
+        let kept = try await self.shared.value(for: key)
+        let left = TimeInterval(kept.claims.expiresAt) - self.time.date.timeIntervalSince1970
+        let (least, most) = (min(300, self.life / 4), self.life + 60)
+        guard left < least || left > most else { return kept }
+        self.shared.renew(key, isUseless: left <= 0 || left > most) { $0.token == kept.token }
+        return try await self.shared.value(for: key)
     }
 
     /// Forgets a shared token that an engine refused, so that the next caller gets another.
@@ -121,7 +137,7 @@ public struct RoleSigners: Sendable {
     /// - Returns: The role's canary, the same for all who ask until it is renewed.
     /// - Throws: ``SigningError``; `CancellationError`.
     public func canary(for role: Role) async throws -> MintedToken {
-        try await self.shared.value(for: Key(role: role, claims: Self.canaryClaims(of: role)))
+        try await self.sharedToken(Key(role: role, claims: Self.canaryClaims(of: role)))
     }
 
     /// Mints the canary of every role at once.
