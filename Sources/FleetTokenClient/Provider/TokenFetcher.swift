@@ -77,21 +77,14 @@ struct TokenFetcher: Sendable {
 
     /// The number of the `URLError` that an error is or wraps, as the SDKs of identity providers do.
     private static func urlErrorNumber(in error: any Error) -> Int? {
-        var next: (any Error)? = error
+        var next: NSError? = error as NSError
         // Bounded, because an error may wrap itself.
         for _ in 0..<8 {
-            guard let wrapped = next, let known = Self.foundationError(wrapped) else { return nil }
-            if known.domain == NSURLErrorDomain { return known.number }
-            next = known.info[NSUnderlyingErrorKey] as? any Error
+            guard let known = next else { return nil }
+            if known.domain == NSURLErrorDomain { return known.code }
+            next = (known.userInfo[NSUnderlyingErrorKey] as? any Error).map { $0 as NSError }
         }
         return nil
-    }
-
-    // Not `as NSError`, which takes any class for one on Linux, also a Swift class that is an error.
-    private static func foundationError(_ error: any Error) -> (domain: String, number: Int, info: [String: Any])? {
-        if let error = (error as Any) as? NSError { return (error.domain, error.code, error.userInfo) }
-        guard let error = error as? any CustomNSError else { return nil }
-        return (type(of: error).errorDomain, error.errorCode, error.errorUserInfo)
     }
 
     private func send(_ request: HTTPTransportRequest) async throws(TokenClientError) -> HTTPTransportResponse {
