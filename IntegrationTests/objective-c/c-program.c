@@ -292,14 +292,20 @@ static void check_arguments(fp_provider *provider) {
     CHECK("the interface has the header's version", fp_api_version() == FP_API_VERSION);
 }
 
-static void check_real_server(const char *server, const char *up, const char *secret) {
-    struct witness witness = {.secret = secret};
+/// Options whose credentials come from a witness.
+static fp_options options_for(const char *url, struct witness *witness) {
     fp_options options;
     fp_options_init(&options, sizeof options);
-    options.server_url = up;
-    options.context = &witness;
+    options.server_url = url;
+    options.context = witness;
     options.release_context = on_release;
     options.credentials = on_credentials;
+    return options;
+}
+
+static void check_real_server(const char *server, const char *up, const char *secret) {
+    struct witness witness = {.secret = secret};
+    fp_options options = options_for(up, &witness);
     options.on_event = on_event;
     fp_provider *provider = fp_provider_create(&options, NULL);
     check_arguments(provider);
@@ -441,12 +447,7 @@ static void check_sdk_questions(const char *server, const char *chaos) {
 /// What a call comes to whose credentials fail with a code; 0 also where they were not asked for.
 static fp_error_code code_without_credentials(const char *chaos, fp_error_code reason) {
     struct witness witness = {.reason = reason};
-    fp_options options;
-    fp_options_init(&options, sizeof options);
-    options.server_url = chaos;
-    options.context = &witness;
-    options.release_context = on_release;
-    options.credentials = on_credentials;
+    fp_options options = options_for(chaos, &witness);
     fp_provider *provider = fp_provider_create(&options, NULL);
     fp_error_code code = code_for(provider, FP_SUBJECT_DRIVER, "offline-c", NULL);
     fp_provider_destroy(provider);

@@ -13,16 +13,18 @@ import Testing
 @Suite struct TripPlanTests {
     private static let start = TestClock.start
 
-    private func shared() async throws -> EngineFixture {
+    private func shared(_ trips: [String] = ["a"]) async throws -> EngineFixture {
         let fixture = EngineFixture()
         try await fixture.createVehicle("veh-1", .with(.sample) { $0.supportedTripTypes = [.shared, .exclusive] })
-        try await fixture.createTrip(
-            "a",
-            .with(.sample) {
-                $0.tripType = .shared
-                $0.vehicleID = "veh-1"
-            }
-        )
+        for trip in trips {
+            try await fixture.createTrip(
+                trip,
+                .with(.sample) {
+                    $0.tripType = .shared
+                    $0.vehicleID = "veh-1"
+                }
+            )
+        }
         return fixture
     }
 
@@ -251,13 +253,7 @@ import Testing
 
     @Test(arguments: [TripStatus.enrouteToDropoff, .canceled])
     func `a segment goes with the stop that it ends at, though that is not the first`(status: TripStatus) async throws {
-        let fixture = try await self.shared()
-        try await fixture.createTrip(
-            "b",
-            .with(.sample) {
-                $0.tripType = .shared
-                $0.vehicleID = "veh-1"
-            })
+        let fixture = try await self.shared(["a", "b"])
         let mask = ["current_route_segment", "current_route_segment_end_point", "remaining_distance_meters"]
         let led = try await fixture.updateVehicle("veh-1", mask) {
             $0.currentRouteSegment = "AhY"
