@@ -54,7 +54,8 @@ public struct ListenerTLS: Hashable, Sendable {
         let isRequired = values["listen.tls.client_certificate"] == "required"
         guard authorities != nil || !isRequired else {
             throw ConfigurationError(
-                "listen.tls.client_certificate is required, but listen.tls.client_ca, which tells whose, is missing.")
+                "listen.tls.client_certificate is required, but listen.tls.client_ca, which tells whose, is missing; set "
+                    + "it to the file of the authorities that sign them, or leave client_certificate out.")
         }
         switch (values.file("listen.tls.certificate", in: folder), values.file("listen.tls.key", in: folder)) {
         case (let certificate?, let key?):
