@@ -10,6 +10,7 @@ import shutil
 import signal
 import socket
 import ssl
+import struct
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -292,19 +293,34 @@ def slow_keys():
     server.server_close()
 
 
-def slow_start(folder, url, drain):
+def slow_start(folder, url, limits, listen="listen: {tls: {certificate: server.pem, key: server-key.pem}}\n"):
     return TokenServer(
         folder,
-        "listen: {tls: {certificate: server.pem, key: server-key.pem}}\n"
-        f"callers: {{oidc: {{login: {{issuer: '{url}', audience: fleet, keys: '{url}/keys'}}}}}}\n"
-        f"limits: {{drain: {drain}}}\n", base=BASE)
+        f"{listen}callers: {{oidc: {{login: {{issuer: '{url}', audience: fleet, keys: '{url}/keys'}}}}}}\n"
+        f"limits: {{{limits}}}\n", base=BASE)
+
+
+def users_token(issuer):
+    """A user's token whose key the server must fetch first."""
+    now = int(time.time())
+    claims = {"iss": issuer, "sub": "dora", "aud": "fleet", "iat": now, "exp": now + 600}
+    return jwt.encode(claims, new_rsa_key(), algorithm="RS256", headers={"kid": "k1"})
+
+
+def asking(issuer):
+    """A request with such a token in the clear."""
+    return (
+        "GET /token/driver/veh-1 HTTP/1.1\r\nHost: tokens\r\n"
+        f"Authorization: Bearer {users_token(issuer)}\r\n\r\n").encode()
+
+
+def address(server):
+    return "127.0.0.1", int(server.http.rsplit(":", 1)[1])
 
 
 def ask_slowly(peer, issuer):
-    """Sends a user's token whose key the server must fetch first."""
-    now = int(time.time())
-    claims = {"iss": issuer, "sub": "dora", "aud": "fleet", "iat": now, "exp": now + 600}
-    token = jwt.encode(claims, new_rsa_key(), algorithm="RS256", headers={"kid": "k1"})
+    """Sends a user's token, for which the server must wait."""
+    token = users_token(issuer)
     stream = peer.http.get_next_available_stream_id()
     peer.http.send_headers(
         stream, [(":method", "GET"), (":scheme", "https"), (":authority", "127.0.0.1"),
@@ -315,7 +331,7 @@ def ask_slowly(peer, issuer):
 
 def test_a_request_under_way_is_answered_before_its_connection_ends(folder, certificates, slow_keys):
     handler, url = slow_keys
-    server = slow_start(folder, url, "25s")
+    server = slow_start(folder, url, "drain: 25s")
     peer = Peer(server, folder)
     stream = ask_slowly(peer, url)
     assert handler.asked.wait(20), "the server did not ask for the keys"
@@ -336,13 +352,80 @@ def test_a_request_under_way_is_answered_before_its_connection_ends(folder, cert
 
 def test_a_request_that_takes_longer_than_the_limit_does_not_keep_the_server(folder, certificates, slow_keys):
     handler, url = slow_keys
-    server = slow_start(folder, url, "2s")
+    server = slow_start(folder, url, "drain: 2s")
     peer = Peer(server, folder)
     ask_slowly(peer, url)
     assert handler.asked.wait(20), "the server did not ask for the keys"
     server.process.send_signal(signal.SIGTERM)
     server.process.wait(timeout=20)
     assert not any(isinstance(frame, HeadersFrame) for frame in peer.frames())
+
+
+def test_a_request_in_the_clear_is_cut_off_at_the_same_limit(folder, slow_keys):
+    handler, url = slow_keys
+    server = slow_start(folder, url, "drain: 1s", listen="")
+    with socket.create_connection(address(server), timeout=20) as client:
+        client.sendall(asking(url))
+        assert handler.asked.wait(20), "the server did not ask for the keys"
+        told = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        assert client.recv(1024) == b""
+        # The other limit, of everything that still runs, would be 6 s.
+        assert time.monotonic() - told < 5
+    handler.release.set()
+    server.process.wait(timeout=20)
+
+
+def test_senders_who_break_off_have_no_more_worked_on_than_there_are_places(folder, slow_keys):
+    handler, url = slow_keys
+    server = slow_start(folder, url, "pending: 8", listen="")
+    request = asking(url)
+    clients = []
+    # The ninth is turned away, once the others are let in.
+    for _ in range(8):
+        clients.append(socket.create_connection(address(server), timeout=20))
+        clients[-1].sendall(request)
+    assert handler.asked.wait(20), "the server did not ask for the keys"
+
+    def turned_away():
+        with socket.create_connection(address(server), timeout=20) as client:
+            clients.append(client)
+            client.sendall(request)
+            client.settimeout(1)
+            try:
+                return b"than can be made" in client.recv(4096)
+            except TimeoutError:
+                return False
+    eventually(turned_away, "more were let in than there are places")
+    for client in clients[:8]:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.close()
+    # A request on a connection of its own comes after their ends.
+    assert requests.get(server.http + "/healthz", timeout=10).text == "ok\n"
+    assert [turned_away() for _ in range(8)] == [True] * 8
+    handler.release.set()
+    eventually(lambda: not turned_away(), "places are not given back")
+    assert server.stop()[0] == 0
+
+
+def test_who_reads_nothing_of_what_is_answered_is_cut_off(folder, slow_keys):
+    server = slow_start(folder, slow_keys[1], "request: 1s", listen="")
+    with socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect(address(server))
+        client.settimeout(0.2)
+        ask = b"GET /openapi.json HTTP/1.1\r\nHost: tokens\r\n\r\n" * 100
+
+        def is_cut_off():
+            try:
+                client.sendall(ask)
+            except TimeoutError:
+                return False
+            except (BrokenPipeError, ConnectionResetError):
+                return True
+            return False
+        eventually(is_cut_off, "the connection stays")
+    assert server.stop()[0] == 0
 
 
 def test_authorities_that_cannot_be_read_are_named(folder, certificates):

@@ -93,7 +93,7 @@ public struct EngineGRPCServer: Service {
     ) -> HTTP2ServerTransport.Custom<GRPCListener>.Config {
         var config = HTTP2ServerTransport.Custom<GRPCListener>.Config.defaults
         config.connection.maxIdleTime = .seconds(15 * 60)
-        config.connection.maxGraceTime = min(.seconds(10), limits.drain)
+        config.connection.maxGraceTime = limits.drainOfGRPC
         config.connection.keepalive.time = limits.silenceOfGRPC
         config.connection.keepalive.timeout = limits.answerOfGRPC
         config.connection.keepalive.clientBehavior.minPingIntervalWithoutCalls = .seconds(30)

@@ -41,6 +41,9 @@ struct GRPCListener: HTTP2ServerTransport.ListenerFactory {
                     if let contexts {
                         try pipeline.addHandler(NIOSSLServerHandler(context: contexts.context))
                     }
+                    // A client that says nothing is not waited for when the server ends.
+                    try pipeline.addHandler(
+                        AnswerTimeLimit(unread: self.limits.request, drain: self.limits.drainOfGRPC))
                     // What TLS needs to begin counts, too.
                     try pipeline.addHandler(
                         HTTP2ReadTimeLimit(
@@ -56,6 +59,8 @@ struct GRPCListener: HTTP2ServerTransport.ListenerFactory {
 extension ConnectionLimits {
     /// How long the other end of a connection of gRPC may say nothing before it is asked whether it is there.
     var silenceOfGRPC: Duration { min(.seconds(60), self.idle) }
+    /// How long calls that are under way may take when the server ends.
+    var drainOfGRPC: Duration { min(.seconds(10), self.drain) }
     /// How long it may take to answer that.
     var answerOfGRPC: Duration { min(.seconds(20), self.request) }
 }

@@ -80,7 +80,10 @@ package struct HTTPListener: Sendable {
     private static func handlers(
         _ limits: ConnectionLimits, _ pending: PendingRequestLimit.Rule?
     ) -> [any RemovableChannelHandler] {
-        var handlers: [any RemovableChannelHandler] = [RequestTimeLimit(limits.request), ContinueAnswer()]
+        var handlers: [any RemovableChannelHandler] = [
+            AnswerTimeLimit(unread: limits.request, drain: limits.drain), RequestTimeLimit(limits.request),
+            ContinueAnswer(),
+        ]
         if let pending { handlers.append(PendingRequestLimit(pending)) }
         return handlers
     }

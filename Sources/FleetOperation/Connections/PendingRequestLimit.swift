@@ -12,7 +12,11 @@ package import NIOHTTPTypes
 /// server that is asked for several times what it can do would spend its time on that.
 ///
 /// A place is asked for at the head, and again when the request is there as a whole: many may have come in between. What
-/// came of it until then is held here, as whatever is behind begins to work at the head.
+/// came of it until then is held here, as whatever is behind begins to work at the head. A request that comes before the
+/// answers to others of its connection waits here for them, and is not read on: nobody works on it yet.
+///
+/// The place is given back with the answer or the connection's end, whichever is first, unless whoever works on the
+/// request has taken it over from ``PendingRequests/takeOver(from:)``: work goes on for a sender who is gone.
 package final class PendingRequestLimit: ChannelDuplexHandler, RemovableChannelHandler {
     package typealias InboundIn = HTTPRequestPart
     package typealias InboundOut = HTTPRequestPart
@@ -41,25 +45,25 @@ package final class PendingRequestLimit: ChannelDuplexHandler, RemovableChannelH
         }
     }
 
-    private enum Request {
-        case counted
-        case uncounted
-    }
-
     /// The most of a body that is held; a longer one has its place from then on, and is read by whoever takes it.
     private static let heldBytes = 16 * 1024
 
     private let rule: Rule
-    /// The requests behind this that have no answer, oldest first: more than one only where a client does not wait for
-    /// answers.
-    private var requests: [Request] = []
+    /// How many requests behind this have no answer: more than one only where a client does not wait for answers.
+    private var unanswered = 0
     /// The request that is still read, and not worked on, so that a slow sender keeps no place from others.
     private var arriving: (head: HTTPRequest, body: ByteBuffer)?
     /// Whether the connection was told to end while a request was read, of which nobody behind this knows.
     private var isToEnd = false
     private var isTurningAway = false
-    /// The request that found no place behind others; turned away when those are answered, it ends the connection.
-    private var last: HTTPRequest?
+    /// What came with and behind a request that waits for the answers to those before it; `nil` while none waits.
+    private var waiting: [Waiting]?
+    private var isReadPending = false
+
+    private enum Waiting {
+        case part(HTTPRequestPart)
+        case inputClosed
+    }
 
     /// Sets the limit for one connection, or one stream of it.
     package init(_ rule: Rule) {
@@ -67,34 +71,47 @@ package final class PendingRequestLimit: ChannelDuplexHandler, RemovableChannelH
     }
 
     package func handlerRemoved(context: ChannelHandlerContext) {
-        self.letGo()
+        self.letGo(context)
     }
 
     package func channelInactive(context: ChannelHandlerContext) {
-        self.letGo()
+        self.letGo(context)
         context.fireChannelInactive()
     }
 
     package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        guard self.arriving != nil, event is ChannelShouldQuiesceEvent else {
-            return context.fireUserInboundEventTriggered(event)
+        switch event {
+        case is ChannelShouldQuiesceEvent where self.arriving != nil: self.isToEnd = true
+        case ChannelEvent.inputClosed where self.waiting != nil: self.waiting?.append(.inputClosed)
+        default: context.fireUserInboundEventTriggered(event)
         }
-        self.isToEnd = true
+    }
+
+    package func read(context: ChannelHandlerContext) {
+        if self.waiting == nil { context.read() } else { self.isReadPending = true }
     }
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard self.last == nil else { return }
-        switch self.unwrapInboundIn(data) {
+        let part = self.unwrapInboundIn(data)
+        guard self.waiting == nil else {
+            self.waiting?.append(.part(part))
+            return
+        }
+        switch part {
         case .head(let request):
             guard self.rule.applies(request) else {
-                self.requests.append(.uncounted)
+                self.unanswered += 1
                 break
+            }
+            guard self.unanswered == 0 else {
+                self.waiting = [.part(part)]
+                return
             }
             if self.rule.pending.hasPlace(at: context.eventLoop.now) {
                 self.arriving = (request, ByteBuffer())
             } else {
                 self.isTurningAway = true
-                self.refuse(request, context)
+                self.turnAway(request, context)
             }
             return
         case .body(var bytes):
@@ -124,12 +141,12 @@ package final class PendingRequestLimit: ChannelDuplexHandler, RemovableChannelH
         self.arriving = nil
         let hasPlace = self.rule.pending.hasPlace(at: context.eventLoop.now)
         if hasPlace {
-            self.rule.pending.begin()
-            self.requests.append(.counted)
+            self.rule.pending.letIn(from: context.channel)
+            self.unanswered += 1
             context.fireChannelRead(self.wrapInboundOut(.head(head)))
             if body.readableBytes > 0 { context.fireChannelRead(self.wrapInboundOut(.body(body))) }
         } else {
-            self.refuse(head, context)
+            self.turnAway(head, context)
         }
         if self.isToEnd {
             self.isToEnd = false
@@ -138,38 +155,43 @@ package final class PendingRequestLimit: ChannelDuplexHandler, RemovableChannelH
         return hasPlace
     }
 
-    /// Turns a request away in its turn.
-    private func refuse(_ request: HTTPRequest, _ context: ChannelHandlerContext) {
-        if self.requests.isEmpty {
-            self.turnAway(request, context)
-        } else {
-            // Answers go out in order. What comes behind it goes nowhere: refusals in wait would take memory.
-            self.last = request
-        }
-    }
-
     package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         context.write(data, promise: promise)
-        guard case .end = self.unwrapOutboundIn(data), !self.requests.isEmpty else { return }
-        if self.requests.removeFirst() == .counted { self.rule.pending.end() }
-        if self.requests.isEmpty, let last = self.last { self.turnAway(last, context) }
+        guard case .end = self.unwrapOutboundIn(data), self.unanswered > 0 else { return }
+        self.rule.pending.giveBack(from: context.channel)
+        self.unanswered -= 1
+        if self.unanswered == 0 { self.goOn(context) }
+    }
+
+    /// Goes on with the request that waited for others' answers, and what came behind it.
+    private func goOn(_ context: ChannelHandlerContext) {
+        guard let events = self.waiting else { return }
+        self.waiting = nil
+        for event in events {
+            switch event {
+            case .part(let part): self.channelRead(context: context, data: self.wrapInboundOut(part))
+            case .inputClosed: self.userInboundEventTriggered(context: context, event: ChannelEvent.inputClosed)
+            }
+        }
+        guard self.waiting == nil, self.isReadPending else { return }
+        self.isReadPending = false
+        context.read()
     }
 
     private func turnAway(_ request: HTTPRequest, _ context: ChannelHandlerContext) {
-        let isLast = self.last != nil || request.headerFields[.connection]?.lowercased() == "close"
-        var answer = self.rule.refuse(request)
-        if isLast { answer.head.headerFields[.connection] = "close" }
+        let answer = self.rule.refuse(request)
         context.write(self.wrapOutboundOut(.head(answer.head)), promise: nil)
         if request.method != .head { context.write(self.wrapOutboundOut(.body(answer.body)), promise: nil) }
         let written = context.writeAndFlush(self.wrapOutboundOut(.end(nil)))
-        guard isLast else { return }
+        guard request.headerFields[.connection]?.lowercased() == "close" else { return }
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
         written.whenComplete { _ in bound.value.close(promise: nil) }
     }
 
-    private func letGo() {
-        for request in self.requests where request == .counted { self.rule.pending.end() }
-        self.requests = []
+    private func letGo(_ context: ChannelHandlerContext) {
+        self.rule.pending.giveBack(from: context.channel)
+        self.unanswered = 0
         self.arriving = nil
+        self.waiting = nil
     }
 }

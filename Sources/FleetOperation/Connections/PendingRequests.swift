@@ -31,6 +31,8 @@ package final class PendingRequests: Sendable {
     private struct State {
         var count = 0
         var steadyUntil: NIODeadline?
+        /// The connections, or streams, whose request has a place that nobody has taken over.
+        var letIn: Set<ObjectIdentifier> = []
     }
 
     private let limits: Limits
@@ -59,4 +61,31 @@ package final class PendingRequests: Sendable {
 
     /// Is done with one.
     package func end() { self.state.withLock { $0.count -= 1 } }
+
+    /// Begins with the request of a connection, or of one stream of it; one at a time.
+    ///
+    /// - Parameter channel: Its channel.
+    func letIn(from channel: any Channel) {
+        self.state.withLock { state in
+            state.count += 1
+            state.letIn.insert(ObjectIdentifier(channel))
+        }
+    }
+
+    /// Takes the place of a connection's request over, for as long as the request is worked on.
+    ///
+    /// - Parameter channel: The channel of the connection, or of one stream of it.
+    /// - Returns: Whether there is one; whoever took it over calls ``end()``.
+    package func takeOver(from channel: any Channel) -> Bool {
+        self.state.withLock { $0.letIn.remove(ObjectIdentifier(channel)) != nil }
+    }
+
+    /// Is done with the request of a connection, unless its place was taken over.
+    ///
+    /// - Parameter channel: The channel of the connection, or of one stream of it.
+    func giveBack(from channel: any Channel) {
+        self.state.withLock { state in
+            if state.letIn.remove(ObjectIdentifier(channel)) != nil { state.count -= 1 }
+        }
+    }
 }

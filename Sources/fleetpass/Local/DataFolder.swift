@@ -36,7 +36,7 @@ struct DataFolder {
             throw CommandFailure(status: .usage, message: "--data is empty; name the folder for keys and data.")
         }
         let url = URL(filePath: path, directoryHint: .isDirectory)
-        PrivateProcess.begin()
+        ServerProcess.begin()
         let accountsFolder = url.appending(path: "service-accounts", directoryHint: .isDirectory)
         do {
             try FileManager.default.createDirectory(at: accountsFolder, withIntermediateDirectories: true)

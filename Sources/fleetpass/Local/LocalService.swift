@@ -106,7 +106,7 @@ struct LocalService {
             )
             try await whenReady(addresses)
         }
-        let own: [any Service] = [self.tokens, http, grpc, ready, self.page]
+        let own: [any Service] = [self.tokens, EndingTogether([http, grpc]), ready, self.page]
         // The faults end first, so that no call is held back by them while the others end.
         let services = self.engine.services(own + self.tokens.followers + [self.faults])
         try await self.tokens.checkStore()

@@ -26,7 +26,7 @@ struct EngineProcess {
     init(_ configuration: EngineConfiguration) throws {
         let logger = Logger(configuration.log)
         logger.warn(ofUnknown: EngineConfiguration.unknownVariables(in: ProcessInfo.processInfo.environment))
-        PrivateProcess.begin()
+        ServerProcess.begin()
         self.configuration = configuration
         self.certificate = try configuration.tls.map { try ReloadingCertificate($0, logger: logger) }
         let revocations = RevocationList()
@@ -96,7 +96,7 @@ struct EngineProcess {
         } catch {}
         await self.stored?.refresh()
         let readiness = EngineReadinessLog(problems: self.problems, logger: self.logger)
-        let servers: [any Service] = [http, grpc, ready, readiness]
+        let servers: [any Service] = [EndingTogether([http, grpc]), ready, readiness]
         let group = ServiceGroup(
             serving: self.engine.services(self.followers + servers), drain: limits.drain, logger: self.logger)
         do {

@@ -22,7 +22,7 @@ struct TokenServerProcess {
     init(_ configuration: TokenServerConfiguration) throws {
         let logger = Logger(configuration.log)
         logger.warn(ofUnknown: TokenServerConfiguration.unknownVariables(in: ProcessInfo.processInfo.environment))
-        PrivateProcess.begin()
+        ServerProcess.begin()
         if let finding = SecretFilesCheck(configuration).finding, finding.outcome == .fault {
             logger.warning(
                 "keys or secrets are open to other users",
@@ -76,12 +76,13 @@ struct TokenServerProcess {
         }
         let (host, provider) = (self.configuration.host, self.configuration.provider)
         let limits = OpenFiles.fitting(self.configuration.limits, ports: 1, logger: self.logger)
+        let pending = PendingRequestLimit.Rule.tokens(
+            self.configuration.pendingLimits, metrics: self.tokens.metrics, origins: self.origins)
         let listener = HTTPListener(
-            host: host, port: self.configuration.port, limits: limits, tls: self.certificate?.tls,
-            pending: .tokens(
-                self.configuration.pendingLimits, metrics: self.tokens.metrics, origins: self.origins),
+            host: host, port: self.configuration.port, limits: limits, tls: self.certificate?.tls, pending: pending,
             logger: self.logger)
         let router = Router(context: CallerRequestContext.self)
+        router.add(middleware: PendingRequestMiddleware(pending.pending))
         if let proxies = self.configuration.forwardingProxies {
             router.add(middleware: ForwardedAddressMiddleware(proxies))
         }
