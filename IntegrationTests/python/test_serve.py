@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import sqlite3
 import ssl
@@ -79,6 +80,17 @@ def test_only_callers_that_are_known_get_tokens_and_only_their_roles(folder):
         for line in run("audit", "export", "--data", folder).stdout.decode().splitlines()
     ]
     assert decisions == ["refused", "granted"]
+
+
+def test_a_log_that_nobody_reads_any_more_does_not_end_it(folder):
+    server = TokenServer(folder, "log: {level: debug}\n")
+    server.process.stderr.close()
+    for _ in range(3):
+        # Each is told in the log.
+        assert server.get("/token/driver/veh-1").status_code == 200
+        assert server.get("/token/driver/veh-1", secret="wrong").status_code == 401
+    server.process.send_signal(signal.SIGTERM)
+    assert server.process.wait(timeout=40) == 0
 
 
 def variables(server):

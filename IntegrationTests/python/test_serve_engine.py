@@ -189,7 +189,24 @@ def test_the_page_is_shown_to_those_who_may_see_it(folder):
     for visible, status in [(None, 404), ("nobody", 404), ("192.0.2.0/24", 404), ("127.0.0.0/8", 200)]:
         server = EngineServer(folder, f"page: {{visible_to: {visible}}}\n" if visible else "")
         assert server.get("/").status_code == status, visible
+        # However this machine is named, a proxy on it and a name that was made to point at it are not this machine.
+        for headers in [{"Host": "rebound.example"}, {"X-Forwarded-For": "192.0.2.1"}]:
+            assert server.get("/page/state", headers=headers).status_code == 404, visible
         assert server.stop()[0] == 0
+
+
+def test_a_client_that_says_nothing_keeps_no_server(folder):
+    server = EngineServer(folder, "limits: {drain: 1s}\n")
+    # A connection of HTTP/2 with empty settings, whose client answers no question.
+    with socket.create_connection(("127.0.0.1", server.grpc_port), timeout=20) as client:
+        client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+        assert client.recv(9)
+        told = time.monotonic()
+        code, _, errors = server.stop()
+    assert code == 0, errors
+    # Those who are not told to end are ended 5 s later.
+    assert time.monotonic() - told < 5
+    assert "error" not in errors, errors
 
 
 def test_the_strict_profile_warns_and_its_findings_are_for_those_who_may_see_the_page(folder):

@@ -88,7 +88,8 @@ extension ConfigurationSchema {
                     help:
                         "Who may open the page and `/deviations`, which show every vehicle without a token: `nobody`, "
                         + "`this_machine`, or ranges of addresses with commas between, such as `10.1.0.0/16`. Unset: `nobody`. Behind a proxy on "
-                        + "this machine everybody comes from this machine, unless it says for whom it asks."),
+                        + "this machine everybody comes from this machine, unless it says for whom it asks; a proxy elsewhere whose "
+                        + "address is named shows the page to everybody whom it serves."),
                 .init(
                     path: "page.provider", kind: .text, standard: nil,
                     help: "The provider whose vehicles the page shows. Unset: the first of `providers`."),

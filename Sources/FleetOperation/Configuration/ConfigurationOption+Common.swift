@@ -37,20 +37,21 @@ extension ConfigurationOption {
             path: "limits.header_bytes", kind: .number(1024...1_048_576), standard: "32768",
             help: "All header fields of a request together; over HTTP/2, 16384 at most."),
         .init(
-            path: "limits.header_fields", kind: .number(8...1000), standard: "100", help: "Header fields of a request."),
+            path: "limits.header_fields", kind: .number(8...1000), standard: "100",
+            help: "Header fields of a request over HTTP/1.1; over HTTP/2 their bytes are limited alone."),
         .init(
             path: "limits.idle", kind: .duration, standard: "75s",
             help: "A connection over HTTP that has had no whole request for so long is closed."),
         .init(
             path: "limits.drain", kind: .duration, standard: "25s",
             help:
-                "When the server is told to end, requests that are under way may take so long; connections without any are "
-                + "closed at once."),
+                "When the server is told to end, requests that are under way may take so long and are then cut off; connections "
+                + "without any are closed at once."),
         .init(
             path: "limits.request", kind: .duration, standard: "30s",
             help:
                 "How long a client may take for the TLS handshake, for the head of its first request, and then for each "
-                + "request up to its end; the answer is not counted."),
+                + "request up to its end. A client that reads nothing of its answer for so long is cut off."),
     ]
 
     /// The settings of the log.

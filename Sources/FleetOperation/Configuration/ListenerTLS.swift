@@ -68,6 +68,11 @@ public struct ListenerTLS: Hashable, Sendable {
                 throw ConfigurationError(
                     "listen.tls.client_ca needs a server with TLS; set listen.tls.certificate and listen.tls.key.")
             }
+            guard AddressRange.isAddress(host) else {
+                throw ConfigurationError(
+                    "listen.host is \(host.prefix(64)), which may be any machine's address, and \(purpose) would travel "
+                        + "in the clear; set listen.tls, or write 127.0.0.1 or ::1 for this machine alone.")
+            }
             guard LoopbackAddress.isLoopback(host) else {
                 throw ConfigurationError(
                     "\(host) can be reached by other machines, and \(purpose) would travel in the clear; "

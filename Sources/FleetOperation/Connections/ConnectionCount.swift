@@ -12,8 +12,14 @@ package struct ConnectionCount: AvailableConnectionsDelegate {
     package let maximum: Int
     /// What the port is called.
     package let port: String
-    private let open = Locked(0)
+    private let open = Locked(Open())
     private let logger: Logger
+
+    private struct Open {
+        var count = 0
+        /// Whether the log knows that there are no more.
+        var isTold = false
+    }
 
     /// Starts at none.
     ///
@@ -28,21 +34,27 @@ package struct ConnectionCount: AvailableConnectionsDelegate {
     }
 
     /// How many connections are open now.
-    package var current: Int { self.open.withLock { $0 } }
+    package var current: Int { self.open.withLock(\.count) }
 
     package func connectionOpened() {
-        let count = self.open.withLock { count in
-            count += 1
-            return count
+        let isNews = self.open.withLock { open in
+            open.count += 1
+            guard open.count >= self.maximum, !open.isTold else { return false }
+            open.isTold = true
+            return true
         }
-        guard count == self.maximum else { return }
+        guard isNews else { return }
         self.logger.warning(
             "no more connections are taken until one ends",
-            metadata: ["port": "\(self.port)", "connections": "\(count)"])
+            metadata: ["port": "\(self.port)", "connections": "\(self.maximum)"])
     }
 
     package func connectionClosed() {
-        self.open.withLock { $0 -= 1 }
+        self.open.withLock { open in
+            open.count -= 1
+            // In a flood each end lets one in; it is news again once there was room.
+            if open.count < self.maximum - self.maximum / 10 { open.isTold = false }
+        }
     }
 
     package func isAcceptingNewConnections() -> Bool {

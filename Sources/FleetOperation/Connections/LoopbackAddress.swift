@@ -4,11 +4,10 @@
 
 /// Tells addresses of this machine alone.
 package enum LoopbackAddress {
-    /// Whether an address is this machine's own.
-    package static func isLoopback(_ host: String) -> Bool {
-        let numbers = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
-        return host == "::1" || (numbers.count == 4 && numbers.allSatisfy { $0 != nil } && numbers[0] == 127)
-    }
+    private static let ranges = ["127.0.0.0/8", "::1"].compactMap { try? AddressRange($0) }
+
+    /// Whether an address is this machine's own; an IPv4 address inside an IPv6 one is itself.
+    package static func isLoopback(_ host: String) -> Bool { self.ranges.contains { $0.contains(host) } }
 
     /// Whether a request's authority, a host with or without a port, is this machine's own name or address.
     package static func isAuthority(_ authority: String) -> Bool {

@@ -20,16 +20,22 @@ public struct AllowedOriginsMiddleware<Context: RequestContext>: RouterMiddlewar
         for origin in origins {
             let parts = origin.split(separator: "/", omittingEmptySubsequences: false)
             guard parts.count == 3, UpstreamAddress.isAcceptable(origin), origin == origin.lowercased(),
-                !origin.contains(where: { "*?".contains($0) })
+                !origin.contains(where: { "*?".contains($0) }), !Self.namesDefaultPort(origin)
             else {
                 throw TokenServerError(
                     code: .invalidConfiguration,
-                    message: "\"\(origin.prefix(128))\" is no origin that can be allowed; write it like "
-                        + "https://tracking.example, in lower case, without path or wildcard."
+                    message: "cors.origins: \"\(origin.prefix(128))\" is no origin that can be allowed; write it as "
+                        + "browsers do, like https://tracking.example, in lower case, without path, wildcard or a port "
+                        + "that is the scheme's own."
                 )
             }
         }
         self.origins = origins
+    }
+
+    /// Whether an origin names the port that its scheme has anyway, which browsers leave out.
+    private static func namesDefaultPort(_ origin: String) -> Bool {
+        origin.hasPrefix("https://") ? origin.hasSuffix(":443") : origin.hasSuffix(":80")
     }
 
     /// Answers preflight requests, and adds the permission to answers.

@@ -42,24 +42,18 @@ public struct OperationRoutes: Sendable {
 
     /// Adds the routes to a router.
     public func add<Context: RequestContext>(to router: some RouterMethods<Context>) {
-        router.resource("/healthz", [.get: { _, _ in Self.text("ok\n") }])
-        router.resource(
-            "/readyz",
-            [
-                .get: { _, _ in
-                    let problems = await self.problems().map { "\($0.key): \($0.value)\n" }.sorted()
-                    return problems.isEmpty
-                        ? Self.text("ok\n") : Self.text(problems.joined(), status: .serviceUnavailable)
-                }
-            ])
-        router.resource(
-            "/metrics",
-            [
-                .get: { _, _ in
-                    Self.text(
-                        FleetpassVersion.metric + self.metrics(), type: "text/plain; version=0.0.4; charset=utf-8")
-                }
-            ])
+        func answer(_ path: RouterPath, _ response: @escaping @Sendable () async -> Response) {
+            router.resource(
+                path, [.get: { _, _ in await response() }, .head: { _, _ in await response().createHeadResponse() }])
+        }
+        answer("/healthz") { Self.text("ok\n") }
+        answer("/readyz") {
+            let problems = await self.problems().map { "\($0.key): \($0.value)\n" }.sorted()
+            return problems.isEmpty ? Self.text("ok\n") : Self.text(problems.joined(), status: .serviceUnavailable)
+        }
+        answer("/metrics") {
+            Self.text(FleetpassVersion.metric + self.metrics(), type: "text/plain; version=0.0.4; charset=utf-8")
+        }
     }
 
     private static func text(

@@ -13,9 +13,6 @@ import Logging
 
 /// How many files the system lets the process open; every connection is one.
 enum OpenFiles {
-    /// What is kept for files that are no connections of clients: the store, logs, databases, other servers.
-    static let reserve = 256
-
     /// Raises the limit as far as the system lets the process, and lowers the connections to what it allows.
     ///
     /// - Parameters:
@@ -24,7 +21,7 @@ enum OpenFiles {
     ///   - logger: Hears when there are fewer connections than was asked for.
     /// - Returns: The limits, with as many connections as there may be.
     static func fitting(_ limits: ConnectionLimits, ports: Int, logger: Logger) -> ConnectionLimits {
-        let allowed = max(1, (self.raise() - self.reserve) / ports)
+        let allowed = self.connections(ofFiles: self.raise(), ports: ports)
         guard allowed < limits.connections else { return limits }
         logger.warning(
             "the system lets the process open few files, so it takes fewer connections than limits.connections",
@@ -34,7 +31,16 @@ enum OpenFiles {
         return limits
     }
 
-    /// Raises the soft limit to the hard one, and gives the limit in force.
+    /// How many connections each port may have.
+    ///
+    /// - Parameters:
+    ///   - files: How many files the process may open.
+    ///   - ports: How many ports there are.
+    /// - Returns: What is left, at least 1, when 256 files are kept for what is no connection of a client, or half of all
+    ///   where there are few: the store, logs, databases, other servers.
+    static func connections(ofFiles files: Int, ports: Int) -> Int { max(1, (files - min(256, files / 2)) / ports) }
+
+    /// Raises the soft limit to the hard one, as far as the system takes it, and gives the limit in force.
     private static func raise() -> Int {
         #if canImport(Glibc)
             let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
@@ -45,7 +51,11 @@ enum OpenFiles {
         guard getrlimit(resource, &limit) == 0 else { return 1024 }
         var raised = limit
         raised.rlim_cur = limit.rlim_max
-        if setrlimit(resource, &raised) == 0 { limit = raised }
+        #if canImport(Darwin)
+            // More is refused, though the hard limit be none.
+            raised.rlim_cur = min(raised.rlim_cur, rlim_t(OPEN_MAX))
+        #endif
+        if raised.rlim_cur > limit.rlim_cur, setrlimit(resource, &raised) == 0 { limit = raised }
         return Int(clamping: limit.rlim_cur)
     }
 }

@@ -11,7 +11,8 @@ import NIOCore
 
 /// Shows the page to those who may see it; for others it is not there.
 ///
-/// A request that was passed on by a proxy is not of this machine, wherever the proxy is.
+/// A request that was passed on by a proxy is not of this machine, wherever the proxy is and however this machine is
+/// named.
 struct PageVisibilityMiddleware: RouterMiddleware {
     private let visibility: EngineConfiguration.PageVisibility
 
@@ -30,14 +31,20 @@ struct PageVisibilityMiddleware: RouterMiddleware {
     }
 
     private func shows(to request: Request, from address: String) -> Bool {
+        let isOfThisMachine = LoopbackAddress.isLoopback(address)
+        guard !isOfThisMachine || Self.isOwn(request) else { return false }
         switch self.visibility {
         case .nobody: return false
-        case .thisMachine:
-            // A page from elsewhere can make its own name point here, and its requests then carry that name.
-            let isOwnName = request.head.authority.map(LoopbackAddress.isAuthority) ?? false
-            return LoopbackAddress.isLoopback(address) && isOwnName && !Self.isPassedOn(request)
+        case .thisMachine: return isOfThisMachine
         case .addresses(let ranges): return ranges.contains { $0.contains(address) }
         }
+    }
+
+    /// Whether a request from this machine's address was made by it, for itself.
+    private static func isOwn(_ request: Request) -> Bool {
+        // A page from elsewhere can make its own name point here, and its requests then carry that name.
+        let isOwnName = request.head.authority.map(LoopbackAddress.isAuthority) ?? false
+        return isOwnName && !Self.isPassedOn(request)
     }
 
     private static func isPassedOn(_ request: Request) -> Bool {

@@ -219,6 +219,7 @@ import Testing
         ("listen:\n  host: [a, b]", "listen.host must be a single value or settings."),
         ("listen:\n  tls:\n    key: k.pem", "listen.tls takes both certificate and key, or neither."),
         ("listen:\n  host: 192.0.2.1", "192.0.2.1 can be reached by other machines"),
+        ("listen:\n  host: localhost", "listen.host is localhost, which may be any machine's address"),
         (
             "  oidc: {login: {issuer: 'https://a.example', audience: a}}\n"
                 + "admin: {provider: login, claim: groups, values: ','}", "The setting admin.values names nothing"

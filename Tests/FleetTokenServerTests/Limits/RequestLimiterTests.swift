@@ -201,7 +201,7 @@ import Testing
 
     @Test(arguments: [
         "*", "null", "", "https://*.example", "https://a.example/", "https://a.example/x", "http://a.example",
-        "https://A.example", "https://u@a.example", "https://a.example?x",
+        "https://A.example", "https://u@a.example", "https://a.example?x", "https://a.example:443",
     ])
     func `what is no single origin cannot be allowed`(origin: String) {
         #expect(throws: TokenServerError.self) {

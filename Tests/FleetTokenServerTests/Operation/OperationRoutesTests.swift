@@ -21,4 +21,17 @@ struct OperationRoutesTests {
             #expect(lines.contains("others 2"))
         }
     }
+
+    @Test(arguments: ["/healthz", "/readyz", "/metrics"])
+    func `who asks for the head alone gets what belongs to the answer, without its body`(path: String) async throws {
+        let router = Router()
+        OperationRoutes(problems: { ["store": "full"] }, metrics: { "" }).add(to: router)
+        try await Application(router: router).test(.live) { client in
+            let whole = try await client.execute(uri: path, method: .get)
+            let head = try await client.execute(uri: path, method: .head)
+            #expect(head.status == whole.status)
+            #expect(head.headers[.contentLength] == "\(whole.body.readableBytes)")
+            #expect(head.body.readableBytes == 0)
+        }
+    }
 }
