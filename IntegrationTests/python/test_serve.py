@@ -526,6 +526,16 @@ def test_no_token_is_given_while_the_stores_file_is_elsewhere(folder):
     assert code == 0 and "token-server.sqlite" in errors and "was removed or replaced" in errors
 
 
+def test_no_token_is_given_without_the_wal_and_sigterm_saves_what_is_in_it(folder):
+    server = TokenServer(folder)
+    assert server.get("/token/driver/veh-1").status_code == 200
+    (folder / "token-server.sqlite-wal").unlink()
+    wait_for_readiness(server, "store: the store's file was removed or replaced, or the -wal beside it")
+    assert server.get("/token/driver/veh-1").status_code == 503
+    assert server.stop()[0] == 0
+    assert run("audit", "verify", "--data", folder).stdout.startswith(b"intact records=1 ")
+
+
 def test_a_server_that_ended_leaves_its_store_whole_in_one_file(folder):
     server = TokenServer(folder)
     store, begun, ended = (folder / name for name in ("token-server.sqlite", "begun.sqlite", "ended.sqlite"))

@@ -33,7 +33,8 @@ protocol EngineStore: Sendable {
     /// - Throws: Why the store cannot be read.
     func status() async throws -> StoreStatus?
 
-    /// Tries whether changes are kept again, by some that leave nothing, where the last group of writes was not kept.
+    /// Looks whether changes are kept where others find them, and tries it by some that leave nothing where the last
+    /// group of writes was not kept.
     ///
     /// - Throws: Why they are not.
     func probe() async throws

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngineAPI
+import FleetOperation
 import Foundation
 import GRDB
 import GRDBSQLite
@@ -49,20 +50,34 @@ enum SQLiteSchema {
         try pool.close()
     }
 
-    /// The file of a store was moved, removed or replaced while it was open.
-    struct FileMoved: Error {}
+    /// A file of a store was moved, removed or replaced while it was open.
+    struct FileMoved: Error, CustomStringConvertible {
+        /// The store's file.
+        let path: String
 
-    /// Looks whether the database's file is still where it was opened.
+        var description: String {
+            "the store's file \(self.path) was removed or replaced, or the -wal beside it; \(Self.advice)"
+        }
+
+        /// What to do about it.
+        static let advice = "put that very file back, or restart the engine"
+    }
+
+    /// Looks whether the database's file is still where it was opened, and whether the `-wal` was when somebody looked
+    /// last.
     ///
     /// SQLite goes on with a file that nobody can reach any more, and what it keeps there is lost.
     ///
+    /// - Parameters:
+    ///   - database: The database.
+    ///   - files: Its files.
     /// - Throws: ``FileMoved``.
-    static func checkPlace(of database: Database) throws(FileMoved) {
+    static func checkPlace(of database: Database, _ files: DatabaseFiles) throws(FileMoved) {
         var hasMoved: CInt = 0
         let code = sqlite3_file_control(database.sqliteConnection, nil, SQLITE_FCNTL_HAS_MOVED, &hasMoved)
         // Who cannot tell, as a file system of its own kind, does not say that it did.
-        guard code == SQLITE_OK, hasMoved != 0 else { return }
-        throw FileMoved()
+        guard code == SQLITE_OK && hasMoved != 0 || !files.areInPlace else { return }
+        throw FileMoved(path: files.path)
     }
 
     /// How many connections look at once.

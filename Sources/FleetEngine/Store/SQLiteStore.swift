@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import FleetOperation
 import FleetTokens
 import Foundation
 import GRDB
@@ -14,6 +15,7 @@ public import Logging
 /// one sync of the disk serves them all. A body that throws leaves nothing; a group is kept whole or not at all.
 public final class SQLiteStore: EngineStore {
     let pool: DatabasePool
+    private let files: DatabaseFiles
     private let lock: StoreFileLock
     private let recent = RecentResources(limit: 16 * 1024, byteLimit: 16 << 20)
     private let rows = SQLiteRows()
@@ -41,6 +43,7 @@ public final class SQLiteStore: EngineStore {
         self.lock = try StoreFileLock(path)
         let pool = try SQLiteSchema.open(path)
         self.pool = pool
+        self.files = DatabaseFiles(of: path)
         let withSnapshot: @Sendable (_ body: (SQLiteReader) -> Void) throws -> Void = { [recent] body in
             let version = recent.version
             try pool.read { body(SQLiteReader(database: $0, recent: (recent, version))) }
@@ -61,6 +64,7 @@ public final class SQLiteStore: EngineStore {
         // The writer is serial: what was admitted before runs before this.
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             self.writer.async {
+                self.files.end()
                 self.recent.close()
                 let outcome = Result { try SQLiteSchema.close(self.pool) }
                 // Whoever closed the store may open its file at once.
@@ -94,6 +98,8 @@ public final class SQLiteStore: EngineStore {
     }
 
     func probe() async throws {
+        // Not by a connection: groups that follow each other without a rest would keep it waiting.
+        guard await self.files.look() else { throw SQLiteSchema.FileMoved(path: self.files.path) }
         guard self.isDoubted.withLock({ $0 }) else { return }
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             self.writer.async { continuation.resume(with: Result { try self.tryChange() }) }
@@ -106,7 +112,7 @@ public final class SQLiteStore: EngineStore {
         let texts = SQLiteQuery.texts(.trips)
         let values: StatementArguments = [false, nil, nil, nil, nil, nil, nil, 0, Data(count: 64 * 1024), "", ""]
         try self.pool.writeWithoutTransaction { database in
-            try SQLiteSchema.checkPlace(of: database)
+            try SQLiteSchema.checkPlace(of: database, self.files)
             try database.inTransaction(.immediate) {
                 try database.execute(sql: texts.insert, arguments: values)
                 try database.execute(sql: texts.remove, arguments: [database.lastInsertedRowID])
@@ -127,7 +133,7 @@ public final class SQLiteStore: EngineStore {
         var changes: [ResourceKey: RecentResources.Entry] = [:]
         do {
             try self.pool.writeWithoutTransaction { database in
-                try SQLiteSchema.checkPlace(of: database)
+                try SQLiteSchema.checkPlace(of: database, self.files)
                 try database.inTransaction(.immediate) {
                     let transaction = SQLiteGroup(database, recent: self.recent, rows: self.rows)
                     for write in group { outcomes.append(try transaction.run(write)) }
@@ -161,8 +167,8 @@ extension EngineError {
         guard !(error is SQLiteSchema.FileMoved) else {
             self = .store(
                 "STORE_REPLACED",
-                "The change was not stored, as the store's file was removed or replaced; put that very file back, or "
-                    + "restart the engine.")
+                "The change was not stored, as the store's file was removed or replaced, or the -wal beside it; "
+                    + "\(SQLiteSchema.FileMoved.advice).")
             return
         }
         self =

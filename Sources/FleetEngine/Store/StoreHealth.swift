@@ -14,6 +14,8 @@ struct StoreHealth: Sendable {
     /// How long is waited for a store's answer.
     static let limit = Duration.seconds(2)
 
+    private static let takesNoChanges = "the store takes no changes"
+
     private let look: TimedLook<[String: String]>
 
     /// Makes what looks after a store.
@@ -42,12 +44,27 @@ struct StoreHealth: Sendable {
             let after = now()
             var problems: [String: String] = [:]
             if let status { problems["clock"] = DatabaseClock(local: (before, after), database: status.time).problem }
-            var takesChanges = status?.takesChanges ?? true
-            if takesChanges { takesChanges = (try? await store.probe()) != nil }
-            problems["store"] = takesChanges ? nil : "the store takes no changes"
+            let takesChanges = status?.takesChanges ?? true
+            if takesChanges {
+                problems["store"] = await Self.problem(changing: store)
+            } else {
+                problems["store"] = Self.takesNoChanges
+            }
             return problems
         } catch {
             return ["store": "the store cannot be read"]
+        }
+    }
+
+    private static func problem(changing store: any EngineStore) async -> String? {
+        do {
+            try await store.probe()
+            return nil
+        } catch is SQLiteSchema.FileMoved {
+            // Whoever asks need not know where it is.
+            return "the store's file was removed or replaced, or the -wal beside it; \(SQLiteSchema.FileMoved.advice)"
+        } catch {
+            return Self.takesNoChanges
         }
     }
 }

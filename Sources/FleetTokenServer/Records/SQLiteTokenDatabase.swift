@@ -36,8 +36,8 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
     private static let busySeconds = 5
 
     private let connections: any DatabaseWriter
-    /// The file of a store that is written; `nil` for an archive, which nobody writes.
-    private let file: String?
+    /// The files of a store that is written; `nil` for an archive, which nobody writes.
+    private let files: DatabaseFiles?
     let place: String
 
     /// Opens a file that exists.
@@ -65,7 +65,7 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
             case (.store, _), (.nothing, .making): break
             case (.archive, .reading):
                 self.connections = try Self.reader(of: path)
-                self.file = nil
+                self.files = nil
                 return
             case (.archive, _):
                 // A chain that continues elsewhere must not be continued here too.
@@ -98,7 +98,7 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
                 try? pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(PASSIVE)") }
             }
             self.connections = pool
-            self.file = path
+            self.files = DatabaseFiles(of: path)
         } catch let error as TokenServerError {
             throw error
         } catch {
@@ -162,8 +162,8 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
     func read<Result: Sendable>(
         _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
     ) async throws -> Result {
-        try await self.connections.read { [file] database in
-            if let file { try database.checkPlace(file) }
+        try await self.connections.read { [files] database in
+            if let files { try database.checkPlace(files) }
             return try body(SQLiteTokenTransaction(database))
         }
     }
@@ -171,15 +171,20 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
     func write<Result: Sendable>(
         _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
     ) async throws -> Result {
-        try await self.connections.write { [file] database in
-            if let file { try database.checkPlace(file) }
+        try await self.connections.write { [files] database in
+            if let files { try database.checkPlace(files) }
             return try body(SQLiteTokenTransaction(database))
         }
     }
 
+    func look() async throws {
+        guard let files = self.files, await !files.look() else { return }
+        throw TokenServerError(missing: files)
+    }
+
     func probe(commits: Bool) async throws {
-        try await self.connections.writeWithoutTransaction { [file] database in
-            if let file { try database.checkPlace(file) }
+        try await self.connections.writeWithoutTransaction { [files] database in
+            if let files { try database.checkPlace(files) }
             try database.execute(sql: "PRAGMA busy_timeout = 2000")
             defer { try? database.execute(sql: "PRAGMA busy_timeout = \(1000 * Self.busySeconds)") }
             try database.inTransaction(.immediate) {
@@ -190,6 +195,7 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
     }
 
     func close() throws {
+        self.files?.end()
         // The pool closes what writes before what only reads, so SQLite would leave records beside the file, and a copy of
         // the file would lack them. While another process reads, what can be moved is moved, and nobody is waited for.
         try? self.connections.barrierWriteWithoutTransaction { database in

@@ -23,6 +23,13 @@ protocol TokenServerDatabase: Sendable {
         _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
     ) async throws -> Result
 
+    /// Looks whether what is written now is where others find it; where it is not, nothing is read or written until it is.
+    ///
+    /// It costs next to nothing, and more than what each transaction looks at by itself.
+    ///
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeReplaced``.
+    func look() async throws
+
     /// Tries whether a record could be kept now, by a change that changes nothing; waits 2 seconds at most for others.
     ///
     /// - Parameter commits: Whether the change is kept, which finds a full disk too, and costs as much as a record.

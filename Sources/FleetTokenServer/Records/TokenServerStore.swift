@@ -95,6 +95,7 @@ public struct TokenServerStore: Sendable {
     ///   ``TokenServerError/Code/storeUnreachable`` or ``TokenServerError/Code/storeReplaced``.
     public func check() async throws(TokenServerError) {
         do {
+            try await self.database.look()
             _ = try await self.database.read { try $0.keptHead() }
         } catch {
             throw self.unreadable(error)
@@ -127,7 +128,8 @@ public struct TokenServerStore: Sendable {
             try await self.check()
         } catch {
             return error.code == .storeReplaced
-                ? "the store's file was removed or replaced; put that very file back, or restart the server"
+                ? "the store's file was removed or replaced, or the -wal beside it; put that very file back, or restart "
+                    + "the server"
                 : "the store cannot be read"
         }
         let isDoubted = self.refusesRecords

@@ -102,7 +102,9 @@ public struct RevocationStore: Sendable {
     /// - Returns: The list, in no order that means anything.
     /// - Throws: An error of the store.
     public func current(at now: Date) async throws -> [Revocation] {
-        try await self.store.database.read { database in
+        // Engines elsewhere ask for nothing else of the store, and again and again.
+        try await self.store.database.look()
+        return try await self.store.database.read { database in
             var current: [Revocation] = []
             try database.rows(
                 "SELECT kind, value, ends_at FROM revocation WHERE ends_at > ? ORDER BY kind, value",

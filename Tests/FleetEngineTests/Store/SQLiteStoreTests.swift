@@ -72,11 +72,40 @@ import Testing
             try move(from: folder, to: gone)
             let error = await #expect(throws: EngineError.self) { try await put("lost") }
             #expect(error?.reason == "STORE_REPLACED" && error?.code == .unavailable)
-            await #expect(throws: SQLiteSchema.FileMoved.self) { try await store.probe() }
+            let moved = await #expect(throws: SQLiteSchema.FileMoved.self) { try await store.probe() }
+            // As the log has it.
+            let told = moved.map { "\($0)" } ?? ""
+            #expect(told.contains(folder.appending(path: "engine.sqlite").path))
+            #expect(told.hasSuffix("; put that very file back, or restart the engine"))
             #expect(try await store.read { try $0.vehicle(TestID.vehicle, of: TestID.acme)?.name } == "before")
             try move(from: gone, to: folder)
             try await store.probe()
             try await put("after")
+            try await store.close()
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `nothing is acknowledged once a look missed the store's -wal, until it is back`(
+        isReplaced: Bool
+    ) async throws {
+        try await withTemporaryFolder { folder in
+            let store = try SQLiteStore(path: folder.appending(path: "engine.sqlite").path)
+            let (here, there) = (folder.appending(path: "engine.sqlite-wal"), folder.appending(path: "gone"))
+            func put(_ name: String) async throws {
+                try await store.write { try $0.put(Vehicle.at(1, 2, name: name), TestID.vehicle, of: TestID.acme) }
+            }
+            try await put("before")
+            try FileManager.default.moveItem(at: here, to: there)
+            if isReplaced { try FileManager.default.copyItem(at: there, to: here) }
+            await #expect(throws: SQLiteSchema.FileMoved.self) { try await store.probe() }
+            let error = await #expect(throws: EngineError.self) { try await put("lost") }
+            #expect(error?.reason == "STORE_REPLACED" && error?.code == .unavailable)
+            if isReplaced { try FileManager.default.removeItem(at: here) }
+            try FileManager.default.moveItem(at: there, to: here)
+            // Nobody has to look first.
+            try await put("after")
+            try await store.probe()
             try await store.close()
         }
     }

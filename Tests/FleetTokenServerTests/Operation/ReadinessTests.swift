@@ -56,6 +56,8 @@ import Testing
             try await self.database.write(body)
         }
 
+        func look() async throws { try await self.database.look() }
+
         func probe(commits: Bool) async throws { try await self.database.probe(commits: commits) }
 
         func close() throws { try self.database.close() }
@@ -294,6 +296,9 @@ import Testing
         #expect(log.contents.isEmpty)
     }
 
+    private static let replaced =
+        "the store's file was removed or replaced, or the -wal beside it; put that very file back, or restart the server"
+
     /// As where a backup is put in its place, which whoever opens the store from then on finds.
     @Test(arguments: [false, true])
     func `a store whose file was removed or replaced keeps nothing, until the file is back`(
@@ -315,8 +320,7 @@ import Testing
         let log = StoredAuditLog(store: world.store, logger: .silent)
         await #expect(throws: TokenServerError.self) { try await log.append(.granted(.server, at: 1)) }
         #expect(await !readiness.check())
-        let problem = "the store's file was removed or replaced; put that very file back, or restart the server"
-        #expect(readiness.problems == [.store: problem])
+        #expect(readiness.problems == [.store: Self.replaced])
         let error = await #expect(throws: TokenServerError.self) {
             try await RevocationStore(store: world.store).current(at: Self.start)
         }
@@ -336,6 +340,44 @@ import Testing
         #expect(await readiness.check())
         try await log.append(.granted(.server, at: 1))
         #expect(try await world.reader.head().sequence == 2)
+    }
+
+    @Test(arguments: [false, true])
+    func `a store whose -wal was removed or replaced keeps nothing from the next look on, until the file is back`(
+        isReplaced: Bool
+    ) async throws {
+        let (world, clocks) = (try TemporaryStore(), Clocks())
+        let readiness = try self.readiness(world, clocks)
+        try await world.append(1)
+        #expect(await readiness.check())
+        let here = world.folder.appending(path: "tokens.sqlite-wal")
+        let there = world.folder.appending(path: "gone")
+        try FileManager.default.moveItem(at: here, to: there)
+        if isReplaced { try FileManager.default.copyItem(at: there, to: here) }
+
+        await readiness.checkStore()
+        #expect(readiness.problems == [.store: Self.replaced])
+        let log = StoredAuditLog(store: world.store, logger: .silent)
+        await #expect(throws: TokenServerError.self) { try await log.append(.granted(.server, at: 1)) }
+
+        try? FileManager.default.removeItem(at: here)
+        try FileManager.default.moveItem(at: there, to: here)
+        // Nobody has to look first.
+        try await log.append(.granted(.server, at: 1))
+        #expect(await readiness.check())
+        #expect(try await world.reader.head().sequence == 2)
+    }
+
+    @Test func `who only asks what is withdrawn is told that the store's -wal was removed`() async throws {
+        let world = try TemporaryStore()
+        let revocations = RevocationStore(store: world.store)
+        #expect(try await revocations.current(at: Self.start).isEmpty)
+        try FileManager.default.removeItem(at: world.folder.appending(path: "tokens.sqlite-wal"))
+        let error = await #expect(throws: TokenServerError.self) { try await revocations.current(at: Self.start) }
+        #expect(error?.code == .storeReplaced)
+        // One that is closed misses nothing.
+        try world.store.close()
+        await #expect(throws: Never.self) { try await world.store.database.look() }
     }
 
     @Test func `a store that is gone makes it unready`() async throws {

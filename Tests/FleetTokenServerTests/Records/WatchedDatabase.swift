@@ -47,6 +47,8 @@ struct WatchedDatabase: TokenServerDatabase {
         return try await self.database.write { [noted] in try body(Transaction($0, noted)) }
     }
 
+    func look() async throws { try await self.database.look() }
+
     func probe(commits: Bool) async throws { try await self.database.probe(commits: commits) }
 
     func close() throws { try self.database.close() }

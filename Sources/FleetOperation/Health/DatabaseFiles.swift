@@ -1,0 +1,78 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import FleetTokens
+import Foundation
+
+/// The file of an open SQLite database, and the `-wal` beside it, which stays as long as somebody has the database open.
+///
+/// SQLite goes on with files that were removed or replaced, and what it keeps there is lost: whoever opens the database
+/// later finds others. It tells of the file itself when it is asked, and of the one beside it never.
+package final class DatabaseFiles: Sendable {
+    /// What tells a file from all others that there are.
+    private struct Identity: Hashable, Sendable {
+        let device: UInt64
+        let number: UInt64
+
+        init?(ofFileAt path: String) {
+            guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
+                let device = attributes[.systemNumber] as? NSNumber,
+                let number = attributes[.systemFileNumber] as? NSNumber
+            else { return nil }
+            self.device = device.uint64Value
+            self.number = number.uint64Value
+        }
+    }
+
+    private struct State: Sendable {
+        /// What was there at first; what was not cannot be missed.
+        var opened: [String: Identity] = [:]
+        /// Whether some of it was not there when somebody looked last.
+        var isMissed = false
+    }
+
+    /// The database's file, as it was named.
+    package let path: String
+    private let state: Locked<State>
+
+    /// Takes note of the files.
+    ///
+    /// - Parameter path: The database's file; the database is open, and was looked at or changed.
+    package init(of path: String) {
+        self.path = path
+        // SQLite keeps the other file beside the one that a link leads to.
+        let file = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
+        var state = State()
+        for name in [file, file + "-wal"] { state.opened[name] = Identity(ofFileAt: name) }
+        self.state = Locked(state)
+    }
+
+    /// Misses nothing any more, as whoever closes the database last removes the `-wal`.
+    package func end() { self.state.withLock { $0 = State() } }
+
+    /// Looks at the files, which takes some 20 microseconds, or as long as the disk does.
+    ///
+    /// - Returns: Whether each is the one that was there at first.
+    package func look() async -> Bool {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
+            // No thread of the concurrency runtime waits for a disk.
+            DispatchQueue.global().async { continuation.resume(returning: self.areThere()) }
+        }
+    }
+
+    /// Whether each was the one that was there at first when somebody looked last, or is again; may wait for the disk
+    /// where it was not.
+    package var areInPlace: Bool { !self.state.withLock { $0.isMissed } || self.areThere() }
+
+    private func areThere() -> Bool {
+        let opened = self.state.withLock { $0.opened }
+        let isMissed = opened.contains { Identity(ofFileAt: $0.key) != $0.value }
+        return self.state.withLock { state in
+            // Nothing is, where the database was closed meanwhile.
+            state.isMissed = isMissed && !state.opened.isEmpty
+            return !state.isMissed
+        }
+    }
+}
