@@ -12,7 +12,9 @@ extension ConfigurationSchema {
             .init(path: "provider", kind: .text, standard: nil, help: "The provider id. Required."),
             .init(
                 path: "data", kind: .path, standard: nil,
-                help: "The folder of the store, which must exist, be writable, and be nobody else's. Required."),
+                help:
+                    "The folder of the store, which must exist and be writable; other users should not be able to write it, "
+                    + "which the log and `doctor` tell. Required."),
             .init(
                 path: "store.postgresql", kind: .text, standard: nil,
                 help: "The PostgreSQL database that holds the store instead, shared by all nodes: "
