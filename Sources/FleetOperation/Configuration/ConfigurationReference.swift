@@ -11,8 +11,9 @@ extension ConfigurationSchema {
         <!-- Made from the settings by `fleetpass \(self.command) --reference`; a test compares. -->
 
         One YAML file, passed with `--config`. A setting `listen.host` is written as `host:` below `listen:`. Each can be
-        overridden by the environment variable beside it. A setting that does not exist is an error that names its line.
-
+        overridden by the environment variable beside it. A setting that does not exist is an error that names its line; a
+        variable that begins as those of a section do and is for no setting is only logged.
+        \(self.namedSections)
         | setting | value | default | variable |
         | --- | --- | --- | --- |
 
@@ -23,6 +24,17 @@ extension ConfigurationSchema {
             }.joined()
             + "\n## What they are for\n\n"
             + self.options.map { "- `\($0.path.replacing("*", with: "NAME"))`: \($0.help)\n" }.joined()
+    }
+
+    /// What is to be known of sections whose names the operator chooses; empty where there are none.
+    private var namedSections: String {
+        guard self.options.contains(where: { $0.path.contains("*") }) else { return "" }
+        return """
+
+            NAME is a section's name, in variables in capitals and with `_` for `-`. The section must stand in the file: a
+            variable for one that does not is an error.
+
+            """
     }
 }
 
