@@ -184,8 +184,9 @@ extension ConfigurationSchema {
                 .init(
                     path: "callers.proxy.*.claim_headers", kind: .text, standard: nil,
                     help:
-                        "Headers in which the proxy sends claims, and the claims' names: `X-Groups=groups, X-Mail=email`."
-                ),
+                        "Headers in which the proxy sends claims, and the claims' names: `X-Groups=groups, X-Mail=email`. A "
+                        + "header's value is a list with commas between: let no header of which users choose the text be a "
+                        + "claim that rules match."),
                 .init(
                     path: "policy.file", kind: .path, standard: nil,
                     help: "The rules, see [policy.md](policy.md). Without, callers get every token of their own roles."),
