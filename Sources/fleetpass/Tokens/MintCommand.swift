@@ -24,8 +24,8 @@ struct MintCommand: AsyncParsableCommand {
             The role says which ids are needed: consumer --trip; driver --vehicle; delivery_consumer --tracking (or \
             --task); delivery_untrusted_driver --delivery-vehicle; delivery_trusted_driver --delivery-vehicle \
             [--task]. server, fleet_reader, delivery_fleet_reader and delivery_server reach everything unless ids \
-            narrow them; delivery_server with --batch-task makes a token for creating these tasks. ondemand_admin and \
-            delivery_admin need none: without ids their tokens carry no claims.
+            narrow them; delivery_server reaches everything but BatchCreateTasks, for which --batch-task names each \
+            task. ondemand_admin and delivery_admin need none: without ids their tokens carry no claims.
             """
     )
 
