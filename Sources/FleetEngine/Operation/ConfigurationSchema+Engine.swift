@@ -73,7 +73,9 @@ extension ConfigurationSchema {
                     help: "How many legs are remembered, of about 1 kB each."),
                 .init(
                     path: "retention.vehicles", kind: .age, standard: "7d",
-                    help: "How long vehicles without trips are kept after their last update."),
+                    help:
+                        "How long vehicles without trips are kept after their last update. What is older is deleted at the "
+                        + "start and then every hour, here as below; `1h` may keep it for two."),
                 .init(
                     path: "retention.trips", kind: .age, standard: "7d",
                     help: "How long trips are kept after their last change."),
