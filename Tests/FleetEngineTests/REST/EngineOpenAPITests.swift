@@ -59,7 +59,10 @@ import Testing
                 \.object)
             let query = parameters.filter { $0["in"] == .string("query") }
             #expect(query.compactMap { $0["name"]?.string }.sorted() == Self.names(rule.query).sorted())
-            #expect(parameters.allSatisfy { $0["schema"] != nil })
+            #expect(parameters.allSatisfy { $0["schema"] != nil || $0["$ref"] != nil })
+            #expect(
+                parameters.compactMap { $0["$ref"]?.string }
+                    == ["#/components/parameters/alt", "#/components/parameters/system-alt"])
             let body = operations[rule.method.name]?.object["requestBody"]
             if case .none = rule.body { #expect(body == nil) } else { #expect(body != nil) }
         }
@@ -96,11 +99,38 @@ import Testing
     @Test func `every status of the table of errors is documented`() throws {
         let responses = try #require(Self.member("components", "responses")?.object)
         let codes = Set(EngineError.Code.allCases.map { "\($0.status.http)" })
-        #expect(Set(responses.keys) == codes.union(["413"]))
+        #expect(Set(responses.keys) == codes.union(["408", "413"]))
         let operations = try Self.operations()
         for (name, operation) in operations where name != "Describe" {
             let statuses = Set(try #require(operation.object["responses"]?.object).keys)
-            #expect(statuses == codes.union(["200", "413"]), "\(name)")
+            #expect(statuses == codes.union(["200", "408", "413"]), "\(name)")
+        }
+    }
+
+    @Test func `the header fields of an answer that are the engine's own are documented`() throws {
+        let remarks = ["x-fleetpass-chaos", "x-fleetpass-warning"]
+        for (name, operation) in try Self.operations() where name != "Describe" {
+            let answer = operation.object["responses"]?.object?["200"]?.object
+            #expect(answer?["headers"]?.object?.keys.sorted() == remarks, "\(name)")
+        }
+        let responses = try #require(Self.member("components", "responses")?.object)
+        for (status, response) in responses where status != "408" {
+            let expected = status == "401" ? ["WWW-Authenticate"] + remarks : remarks
+            #expect(response.object?["headers"]?.object?.keys.sorted() == expected, "\(status)")
+        }
+        let refusal = RESTAnswer.error(EngineError(TokenRefusal.missing))
+        let header = Self.member("components", "headers", "WWW-Authenticate", "schema", "const")?.string
+        #expect(header == refusal.headers[.wwwAuthenticate])
+        for name in remarks { #expect(Self.member("components", "headers", name) != nil, "\(name)") }
+    }
+
+    @Test func `the parameter that every call may have does what it says`() throws {
+        for key in ["alt", "system-alt"] {
+            let parameter = try #require(Self.member("components", "parameters", key)?.object)
+            let name = try #require(parameter["name"]?.string)
+            let values = try #require(parameter["schema"]?.object?["enum"]?.array).compactMap(\.string)
+            let wantsNumbers = try values.map { try HTTPQuery("\(name)=\($0)", allowed: [:]).wantsEnumNumbers }
+            #expect(wantsNumbers == [false, true])
         }
     }
 

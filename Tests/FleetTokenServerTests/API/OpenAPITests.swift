@@ -146,6 +146,19 @@ import Testing
         #expect(Set(members) == TokenRequest.members)
     }
 
+    /// One without a body is whole with its head.
+    @Test func `what takes a body may be answered that it came too slowly`() throws {
+        let paths = try #require(try Self.document.get()["paths"]?.object)
+        var count = 0
+        for (path, item) in paths {
+            for (method, operation) in item.object ?? [:] where operation.object?["requestBody"] != nil {
+                #expect(operation.object?["responses"]?.object?["408"] != nil, "\(method) \(path)")
+                count += 1
+            }
+        }
+        #expect(count > 0)
+    }
+
     @Test func `an open server gives every token that can be asked for`() async throws {
         let schemas = try #require(try Self.document.get()["components"]?.object?["schemas"]?.object)
         let requests = try #require(schemas["TokenRequest"]?.object?["oneOf"]?.array).compactMap(\.object)

@@ -51,6 +51,8 @@ struct EngineOpenAPI {
                     ])
                 ]),
                 "schemas": .object(named),
+                "parameters": .object(JSONObject(Self.sharedParameters)),
+                "headers": .object(Self.headers),
                 "responses": .object(JSONObject(Self.errorResponses)),
             ]),
         ])
@@ -75,6 +77,7 @@ extension EngineOpenAPI {
         let parameters =
             Self.placeholders(of: rule).map(Self.pathParameter)
             + Self.queryParameters(rule.query, [], of: request, &schemas)
+            + Self.sharedParameters.keys.sorted().map { Self.reference("parameters/\($0)") }
         var operation: JSONObject = [
             "operationId": .string(rule.method.name),
             "summary": .string(rule.method.rawValue),
@@ -141,6 +144,26 @@ extension EngineOpenAPI {
         return parameters
     }
 
+    /// The one of Google's system parameters that has an effect, under either name; every call may have it.
+    private static let sharedParameters: [String: JSONValue] = [
+        "alt": Self.alternative(named: "alt"), "system-alt": Self.alternative(named: "$alt"),
+    ]
+
+    private static func alternative(named name: String) -> JSONValue {
+        let values = ["json", "json;enum-encoding=int"].map(JSONValue.string)
+        return .object([
+            "name": .string(name), "in": .string("query"), "required": .bool(false),
+            "description": .string(
+                "`json;enum-encoding=int` gives the numbers of enumerations in place of their names; any other value changes "
+                    + "nothing."),
+            "schema": .object(["type": .string("string"), "enum": .array(values)]),
+        ])
+    }
+
+    private static func reference(_ component: String) -> JSONValue {
+        .object(["$ref": .string("#/components/\(component)")])
+    }
+
     private static let ownOperation = JSONValue.object([
         "operationId": .string("Describe"),
         "summary": .string("This description."),
@@ -163,25 +186,58 @@ extension EngineOpenAPI {
     /// Every operation has every status, as a script of faults may answer any call with any of them.
     private static func responses(answering schema: JSONValue) -> JSONObject {
         var responses: JSONObject = [
-            "200": .object(["description": .string("The answer."), "content": Self.json(schema)])
+            "200": .object([
+                "description": .string("The answer."), "headers": Self.references(toHeaders: Self.remarks),
+                "content": Self.json(schema),
+            ])
         ]
         for status in Self.errorResponses.keys {
-            responses[status] = .object(["$ref": .string("#/components/responses/\(status)")])
+            responses[status] = Self.reference("responses/\(status)")
         }
         return responses
     }
 
-    /// One for each HTTP status of the table of errors, and that of a body that is too long.
+    /// One for each HTTP status of the table of errors, that of a body that is too long, and that of a request that comes
+    /// too slowly, which is answered before there is a call.
     private static let errorResponses: [String: JSONValue] = {
         var codes = Dictionary(grouping: EngineError.Code.allCases) { "\($0.status.http)" }
         codes["413"] = [.invalidArgument]
-        return codes.mapValues { codes in
-            .object([
-                "description": .string(codes.map(\.rawValue).joined(separator: " or ")),
-                "content": Self.json(.object(["$ref": .string("#/components/schemas/Error")])),
+        var responses: [String: JSONValue] = [:]
+        for (status, alike) in codes {
+            let headers = alike.contains(.unauthenticated) ? [Self.challenge] + Self.remarks : Self.remarks
+            responses[status] = .object([
+                "description": .string(alike.map(\.rawValue).joined(separator: " or ")),
+                "headers": Self.references(toHeaders: headers),
+                "content": Self.json(Self.reference("schemas/Error")),
             ])
         }
+        responses["408"] = .object([
+            "description": .string(
+                "The request did not arrive within the time that requests have; the connection ends.")
+        ])
+        return responses
     }()
+
+    /// What stands beside the answer to a call that departs from the documentation, or that a script of faults struck.
+    private static let remarks = [CallRemarks.warningName, CallRemarks.chaosName]
+    private static let challenge = "WWW-Authenticate"
+
+    private static let headers: JSONObject = [
+        Self.challenge: .object(["schema": .object(["const": .string("Bearer")])]),
+        CallRemarks.chaosName: Self.header("The step of a script of faults that struck the call; one field for each."),
+        CallRemarks.warningName: Self.header(
+            "What departs from the documentation, in the strict profile; one field for each."),
+    ]
+
+    private static func header(_ description: String) -> JSONValue {
+        .object(["description": .string(description), "schema": .object(["type": .string("string")])])
+    }
+
+    private static func references(toHeaders names: [String]) -> JSONValue {
+        var headers = JSONObject()
+        for name in names { headers[name] = Self.reference("headers/\(name)") }
+        return .object(headers)
+    }
 
     /// The envelope that ``RESTAnswer`` writes.
     private static let errorSchema: JSONValue = {
