@@ -157,6 +157,51 @@ import Testing
         #expect(try await fixture.vehicle("veh-1").waypoints == plan)
     }
 
+    @Test(arguments: [
+        (TripType.exclusive, TripType.exclusive, ["b", "a", "a"]), (.exclusive, .shared, ["b", "a", "a"]),
+        (.shared, .exclusive, ["b", "a", "a"]), (.shared, .shared, ["a", "a", "b"]),
+    ])
+    func `passengers who are picked up out of turn leave first where they would have company on an exclusive trip`(
+        first: TripType, second: TripType, order: [String]
+    ) async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1", .with(.sample) { $0.supportedTripTypes = [.shared, .exclusive] })
+        for (trip, type) in [("a", first), ("b", second)] {
+            try await fixture.createTrip(
+                trip,
+                .with(.sample) {
+                    $0.tripType = type
+                    $0.vehicleID = "veh-1"
+                }
+            )
+        }
+        for status in [TripStatus.enrouteToPickup, .arrivedAtPickup] {
+            try await fixture.updateTrip("b", ["trip_status"]) { $0.tripStatus = status }
+            #expect(try await fixture.vehicle("veh-1").waypoints.map(\.tripID) == ["a", "a", "b", "b"])
+        }
+        try await fixture.updateTrip("b", ["trip_status"]) { $0.tripStatus = .enrouteToDropoff }
+        let plan = try await fixture.vehicle("veh-1").waypoints
+        #expect(plan.map(\.tripID) == order)
+        try await fixture.updateVehicle("veh-1", ["waypoints"]) { $0.waypoints = plan }
+        #expect(try await fixture.vehicle("veh-1").waypoints == plan)
+    }
+
+    @Test func `the order that a vehicle has is taken also where no order could be`() async throws {
+        let fixture = try await self.shared()
+        try await fixture.createTrip("b", .with(.sample) { $0.vehicleID = "veh-1" })
+        for trip in ["a", "b"] {
+            try await fixture.updateTrip(trip, ["trip_status"]) { $0.tripStatus = .enrouteToDropoff }
+        }
+        let plan = try await fixture.vehicle("veh-1").waypoints
+        #expect(plan.map(\.tripID) == ["b", "a"])
+        func take(_ order: [TripWaypoint]) async -> EngineError.Code? {
+            await code { try await fixture.updateVehicle("veh-1", ["waypoints"]) { $0.waypoints = order } }
+        }
+        #expect(await take(plan) == nil)
+        #expect(await take(plan.reversed()) == .invalidArgument)
+        #expect(try await fixture.vehicle("veh-1").waypoints == plan)
+    }
+
     @Test(arguments: [nil, LatLng.at(1, 1)])
     func `passengers without a stop left do not see the way to the next ones`(end: LatLng?) async throws {
         let fixture = try await self.stopless(before: .shared)

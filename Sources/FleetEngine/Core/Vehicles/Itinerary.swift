@@ -44,6 +44,7 @@ enum Itinerary {
     ///
     /// The last ones take the places that the trip had; stops without a place of old come before these. A trip that is
     /// new to the plan comes at the end, or, with its passengers aboard, before it would give an exclusive trip company.
+    /// So does one whose passengers were picked up out of turn, where it would give or get company in its places.
     static func placing(
         _ stops: [TripWaypoint], of trip: String, aboard: Bool, in plan: [TripWaypoint], tripTypes: [String: TripType]
     ) -> [TripWaypoint] {
@@ -67,7 +68,20 @@ enum Itinerary {
                 left = left.dropFirst(wanted)
             }
         }
-        return placed
+        let isPickedUp = aboard && plan.contains { $0.tripID == trip && $0.waypointType == .pickupWaypointType }
+        guard isPickedUp, self.breaksExclusiveRide(trip, in: placed, tripTypes: tripTypes) else { return placed }
+        return self.placing(stops, of: trip, aboard: true, in: plan.filter { $0.tripID != trip }, tripTypes: tripTypes)
+    }
+
+    /// Whether a trip's passengers ride along with others though one of both trips is exclusive.
+    private static func breaksExclusiveRide(
+        _ trip: String, in plan: [TripWaypoint], tripTypes: [String: TripType]
+    ) -> Bool {
+        let rides = self.rides(of: plan)
+        guard let own = rides[trip] else { return false }
+        return rides.contains { other, ride in
+            other != trip && [tripTypes[trip], tripTypes[other]].contains(.exclusive) && ride.overlaps(own)
+        }
     }
 
     /// The path of one trip: all stops up to its last one, those of other trips included.
@@ -83,7 +97,7 @@ enum Itinerary {
     ///   - wanted: The order; only trip id, type and location of each count.
     ///   - tripTypes: The types of the trips, by id.
     ///   - field: The request's field, for messages.
-    /// - Returns: The stops of the plan in the wanted order.
+    /// - Returns: The stops of the plan in the wanted order; the plan's own is always taken.
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT` when the order adds or drops a stop, turns a trip's round, or
     ///   gives an exclusive trip's passengers company.
     static func order(
@@ -114,8 +128,10 @@ enum Itinerary {
                 )
             }
         }
+        // What the vehicle has already is no worse for being told again.
+        guard !order.elementsEqual(plan.indices) else { return plan }
         let ordered = order.map { plan[$0] }
-        let rides = positions.mapValues { self.ride(over: $0, of: ordered) }
+        let rides = self.rides(of: ordered)
         for (trip, ride) in rides where tripTypes[trip] == .exclusive {
             guard let other = rides.first(where: { $0.key != trip && $0.value.overlaps(ride) })?.key else { continue }
             throw .invalidArgument(
@@ -127,10 +143,12 @@ enum Itinerary {
         return ordered
     }
 
-    /// From which to which stop a trip's passengers are aboard; from before the first where they are already.
-    private static func ride(over positions: [Int], of plan: [TripWaypoint]) -> ClosedRange<Int> {
-        let isAboard = !positions.contains { plan[$0].waypointType == .pickupWaypointType }
-        return (isAboard ? -1 : positions[0])...positions[positions.count - 1]
+    /// From which to which stop each trip's passengers are aboard; from before the first where they are already.
+    private static func rides(of plan: [TripWaypoint]) -> [String: ClosedRange<Int>] {
+        Dictionary(grouping: plan.indices, by: { plan[$0].tripID }).mapValues { positions in
+            let isAboard = !positions.contains { plan[$0].waypointType == .pickupWaypointType }
+            return (isAboard ? -1 : positions[0])...positions[positions.count - 1]
+        }
     }
 
     /// Where the vehicle's segment ends, for the passengers of a trip.
