@@ -377,6 +377,33 @@ import Testing
         #expect(trip.intermediateDestinationIndex == 0)
     }
 
+    @Test func `the index follows a list that gets shorter, but where it tells which destination is meant`()
+        async throws
+    {
+        let places = [TerminalLocation.at(37.43, -122.07), .at(37.44, -122.07), .at(37.45, -122.07)]
+        let fixture = try await self.assigned { $0.intermediateDestinations = places }
+        func shorten(
+            to count: Int, _ mask: [String] = [], _ change: (inout Trip) -> Void = { _ in }
+        ) async throws -> Int32 {
+            try await fixture.updateTrip("trip-1", ["intermediate_destinations"] + mask) {
+                $0.intermediateDestinations = Array(places.prefix(count))
+                change(&$0)
+            }.intermediateDestinationIndex
+        }
+        try await fixture.updateTrip("trip-1", ["trip_status", "intermediate_destination_index"]) {
+            $0.tripStatus = .arrivedAtIntermediateDestination
+            $0.intermediateDestinationIndex = 2
+        }
+        #expect(await code { try await shorten(to: 2) } == .invalidArgument)
+        #expect(try await shorten(to: 2, ["trip_status"]) { $0.tripStatus = .enrouteToDropoff } == 1)
+        #expect(try await shorten(to: 1) == 0)
+        let named = await code {
+            try await shorten(to: 1, ["intermediate_destination_index"]) { $0.intermediateDestinationIndex = 1 }
+        }
+        #expect(named == .invalidArgument)
+        #expect(try await shorten(to: 0) == 0)
+    }
+
     @Test func `destinations are stops until the vehicle has left them`() async throws {
         let fixture = try await self.assigned {
             $0.intermediateDestinations = [.at(37.43, -122.07), .at(37.44, -122.07)]

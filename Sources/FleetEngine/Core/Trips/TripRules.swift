@@ -51,8 +51,14 @@ enum TripRules {
     ) throws(EngineError) -> Trip {
         var updated = try selection.patching(trip, with: body)
         try self.normalise(&updated)
-        // Nothing to count without destinations.
-        if updated.intermediateDestinations.isEmpty { updated.intermediateDestinationIndex = 0 }
+        let last = Int32(clamping: updated.intermediateDestinations.count) - 1
+        if last < 0 {
+            // Nothing to count without destinations.
+            updated.intermediateDestinationIndex = 0
+        } else if !updated.tripStatus.isIntermediate, !selection.touches("intermediate_destination_index") {
+            // Left over from a longer list, it tells nothing while the trip is not at its destinations.
+            updated.intermediateDestinationIndex = min(updated.intermediateDestinationIndex, last)
+        }
         try self.check(updated)
         try self.checkProgress(of: updated)
         if updated.intermediateDestinations != trip.intermediateDestinations {
