@@ -64,6 +64,7 @@ import Testing
                 }
             ),
             ("intermediate_destinations", { $0.intermediateDestinations = [.init()] }),
+            ("intermediate_destinations", { $0.intermediateDestinations = Array(repeating: .at(1, 1), count: 501) }),
             ("number_of_passengers", { $0.numberOfPassengers = -1 }),
             ("vehicle_id", { $0.vehicleID = "a/b" }),
             ("attributes", { $0.attributes = [.with { $0.key = "a:b" }] }),
@@ -375,6 +376,18 @@ import Testing
             $0.intermediateDestinationIndex = 7
         }
         #expect(trip.intermediateDestinationIndex == 0)
+    }
+
+    @Test func `a trip has five hundred destinations on its way, and no more`() async throws {
+        let fixture = try await self.assigned { $0.intermediateDestinations = Array(repeating: .at(1, 1), count: 500) }
+        #expect(try await fixture.vehicle("veh-1").waypoints.count == 502)
+        let outcome = await code {
+            try await fixture.updateTrip("trip-1", ["intermediate_destinations"]) {
+                $0.intermediateDestinations = Array(repeating: .at(1, 1), count: 501)
+            }
+        }
+        #expect(outcome == .invalidArgument)
+        #expect(try await fixture.trip("trip-1").intermediateDestinations.count == 500)
     }
 
     @Test func `the index follows a list that gets shorter, but where it tells which destination is meant`()

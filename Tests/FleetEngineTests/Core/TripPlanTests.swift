@@ -99,6 +99,52 @@ import Testing
         #expect(await code { try await fixture.trip("b") } == .notFound)
     }
 
+    @Test(arguments: [
+        ("s s x x t t", true), ("x x s t s t", true), ("s t t s x x", true), ("s t s t x x", true),
+        ("s t t x x s", false), ("s x x s t t", false), ("s t s x t x", false), ("s t s x x t", false),
+        ("t s s x x t", false), ("x t x t s s", false), ("x s s x t t", false),
+    ])
+    func `an exclusive trip has no company, however many trips there are`(order: String, holds: Bool) async throws {
+        let fixture = try await self.shared(["s", "t"])
+        try await fixture.createTrip("x", .with(.sample) { $0.vehicleID = "veh-1" })
+        var plan: [TripWaypoint] = []
+        for trip in order.split(separator: " ").map(String.init) {
+            let isSecond = plan.contains { $0.tripID == trip }
+            plan.append(Self.stop(trip, isSecond ? .dropOffWaypointType : .pickupWaypointType))
+        }
+        let outcome = await code { try await fixture.updateVehicle("veh-1", ["waypoints"]) { $0.waypoints = plan } }
+        #expect(outcome == (holds ? nil : .invalidArgument))
+        let tripIDs = try await fixture.vehicle("veh-1").waypoints.map(\.tripID)
+        #expect(tripIDs == (holds ? plan.map(\.tripID) : ["s", "s", "t", "t", "x", "x"]))
+    }
+
+    @Test func `destinations of a trip are told apart by their places, and stay in their order`() async throws {
+        let fixture = try await self.shared()
+        try await fixture.createTrip(
+            "x",
+            .with(.sample) {
+                $0.vehicleID = "veh-1"
+                $0.intermediateDestinations = [.at(37.43, -122.07), .at(37.44, -122.07), .at(37.44, -122.07)]
+            }
+        )
+        let stops = try await fixture.vehicle("veh-1").waypoints
+        #expect(stops.map(\.tripID) == ["a", "a", "x", "x", "x", "x", "x"])
+        func order(_ places: [Int], located: Bool = true) async throws -> [Double] {
+            try await fixture.updateVehicle("veh-1", ["waypoints"]) {
+                $0.waypoints = places.map { stops[$0] }
+                if !located { for index in places.indices { $0.waypoints[index].clearLocation() } }
+            }.waypoints.dropFirst().prefix(3).map(\.location.point.latitude)
+        }
+        let kept = [37.43, 37.44, 37.44]
+        // Those at one place are alike, and without places there is nothing but their order.
+        #expect(try await order([2, 3, 5, 4, 6, 0, 1]) == kept)
+        #expect(try await order([2, 5, 3, 4, 6, 0, 1], located: false) == kept)
+        let turned = await #expect(throws: EngineError.self) { try await order([2, 4, 3, 5, 6, 0, 1]) }
+        #expect(turned?.message.hasPrefix("waypoints turns the stops of trip \"x\" round") == true)
+        let twice = await #expect(throws: EngineError.self) { try await order([2, 3, 3, 4, 6, 0, 1]) }
+        #expect(twice?.message.contains("holds it twice") == true)
+    }
+
     @Test func `nobody joins an exclusive trip that is under way`() async throws {
         let fixture = EngineFixture()
         try await fixture.createVehicle("veh-1", .with(.sample) { $0.supportedTripTypes = [.shared, .exclusive] })

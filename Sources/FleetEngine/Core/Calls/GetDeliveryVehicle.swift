@@ -28,13 +28,14 @@ enum GetDeliveryVehicle: ReadingCall {
         try store.prefetch(tasks, of: access.provider, as: DeliveryTask.self)
         // The tasks' time windows may change at any time, so they are looked up where they are kept.
         for stop in shown.remainingVehicleJourneySegments.indices {
-            for place in shown.remainingVehicleJourneySegments[stop].stop.tasks.indices {
-                let text = shown.remainingVehicleJourneySegments[stop].stop.tasks[place].taskID
-                guard let task = try TaskID(text).flatMap({ try store.task($0, of: access.provider) }),
+            var tasks = shown.remainingVehicleJourneySegments[stop].stop.tasks
+            for place in tasks.indices {
+                guard let task = try TaskID(tasks[place].taskID).flatMap({ try store.task($0, of: access.provider) }),
                     task.hasTargetTimeWindow
                 else { continue }
-                shown.remainingVehicleJourneySegments[stop].stop.tasks[place].targetTimeWindow = task.targetTimeWindow
+                tasks[place].targetTimeWindow = task.targetTimeWindow
             }
+            shown.remainingVehicleJourneySegments[stop].stop.tasks = tasks
         }
         return shown
     }

@@ -42,9 +42,8 @@ enum UpdateVehicle: UpdatingCall {
             vehicle, with: request.vehicle, selection: selection, tripTypes: trips.mapValues(\.tripType), at: now
         )
         try store.put(updated, id, of: access.provider, at: now)
-        for (tripID, trip) in trips {
-            let path = Itinerary.path(of: tripID, in: updated.waypoints)
-            guard path != Itinerary.path(of: tripID, in: vehicle.waypoints) else { continue }
+        let rerouted = Itinerary.trips(withOtherPathsIn: updated.waypoints, than: vehicle.waypoints)
+        for (tripID, trip) in trips where rerouted.contains(tripID) {
             var renewed = trip
             renewed.remainingWaypointsVersion = .version(after: trip.remainingWaypointsVersion, at: now)
             try store.put(renewed, Self.id(tripID, field: "current_trips"), of: access.provider, at: now)

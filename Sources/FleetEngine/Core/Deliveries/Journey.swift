@@ -100,18 +100,21 @@ extension EngineTransaction {
         }
         var changed: [(TaskID, DeliveryTask)] = []
         for stop in journey.segments.indices {
-            for place in journey.segments[stop].stop.tasks.indices {
-                let text = journey.segments[stop].stop.tasks[place].taskID
+            // Changed in one go: each change through the stop would copy all its tasks.
+            var tasks = journey.segments[stop].stop.tasks
+            for place in tasks.indices {
+                let text = tasks[place].taskID
                 if let known = before[text] {
-                    journey.segments[stop].stop.tasks[place] = known
+                    tasks[place] = known
                     continue
                 }
                 guard let taskID = TaskID(text), var task = added[text] else { throw EngineError.unexpected }
                 try Self.checkAssignable(task, .task(provider, taskID), to: id)
                 task.deliveryVehicleID = id.value
                 changed.append((taskID, task))
-                journey.segments[stop].stop.tasks[place].taskDuration = task.taskDuration
+                tasks[place].taskDuration = task.taskDuration
             }
+            journey.segments[stop].stop.tasks = tasks
         }
         for text in before.keys where kept[text] == nil {
             guard let taskID = TaskID(text), var task = try self.task(taskID, of: provider) else { continue }

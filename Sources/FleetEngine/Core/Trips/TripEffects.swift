@@ -102,9 +102,10 @@ enum TripEffects {
         _ scene: inout TripScene, plans: [String: [TripWaypoint]], at now: Google_Protobuf_Timestamp
     ) {
         func path(_ id: String, _ plan: [TripWaypoint]?) -> [TripWaypoint] { Itinerary.path(of: id, in: plan ?? []) }
-        for (id, other) in scene.others {
-            let plan = scene.vehicles[other.vehicleID]?.waypoints
-            if path(id, plan) != path(id, plans[other.vehicleID]) {
+        for (vehicle, former) in plans {
+            let plan = scene.vehicles[vehicle]?.waypoints ?? []
+            for id in Itinerary.trips(withOtherPathsIn: plan, than: former) {
+                guard let other = scene.others[id] else { continue }
                 scene.others[id]?.remainingWaypointsVersion = .version(after: other.remainingWaypointsVersion, at: now)
             }
         }

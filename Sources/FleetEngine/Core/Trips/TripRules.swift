@@ -8,6 +8,9 @@ import SwiftProtobuf
 
 /// What creating and updating a trip does to the trip itself; ``TripEffects`` does the rest.
 enum TripRules {
+    /// The most destinations that a trip has on its way; the engine's own limit.
+    private static let maximumDestinations = 500
+
     /// Makes a trip from the body of its creation; fields that a creation does not take are ignored.
     ///
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
@@ -89,6 +92,13 @@ enum TripRules {
         }
         try trip.pickupPoint.point.check("pickup_point.point")
         if trip.hasDropoffPoint { try self.check([trip.dropoffPoint], "dropoff_point") }
+        guard trip.intermediateDestinations.count <= Self.maximumDestinations else {
+            throw .invalidArgument(
+                "intermediate_destinations holds \(trip.intermediateDestinations.count) places; a trip has "
+                    + "\(Self.maximumDestinations) at most.",
+                field: "intermediate_destinations"
+            )
+        }
         try self.check(trip.intermediateDestinations, "intermediate_destinations")
         guard trip.intermediateDestinations.isEmpty || trip.tripType == .exclusive else {
             throw .invalidArgument(

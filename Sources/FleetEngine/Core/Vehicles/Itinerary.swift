@@ -90,6 +90,21 @@ enum Itinerary {
         return Array(plan[...last])
     }
 
+    /// The trips of either plan whose path is not the same in both.
+    static func trips(withOtherPathsIn plan: [TripWaypoint], than former: [TripWaypoint]) -> Set<String> {
+        guard plan != former else { return [] }
+        func lastStops(_ plan: [TripWaypoint]) -> [String: Int] {
+            Dictionary(zip(plan.map(\.tripID), plan.indices)) { _, later in later }
+        }
+        let (now, before) = (lastStops(plan), lastStops(former))
+        let other = zip(plan, former).enumerated().first { $0.element.0 != $0.element.1 }?.offset
+        let kept = other ?? min(plan.count, former.count)
+        return Set(now.keys).union(before.keys).filter { trip in
+            guard let last = now[trip], last == before[trip] else { return true }
+            return last >= kept
+        }
+    }
+
     /// Brings stops into an order that a request asks for.
     ///
     /// - Parameters:
@@ -103,42 +118,53 @@ enum Itinerary {
     static func order(
         _ plan: [TripWaypoint], as wanted: [TripWaypoint], tripTypes: [String: TripType], field: String
     ) throws(EngineError) -> [TripWaypoint] {
-        var left = Array(plan.indices)
+        func turned(_ trip: String) -> EngineError {
+            .invalidArgument(
+                "\(field) turns the stops of trip \"\(trip)\" round; pickup, destinations, drop-off is the order.",
+                field: field
+            )
+        }
+        var left = Dictionary(grouping: plan.indices, by: { StopKind(of: plan[$0]) }).mapValues { $0[...] }
         var order: [Int] = []
         for waypoint in wanted {
-            guard let match = left.firstIndex(where: { waypoint.names(plan[$0]) }) else {
+            let kind = StopKind(of: waypoint)
+            let places = left[kind] ?? []
+            guard let next = places.first, waypoint.names(plan[next]) else {
+                if places.contains(where: { waypoint.names(plan[$0]) }) { throw turned(waypoint.tripID) }
                 throw .invalidArgument(
                     "\(field) holds a \(waypoint.waypointType.contractName) of trip \"\(waypoint.tripID.prefix(64))\" that is not a "
                         + "remaining stop, or holds it twice.",
                     field: field
                 )
             }
-            order.append(left.remove(at: match))
+            order.append(next)
+            left[kind] = places.dropFirst()
         }
-        guard left.isEmpty else {
+        guard order.count == plan.count else {
             throw .invalidArgument(
-                "\(field) leaves out \(left.count) remaining stops; list every stop once.", field: field)
+                "\(field) leaves out \(plan.count - order.count) remaining stops; list every stop once.", field: field)
         }
         let positions = Dictionary(grouping: order.indices, by: { plan[order[$0]].tripID })
         for (trip, positions) in positions {
             guard zip(positions, positions.dropFirst()).allSatisfy({ order[$0] < order[$1] }) else {
-                throw .invalidArgument(
-                    "\(field) turns the stops of trip \"\(trip)\" round; pickup, destinations, drop-off is the order.",
-                    field: field
-                )
+                throw turned(trip)
             }
         }
         // What the vehicle has already is no worse for being told again.
         guard !order.elementsEqual(plan.indices) else { return plan }
         let ordered = order.map { plan[$0] }
-        let rides = self.rides(of: ordered)
-        for (trip, ride) in rides where tripTypes[trip] == .exclusive {
-            guard let other = rides.first(where: { $0.key != trip && $0.value.overlaps(ride) })?.key else { continue }
-            throw .invalidArgument(
-                "\(field) has passengers of trip \"\(other)\" aboard during the exclusive trip \"\(trip)\"; end one before "
-                    + "the other begins.",
-                field: field
-            )
+        // In the order in which they begin, the first ride that breaks the rule overlaps the one that ends last so far.
+        var last: (trip: String, ride: ClosedRange<Int>)?
+        for (trip, ride) in self.rides(of: ordered).sorted(by: { $0.value.lowerBound < $1.value.lowerBound }) {
+            if let last, last.ride.overlaps(ride), [tripTypes[last.trip], tripTypes[trip]].contains(.exclusive) {
+                let isExclusive = tripTypes[trip] == .exclusive
+                throw .invalidArgument(
+                    "\(field) has passengers of trip \"\(isExclusive ? last.trip : trip)\" aboard during the exclusive "
+                        + "trip \"\(isExclusive ? trip : last.trip)\"; end one before the other begins.",
+                    field: field
+                )
+            }
+            if last.map({ $0.ride.upperBound < ride.upperBound }) ?? true { last = (trip, ride) }
         }
         return ordered
     }
@@ -196,6 +222,17 @@ extension Maps_Fleetengine_V1_WaypointType {
     }
 }
 
+/// What tells stops of a plan apart without their places, which only the destinations of one trip have in common.
+private struct StopKind: Hashable {
+    private let trip: String
+    private let type: Maps_Fleetengine_V1_WaypointType
+
+    init(of waypoint: TripWaypoint) {
+        self.trip = waypoint.tripID
+        self.type = waypoint.waypointType
+    }
+}
+
 extension TripWaypoint {
     /// The stop itself, without the way there.
     var untimed: TripWaypoint {
@@ -206,9 +243,8 @@ extension TripWaypoint {
         return stop
     }
 
-    /// Whether a waypoint in a request means this stop.
+    /// Whether a waypoint in a request means this stop of its kind.
     fileprivate func names(_ stop: TripWaypoint) -> Bool {
-        guard self.tripID == stop.tripID, self.waypointType == stop.waypointType else { return false }
         guard self.hasLocation, self.location.hasPoint else { return true }
         return self.location.point.meters(to: stop.location.point) < 1
     }

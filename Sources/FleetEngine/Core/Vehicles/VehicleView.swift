@@ -48,8 +48,10 @@ enum VehicleView {
         guard vehicle.lastLocation.hasLocation else { return vehicle }
         var rough = vehicle
         rough.lastLocation.location = vehicle.lastLocation.location.rough
-        for index in rough.waypoints.indices {
-            rough.waypoints[index].location.point = rough.waypoints[index].location.point.rough
+        rough.waypoints = vehicle.waypoints.map { waypoint in
+            var stop = waypoint
+            stop.location.point = waypoint.location.point.rough
+            return stop
         }
         return rough
     }
