@@ -227,7 +227,12 @@ private struct PresumedResource {
 
 extension LoggedCall {
     /// The fields that only an update may set, of a delivery vehicle that is on its way.
-    private static let plan = ["remainingVehicleJourneySegments", "currentRouteSegment", "remainingDistanceMeters"]
+    ///
+    /// The end of the route is among them, so that one that the log does not tell is none.
+    private static let plan = [
+        "remainingVehicleJourneySegments", "currentRouteSegment", "currentRouteSegmentEndPoint",
+        "remainingDistanceMeters",
+    ]
 
     /// Sets the stops of a delivery vehicle, as the answer shows them.
     ///

@@ -55,8 +55,10 @@ import Testing
             UpdateDeliveryVehicle.self,
             .with {
                 $0.deliveryVehicle = vehicle
+                // The log does not tell where the route ends.
                 $0.updateMask.paths = [
-                    "remaining_vehicle_journey_segments", "current_route_segment", "remaining_distance_meters",
+                    "remaining_vehicle_journey_segments", "current_route_segment", "current_route_segment_end_point",
+                    "remaining_distance_meters",
                 ]
             },
             token: deliveryToken)

@@ -278,6 +278,53 @@ import Testing
         #expect(misled.drivingDuration.seconds > 100)
     }
 
+    @Test func `a route without an end leads to the first stop, and no further`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        for id in ["a", "b"] { try await world.createTask(id) }
+        try await world.plan("dv-1", [["a"], ["b"]])
+        let mask = ["current_route_segment", "remaining_distance_meters", "remaining_duration"]
+        func report(_ mask: [String], route: UInt8 = 1, meters: Int32) async throws -> (end: LatLng?, meters: Int32) {
+            let vehicle = try await world.updateVehicle("dv-1", mask) {
+                $0.currentRouteSegment = Data([route])
+                $0.remainingDistanceMeters = .init(meters)
+                $0.remainingDuration.seconds = 90
+                $0.remainingVehicleJourneySegments = [.stop(37.44, -122.07, ["b"])]
+            }
+            let first = try #require(vehicle.remainingVehicleJourneySegments.first)
+            return (
+                end: vehicle.hasCurrentRouteSegmentEndPoint ? vehicle.currentRouteSegmentEndPoint : nil,
+                meters: first.drivingDistanceMeters.value
+            )
+        }
+        #expect(try await report(mask, meters: 700) == (end: .at(37.43, -122.07), meters: 700))
+        #expect(try await world.vehicle("dv-1").remainingVehicleJourneySegments[0].drivingDuration.seconds == 90)
+        #expect(try await report(["remaining_distance_meters"], meters: 300).meters == 300)
+        // The next stop is estimated, whatever is reported of the way to the one that is gone.
+        let replanned = try await report(["remaining_vehicle_journey_segments"], meters: 0)
+        #expect(replanned.end == .at(37.43, -122.07) && replanned.meters > 2000)
+        #expect(try await report(mask, meters: 300).meters > 2000)
+        #expect(try await report(mask, route: 2, meters: 400) == (end: .at(37.44, -122.07), meters: 400))
+        // An end that is named without a value is none.
+        let endless = try await report(mask + ["current_route_segment_end_point"], route: 3, meters: 500)
+        #expect(endless.end == nil && endless.meters > 2000)
+    }
+
+    @Test func `a route that comes with a plan leads to the first stop of that plan`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        for id in ["a", "b"] { try await world.createTask(id) }
+        try await world.plan("dv-1", [["a"], ["b"]])
+        let mask = ["remaining_vehicle_journey_segments", "current_route_segment", "remaining_distance_meters"]
+        let vehicle = try await world.updateVehicle("dv-1", mask) {
+            $0.remainingVehicleJourneySegments = [.stop(37.44, -122.07, ["b"])]
+            $0.currentRouteSegment = Data([1])
+            $0.remainingDistanceMeters = 700
+        }
+        #expect(vehicle.currentRouteSegmentEndPoint == .at(37.44, -122.07))
+        #expect(vehicle.remainingVehicleJourneySegments[0].drivingDistanceMeters.value == 700)
+    }
+
     @Test func `a vehicle that has arrived has no way to its first stop`() async throws {
         let world = DeliveryWorld()
         try await world.createVehicle("dv-1")

@@ -161,7 +161,8 @@ import Testing
     }
 
     @Test func `a delivery vehicle has its stops from the start, but for tasks that come later`() throws {
-        let plan = "remainingVehicleJourneySegments,currentRouteSegment,remainingDistanceMeters"
+        let plan =
+            "remainingVehicleJourneySegments,currentRouteSegment,currentRouteSegmentEndPoint,remainingDistanceMeters"
         func vehicle(_ tasks: String...) -> String {
             let stops = tasks.map { #"{"stop":{"tasks":[{"taskId":"\#($0)"}]}}"# }.joined(separator: ",")
             return #"{"remainingVehicleJourneySegments":[\#(stops)]}"#

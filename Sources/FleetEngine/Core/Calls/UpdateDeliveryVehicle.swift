@@ -35,11 +35,14 @@ enum UpdateDeliveryVehicle: UpdatingCall {
         guard let vehicle = try store.deliveryVehicle(id, of: access.provider) else {
             // A request that is wrong in itself is told so, whether or not the vehicle exists.
             if let whole = try Self.wholeFields(of: request) {
-                _ = try DeliveryVehicleRules.update(DeliveryVehicle(), with: body, selection: whole, at: now)
+                _ = try DeliveryVehicleRules.update(
+                    DeliveryVehicle(), with: body, selection: whole, firstStop: nil, at: now)
             }
             throw EngineError.notFound(name)
         }
-        var updated = try DeliveryVehicleRules.update(vehicle, with: body, selection: selection, at: now)
+        let firstStop = (journey ?? Journey(of: vehicle)).firstPlace
+        var updated = try DeliveryVehicleRules.update(
+            vehicle, with: body, selection: selection, firstStop: firstStop, at: now)
         if let journey { try store.replan(journey, of: &updated, id, provider: access.provider, at: now) }
         try store.put(updated, id, of: access.provider, at: now)
         return DeliveryVehicleView.show(updated, context: context)

@@ -33,7 +33,7 @@ enum DeliveryVehicleRules {
         let selection = try DeliveryVehicleFields.table.select(.with { $0.paths = DeliveryVehicleFields.onCreation })
         var vehicle = DeliveryVehicle()
         vehicle.name = name.description
-        return try self.update(vehicle, with: body, selection: selection, at: now)
+        return try self.update(vehicle, with: body, selection: selection, firstStop: nil, at: now)
     }
 
     /// Applies an update, but for the stops.
@@ -42,19 +42,20 @@ enum DeliveryVehicleRules {
     ///   - vehicle: The vehicle as it is stored.
     ///   - body: The vehicle in the request, of which only the selected fields count.
     ///   - selection: The fields that the update mask names.
+    ///   - firstStop: Where the first stop is once the update is made, if there is one.
     ///   - now: The time of the call.
     /// - Returns: The vehicle as it is to be stored.
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
     static func update(
         _ vehicle: DeliveryVehicle, with body: DeliveryVehicle, selection: FieldSelection<DeliveryVehicle>,
-        at now: Google_Protobuf_Timestamp
+        firstStop: LatLng?, at now: Google_Protobuf_Timestamp
     ) throws(EngineError) -> DeliveryVehicle {
         var updated = try selection.patching(vehicle, with: body)
         try self.check(updated, selection)
         if updated.type == .unspecified { updated.type = .auto }
         if selection.touches("attributes") { updated.attributes = try AttributeRules.accept(updated.attributes) }
         let current = try self.locate(&updated, from: vehicle, selection, at: now)
-        self.applyRoute(&updated, from: vehicle, current, at: now)
+        self.applyRoute(&updated, from: vehicle, current, firstStop: firstStop, at: now)
         updated.pastLocations = []
         return updated
     }
@@ -80,15 +81,22 @@ enum DeliveryVehicleRules {
     }
 
     /// Applies what the driver reports of its way to the first stop, which holds only along with a route.
+    ///
+    /// A route that comes without an end leads to the first stop, as on demand; the same one again has the end that it had.
     private static func applyRoute(
         _ vehicle: inout DeliveryVehicle, from stored: DeliveryVehicle, _ selection: FieldSelection<DeliveryVehicle>,
-        at now: Google_Protobuf_Timestamp
+        firstStop: LatLng?, at now: Google_Protobuf_Timestamp
     ) {
         let isNewRoute = vehicle.currentRouteSegment != stored.currentRouteSegment
         func isStale(_ field: String) -> Bool {
             vehicle.currentRouteSegment.isEmpty || isNewRoute && !selection.touches(field)
         }
         if isStale("current_route_segment_end_point") { vehicle.clearCurrentRouteSegmentEndPoint() }
+        if selection.touches("current_route_segment"), !selection.touches("current_route_segment_end_point"),
+            !vehicle.currentRouteSegment.isEmpty, !vehicle.hasCurrentRouteSegmentEndPoint, let firstStop
+        {
+            vehicle.currentRouteSegmentEndPoint = firstStop
+        }
         if isStale("remaining_distance_meters") { vehicle.clearRemainingDistanceMeters() }
         if isStale("remaining_duration") { vehicle.clearRemainingDuration() }
         if selection.touches("remaining_duration"), vehicle.hasRemainingDuration {

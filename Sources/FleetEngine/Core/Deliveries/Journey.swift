@@ -53,6 +53,9 @@ struct Journey: Sendable {
         return Dictionary(tasks) { first, _ in first }
     }
 
+    /// Where the first stop is.
+    var firstPlace: LatLng? { self.segments.first?.stop.plannedLocation.point }
+
     /// The index of the stop at which a task is done.
     func stop(of task: String) -> Int? {
         self.segments.firstIndex { $0.stop.tasks.contains { $0.taskID == task } }
