@@ -4,13 +4,14 @@
 """The demo as a newcomer sees it: vehicles move, customers watch, and wrong tokens are refused with a reason."""
 
 import re
+import socket
 import time
 from pathlib import Path
 
 import pytest
 import requests
 
-from service import Service
+from service import Service, run
 
 
 @pytest.fixture(scope="module")
@@ -154,3 +155,16 @@ def test_a_page_under_another_name_is_not_served(demo):
     answer = requests.get(f"{demo.http}/token/driver/veh-1", headers={"Host": "evil.example.com"}, timeout=10)
     assert answer.status_code == 421
     assert "jwt" not in answer.text
+
+
+def test_an_address_that_the_demos_own_apps_do_not_reach_is_told_at_the_start(tmp_path):
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this machine has no ::1")
+    result = run(
+        "demo", "--data", tmp_path / "data", "--host", "::1", "--port", "0", "--grpc-port", "0", timeout=120)
+    message = result.stderr.decode()
+    assert result.returncode == 78, message
+    assert "is out of reach of the demo's own drivers and customers; pass another --host, such as 127.0.0.1." in message
+    assert "watch it at" not in message

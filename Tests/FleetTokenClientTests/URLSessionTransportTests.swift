@@ -107,6 +107,28 @@ import Testing
         #expect(closed?.code == .unreachable)
     }
 
+    @Test func `a server that is not reached is told with its port, and without path and query`() async throws {
+        let url = try #require(URL(string: "http://127.0.0.1:1/a-path?a=query"))
+        let error = await #expect(throws: TokenClientError.self) {
+            try await self.transport.send(HTTPTransportRequest(url: url))
+        }
+        #expect(error?.message == "127.0.0.1:1 could not be reached.")
+    }
+
+    @Test func `an IPv6 address that URLSession does not take is told with what to use`() async throws {
+        let url = try #require(URL(string: "http://[::1]:1/"))
+        let error = await #expect(throws: TokenClientError.self) {
+            try await self.transport.send(HTTPTransportRequest(url: url))
+        }
+        #expect(error?.code == .unreachable)
+        let message = try #require(error?.message)
+        #expect(message.hasPrefix("[::1]:1 could not be reached."))
+        #if canImport(FoundationNetworking)
+            // Once this fails, the system's URLSession takes such addresses, and nobody needs the advice.
+            #expect(message.contains("use a host name, such as localhost"))
+        #endif
+    }
+
     @Test func `as many requests to one host are under way as connections are allowed`() async throws {
         let url = try #require(URL(string: self.server.url.absoluteString + "/silence"))
         let transport = URLSessionTransport(connectionsPerHost: 20)

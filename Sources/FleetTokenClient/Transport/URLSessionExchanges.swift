@@ -31,8 +31,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
         self.exchanges.withLock { exchanges in
             let deadline = Task {
                 guard (try? await Task.sleep(for: timeout)) != nil else { return }
-                let host = task.originalRequest?.url?.host ?? "The server"
-                let message = "\(host) did not answer in full within \(timeout)."
+                let message = "\(Self.server(of: task)) did not answer in full within \(timeout)."
                 self.finish(task, with: .failure(TokenClientError(code: .timedOut, message: message)))
                 task.cancel()
             }
@@ -54,8 +53,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
         guard isTooLong else { return }
         let error = TokenClientError(
             code: .invalidAnswer,
-            message: "\(dataTask.originalRequest?.url?.host ?? "The server") sent more than "
-                + "\(self.maximumBodyBytes) bytes."
+            message: "\(Self.server(of: dataTask)) sent more than \(self.maximumBodyBytes) bytes."
         )
         self.finish(dataTask, with: .failure(error))
         dataTask.cancel()
@@ -74,17 +72,33 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let body = self.exchanges.withLock { $0[task.taskIdentifier]?.body } ?? Data()
         if let error {
-            let code: TokenClientError.Code = (error as? URLError)?.code == .timedOut ? .timedOut : .unreachable
-            let host = task.originalRequest?.url?.host ?? "The server"
-            self.finish(
-                task,
-                with: .failure(TokenClientError(code: code, message: "\(host) could not be reached.", cause: error)))
+            self.finish(task, with: .failure(Self.failure(error, of: Self.server(of: task))))
         } else if let response = task.response as? HTTPURLResponse {
             self.finish(task, with: .success(Self.response(response, body: body)))
         } else {
-            self.finish(
-                task, with: .failure(TokenClientError(code: .unreachable, message: "There was no HTTP answer.")))
+            let message = "\(Self.server(of: task)) sent no HTTP answer."
+            self.finish(task, with: .failure(TokenClientError(code: .unreachable, message: message)))
         }
+    }
+
+    private static func failure(_ error: any Error, of server: String) -> TokenClientError {
+        let cause = (error as? URLError)?.code
+        var advice = ""
+        // Nothing is wrong with such a URL: up to Swift 6.3, FoundationNetworking refuses every IPv6 address in one.
+        if cause == .badURL, server.hasPrefix("[") {
+            advice = " This system's URLSession takes no IPv6 address; use a host name, such as localhost for [::1]."
+        }
+        return TokenClientError(
+            code: cause == .timedOut ? .timedOut : .unreachable, message: "\(server) could not be reached.\(advice)",
+            cause: error)
+    }
+
+    /// Host and port for messages, which the path and the query stay out of.
+    private static func server(of task: URLSessionTask) -> String {
+        guard let url = task.originalRequest?.url, let host = url.host, !host.isEmpty else { return "The server" }
+        // Not every platform keeps the brackets of an IPv6 address.
+        let name = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
+        return url.port.map { "\(name):\($0)" } ?? name
     }
 
     private static func response(_ response: HTTPURLResponse, body: Data) -> HTTPTransportResponse {

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import FleetTokenClient
 import Foundation
 
 /// `fleetpass demo`: `up`, with drivers, trips and a page to watch them on.
@@ -40,10 +41,29 @@ struct DemoCommand: AsyncParsableCommand {
         let service = try LocalService(self.options, logger: self.options.logger)
         let (issuer, speed) = (service.issuer, self.speed)
         try await service.run { addresses in
+            try await Self.checkClients(addresses)
             Console.say("watch it at \(addresses.http.absoluteString)/   (Ctrl-C ends it)")
             let fleet = try DemoFleet(
                 addresses: addresses, issuer: issuer, routes: ownRoutes ?? Self.bundledRoutes(addresses), speed: speed)
             await fleet.run()
+        }
+    }
+
+    /// Refuses an address at which the demo's own drivers and customers would find nobody.
+    ///
+    /// - Throws: ``CommandFailure`` with `configuration`.
+    private static func checkClients(_ addresses: LocalService.Addresses) async throws(CommandFailure) {
+        do {
+            let url = addresses.http.appending(path: "healthz")
+            _ = try await URLSessionTransport().send(HTTPTransportRequest(url: url))
+        } catch let error as TokenClientError {
+            throw CommandFailure(
+                status: .configuration,
+                message:
+                    "\(addresses.http.absoluteString) is out of reach of the demo's own drivers and customers; pass "
+                    + "another --host, such as 127.0.0.1. \(error.message)")
+        } catch {
+            // It was told to end meanwhile.
         }
     }
 
