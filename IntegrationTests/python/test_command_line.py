@@ -70,6 +70,11 @@ def test_help_names_the_provider_of_who_names_none(command):
     assert b"(default: demo-fleet)" in run(command, "--help").stdout
 
 
+@pytest.mark.parametrize(("command", "told"), [("drive", "69"), ("simulate", "69"), ("watch", "goes on asking")])
+def test_help_tells_what_comes_of_servers_that_are_not_reached(command, told):
+    assert told in " ".join(run(command, "--help").stdout.decode().split())
+
+
 def test_the_data_folder_is_its_owners_alone(service):
     assert stat.S_IMODE(service.data.stat().st_mode) == 0o700
     assert stat.S_IMODE((service.data / "fleetpass.sqlite").stat().st_mode) == 0o600

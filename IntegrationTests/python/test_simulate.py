@@ -150,8 +150,18 @@ def test_a_fleet_without_an_engine_says_so():
     result = run("simulate", "--vehicles", 1, "--for", "1s", "--engine", "http://127.0.0.1:9", "--token-server",
                  "http://127.0.0.1:9", "--output", "json")
     assert result.returncode == 69 and b"took no update" in result.stderr
+    assert b"The first to fail: UNAVAILABLE: Token server 127.0.0.1:9 could not be reached." in result.stderr
     tokens = json.loads(result.stdout)["tokens"]
     assert tokens["fetched"] == 0 and tokens["failed"] >= 1, "one that is not answered is a failed one"
+
+
+def test_which_server_is_not_reached_is_told_with_its_port(service):
+    nobody = "http://127.0.0.1:9"
+    for engine, tokens, told in [(nobody, service.http, "Engine"), (service.http, nobody, "Token server")]:
+        addresses = ("--engine", engine, "--token-server", tokens)
+        result = run("drive", "--vehicle", "v", "--route", ROUTE, "--speed", 10_000, *addresses)
+        last = result.stderr.decode().splitlines()[-1]
+        assert result.returncode == 69 and f"UNAVAILABLE: {told} 127.0.0.1:9 could not be reached." in last
 
 
 def test_services_that_fall_silent_are_not_reached(service):

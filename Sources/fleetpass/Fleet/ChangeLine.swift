@@ -34,7 +34,7 @@ struct ChangeLine: Encodable {
     }
 
     private init(_ failure: EngineFailure) {
-        self.init("failure", value: "\(failure)")
+        self.init("failure", value: failure.told)
         self.failure = failure
     }
 

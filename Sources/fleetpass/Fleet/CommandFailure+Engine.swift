@@ -16,3 +16,14 @@ extension CommandFailure.Status {
             }
     }
 }
+
+extension EngineFailure {
+    /// The failure on one line; of a server that could not be reached, with which of the two it was.
+    var told: String {
+        guard let cause = self.cause as? TokenClientError, cause.code == .unreachable, cause.httpStatus == nil
+        else { return "\(self)" }
+        var told = self
+        told.message = "\(self.stage == .token ? "Token server" : "Engine") \(self.message)"
+        return "\(told)"
+    }
+}

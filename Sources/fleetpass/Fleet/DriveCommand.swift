@@ -21,7 +21,7 @@ struct DriveCommand: AsyncParsableCommand {
             Example:  fleetpass drive --delivery-vehicle van-1 --route Examples/routes/delivery-day.gpx --report-stops
 
             Asks the token server for the vehicle's token and sends it with each location update. Prints one line for \
-            each report; ends with 1 when the last report failed.
+            each report; ends with 1 when the last report failed, or with 69 when it reached no server.
             """
     )
 

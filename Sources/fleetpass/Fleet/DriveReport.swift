@@ -29,7 +29,7 @@ struct DriveReport {
 
     private init(_ subject: String, _ detail: String, _ failure: EngineFailure?) {
         self.failure = failure
-        self.text = failure.map { "failed    \(subject) \($0)" } ?? "reported  \(subject) \(detail)"
+        self.text = failure.map { "failed    \(subject) \($0.told)" } ?? "reported  \(subject) \(detail)"
     }
 
     private static func place(_ fix: LocationFix?) -> String {
@@ -46,10 +46,10 @@ struct DriveReport {
             Console.give(report.text)
         }
         return failures.map { first, last in
-            let cause = "\(first)" == "\(last)" ? "" : " The first to fail: \(first)"
+            let cause = first.told == last.told ? "" : " The first to fail: \(first.told)"
             return CommandFailure(
                 status: .init(last),
-                message: "the last report failed: \(last)\(cause)"
+                message: "the last report failed: \(last.told)\(cause)"
             )
         }
     }

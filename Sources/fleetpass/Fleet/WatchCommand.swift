@@ -17,6 +17,9 @@ struct WatchCommand: AsyncParsableCommand {
             Example:  fleetpass watch --trip trip-7
 
             Example:  fleetpass watch --tracking-id parcel-3
+
+            Prints one line for each change, and ends when the trip or shipment is over, or with 1 when it cannot be \
+            watched. While nothing answers it goes on asking, as an app does; Ctrl-C ends it.
             """
     )
 
@@ -88,7 +91,7 @@ struct WatchCommand: AsyncParsableCommand {
             }
             if let failure = line.failure, Self.isFinal(failure) {
                 let what = self.trip == nil ? "shipment" : "trip"
-                throw CommandFailure(status: .failed, message: "the \(what) cannot be watched: \(failure)")
+                throw CommandFailure(status: .failed, message: "the \(what) cannot be watched: \(failure.told)")
             }
         }
     }

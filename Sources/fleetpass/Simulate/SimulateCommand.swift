@@ -123,7 +123,7 @@ struct SimulateCommand: AsyncParsableCommand {
     /// Refuses a drive of which the engine took nothing.
     private static func check(_ counts: FleetMeter.Counts) throws(CommandFailure) {
         guard counts.taken == 0 else { return }
-        let cause = counts.firstFailure.map { " The first to fail: \($0)" } ?? ""
+        let cause = counts.firstFailure.map { " The first to fail: \($0.told)" } ?? ""
         let status = counts.firstFailure.map { CommandFailure.Status($0) } ?? .unreachable
         throw CommandFailure(
             status: counts.refused > 0 ? .failed : status, message: "the engine took no update.\(cause)")
