@@ -13,6 +13,7 @@ from google.api_core import exceptions
 
 from clients import by_google_jwt, delivery_over_rest, jwt_credentials, vehicle_body
 from service import Service, refusal, run
+from stand_ins import DocumentServer
 
 
 @pytest.fixture(scope="module")
@@ -277,3 +278,17 @@ def test_a_script_that_unfolds_is_refused(tmp_path):
     assert b"line 1, \"&\" begins an anchor, and anchors are not read" in result.stderr
     result = run("chaos", "set", "/dev/zero", timeout=20)
     assert result.returncode == 78 and b"is longer than 262144 bytes" in result.stderr
+
+
+def test_a_server_without_scripts_is_told_and_which_have_them():
+    server = DocumentServer()
+    server.answer = lambda path: (404, {}, {})
+    try:
+        for command, told in [(["chaos", "show"], "up or demo, as no other server has it."), (["lint"], "serve engine whose page")]:
+            result = run(*command, "--engine", server.url)
+            message = result.stderr.decode()
+            assert result.returncode == 69 and " is not there; name the HTTP address of fleetpass up or demo" in message
+            assert told in message
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -31,7 +31,8 @@ struct ChaosCommand: AsyncParsableCommand {
 
         /// Sends a request, and prints what plays then.
         func send(_ method: String, body: Data? = nil) async throws {
-            let status = try await LocalEngineClient(self.engine).chaos(method, body: body)
+            let client = try LocalEngineClient(self.engine, of: "fleetpass up or demo, as no other server has it")
+            let status = try await client.chaos(method, body: body)
             switch self.output {
             case .text: Console.give(status.text)
             case .json: try Console.give(json: status)

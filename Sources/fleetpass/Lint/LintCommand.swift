@@ -55,7 +55,9 @@ struct LintCommand: AsyncParsableCommand {
         let report: DeviationReport
         var refusal: TokenRefusal?
         if let engine {
-            report = try await LocalEngineClient(engine).ask("GET", "deviations")
+            let servers =
+                "fleetpass up or demo, or of a fleetpass serve engine whose page.visible_to lets this machine see it"
+            report = try await LocalEngineClient(engine, of: servers).ask("GET", "deviations")
         } else if let recording {
             let source = try RecordingArgument.parse([recording]).read()
             let (found, unread) = source.examineDeviations()

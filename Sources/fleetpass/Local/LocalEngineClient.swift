@@ -8,9 +8,15 @@ import Foundation
 /// Asks an engine that runs on this machine what it tells to nobody else.
 struct LocalEngineClient {
     private let base: URL
+    private let servers: String
 
     /// Reads the address of `--engine`.
-    init(_ address: String) throws {
+    ///
+    /// - Parameters:
+    ///   - address: The address.
+    ///   - servers: Which servers tell what is asked for, such as `fleetpass up or demo`.
+    /// - Throws: ``CommandFailure`` with `usage`.
+    init(_ address: String, of servers: String) throws {
         guard let url = URL(string: address), url.host() != nil, (try? SecureURL(checking: url)) != nil else {
             throw CommandFailure(
                 status: .usage,
@@ -18,6 +24,7 @@ struct LocalEngineClient {
                     + "http://127.0.0.1:8080.")
         }
         self.base = url
+        self.servers = servers
     }
 
     /// Sends JSON, or nothing, and reads the JSON of the answer.
@@ -40,14 +47,12 @@ struct LocalEngineClient {
         do {
             answer = try await URLSessionTransport().send(request)
         } catch let error as TokenClientError {
-            throw CommandFailure(status: .unreachable, message: "\(self.base.absoluteString): \(error.message)")
+            throw CommandFailure(status: .unreachable, message: "the engine is not reached: \(error.message)")
         }
         guard answer.status != 404 else {
             throw CommandFailure(
                 status: .unreachable,
-                message:
-                    "\(request.url.absoluteString) is not there; name the HTTP address of fleetpass up or demo, or "
-                    + "of a fleetpass serve engine whose page.visible_to lets this machine see it.")
+                message: "\(request.url.absoluteString) is not there; name the HTTP address of \(self.servers).")
         }
         guard (200..<300).contains(answer.status) else {
             let text = String(decoding: answer.body.prefix(500), as: UTF8.self)
