@@ -157,6 +157,17 @@ def test_a_page_under_another_name_is_not_served(demo):
     assert "jwt" not in answer.text
 
 
+def test_a_folder_without_drives_is_told_with_the_cause(tmp_path):
+    (tmp_path / "file").touch()
+    for routes, told in [
+        (tmp_path / "none", "none is missing; "), (tmp_path / "file", "file is a file, not a folder; "),
+        (tmp_path, "there are no GPX files in the folder"),
+    ]:
+        result = run("demo", "--routes", routes, "--data", tmp_path / "data", "--port", "0", "--grpc-port", "0")
+        assert result.returncode == 78 and told in result.stderr.decode()
+    assert not (tmp_path / "data").exists()
+
+
 def test_an_address_that_the_demos_own_apps_do_not_reach_is_told_at_the_start(tmp_path):
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()

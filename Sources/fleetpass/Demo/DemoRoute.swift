@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetDriver
+import FleetOperation
 import Foundation
 
 /// A drive for the demo, as a file that `fleetpass drive` can be given too.
@@ -17,6 +18,11 @@ struct DemoRoute {
     ///
     /// - Throws: ``CommandFailure`` with `configuration`.
     static func all(in folder: String) throws -> [DemoRoute] {
+        if let problem = PathProblem.reading(folder: folder) {
+            throw CommandFailure(
+                status: .configuration,
+                message: "the drives cannot be read: \(problem); name a folder of GPX files with --routes.")
+        }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         do throws(DriverError) {
             let routes = try names.filter { $0.hasSuffix(".gpx") }.sorted().map { name throws(DriverError) in
