@@ -3,8 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of the real service, replayed through a running engine, and what it recorded of that."""
 
+import contextlib
 import json
 import os
+import pty
 import re
 import pathlib
 import subprocess
@@ -294,6 +296,27 @@ REFUSED_CALL = json.dumps([{
     "jsonPayload": {"@type": "x.GetVehicleLog", "request": {"vehicleId": "v"},
                     "errorResponse": {"code": "NOT_FOUND", "message": "none"}},
 }])
+
+
+def test_a_terminal_is_shown_how_far_a_replay_is(service, new_id, tmp_path):
+    recording = tmp_path / "many.json"
+    recording.write_text(json.dumps(json.loads(REFUSED_CALL.replace('"v"', f'"{new_id("none")}"')) * 201))
+    arguments = ["replay", recording, "--engine", service.http, "--data", service.data, "--provider", service.provider]
+    reading, writing = pty.openpty()
+    shown = b""
+    try:
+        done = subprocess.run(
+            [PROGRAM, *map(str, arguments)], stdout=subprocess.PIPE, stderr=writing, timeout=300, check=True)
+        os.close(writing)
+        # A terminal whose other end is closed ends with an error.
+        with contextlib.suppress(OSError):
+            while chunk := os.read(reading, 4096):
+                shown += chunk
+    finally:
+        os.close(reading)
+    assert done.stdout == b"sent=201 otherwise=0 left_out=0 denied=0\n"
+    assert shown.split(b"\r\x1b[K") == [b"", b"100 of 201 calls", b"200 of 201 calls", b""]
+    assert run(*arguments).stderr == "", "nobody watches a file"
 
 
 @pytest.mark.parametrize("command", [["export"], ["lint", "--recording"]], ids=" ".join)

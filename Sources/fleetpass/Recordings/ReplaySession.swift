@@ -27,7 +27,9 @@ struct ReplaySession {
         let presumed = recording.presumed(for: self.provider)
         var report = ReplayReport()
         var differences = ResponseDifferences(tolerance: nil)
+        defer { Self.show("") }
         for (index, call) in recording.calls.enumerated() {
+            if index > 0, index.isMultiple(of: 100) { Self.show("\(index) of \(recording.calls.count) calls") }
             for call in presumed[index] ?? [] { try await self.presume(call) }
             // With a server's token it would be carried out.
             guard !call.isDenied else {
@@ -57,10 +59,16 @@ struct ReplaySession {
         return report
     }
 
+    /// Shows on a terminal how far the replay is.
+    private static func show(_ progress: String) {
+        if Console.isTerminal { Console.replace(progress) }
+    }
+
     private func presume(_ call: ReplayedCall) async throws {
         let answer = try await self.send(call)
         // What an earlier run left is as good.
         guard ![200, 409].contains(answer.status) else { return }
+        Self.show("")
         Console.say("fleetpass: what the recording presumes was refused with \(answer.status): \(answer.refusal)")
     }
 
