@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demo as a newcomer sees it: vehicles move, customers watch, and wrong tokens are refused with a reason."""
 
+import hashlib
+import json
 import re
 import socket
 import time
@@ -155,6 +157,34 @@ def test_a_page_under_another_name_is_not_served(demo):
     answer = requests.get(f"{demo.http}/token/driver/veh-1", headers={"Host": "evil.example.com"}, timeout=10)
     assert answer.status_code == 421
     assert "jwt" not in answer.text
+
+
+@pytest.fixture
+def callers(tmp_path):
+    file = tmp_path / "callers.json"
+    roles = ["driver", "consumer", "delivery_untrusted_driver", "delivery_trusted_driver", "delivery_consumer"]
+    entry = {"name": "apps", "secret_sha256": hashlib.sha256(b"a-secret").hexdigest(), "roles": roles}
+    file.write_text(json.dumps({"callers": [entry]}), encoding="utf-8")
+    return file, roles
+
+
+def test_a_demo_for_callers_needs_their_secret(tmp_path, callers):
+    file, roles = callers
+    result = run("demo", "--data", tmp_path / "data", "--callers", file, environment={"FLEETPASS_SECRET": ""})
+    assert result.returncode == 2 and not (tmp_path / "data").exists()
+    for told in (result.stderr.decode(), " ".join(run("demo", "--help").stdout.decode().split())):
+        assert "FLEETPASS_SECRET" in told and all(role in told for role in roles)
+
+
+def test_a_demo_for_callers_sends_their_secret(tmp_path, callers):
+    demo = Service(
+        tmp_path / "data", "--callers", callers[0], "--speed", "20", command="demo",
+        environment={"FLEETPASS_SECRET": "a-secret"})
+    wait_for(lambda: {t["role"] for t in state(demo)["tokens"].values()} >= set(callers[1]), 60)
+    # Somebody has tried a token that was got from the token server, too.
+    wait_for(lambda: {"CLAIM_MISMATCH"} & {r["reason"] for r in state(demo)["refusals"].values()}, 90)
+    code, _, errors = demo.stop()
+    assert code == 0 and "status 401" not in errors, errors
 
 
 def test_a_folder_without_drives_is_told_with_the_cause(tmp_path):

@@ -18,8 +18,13 @@ struct DemoCommand: AsyncParsableCommand {
             its own (fleetpass drive, fleetpass watch), and now and then somebody sends a wrong token. The drives are in \
             the data folder's routes/ for your own drivers; a delivery vehicle drives those whose names begin with \
             delivery.
+
+            With --callers, all of them send the secret in FLEETPASS_SECRET. Its caller needs the roles \(appRoles).
             """
     )
+
+    private static let appRoles =
+        "driver, consumer, delivery_untrusted_driver, delivery_trusted_driver and delivery_consumer"
 
     @OptionGroup var options: LocalServiceOptions
 
@@ -36,6 +41,13 @@ struct DemoCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let secret = ProcessInfo.processInfo.environment["FLEETPASS_SECRET"] ?? ""
+        guard self.options.callers == nil || !secret.isEmpty else {
+            throw CommandFailure(
+                status: .usage,
+                message: "--callers keeps out the demo's own drivers and customers, too; put the secret of a caller "
+                    + "with the roles \(Self.appRoles) into FLEETPASS_SECRET, or leave --callers out.")
+        }
         // Unreadable routes are told before anything starts.
         let ownRoutes = try self.routes.map(DemoRoute.all)
         let service = try LocalService(self.options, logger: self.options.logger)
@@ -44,7 +56,8 @@ struct DemoCommand: AsyncParsableCommand {
             try await Self.checkClients(addresses)
             Console.say("watch it at \(addresses.http.absoluteString)/   (Ctrl-C ends it)")
             let fleet = try DemoFleet(
-                addresses: addresses, issuer: issuer, routes: ownRoutes ?? Self.bundledRoutes(addresses), speed: speed)
+                addresses: addresses, issuer: issuer, secret: secret,
+                routes: ownRoutes ?? Self.bundledRoutes(addresses), speed: speed)
             await fleet.run()
         }
     }

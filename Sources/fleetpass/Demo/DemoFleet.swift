@@ -18,7 +18,18 @@ struct DemoFleet {
     private let backend: FleetBackend
     private let intruder: DemoIntruder
 
-    init(addresses: LocalService.Addresses, issuer: TokenIssuer, routes: [DemoRoute], speed: Double) throws {
+    /// Puts the fleet together.
+    ///
+    /// - Parameters:
+    ///   - addresses: Where the demo listens.
+    ///   - issuer: Signs the backends' tokens.
+    ///   - secret: What the token server asks for; empty where it asks for nothing. Apps find it in the environment.
+    ///   - routes: The drives.
+    ///   - speed: How many times faster than recorded.
+    /// - Throws: ``CommandFailure``, or what is wrong with the addresses.
+    init(
+        addresses: LocalService.Addresses, issuer: TokenIssuer, secret: String, routes: [DemoRoute], speed: Double
+    ) throws {
         self.speed = speed
         let app = try FleetApp(addresses: addresses)
         self.app = app
@@ -47,7 +58,9 @@ struct DemoFleet {
         self.intruder = DemoIntruder(
             provider: addresses.provider,
             engine: engine,
-            tokens: try FleetTokenProvider(endpoint: .fleetpass(addresses.http), transport: transport),
+            tokens: try FleetTokenProvider(endpoint: .fleetpass(addresses.http), transport: transport) {
+                secret.isEmpty ? [] : [(name: "Authorization", value: "Bearer \(secret)")]
+            },
             transport: transport,
             vehicles: self.drives.map(\.vehicle)
         )
