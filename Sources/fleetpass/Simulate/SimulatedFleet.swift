@@ -110,7 +110,8 @@ struct SimulatedFleet: Sendable {
     // MARK: - Trips
 
     private func makeTrips(perMinute rate: Double, with backend: FleetBackend) async {
-        await withTaskGroup(of: Void.self) { group in
+        // Trips go on for as long as the drive does; nothing is kept of those that are over.
+        await withDiscardingTaskGroup { group in
             var number = 0
             while (try? await Task.sleep(for: .seconds(60 / rate))) != nil {
                 let vehicle = self.vehicles[number % self.vehicles.count]
