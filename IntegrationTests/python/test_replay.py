@@ -339,6 +339,27 @@ def test_why_a_recording_cannot_be_read_is_told(tmp_path, command):
         assert f"{path} cannot be read: {path} {reason}; name a Cloud Logging export" in errors
 
 
+def test_a_drive_goes_along_the_way_of_one_of_several_vehicles(tmp_path):
+    recording, other = tmp_path / "two.json", tmp_path / "b.json"
+    recording.write_text(json.dumps([{
+        "timestamp": "2026-01-02T03:04:05Z",
+        "jsonPayload": {
+            "@type": "type.googleapis.com/maps.fleetengine.v1.UpdateVehicleLog", "response": {},
+            "request": {"vehicleId": vehicle, "vehicle": {"lastLocation": {
+                "location": {"latitude": latitude, "longitude": 2}, "updateTime": "2026-01-02T03:04:05Z"}}},
+        },
+    } for vehicle, latitude in [("a", 10), ("b", 20)]]))
+    # Where the vehicle was is told though nobody takes it.
+    nobody = ("--engine", "http://127.0.0.1:9", "--token-server", "http://127.0.0.1:9")
+    drive = ("drive", "--vehicle")
+    done = run(*drive, "b", "--route", recording, *nobody, code=69)
+    assert " 20.000000,2.000000 " in done.stdout and " 10.000000" not in done.stdout
+    told = run(*drive, "c", "--route", recording, *nobody, code=78).stderr
+    assert f"name one of a, b. Drive as that one, or make a file of its calls with fleetpass export {recording}" in told
+    other.write_text(run("export", recording, "--about", "b").stdout)
+    assert " 20.000000,2.000000 " in run(*drive, "c", "--route", other, *nobody, code=69).stdout
+
+
 def test_a_folder_without_the_key_that_signs_is_told(tmp_path):
     recording = tmp_path / "one.json"
     recording.write_text(REFUSED_CALL)

@@ -37,7 +37,10 @@ struct DriveCommand: AsyncParsableCommand {
             """)
     var reportStops = false
 
-    @Option(help: ArgumentHelp("A GPX 1.1 file, or a recording in JSON.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp(
+            "A GPX 1.1 file, or a recording in JSON; of several vehicles in it, the one with the same id counts.",
+            valueName: "file"))
     var route: String
 
     @Option(help: "How many times faster than recorded, 0.001 or more.")
@@ -66,8 +69,7 @@ struct DriveCommand: AsyncParsableCommand {
     func run() async throws {
         let source: RouteLocationSource
         do throws(DriverError) {
-            let route = try Route.read(contentsOf: URL(filePath: self.route))
-            source = try RouteLocationSource(route: route, speed: self.speed)
+            source = try RouteLocationSource(route: self.readRoute(), speed: self.speed)
         } catch {
             let isUsage = error.code == .invalidSpeed
             throw CommandFailure(status: isUsage ? .usage : .configuration, message: error.message)
@@ -78,6 +80,24 @@ struct DriveCommand: AsyncParsableCommand {
         } else if let vehicle = self.deliveryVehicle {
             try await self.create { try await $0.createDeliveryVehicle(vehicle) }
             try await self.drive(vehicle, along: source)
+        }
+    }
+
+    /// The drive of the file; in a recording of several vehicles, that of the vehicle with the given id.
+    private func readRoute() throws(DriverError) -> Route {
+        let file = URL(filePath: self.route)
+        do throws(DriverError) {
+            return try Route.read(contentsOf: file)
+        } catch {
+            guard error.code == .unknownVehicle else { throw error }
+            let id = self.vehicle?.value ?? self.deliveryVehicle?.value
+            if let own = try? Route.read(contentsOf: file, vehicle: id) { return own }
+            throw DriverError(
+                code: error.code,
+                message: error.message
+                    + " Drive as that one, or make a file of its calls with fleetpass export \(self.route) --about ID, and "
+                    + "drive along that.",
+                cause: error.cause)
         }
     }
 
