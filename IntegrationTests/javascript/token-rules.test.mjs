@@ -62,6 +62,21 @@ test("a key that is known to be another account's is not the token's", async () 
   assert.deepEqual(await refusals(await signed(claimsOf(driver), {}), { now, keys: anothers }), ["key"]);
 });
 
+test("another account's key of the id does not stand in the way of the account's own", async () => {
+  const [token, other] = [await signed(claimsOf(driver)), await signed(claimsOf(server))];
+  const named = (key, account) => ({ ...keys[key].published, kid: `of ${driver}`, account });
+  for (const account of [server, null]) {
+    for (const key of [driver, server]) {
+      assert.deepEqual(await refusals(token, { now, keys: [named(key, account), ...published] }), []);
+    }
+    // Where it has none of its own, whose key it is is told, and otherwise that it has none.
+    assert.deepEqual(await refusals(token, { now, keys: [named(driver, account)] }), ["issuer"]);
+    assert.deepEqual(await refusals(token, { now, keys: [named(server, account)] }), ["key"]);
+  }
+  assert.deepEqual(await refusals(`${other.slice(0, -8)}AAAAAAAA`), ["key"]);
+  assert.deepEqual(await refusals(`${token.slice(0, -8)}AAAAAAAA`), ["signature"]);
+});
+
 test("why there are no keys is told, and is no refusal", async () => {
   for (const [lack, detail] of [[undefined, "this server's keys could not be had"], ["they are elsewhere", "they are elsewhere"]]) {
     const { checks } = await inspect(await signed(claimsOf(driver)), { now, lack });

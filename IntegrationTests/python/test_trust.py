@@ -150,7 +150,7 @@ def test_keys_change_by_the_rules(accounts, engine):
     theirs = Service.__new__(Service)
     theirs.http, theirs.provider = engine.http, "other-fleet"
     engine_status, before = status, accounts.requests.count(asked)
-    # A bad signature and another account's key make nobody ask.
+    # A bad signature makes nobody ask, and who signs with another account's key does not make that one be asked.
     assert engine_status(accounts.token(OTHER, key=new_rsa_key())) == 401
     assert engine_status(accounts.token(BACKEND, kid=f"{OTHER}-1", key=accounts.keys[OTHER][f"{OTHER}-1"])) == 401
     assert accounts.requests.count(asked) == before

@@ -160,12 +160,14 @@ public struct Engine: Sendable {
         }
     }
 
-    /// Verifies a token; where its key is not known, once more after the key was asked for.
+    /// Verifies a token; where its key is not known, or as another account's, once more after the key was asked for.
     private func verified(_ token: String, at now: Date) async throws(TokenRefusal) -> ExaminedToken {
         do throws(TokenRefusal) {
             return try self.verifier.verify(token, at: now)
         } catch {
-            guard error.reason == .keyUnknown, await self.verifier.learnKey(of: token) else { throw error }
+            guard error.reason == .keyUnknown || error.reason == .issuerMismatch,
+                await self.verifier.learnKey(of: token)
+            else { throw error }
             return try self.verifier.verify(token, at: now)
         }
     }

@@ -15,6 +15,8 @@ private final class Publisher: UpstreamTransport {
         var keys: [RSAPublicKey]
         /// What is published in place of the keys, if anything.
         var document: [UInt8]?
+        /// The keys that are published at other addresses.
+        var elsewhere: [String: [RSAPublicKey]] = [:]
         var maximumAge = 3600
         var isUp = true
         var now = Date(timeIntervalSince1970: 1_767_225_600)
@@ -40,7 +42,7 @@ private final class Publisher: UpstreamTransport {
             guard state.isUp else { return UpstreamResponse(status: 500) }
             return UpstreamResponse(
                 status: 200, cacheControl: "max-age=\(state.maximumAge)",
-                body: state.document ?? JWKS.write(state.keys))
+                body: state.document ?? JWKS.write(state.elsewhere[request.url] ?? state.keys))
         }
     }
 }
@@ -62,12 +64,14 @@ private final class Publisher: UpstreamTransport {
         self.trust = try Self.trust(publisher, own: [try self.own.publicKey()])
     }
 
-    private static func trust(_ publisher: Publisher, own: [RSAPublicKey] = []) throws -> AccountTrust {
+    private static func trust(
+        _ publisher: Publisher, own: [RSAPublicKey] = [], beside others: [TrustedAccountSource] = []
+    ) throws -> AccountTrust {
         let account = TrustedAccount(email: Self.email, role: .server, provider: ProviderID("acme"))
+        let source = TrustedAccountSource(account: account, keys: .address("https://keys.example/backend"))
         let start = publisher.now
         return try AccountTrust(
-            [TrustedAccountSource(account: account, keys: .address("https://keys.example/backend"))],
-            transport: publisher, verifier: TokenVerifier(keys: TrustedKeySet(own)),
+            [source] + others, transport: publisher, verifier: TokenVerifier(keys: TrustedKeySet(own)),
             now: { publisher.now }, uptime: { .seconds(publisher.now.timeIntervalSince(start)) })
     }
 
@@ -103,6 +107,17 @@ private final class Publisher: UpstreamTransport {
         #expect(try verifier.verify(token, at: self.publisher.now).keyID == self.first.keyID)
         let other = try await self.mint(with: self.second)
         #expect(throws: TokenRefusal.self) { try verifier.verify(other, at: self.publisher.now) }
+        // Another account's key of that id is not in its way, nor is the very key there.
+        for key in [self.own, self.first] {
+            let copy = try self.copy(of: key, named: self.first.keyID)
+            let crowded = TokenVerifier(keys: TrustedKeySet([copy] + keys))
+            #expect(try crowded.verify(token, at: self.publisher.now).account == account)
+        }
+    }
+
+    /// A key as another account publishes it, under an id of its choice.
+    private func copy(of key: ServiceAccountKey, named id: String) throws -> RSAPublicKey {
+        try ServiceAccountKey(pem: self.pem(of: key), account: "other@acme", keyID: id).publicKey()
     }
 
     private func mint(with key: ServiceAccountKey) async throws -> String {
@@ -110,9 +125,9 @@ private final class Publisher: UpstreamTransport {
             .token.compactSerialization
     }
 
-    private func refusal(of token: String) -> TokenRefusal.Reason? {
+    private func refusal(of token: String, by trust: AccountTrust? = nil) -> TokenRefusal.Reason? {
         do throws(TokenRefusal) {
-            _ = try self.trust.verifier.verify(token, at: self.publisher.now)
+            _ = try (trust ?? self.trust).verifier.verify(token, at: self.publisher.now)
             return nil
         } catch {
             return error.reason
@@ -159,6 +174,28 @@ private final class Publisher: UpstreamTransport {
         #expect(await self.trust.learnKey(of: token))
         #expect(self.publisher.fetches == 3)
         #expect(self.refusal(of: token) == nil)
+    }
+
+    @Test func `a key's id in another account's set keeps nobody from learning the account's own key`() async throws {
+        let account = TrustedAccount(email: "other@acme", role: .server, provider: ProviderID("acme"))
+        let source = TrustedAccountSource(account: account, keys: .address("https://keys.example/other"))
+        let next = try self.second.publicKey()
+        let token = try await self.mint(with: self.second)
+        let cases: [(ServiceAccountKey, TokenRefusal.Reason)] = [
+            (self.own, .keyUnknown), (self.second, .issuerMismatch),
+        ]
+        for (key, reason) in cases {
+            let publisher = Publisher([try self.first.publicKey()])
+            let copy = try self.copy(of: key, named: self.second.keyID)
+            publisher.state.withLock { $0.elsewhere["https://keys.example/other"] = [copy] }
+            let trust = try Self.trust(publisher, beside: [source])
+            await trust.refresh()
+            #expect(self.refusal(of: token, by: trust) == reason)
+            publisher.state.withLock { $0.keys.append(next) }
+            #expect(await trust.learnKey(of: token))
+            #expect(self.refusal(of: token, by: trust) == nil)
+            #expect(publisher.fetches == 3)
+        }
     }
 
     @Test func `a stranger's token, or one that is none, makes nobody ask`() async throws {

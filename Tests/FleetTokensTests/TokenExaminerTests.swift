@@ -18,9 +18,11 @@ struct FakeKey: TokenKey {
 struct FakeKeys: TokenKeys {
     var list: [FakeKey]
     var maximumCandidates = TokenExaminer.maximumCandidates
+    var unnamed: [FakeKey] = []
 
     func keys(withID id: String) -> [any TokenKey] { self.list.filter { $0.id == id } }
     func keys(ofAccount email: String) -> [any TokenKey] { self.list.filter { $0.account?.email == email } }
+    func unnamedKeys(ofAccount email: String) -> [any TokenKey] { self.unnamed.filter { $0.account?.email == email } }
 }
 
 @Suite struct TokenExaminerTests {
@@ -169,6 +171,28 @@ struct FakeKeys: TokenKeys {
         let header = #"{"alg":"RS256","kid":"k2"}"#
         #expect(Self.refusal(of: Self.token(header: header, signedBy: 2), keys: keys)?.reason == .issuerMismatch)
         #expect(Self.refusal(of: Self.token(signedBy: 2), keys: keys)?.reason == .signatureInvalid)
+        // The issuer may have a key of that id that is not known yet.
+        let neither = Self.refusal(of: Self.token(header: header, signedBy: 9), keys: keys)
+        #expect(neither?.reason == .keyUnknown)
+        #expect(neither?.message == #"The token's kid names no trusted key of its iss: "k2"."#)
+    }
+
+    @Test func `another account's key of the id is tried only after the issuer's own, those without an id too`() {
+        let other = TrustedAccount(email: "server@acme")
+        for byte: UInt8 in [1, 2] {
+            let keys = FakeKeys(
+                list: [FakeKey(id: "k1", account: other, byte: byte)],
+                unnamed: [FakeKey(id: Self.driver.email, account: Self.driver, byte: 1)])
+            #expect(Self.refusal(of: Self.token(), keys: keys) == nil)
+            let reason: TokenRefusal.Reason = byte == 2 ? .issuerMismatch : .signatureInvalid
+            #expect(Self.refusal(of: Self.token(signedBy: 2), keys: keys)?.reason == reason)
+        }
+    }
+
+    @Test func `a token that names no issuer is refused for that once its signature holds`() {
+        let (nameless, forged) = (Self.token { $0["iss"] = nil }, Self.token(signedBy: 2) { $0["iss"] = nil })
+        #expect(Self.refusal(of: nameless)?.message == "The token's iss is missing.")
+        #expect(Self.refusal(of: forged)?.reason == .signatureInvalid)
     }
 
     @Test func `an unknown kid is refused, without trying other keys`() {

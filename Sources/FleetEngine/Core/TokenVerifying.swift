@@ -17,7 +17,7 @@ public protocol TokenVerifying: Sendable {
     /// - Throws: ``TokenRefusal`` with the first rule the token breaks.
     func verify(_ token: String, at now: Date) throws(TokenRefusal) -> ExaminedToken
 
-    /// Asks for the key of a token that was refused because its key is not known.
+    /// Asks for the key of a token that was refused because its key is not known, or not as one of its account's.
     ///
     /// - Parameter token: The compact JWS, of which nothing is believed.
     /// - Returns: Whether it is worth verifying once more.

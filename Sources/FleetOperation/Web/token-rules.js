@@ -94,14 +94,16 @@ async function checkKey(parts, result, payload, { keys, lack }, { pass, refuse, 
     return;
   }
   const { kid, alg } = result.header;
-  // Without kid only the keys of the account are tried that the token claims to be of.
-  const candidates = keys.filter((key) => kid === undefined
-    ? key.account === undefined || isSame(key.account, payload?.iss) : isSame(key.kid, kid));
-  if (candidates.length === 0) {
-    refuse("key", kid === undefined ? "There is no kid, and iss has no key that this server publishes." : "kid names no key that this server publishes.",
-      "Sign with a key that is registered and not withdrawn.");
+  // Without kid only the keys of the account are tried that the token claims to be of, and with it before all others.
+  const isOwn = ({ account }) => account === undefined || isSame(account, payload?.iss);
+  const named = keys.filter((key) => kid === undefined ? isOwn(key) : isSame(key.kid, kid));
+  const own = typeof payload?.iss === "string" ? named.filter(isOwn) : named;
+  const refuseKey = (why) => {
+    refuse("key", why, "Sign with a key that is registered and not withdrawn.");
     skip("signature", "no key was found");
-    return;
+  };
+  if (named.length === 0) {
+    return refuseKey(kid === undefined ? "There is no kid, and iss has no key that this server publishes." : "kid names no key that this server publishes.");
   }
   if (!globalThis.crypto?.subtle) {
     skip("key", "this browser verifies only on pages of this machine or over https");
@@ -110,9 +112,10 @@ async function checkKey(parts, result, payload, { keys, lack }, { pass, refuse, 
   }
   if (alg !== "RS256") return skip("signature", "not RS256"), pass("key", "not asked");
   const fits = [];
-  for (const key of candidates) {
+  for (const key of own.length > 0 ? own : named) {
     if (await isSignedBy(key, parts)) fits.push(key);
   }
+  if (fits.length === 0 && own.length === 0) return refuseKey("kid names no key of iss that this server publishes.");
   pass("key", kid === undefined ? "no kid; the issuer's keys" : `kid ${String(kid).slice(0, 64)}`);
   if (fits.length === 0) return refuse("signature", "The signature does not fit the key.", "Send the token unchanged.");
   const key = fits.find((it) => isSame(it.account, payload?.iss)) ?? fits[0];

@@ -11,6 +11,7 @@ extension TokenClaims {
     /// - Throws: ``TokenRefusal`` for the first rule of form that does not hold.
     package init(unverified payload: [UInt8]) throws(TokenRefusal) {
         var recorder = CheckRecorder(mode: .stopAtRefusal)
-        self = try Self.read(payload, recording: &recorder)
+        var payload = TokenPayload(payload)
+        self = try Self.read(&payload, recording: &recorder)
     }
 }

@@ -71,8 +71,9 @@ public struct TokenExaminer: Hashable, Sendable {
         _ token: String, keys: (any TokenKeys)?, now: Date, recording recorder: inout CheckRecorder
     ) throws(TokenRefusal) -> Examination {
         let jws = try CompactJWS.read(token, recording: &recorder)
-        let key = try self.findKey(for: jws, in: keys, recording: &recorder)
-        let claims = try TokenClaims.read(jws.payload, recording: &recorder)
+        var payload = TokenPayload(jws.payload)
+        let key = try self.findKey(for: jws, &payload, in: keys, recording: &recorder)
+        let claims = try TokenClaims.read(&payload, recording: &recorder)
 
         try recorder.require(
             .issuer,
@@ -108,34 +109,22 @@ public struct TokenExaminer: Hashable, Sendable {
     }
 
     private func findKey(
-        for jws: CompactJWS, in keys: (any TokenKeys)?, recording recorder: inout CheckRecorder
+        for jws: CompactJWS, _ payload: inout TokenPayload, in keys: (any TokenKeys)?,
+        recording recorder: inout CheckRecorder
     ) throws(TokenRefusal) -> (any TokenKey)? {
         guard let keys else {
             recorder.skip(.key, why: "no keys were given")
             recorder.skip(.signature, why: "no keys were given")
             return nil
         }
-        var claimedIssuer: String? { (try? JSONValue(parsing: jws.payload))?.object?["iss"]?.string }
-        var candidates: [any TokenKey] = []
-        if let id = jws.keyID {
-            candidates = keys.keys(withID: id)
-            if candidates.count > 1, let issuer = claimedIssuer {
-                // Whoever publishes a key under another account's id must not stand in that account's way.
-                let own = candidates.filter { $0.account.map { $0.email == issuer } ?? true }
-                if !own.isEmpty { candidates = own }
-            }
-        } else if let issuer = claimedIssuer {
-            // Google's remote signers send no kid. Only the claimed issuer's own keys are tried.
-            candidates = keys.keys(ofAccount: issuer)
-        }
-        if candidates.isEmpty, let issuer = claimedIssuer { candidates = keys.unnamedKeys(ofAccount: issuer) }
-        let tried = candidates.prefix(keys.maximumCandidates)
+        let (own, others) = Self.candidates(for: jws, &payload, in: keys)
+        let tried = (own + others).prefix(keys.maximumCandidates)
         let key = tried.first { $0.isValidSignature(jws.signature, for: jws.signingInput) }
-        // Where some were not tried, nobody knows whether the token is signed by one of them.
-        let isFound = key != nil || (!candidates.isEmpty && tried.count == candidates.count)
+        // Where some of its own were not tried, nobody knows whether the token is signed by one of them.
+        let isFound = key != nil || (!own.isEmpty && own.count <= tried.count)
         try recorder.require(
             .key, isFound, found: jws.keyID.map { "kid \($0.shown(upTo: 64))" } ?? "no kid; the issuer's keys",
-            Self.keyUnknown(jws.keyID, tried: tried.count, of: candidates.count))
+            Self.keyUnknown(jws.keyID, isOfOthers: !others.isEmpty, tried: tried.count, of: own.count))
         guard isFound else {
             recorder.skip(.signature, why: "no key was found")
             return nil
@@ -153,7 +142,22 @@ public struct TokenExaminer: Hashable, Sendable {
         return key
     }
 
-    private static func keyUnknown(_ keyID: String?, tried: Int, of count: Int) -> TokenRefusal {
+    /// The keys that may have signed a token: those of the account that it claims to be of, and where that has none of
+    /// the id, those that others have, so that it can be told whose key it is.
+    private static func candidates(
+        for jws: CompactJWS, _ payload: inout TokenPayload, in keys: any TokenKeys
+    ) -> (own: [any TokenKey], others: [any TokenKey]) {
+        let named = jws.keyID.map { keys.keys(withID: $0) }
+        // That there is no issuer is told by whoever reads the claims.
+        guard let issuer = payload.claimedIssuer() else { return (named ?? [], []) }
+        // Whoever publishes a key under another account's id must not stand in that account's way. Google's remote
+        // signers send no kid; only the claimed issuer's keys are tried then.
+        let own = named?.filter { $0.account.map { $0.email == issuer } ?? true } ?? keys.keys(ofAccount: issuer)
+        guard own.isEmpty else { return (own, []) }
+        return (keys.unnamedKeys(ofAccount: issuer), named ?? [])
+    }
+
+    private static func keyUnknown(_ keyID: String?, isOfOthers: Bool, tried: Int, of count: Int) -> TokenRefusal {
         guard count == 0 else {
             return .unauthenticated(
                 .keyUnknown,
@@ -164,8 +168,9 @@ public struct TokenExaminer: Hashable, Sendable {
         }
         return .unauthenticated(
             .keyUnknown,
-            keyID.map { "The token's kid names no trusted key: \"\($0.shown(upTo: 64))\"." }
-                ?? "The token has no kid, and its issuer has no trusted key.",
+            keyID.map {
+                "The token's kid names no trusted key\(isOfOthers ? " of its iss" : ""): \"\($0.shown(upTo: 64))\"."
+            } ?? "The token has no kid, and its issuer has no trusted key.",
             fix: "Sign with a key that is registered for the service account, and not yet withdrawn."
         )
     }
@@ -239,13 +244,12 @@ extension TokenClaims {
     /// The range of times that are read, in Unix seconds, so that no sum can overflow: up to the year 9999.
     private static let timeRange: ClosedRange<Int64> = 0...253_402_300_799
 
-    static func read(_ payload: [UInt8], recording recorder: inout CheckRecorder) throws(TokenRefusal) -> TokenClaims {
+    static func read(
+        _ payload: inout TokenPayload, recording recorder: inout CheckRecorder
+    ) throws(TokenRefusal) -> TokenClaims {
         let object: JSONObject
         do throws(TokenError) {
-            guard let members = try JSONValue(parsing: payload).object else {
-                throw TokenError(code: .invalidJSON, message: "It is not an object.")
-            }
-            object = members
+            object = try payload.members()
         } catch {
             throw recorder.refuse(.payload, .malformed("The token's payload is not strict JSON. \(error.message)"))
         }

@@ -27,7 +27,7 @@ public struct TokenRefusal: Error, Hashable, Sendable, CustomStringConvertible {
         public static let algorithmNotAllowed = Self(rawValue: "ALGORITHM_NOT_ALLOWED")
         /// The header names extensions that must be understood.
         public static let criticalHeader = Self(rawValue: "CRITICAL_HEADER_NOT_SUPPORTED")
-        /// No trusted key has the token's `kid`, or the issuer has none, or so many that not all are tried.
+        /// No trusted key of the issuer has the token's `kid`, or it has none, or so many that not all are tried.
         public static let keyUnknown = Self(rawValue: "KEY_UNKNOWN")
         /// The signature does not fit the key.
         public static let signatureInvalid = Self(rawValue: "SIGNATURE_INVALID")
