@@ -230,6 +230,41 @@ private final class Publisher: UpstreamTransport {
         #expect(self.refusal(of: try await self.mint(with: self.first)) == nil)
     }
 
+    @Test(arguments: [#"{"keys":[]}"#, "{}"])
+    func `a set without entries withdraws an account's keys, until it has some again`(document: String) async throws {
+        await self.trust.refresh()
+        self.publisher.state.withLock { $0.document = Array(document.utf8) }
+        self.publisher.wait(3600)
+        await self.trust.refresh()
+        let token = try await self.mint(with: self.first)
+        #expect(self.refusal(of: token) == .keyUnknown)
+        #expect(self.trust.problem == "no keys of \(Self.email) (its key set is empty)")
+        #expect(self.trust.failures.isEmpty)
+        #expect(self.publisher.fetches == 2)
+        for _ in 0..<3 { #expect(await !self.trust.learnKey(of: token)) }
+        #expect(self.publisher.fetches == 3)
+        self.publisher.state.withLock { $0.document = nil }
+        self.publisher.wait(30)
+        #expect(await self.trust.learnKey(of: token))
+        #expect(self.refusal(of: token) == nil)
+        #expect(self.trust.problem == nil)
+    }
+
+    @Test func `what is no set, or has no entry of use, withdraws nothing`() async throws {
+        let token = try await self.mint(with: self.first)
+        for document in ["", "[]", #"{"keys":{}}"#, #"{"keys":[{"kty":"EC"}]}"#, #"{"error":"busy"}"#] {
+            let publisher = Publisher([try self.first.publicKey()])
+            let trust = try Self.trust(publisher)
+            await trust.refresh()
+            publisher.state.withLock { $0.document = Array(document.utf8) }
+            publisher.wait(3600)
+            await trust.refresh()
+            #expect(publisher.fetches == 2)
+            #expect(trust.failures[Self.email] != nil, "\(document)")
+            #expect(self.refusal(of: token, by: trust) == nil, "\(document)")
+        }
+    }
+
     @Test func `keys that cannot be renewed are a problem once their set is well past its end`() async throws {
         await self.trust.refresh()
         #expect(self.trust.failures.isEmpty && self.trust.age == .zero)

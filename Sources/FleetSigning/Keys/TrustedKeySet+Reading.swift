@@ -71,4 +71,10 @@ extension TrustedKeySet {
         if keys.isEmpty, let problem { throw problem }
         return keys
     }
+
+    /// Whether a text is a key set with nothing in it: a JWKS, or a JSON object of key ids and certificates.
+    static func isWithoutEntries(_ bytes: Data) -> Bool {
+        guard let object = (try? JSONValue(parsing: bytes))?.object else { return false }
+        return object["keys"].map { $0 == .array([]) } ?? object.keys.isEmpty
+    }
 }

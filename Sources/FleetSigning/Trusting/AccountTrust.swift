@@ -9,8 +9,8 @@ public import Foundation
 ///
 /// Whoever owns it calls ``refresh()`` every few seconds, which fetches nothing but what is due: a set is used for its
 /// `max-age`, between 5 minutes and a day, renewed early, and kept for a day more while fetches fail; a certificate's
-/// key is let go of when the certificate ends. For a token with a key that is not known, ``learnKey(of:)`` asks again,
-/// at most once in 30 seconds for each account.
+/// key is let go of when the certificate ends. A set without entries withdraws all keys of its account. For a token
+/// with a key that is not known, ``learnKey(of:)`` asks again, at most once in 30 seconds for each account.
 public final class AccountTrust: Sendable {
     /// The most keys of one account.
     private static let maximumKeys = 64
@@ -112,7 +112,7 @@ public final class AccountTrust: Sendable {
         }
     }
 
-    /// What is missing, in words: accounts of which no key can be had, or none that is of now.
+    /// What is missing, in words: accounts of which no key can be had, or none that is of now, or that withdrew all.
     ///
     /// Keys that cannot be renewed are a problem from 10 minutes after their set's end; ``failures`` tells at once.
     public var problem: String? {
@@ -123,7 +123,8 @@ public final class AccountTrust: Sendable {
                 "\(self.sources[index].account.email) (\(remote.failure ?? otherwise))"
             }
             if self.kept.isEmpty(at: index) {
-                lacking.append(words(remote.age == nil ? "not fetched yet" : "its certificates have ended"))
+                let why = remote.keys.map { $0.isEmpty ? "its key set is empty" : "its certificates have ended" }
+                lacking.append(words(why ?? "not fetched yet"))
             } else if let overrun = remote.overrun, overrun >= Self.patience {
                 old.append(words("fetches fail"))
             }
@@ -197,6 +198,8 @@ public final class AccountTrust: Sendable {
     ) throws(SigningError) -> [RSAPublicKey] {
         let name = source.account.email
         let read = try TrustedKeySet.read(bytes, named: name, validAt: now)
+        // Whoever publishes no key has withdrawn those that there were; entries of no use are somebody's mistake.
+        if read.isEmpty, TrustedKeySet.isWithoutEntries(bytes) { return [] }
         guard (1...Self.maximumKeys).contains(read.count) else {
             throw SigningError(
                 code: .invalidKeySet,

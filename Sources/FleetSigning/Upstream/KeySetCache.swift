@@ -106,6 +106,9 @@ package struct KeySetCache<Keys: Sendable>: Sendable {
         self.failures += 1
     }
 
+    /// The set at hand, however old it is; `nil` where there is none.
+    package var keys: Keys? { self.kept?.keys }
+
     /// How long ago the set at hand was fetched; `nil` where there is none.
     package func age(at time: Duration) -> Duration? { self.kept.map { time - $0.fetchedAt } }
 

@@ -50,6 +50,9 @@ package final class RemoteKeySet<Keys: Sendable>: Sendable {
     /// Why the last fetch failed; `nil` when it did not.
     package var failure: String? { self.state.withLock { $0.failure } }
 
+    /// The set at hand, however old it is; `nil` before the first.
+    package var keys: Keys? { self.state.withLock { $0.cache.keys } }
+
     /// How long ago the set at hand was fetched; `nil` before the first.
     package var age: Duration? { self.state.withLock { $0.cache.age(at: self.now()) } }
 
