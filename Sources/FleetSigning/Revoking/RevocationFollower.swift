@@ -7,9 +7,9 @@ public import Foundation
 
 /// Keeps a ``RevocationList`` as another token server publishes it.
 ///
-/// Whoever owns it calls ``poll()`` every 2 seconds. A list that is forged, old or of another kind is refused, as is one
-/// that was made before the list at hand. While none can be had, the last one stays in force; ``problem`` tells when it
-/// became too old to be believed.
+/// Whoever owns it calls ``poll()`` every 2 seconds. A list that is forged, too old or of another kind is refused; one
+/// that can be believed and was made before the list at hand changes nothing, as several servers may answer in turn.
+/// While none can be had, the last one stays in force; ``problem`` tells when it became too old to be believed.
 public final class RevocationFollower: Sendable {
     /// Where the keys are that lists must be signed with.
     public enum Keys: Sendable {
@@ -23,7 +23,7 @@ public final class RevocationFollower: Sendable {
     public enum Outcome: Hashable, Sendable {
         /// A newer list is in force, with so many entries.
         case applied(Int)
-        /// The list at hand is the newest.
+        /// The list at hand is the newest that was seen.
         case unchanged
         /// There is no newer list to be believed.
         case failed(String)
@@ -150,13 +150,12 @@ public final class RevocationFollower: Sendable {
         let keys = try await self.keys(for: answer.body)
         let list = try SignedRevocations(reading: answer.body, keys: keys, at: self.now())
         let isKept = self.state.withLock { state in
-            // Another poll may have brought a newer one while this one waited.
+            // Another poll, or another server at this address, may have brought a newer one before.
             if let newest = state.kept, list.issuedAt < newest.list.issuedAt { return false }
             state.kept = Kept(list: list, entityTag: answer.entityTag)
             return true
         }
-        guard isKept else { throw SignedRevocations.Refusal("The list is older than the one at hand.") }
-        return list == kept?.list ? .unchanged : .applied(list.revocations.count)
+        return !isKept || list == kept?.list ? .unchanged : .applied(list.revocations.count)
     }
 
     private func keys(for text: [UInt8]) async throws -> RevocationKeySet {
