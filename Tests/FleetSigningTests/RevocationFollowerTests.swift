@@ -39,7 +39,7 @@ private final class Publisher: UpstreamTransport {
     private func answer(to request: UpstreamRequest) -> UpstreamResponse {
         self.state.withLock { state in
             state.requests.append(request.url)
-            if request.url.hasSuffix("jwks.json") {
+            if request.url.contains("/jwks.json") {
                 let keys = state.keys.map { String(decoding: $0.published.dropFirst(9).dropLast(2), as: UTF8.self) }
                 return UpstreamResponse(
                     status: 200, cacheControl: "max-age=300",
@@ -54,7 +54,7 @@ private final class Publisher: UpstreamTransport {
     }
 
     var now: Date { self.state.withLock { $0.now } }
-    var keyFetches: Int { self.state.withLock { $0.requests.filter { $0.hasSuffix("jwks.json") }.count } }
+    var keyFetches: Int { self.state.withLock { $0.requests.filter { $0.contains("/jwks.json") }.count } }
 
     func wait(_ seconds: TimeInterval) {
         self.state.withLock { $0.now += seconds }
@@ -83,6 +83,15 @@ private final class Publisher: UpstreamTransport {
             uptime: { .seconds(publisher.now.timeIntervalSince(start)) })
         self.signer = try ServiceAccountKey(generatingFor: "driver@acme", projectID: "acme")
         self.verifier = TokenVerifier(keys: TrustedKeySet([try self.signer.publicKey()]), revocations: self.list)
+    }
+
+    /// A follower of a list at another address.
+    private func makeFollower(of url: String) throws -> RevocationFollower {
+        let publisher = self.publisher
+        let start = publisher.now
+        return try RevocationFollower(
+            url: url, keys: nil, transport: publisher, list: self.list, now: { publisher.now },
+            uptime: { .seconds(publisher.now.timeIntervalSince(start)) })
     }
 
     private func mint() async throws -> FleetToken {
@@ -331,6 +340,24 @@ private final class Publisher: UpstreamTransport {
         self.publisher.publish(try self.signed([], by: next))
         #expect(await self.follower.poll() == .applied(0))
         #expect(self.publisher.keyFetches == 3)
+    }
+
+    @Test(arguments: ["", "?", "?tenant=acme/north&of=a?b"])
+    func `the keys are below the list's path, whatever query it has`(query: String) async throws {
+        self.publisher.publish(try self.signed([]))
+        #expect(try await self.makeFollower(of: Self.url + query).poll() == .applied(0))
+        let requests = self.publisher.state.withLock { $0.requests }
+        #expect(requests == [Self.url + query, "\(Self.url)/jwks.json\(query)"])
+    }
+
+    @Test func `why the keys cannot be had is told in one sentence`() async throws {
+        self.publisher.publish(try self.signed([]))
+        self.publisher.state.withLock { $0.keys = [] }
+        guard case .failed(let why) = await self.follower.poll() else {
+            Issue.record("taken without a key")
+            return
+        }
+        #expect(why.hasPrefix("The list's keys cannot be had: ") && why.hasSuffix("which lists are signed with."))
     }
 
     @Test func `a list holds nothing that has ended or outlives a token`() {

@@ -53,7 +53,8 @@ public final class RevocationFollower: Sendable {
     ///
     /// - Parameters:
     ///   - url: The list's address: https, or this machine.
-    ///   - keys: The keys that lists must be signed with; by default the set at `jwks.json` below the list.
+    ///   - keys: The keys that lists must be signed with; by default the set at `jwks.json` below the list, with its
+    ///     query.
     ///   - transport: Fetches list and keys.
     ///   - list: What is kept up to date, under the name of `url`.
     ///   - now: The clock.
@@ -70,7 +71,8 @@ public final class RevocationFollower: Sendable {
         url: String, keys: Keys?, transport: any UpstreamTransport, list: RevocationList,
         now: @escaping @Sendable () -> Date, uptime: @escaping @Sendable () -> Duration
     ) throws(SigningError) {
-        var keysAddress = "\(url)/jwks.json"
+        let path = UpstreamAddress.withoutQuery(url)
+        var keysAddress = "\(path)/jwks.json\(url.dropFirst(path.count))"
         var pinned: RevocationKeySet?
         switch keys {
         case .address(let address)?: keysAddress = address
@@ -165,7 +167,8 @@ public final class RevocationFollower: Sendable {
         case .found(let keys): return keys
         case .unknownKey: throw SignedRevocations.Refusal("The list names a key that its server does not have.")
         case .unavailable:
-            throw SignedRevocations.Refusal("The list's keys cannot be had: \(self.remote.failure ?? "fetch failed").")
+            let why = self.remote.failure ?? "the fetch failed"
+            throw SignedRevocations.Refusal("The list's keys cannot be had: \(why)\(why.hasSuffix(".") ? "" : ".")")
         }
     }
 }
