@@ -7,11 +7,14 @@
 #
 #   Scripts/postgresql.sh start [FOLDER] [NAME=VALUE...]   starts it, with settings, and prints its address
 #   Scripts/postgresql.sh restart FOLDER                   ends it as a crash would, and starts it again
-#   Scripts/postgresql.sh stop FOLDER                      ends it and removes the folder
+#   Scripts/postgresql.sh stop FOLDER                      ends it and removes what start made
 #
-# Without FOLDER, start makes one. With FLEETPASS_OWNER=PID, the server ends, and its folder goes, when that process does.
-# PostgreSQL does not run as root; then the user postgres or nobody runs it.
+# FOLDER is new or empty at first; without one, start makes one. With FLEETPASS_OWNER=PID, the server ends, and its folder
+# goes, when that process does. PostgreSQL does not run as root; then the user postgres or nobody runs it.
 set -euo pipefail
+
+# Says that a folder is one of start's, to be removed.
+marker=.fleetpass-postgresql
 
 usage() { sed -n '6,13s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 fail() { echo "postgresql: $*" >&2; exit 69; }
@@ -53,6 +56,18 @@ launch() {
   }
 }
 
+need_server() {
+  [[ -n $folder ]] || usage
+  [[ -f $folder/$marker && -f $folder/data/PG_VERSION ]] ||
+    fail "$folder has no server that start made; nothing was changed."
+  folder=$(cd "$folder" && pwd)
+}
+
+# Ends the server as a crash would.
+end_server() {
+  lesser "$bin/pg_ctl" --pgdata "$folder/data" --silent --wait --mode immediate stop </dev/null >&2
+}
+
 end_with_owner() {
   while kill -0 "$FLEETPASS_OWNER" 2>/dev/null; do sleep 1; done
   "$0" stop "$folder"
@@ -71,7 +86,9 @@ case $command in
     mkdir -p "$folder"
     folder=$(cd "$folder" && pwd)
     ((${#folder} < 80)) || fail "the path of $folder is too long for a socket; name a shorter one."
+    [[ -f $folder/$marker || -z $(ls -A "$folder") ]] || fail "$folder holds other things; name a new folder, or an empty one."
     if [[ ! -d $folder/data ]]; then
+      touch "$folder/$marker"
       chmod 700 "$folder"
       own "$folder"
       lesser "$bin/initdb" --pgdata "$folder/data" --username fleetpass --auth trust --encoding UTF8 --locale C --no-sync \
@@ -92,14 +109,18 @@ case $command in
     echo "postgresql://fleetpass@/fleetpass?host=${folder//\//%2F}"
     ;;
   restart)
-    [[ -d ${folder:-/nonexistent}/data ]] || usage
-    lesser "$bin/pg_ctl" --pgdata "$folder/data" --silent --wait --mode immediate stop </dev/null >&2
+    need_server
+    end_server
     launch
     ;;
   stop)
-    [[ -d ${folder:-/nonexistent}/data ]] || usage
-    lesser "$bin/pg_ctl" --pgdata "$folder/data" --silent --wait --mode immediate stop </dev/null >&2 || true
-    rm -rf "$folder"
+    need_server
+    # One that has ended before is no failure.
+    end_server || ! lesser "$bin/pg_ctl" --pgdata "$folder/data" status </dev/null >/dev/null 2>&1 ||
+      fail "the server in $folder does not end; its folder stays."
+    rm -rf "$folder/data" "$folder/log" "$folder"/.s.PGSQL.*
+    rm "$folder/$marker"
+    rmdir "$folder" 2>/dev/null || echo "postgresql: $folder holds other things too, and stays." >&2
     ;;
   *) usage ;;
 esac

@@ -12,6 +12,7 @@ import signal
 import socketserver
 import struct
 import subprocess
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -63,6 +64,34 @@ def database(tmp_path_factory):
         yield database
     finally:
         database.stop()
+
+
+def test_the_script_takes_and_removes_nothing_that_it_did_not_make():
+    # Of a short path, which a socket has room for.
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        version = folder / "data" / "PG_VERSION"
+        version.parent.mkdir()
+        version.write_text("17\n", encoding="utf-8")
+        (folder / "notes").write_text("mine", encoding="utf-8")
+        before = folder.stat()
+        for command, words in (("stop", "nothing was changed"), ("restart", "nothing was changed"), ("start", "name a new folder")):
+            result = subprocess.run([SCRIPT, command, folder], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+            assert result.returncode == 69, result.stderr
+            assert words in result.stderr
+            assert sorted(path.name for path in folder.iterdir()) == ["data", "notes"]
+            assert version.read_text(encoding="utf-8") == "17\n"
+            assert (folder.stat().st_uid, folder.stat().st_mode) == (before.st_uid, before.st_mode)
+
+
+def test_what_was_put_beside_a_throw_away_server_outlives_it():
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        server = Database(folder)
+        (folder / "notes").write_text("mine", encoding="utf-8")
+        server.restart()
+        server.stop()
+        assert [path.name for path in folder.iterdir()] == ["notes"]
 
 
 def node_folder(parent, name, service):
