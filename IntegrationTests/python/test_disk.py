@@ -5,15 +5,17 @@
 A disk that stalls: writes wait for it, nobody else does, and nothing that was acknowledged is lost."""
 
 import os
+import sqlite3
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 import requests
 
 from clients import vehicle_body
-from service import Service, refusal
+from service import Service, refusal, run
 
 SIZE = 32 * 1024 * 1024
 # What is left to the service after start: less than its write-ahead log wants.
@@ -47,12 +49,12 @@ def small_disk(tmp_path, service):
         subprocess.run(["umount", "--lazy", data], check=True)
 
 
-def fill(data):
+def fill(data, room=ROOM):
     """Leaves little room on the disk; gives the file that takes the rest."""
     ballast = data / "ballast"
     status = os.statvfs(data)
     with open(ballast, "wb") as file:
-        file.write(bytes(max(0, status.f_bavail * status.f_frsize - ROOM)))
+        file.write(bytes(max(0, status.f_bavail * status.f_frsize - room)))
     return ballast
 
 
@@ -102,6 +104,36 @@ def test_a_full_disk_refuses_writes_in_words_and_loses_none(small_disk, service)
         assert stored(running, token) == acknowledged
     finally:
         running.kill()
+
+
+def test_a_command_on_a_full_disk_says_so_and_changes_nothing(small_disk, service):
+    code, _, errors = Service(small_disk).stop()
+    assert code == 0, errors
+    holder = ["--holder", "idp/dora", "--vehicle", "veh-1"]
+    ballast = fill(small_disk, 0)
+    result = run("assignments", "add", "--data", small_disk, *holder)
+    assert result.returncode == 69, result.stderr
+    assert b"has no room on its disk; nothing in it was changed. Make room, and retry." in result.stderr
+    assert b"SQLite error" not in result.stderr
+
+    ballast.unlink()
+    assert run("assignments", "list", "--data", small_disk).stdout == b""
+    assert run("assignments", "add", "--data", small_disk, *holder).returncode == 0
+
+
+def test_a_command_that_comes_upon_a_busy_store_says_so(tmp_path, service):
+    data = tmp_path / "data"
+    data.mkdir(mode=0o700)
+    copy_keys(service, data)
+    code, _, errors = Service(data).stop()
+    assert code == 0, errors
+    with closing(sqlite3.connect(data / "token-server.sqlite", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        result = run("assignments", "add", "--data", data, "--holder", "idp/dora", "--vehicle", "veh-1")
+    assert result.returncode == 69, result.stderr
+    assert b"is kept busy by another process; nothing in it was changed. Retry when" in result.stderr
+    assert b"SQLite error" not in result.stderr
+    assert run("assignments", "list", "--data", data).stdout == b""
 
 
 # Every sync to disk waits as long as a file is there, and counts in another that it came.

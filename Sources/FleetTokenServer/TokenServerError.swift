@@ -28,7 +28,8 @@ public struct TokenServerError: Error, Sendable, CustomStringConvertible {
         public static let storeReplaced = Self(.storeReplaced)
         /// The store cannot be opened or written; see the message, may be retried.
         public static let storeUnavailable = Self(.storeUnavailable)
-        /// The database that holds the store does not serve now; may be retried.
+        /// The store does not serve now: its database does not answer, or its file has no room, is kept busy or can only
+        /// be read; may be retried.
         public static let storeUnreachable = Self(.storeUnreachable)
         /// This machine's clock is not the database's; set the one that is wrong.
         public static let wrongClock = Self(.wrongClock)

@@ -5,6 +5,7 @@
 import ArgumentParser
 import FleetOperation
 import FleetPostgreSQL
+import FleetTokenServer
 import Foundation
 import NIOCore
 
@@ -43,6 +44,8 @@ struct Fleetpass: AsyncParsableCommand {
             }
         } catch let failure as CommandFailure {
             failure.end()
+        } catch let error as TokenServerError {
+            CommandFailure(store: error).end()
         } catch let error as PostgreSQLError {
             CommandFailure(database: error).end()
         } catch {

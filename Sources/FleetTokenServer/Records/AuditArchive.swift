@@ -60,9 +60,13 @@ struct AuditArchive {
         guard FileManager.default.fileExists(atPath: path) else {
             throw Self.unmoved("\(path) was removed while the archive was written to it")
         }
-        let queue = try DatabaseQueue(path: path)
-        try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = DELETE") }
-        try queue.close()
+        do {
+            let queue = try DatabaseQueue(path: path)
+            try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = DELETE") }
+            try queue.close()
+        } catch let error as DatabaseError {
+            throw TokenServerError(error, of: path)
+        }
     }
 
     /// Reads the file as whoever uses the archive does, since the records leave the store for it.

@@ -46,7 +46,8 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
     ///   - path: The file; one that does not hold what is wanted is left as it is. What a killed program left half
     ///     written in it is rolled back, unless it is only read.
     ///   - use: What it is opened for.
-    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` or
+    ///   ``TokenServerError/Code/storeUnreachable`` that says what to mend.
     init(_ path: String, for use: Use) throws(TokenServerError) {
         func unavailable(_ message: String) -> TokenServerError {
             TokenServerError(code: .storeUnavailable, message: "The token server's store \(message)")
@@ -101,6 +102,8 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
             self.files = DatabaseFiles(of: path)
         } catch let error as TokenServerError {
             throw error
+        } catch let error as DatabaseError {
+            throw TokenServerError(error, of: path)
         } catch {
             throw unavailable("\(path) cannot be opened: \(error). Make it readable and writable, or name another.")
         }
@@ -162,18 +165,31 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
     func read<Result: Sendable>(
         _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
     ) async throws -> Result {
-        try await self.connections.read { [files] database in
-            if let files { try database.checkPlace(files) }
-            return try body(SQLiteTokenTransaction(database))
+        try await self.wording {
+            try await self.connections.read { [files] database in
+                if let files { try database.checkPlace(files) }
+                return try body(SQLiteTokenTransaction(database))
+            }
         }
     }
 
     func write<Result: Sendable>(
         _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
     ) async throws -> Result {
-        try await self.connections.write { [files] database in
-            if let files { try database.checkPlace(files) }
-            return try body(SQLiteTokenTransaction(database))
+        try await self.wording {
+            try await self.connections.write { [files] database in
+                if let files { try database.checkPlace(files) }
+                return try body(SQLiteTokenTransaction(database))
+            }
+        }
+    }
+
+    /// Does something, and tells what SQLite says to it in words.
+    private func wording<Result>(_ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch let error as DatabaseError {
+            throw TokenServerError(error, of: self.place)
         }
     }
 

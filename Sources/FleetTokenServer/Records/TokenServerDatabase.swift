@@ -14,11 +14,15 @@ protocol TokenServerDatabase: Sendable {
     var place: String { get }
 
     /// Runs a body that only looks, on a consistent snapshot.
+    ///
+    /// - Throws: What the body throws, ``TokenServerError`` for what SQLite says, or an error of PostgreSQL.
     func read<Result: Sendable>(
         _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
     ) async throws -> Result
 
     /// Runs a body that may change something, and returns once its changes are durable.
+    ///
+    /// - Throws: As ``read(_:)`` does.
     func write<Result: Sendable>(
         _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
     ) async throws -> Result

@@ -26,7 +26,8 @@ public struct TokenServerStore: Sendable {
     /// Opens a file for a server, and makes the store where the file is missing or empty.
     ///
     /// - Parameter path: The file; its folder must exist. One that holds something else is refused, and left as it is.
-    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` or
+    ///   ``TokenServerError/Code/storeUnreachable`` that says what to mend.
     public init(creatingAt path: String) throws(TokenServerError) {
         if !FileManager.default.fileExists(atPath: path) {
             if let problem = PathProblem.making(file: path) {
@@ -44,7 +45,8 @@ public struct TokenServerStore: Sendable {
     /// Opens a store that exists, and is no archive.
     ///
     /// - Parameter path: The file; one that holds no store is refused, and left as it is.
-    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` or
+    ///   ``TokenServerError/Code/storeUnreachable`` that says what to mend.
     public init(openingAt path: String) throws(TokenServerError) {
         self.init(try SQLiteTokenDatabase(path, for: .changing))
     }
@@ -52,7 +54,8 @@ public struct TokenServerStore: Sendable {
     /// Opens a file that holds a store or an archive, of this version or an older one; any other is left as it is.
     ///
     /// - Parameter path: The file.
-    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` or
+    ///   ``TokenServerError/Code/storeUnreachable`` that says what to mend.
     package init(readingAt path: String) throws(TokenServerError) {
         self.init(try SQLiteTokenDatabase(path, for: .reading))
     }

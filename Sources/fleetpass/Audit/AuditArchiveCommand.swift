@@ -70,7 +70,7 @@ struct AuditArchiveCommand: AsyncParsableCommand {
                         + "(\(failure)); the next audit archive removes them.")
             }
         } catch let error as TokenServerError {
-            throw CommandFailure(status: .configuration, message: error.message)
+            throw CommandFailure(store: error)
         } catch let fault as AuditFault {
             throw CommandFailure(
                 status: .failed, message: "nothing was moved, as the audit is not intact. \(fault.message)")

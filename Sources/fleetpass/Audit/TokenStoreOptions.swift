@@ -39,7 +39,8 @@ struct TokenStoreOptions: ParsableArguments {
     ///
     /// - Parameter isRead: Whether nothing but reading is done, which an archive is good for too.
     /// - Returns: The store.
-    /// - Throws: ``CommandFailure`` with `configuration`, or with `unreachable` where no database answers.
+    /// - Throws: ``CommandFailure`` with `configuration`, or with `unreachable` where no database answers or a file does not
+    ///   serve now.
     func open(toRead isRead: Bool = false) async throws -> TokenServerStore {
         let isAddress = TokenServerStore.isAddress(self.path)
         if isAddress { try await DatabaseServer.checkStore(self.path) }

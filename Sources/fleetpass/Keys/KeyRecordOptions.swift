@@ -42,8 +42,8 @@ struct KeyRecordOptions: ParsableArguments {
         } catch {
             throw CommandFailure(
                 status: .failed,
-                message: "the keys were changed, and the audit does not tell, as its store refused the record: \(error)"
-            )
+                message: "the keys were changed, and the audit does not tell, as its store refused the record: "
+                    + ((error as? TokenServerError)?.message ?? "\(error)"))
         }
     }
 }

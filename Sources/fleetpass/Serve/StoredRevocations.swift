@@ -25,7 +25,7 @@ struct StoredRevocations: Service {
     ///   - place: The store's file, or the address of its database.
     ///   - list: Gets what is withdrawn.
     ///   - logger: Hears when the store cannot be read, and when it can be again.
-    /// - Throws: ``CommandFailure`` with `configuration`.
+    /// - Throws: ``CommandFailure`` with `configuration`, or with `unreachable` for a file that does not serve now.
     init(in place: String, for list: RevocationList, logger: Logger) throws {
         let isAddress = TokenServerStore.isAddress(place)
         // Opening it would update the tables of a server of an older version.
@@ -37,7 +37,8 @@ struct StoredRevocations: Service {
                 isAddress
                 ? try TokenServerStore(postgreSQL: place, logger: logger) : try TokenServerStore(openingAt: place)
         } catch {
-            throw CommandFailure(status: .configuration, message: "revocations.store: \(error.message)")
+            throw CommandFailure(
+                status: CommandFailure(store: error).status, message: "revocations.store: \(error.message)")
         }
         self.unseen = Locked(isAddress ? place : nil)
         self.list = list

@@ -90,7 +90,7 @@ struct TokenService: Service {
             self.signers = signers
             self.issuer = TokenIssuer(signers: signers, keys: keys, revocations: revocations)
         } catch {
-            throw CommandFailure(status: .configuration, message: error.message)
+            throw CommandFailure(store: error)
         }
         self.metrics = followed.metrics
         self.revocations = revocations

@@ -56,9 +56,10 @@ struct KeysArgument {
             list.replace(try await RevocationStore(store: store).current(at: Date()))
             try store.close()
         } catch {
+            let known = (error as? TokenServerError).map { CommandFailure(store: $0) }
             throw CommandFailure(
-                status: .configuration,
-                message: "what is withdrawn cannot be read: \((error as? TokenServerError)?.message ?? "\(error)")")
+                status: known?.status ?? .configuration,
+                message: "what is withdrawn cannot be read: \(known?.message ?? "\(error)")")
         }
         return list
     }

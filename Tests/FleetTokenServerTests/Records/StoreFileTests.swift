@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
 import Foundation
 import GRDB
 import Testing
@@ -181,6 +182,52 @@ import Testing
         try TokenServerSchema.migrator.migrate(older, upTo: "1 audit")
         try older.close()
         #expect(throws: Never.self) { try TokenServerStore(readingAt: folder.path("older")).close() }
+    }
+
+    @Test func `what SQLite says to a change is told in words, and nothing is kept`() async throws {
+        let world = try TemporaryStore()
+        let assignments = StoredAssignments(store: world.store)
+        let van = AssignedResource.vehicle(try VehicleID(checking: "veh-1"))
+        func assign(to subject: String) async throws {
+            let holder = CallerID(issuer: "idp", subject: subject)
+            try await assignments.add(Assignment(holder: holder, resource: van, start: Date(timeIntervalSince1970: 0)))
+        }
+        func set(_ pragma: String) async throws {
+            _ = try await world.store.database.write { try $0.execute("PRAGMA \(pragma)", []) }
+        }
+        // SQLite takes the least that is possible for it: what the file has.
+        try await set("max_page_count = 1")
+        let full = await #expect(throws: TokenServerError.self) {
+            try await assign(to: String(repeating: "x", count: 1_000_000))
+        }
+        #expect(full?.code == .storeUnreachable)
+        #expect(full?.message.contains("has no room on its disk; nothing in it was changed. Make room") == true)
+        #expect(try await assignments.assignments(of: nil, to: nil, at: nil, limit: 9).isEmpty)
+        try await set("max_page_count = 1000000")
+        try await assign(to: "dora")
+        try await set("query_only = 1")
+        let readOnly = await #expect(throws: TokenServerError.self) { try await assign(to: "dirk") }
+        #expect(readOnly?.code == .storeUnreachable)
+        #expect(readOnly?.message.contains("can only be read; nothing in it was changed") == true)
+        #expect(try await assignments.assignments(of: nil, to: nil, at: nil, limit: 9).count == 1)
+        let unknown = await #expect(throws: TokenServerError.self) {
+            try await world.store.database.read { _ = try $0.execute("SELECT secret FROM nowhere", []) }
+        }
+        #expect(unknown?.code == .storeUnavailable)
+        #expect(unknown?.message.contains("no such table: nowhere") == true)
+        #expect(unknown?.message.contains("SELECT") == false)
+    }
+
+    @Test func `a damaged store is told as one`() throws {
+        let folder = try Folder()
+        try TokenServerStore(creatingAt: folder.path("store")).close()
+        let file = folder.url.appending(path: "store")
+        let whole = try Data(contentsOf: file)
+        try (whole.prefix(4096) + Data(repeating: 0xFF, count: whole.count - 4096)).write(to: file)
+        let error = #expect(throws: TokenServerError.self) { try TokenServerStore(openingAt: folder.path("store")) }
+        #expect(error?.code == .storeUnavailable)
+        #expect(error?.message.contains("is damaged: ") == true)
+        #expect(error?.message.hasSuffix("Put back a backup of it.") == true)
     }
 
     @Test func `what is in the way of a store is told in words`() throws {
