@@ -139,6 +139,24 @@ def test_tampering_is_found(service, tmp_path, sql):
     assert b"not intact" in result.stderr
 
 
+def test_reading_a_copy_leaves_it_and_its_folder_as_they_are(service, tmp_path):
+    get_token(service, "driver", "veh-1")
+    source = sqlite3.connect(f"file:{service.data / STORE}?mode=ro", uri=True)
+    copy = sqlite3.connect(tmp_path / STORE)
+    source.backup(copy)
+    source.close()
+    # As a server writes it.
+    assert copy.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
+    copy.close()
+    before = (tmp_path / STORE).read_bytes()
+    assert before[18:20] == b"\2\2"
+    for command in (["verify"], ["search", "--vehicle", "veh-1"], ["export"]):
+        result = run("audit", *command, "--data", tmp_path)
+        assert result.returncode == 0 and result.stdout, result.stderr
+        assert [path.name for path in tmp_path.iterdir()] == [STORE]
+        assert (tmp_path / STORE).read_bytes() == before
+
+
 def test_a_killed_service_leaves_a_chain_that_holds(tmp_path, service):
     data = tmp_path / "data"
     shutil.copytree(service.data / "service-accounts", data / "service-accounts")

@@ -121,6 +121,24 @@ def test_a_command_on_a_full_disk_says_so_and_changes_nothing(small_disk, servic
     assert run("assignments", "add", "--data", small_disk, *holder).returncode == 0
 
 
+def test_a_store_on_a_disk_that_can_only_be_read_is_read(small_disk, service):
+    running = Service(small_disk)
+    assert requests.get(f"{running.http}/token/driver/veh-1", timeout=30).status_code == 200
+    code, _, errors = running.stop()
+    assert code == 0, errors
+    # A copy of the file alone, as a backup is.
+    copy = small_disk / "a copy?.sqlite"
+    copy.write_bytes((small_disk / "token-server.sqlite").read_bytes())
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    for place in (["--store", copy], ["--data", small_disk]):
+        result = run("audit", "verify", *place)
+        assert result.returncode == 0, result.stderr
+        assert result.stdout.startswith(b"intact records=1 ")
+        assert run("audit", "export", *place).stdout.count(b"\n") == 1
+        assert b"veh-1" in run("audit", "search", *place, "--vehicle", "veh-1").stdout
+    assert not copy.with_name(copy.name + "-wal").exists()
+
+
 def test_a_command_that_comes_upon_a_busy_store_says_so(tmp_path, service):
     data = tmp_path / "data"
     data.mkdir(mode=0o700)

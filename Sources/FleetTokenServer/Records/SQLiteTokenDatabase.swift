@@ -36,7 +36,7 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
     private static let busySeconds = 5
 
     private let connections: any DatabaseWriter
-    /// The files of a store that is written; `nil` for an archive, which nobody writes.
+    /// The files of a store that is written; `nil` for one that is only read.
     private let files: DatabaseFiles?
     let place: String
 
@@ -52,6 +52,12 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
         func unavailable(_ message: String) -> TokenServerError {
             TokenServerError(code: .storeUnavailable, message: "The token server's store \(message)")
         }
+        func refuseNewer(_ connections: any DatabaseReader) throws {
+            guard try !connections.read(TokenServerSchema.migrator.hasBeenSuperseded) else {
+                throw unavailable(
+                    "\(path) was written by another program or a newer version; run that version, or name another.")
+            }
+        }
         if let problem = PathProblem.reading(path) {
             throw unavailable("cannot be read: \(problem). Name the store that a token server made, as its user.")
         }
@@ -63,11 +69,18 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
                 contents = try Self.contents(of: path)
             }
             switch (contents, use) {
-            case (.store, _), (.nothing, .making): break
-            case (.archive, .reading):
-                self.connections = try Self.reader(of: path)
+            case (.store, .reading), (.archive, .reading):
+                let queue = try Self.reader(of: path)
+                try refuseNewer(queue)
+                guard try queue.read(TokenServerSchema.migrator.hasCompletedMigrations) else {
+                    throw unavailable(
+                        "\(path) was written by an older version, and is not changed by being read; start its server, which "
+                            + "brings it up to date, or read it with that version.")
+                }
+                self.connections = queue
                 self.files = nil
                 return
+            case (.store, _), (.nothing, .making): break
             case (.archive, _):
                 // A chain that continues elsewhere must not be continued here too.
                 throw unavailable(
@@ -88,10 +101,7 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
             let pool = try DatabasePool(path: path, configuration: configuration)
             // Set after opening: switching to WAL lowers it, and a commit must have reached the disk.
             try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
-            guard try !pool.read(TokenServerSchema.migrator.hasBeenSuperseded) else {
-                throw unavailable(
-                    "\(path) was written by another program or a newer version; run that version, or name another.")
-            }
+            try refuseNewer(pool)
             let isCurrent = try pool.read(TokenServerSchema.migrator.hasCompletedMigrations)
             try TokenServerSchema.migrator.migrate(pool)
             if !isCurrent {
@@ -120,11 +130,21 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
         return configuration
     }
 
-    /// Opens a file that cannot be changed by it.
+    /// Opens a file to read it, which a server may be writing; neither the file nor a log beside it is changed.
     static func reader(of path: String) throws -> DatabaseQueue {
+        // SQLite looks beside the file that a link leads to.
+        let file = URL(filePath: path).absoluteURL.resolvingSymlinksInPath()
+        let real = file.path(percentEncoded: false)
+        let isAlone = !["-wal", "-journal"].contains { FileManager.default.fileExists(atPath: real + $0) }
+        let isWritable = [real, file.deletingLastPathComponent().path(percentEncoded: false)].allSatisfy {
+            FileManager.default.isWritableFile(atPath: $0)
+        }
         var configuration = self.patient
-        configuration.readonly = true
-        return try DatabaseQueue(path: path, configuration: configuration)
+        // What SQLite makes beside a file that is alone, only a connection that may write takes away at its end.
+        configuration.readonly = !(isAlone && isWritable)
+        // Where it can make nothing, it has to be told that nobody writes: whoever did would have a log there.
+        let place = isAlone && !isWritable ? file.absoluteString + "?immutable=1" : path
+        return try DatabaseQueue(path: place, configuration: configuration)
     }
 
     /// Takes back what a killed program left half written in a file.
@@ -212,6 +232,8 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
 
     func close() throws {
         self.files?.end()
+        // What is only read has a server of its own to move records.
+        guard self.files != nil else { return try self.connections.close() }
         // The pool closes what writes before what only reads, so SQLite would leave records beside the file, and a copy of
         // the file would lack them. While another process reads, what can be moved is moved, and nobody is waited for.
         try? self.connections.barrierWriteWithoutTransaction { database in

@@ -21,7 +21,7 @@ extension TokenServerStore {
     package enum Tables: Sendable {
         /// There are none; a server makes them when it starts.
         case missing
-        /// They are of an older version, which the first use updates.
+        /// They are of an older version; a server brings them up to date when it starts.
         case older
         /// They are as this program wants them.
         case current

@@ -51,9 +51,9 @@ public struct TokenServerStore: Sendable {
         self.init(try SQLiteTokenDatabase(path, for: .changing))
     }
 
-    /// Opens a file that holds a store or an archive, of this version or an older one; any other is left as it is.
+    /// Opens a file that holds a store or an archive of this version, to read it; it is left as it is, as any other is.
     ///
-    /// - Parameter path: The file.
+    /// - Parameter path: The file; a server may be writing it.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` or
     ///   ``TokenServerError/Code/storeUnreachable`` that says what to mend.
     package init(readingAt path: String) throws(TokenServerError) {

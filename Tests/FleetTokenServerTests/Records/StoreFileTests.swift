@@ -176,12 +176,90 @@ import Testing
         #expect(tables("other") == nil)
     }
 
-    @Test func `a store of an older version is read`() throws {
+    @Test func `a store of an older version is not changed by reading it, and its server brings it up to date`() throws
+    {
         let folder = try Folder()
         let older = try DatabaseQueue(path: folder.path("older"))
         try TokenServerSchema.migrator.migrate(older, upTo: "1 audit")
         try older.close()
+        let before = try Data(contentsOf: folder.url.appending(path: "older"))
+        let error = #expect(throws: TokenServerError.self) { try TokenServerStore(readingAt: folder.path("older")) }
+        #expect(error?.code == .storeUnavailable)
+        #expect(error?.message.contains("was written by an older version") == true)
+        #expect(error?.message.contains("start its server, which brings it up to date") == true)
+        #expect(try Data(contentsOf: folder.url.appending(path: "older")) == before)
+        #expect(throws: Never.self) { try TokenServerStore(creatingAt: folder.path("older")).close() }
         #expect(throws: Never.self) { try TokenServerStore(readingAt: folder.path("older")).close() }
+    }
+
+    @Test func `reading a store changes nothing of it, and leaves nothing beside it`() async throws {
+        let world = try TemporaryStore()
+        try await world.append(3)
+        func bytes(_ folder: Folder) throws -> [String: Data] {
+            try FileManager.default.contentsOfDirectory(atPath: folder.url.path(percentEncoded: false)).reduce(into: [:]
+            ) {
+                $0[$1] = try Data(contentsOf: folder.url.appending(path: $1))
+            }
+        }
+        func head(of path: String) async throws -> Int64 {
+            let store = try TokenServerStore(readingAt: path)
+            let head = try await AuditReader(store: store).verify().head.sequence
+            try store.close()
+            return head
+        }
+        // What a server that was killed has not moved to its file yet is read where it is.
+        let killed = try Folder()
+        for ending in ["", "-wal"] {
+            try FileManager.default.copyItem(atPath: world.path + ending, toPath: killed.path("store" + ending))
+        }
+        var before = try bytes(killed)
+        #expect(try await head(of: killed.path("store")) == 3)
+        // The memory that processes share for a log holds nothing that is kept.
+        #expect(try bytes(killed).filter { $0.key != "store-shm" } == before)
+
+        try world.store.close()
+        let alone = try Folder()
+        try FileManager.default.copyItem(atPath: world.path, toPath: alone.path("store ?#%"))
+        before = try bytes(alone)
+        #expect(try await head(of: alone.path("store ?#%")) == 3)
+        #expect(try bytes(alone) == before)
+        guard case .usable(.current) = TokenServerStore.inspect(file: alone.path("store ?#%")) else {
+            Issue.record("a store that can be read was found unusable")
+            return
+        }
+        #expect(try bytes(alone) == before)
+    }
+
+    @Test func `a store that a server writes is read with all that the server keeps meanwhile`() async throws {
+        let world = try TemporaryStore()
+        try await world.append(2)
+        let file = try Data(contentsOf: URL(filePath: world.path))
+        let reader = try TokenServerStore(readingAt: world.path)
+        #expect(try await AuditReader(store: reader).verify().head.sequence == 2)
+        try await world.append(1)
+        #expect(try await AuditReader(store: reader).verify().head.sequence == 3)
+        try reader.close()
+        #expect(try Data(contentsOf: URL(filePath: world.path)) == file)
+        try await world.append(1)
+        #expect(try await world.reader.verify().head.sequence == 4)
+    }
+
+    /// Root may write whatever the mode; a disk that can only be read is tried by the clients in Python.
+    @Test(.enabled(if: geteuid() != 0)) func `a store in a folder that may not be written is read`() async throws {
+        let world = try TemporaryStore()
+        try await world.append(3)
+        try world.store.close()
+        let folder = try Folder()
+        try FileManager.default.copyItem(atPath: world.path, toPath: folder.path("store ?#%"))
+        func allow(_ mode: Int) throws {
+            try FileManager.default.setAttributes(
+                [.posixPermissions: mode], ofItemAtPath: folder.url.path(percentEncoded: false))
+        }
+        try allow(0o500)
+        let store = try TokenServerStore(readingAt: folder.path("store ?#%"))
+        #expect(try await AuditReader(store: store).verify().head.sequence == 3)
+        try store.close()
+        try allow(0o700)
     }
 
     @Test func `what SQLite says to a change is told in words, and nothing is kept`() async throws {
