@@ -4,12 +4,14 @@
 """Recordings of the real service, replayed through a running engine, and what it recorded of that."""
 
 import contextlib
+import http.server
 import json
 import os
 import pty
 import re
 import pathlib
 import subprocess
+import threading
 
 import pytest
 
@@ -385,3 +387,63 @@ def test_an_engine_that_is_away_is_told(service, tmp_path):
     }]))
     done = run("replay", recording, "--engine", "http://127.0.0.1:9", "--data", service.data, code=69)
     assert "does not answer" in done.stderr
+
+
+FORGED = "no\x1b[2K\u202e\r\u2028\nfleetpass: all is well\nsent=9 otherwise=0 left_out=0 denied=0"
+
+
+class ForgingEngine(http.server.BaseHTTPRequestHandler):
+    """Refuses everything in words that pass for lines of the program, and steer a terminal."""
+
+    def answer(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = {"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": FORGED}}
+        text = json.dumps(body) if self.path.startswith("/v1/") else FORGED
+        self.send_response(400)
+        self.send_header("Content-Length", str(len(text.encode())))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    do_GET = do_POST = do_PUT = do_DELETE = answer
+
+    def log_message(self, *_):
+        pass
+
+
+def test_no_line_is_forged_by_a_recording_or_an_engine(service, tmp_path):
+    def entry(name, request, **more):
+        return {
+            "timestamp": "2026-01-02T03:04:05Z", "logName": f"projects/{service.provider}/logs/x",
+            "jsonPayload": {"@type": f"type.googleapis.com/maps.fleetengine.v1.{name}", "request": request, **more}}
+
+    recording = tmp_path / "forged.json"
+    recording.write_text(json.dumps([
+        entry("GetVehicleLog", {"vehicleId": "v"}, errorResponse={"code": FORGED, "message": "then"}),
+        entry("UpdateVehicleLog", {"vehicleId": "v", "vehicle": {"vehicleState": "ONLINE"}, "updateMask": "vehicleState"},
+              response={"name": "providers/demo-fleet/vehicles/v", "vehicleState": "ONLINE"}),
+        entry(FORGED, {}),
+    ]))
+    others = tmp_path / "others.json"
+    others.write_text(json.dumps([entry(FORGED, {})]))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), ForgingEngine) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            engine = ["--engine", f"http://127.0.0.1:{server.server_port}"]
+            replay = ["replay", recording, *engine, "--data", service.data, "--provider", service.provider]
+            fleet = [*engine, "--token-server", service.http, "--provider", service.provider]
+            results = [(subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, timeout=60, check=False), count)
+                       for arguments, count in ((replay, 3), (["export", others], 0), (["lint", "--recording", others], 0),
+                                                (["watch", "--trip", "t", *fleet], 1), (["chaos", "show", *engine], 0))]
+        finally:
+            server.shutdown()
+            thread.join()
+    for result, count in results:
+        output = result.stdout.decode() + result.stderr.decode()
+        assert result.returncode in (1, 78), output
+        assert not {"\x1b", "\r", "\u202e", "\u2028"} & set(output), output
+        assert r"\u001b" in output
+        assert result.stdout.count(b"\n") == count, output
+        assert all(line.startswith(b"fleetpass: ") for line in result.stderr.splitlines()), output
+        assert b"\nfleetpass: all is well" not in result.stderr
+    assert results[0][0].stdout.splitlines()[-1] == b"sent=2 otherwise=2 left_out=0 denied=0"

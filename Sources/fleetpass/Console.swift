@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import FleetTokens
 import Foundation
 
 /// Talk on stderr, results on stdout.
@@ -35,9 +36,12 @@ enum Console {
         return input
     }
 
-    /// Writes a line of talk to stderr.
+    /// Writes talk to stderr: a line, or several, without what could steer a terminal.
+    ///
+    /// What others wrote is made one line by `shown()` before, so that it cannot pass for a line of ours.
     static func say(_ message: String) {
-        try? FileHandle.standardError.write(contentsOf: Data((message + "\n").utf8))
+        let lines = message.split(separator: "\n", omittingEmptySubsequences: false).map { $0.shown() + "\n" }
+        try? FileHandle.standardError.write(contentsOf: Data(lines.joined().utf8))
     }
 
     /// Whether somebody watches stderr.

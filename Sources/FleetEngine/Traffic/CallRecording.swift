@@ -79,7 +79,7 @@ public struct CallRecording: Hashable, Sendable {
             }
         }
         if calls.isEmpty, let other = others.first {
-            let kind = other.type.isEmpty ? "has no type" : "is of the type \"\(other.type.prefix(128))\""
+            let kind = other.type.isEmpty ? "has no type" : "is of the type \"\(other.type.shown(upTo: 128))\""
             throw CallRecordingError(
                 "is no recording: its entry \(other.number) \(kind), and none is a call of Fleet Engine; name an export of "
                     + "its log, or the file of up --record")

@@ -20,7 +20,7 @@ extension LoggedCall {
         else { return nil }
         let stamp = entry["timestamp"]?.string ?? ""
         guard let time = try? Google_Protobuf_Timestamp(jsonString: "\"\(stamp)\"") else {
-            throw CallRecordingError("has the timestamp \"\(stamp.prefix(64))\", which is no time")
+            throw CallRecordingError("has the timestamp \"\(stamp.shown(upTo: 64))\", which is no time")
         }
         let schema = LogSchema.publicAPI
         let types = schema.index.messages(of: method)

@@ -88,7 +88,8 @@ extension FaultStatus {
     fileprivate var text: String {
         guard !self.steps.isEmpty else { return "No script plays." }
         return self.steps.enumerated().map { index, step in
-            "steps[\(index)] \(step.state), struck \(step.strikes) \(step.strikes == 1 ? "call" : "calls"): \(step.step)"
+            let calls = step.strikes == 1 ? "call" : "calls"
+            return "steps[\(index)] \(step.state), struck \(step.strikes) \(calls): \(step.step)".shown()
         }.joined(separator: "\n")
     }
 }

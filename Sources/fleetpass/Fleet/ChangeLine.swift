@@ -78,6 +78,6 @@ struct ChangeLine: Encodable {
         }
         let words = [self.value, place, self.stops.map(String.init), self.meters.map { "\($0) m" }].compactMap(\.self)
         return self.change.padding(toLength: 10, withPad: " ", startingAt: 0)
-            + (words.isEmpty ? "none" : words.joined(separator: " "))
+            + (words.isEmpty ? "none" : words.joined(separator: " ").shown())
     }
 }

@@ -158,7 +158,7 @@ struct DriveCommand: AsyncParsableCommand {
         do {
             try await vehicle(backend)
         } catch let error as EngineFailure {
-            throw CommandFailure(status: .failed, message: "the vehicle was not created: \(error)")
+            throw CommandFailure(status: .failed, message: "the vehicle was not created: \(error)".shown())
         } catch let error as TokenClientError {
             throw CommandFailure(status: .unreachable, message: "the engine is not reached: \(error.message)")
         }

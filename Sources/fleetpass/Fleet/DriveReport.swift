@@ -29,7 +29,7 @@ struct DriveReport {
 
     private init(_ subject: String, _ detail: String, _ failure: EngineFailure?) {
         self.failure = failure
-        self.text = failure.map { "failed    \(subject) \($0.told)" } ?? "reported  \(subject) \(detail)"
+        self.text = (failure.map { "failed    \(subject) \($0.told)" } ?? "reported  \(subject) \(detail)").shown()
     }
 
     private static func place(_ fix: LocationFix?) -> String {
@@ -49,7 +49,7 @@ struct DriveReport {
             let cause = first.told == last.told ? "" : " The first to fail: \(first.told)"
             return CommandFailure(
                 status: .init(last),
-                message: "the last report failed: \(last.told)\(cause)"
+                message: "the last report failed: \(last.told)\(cause)".shown()
             )
         }
     }

@@ -91,7 +91,7 @@ struct WatchCommand: AsyncParsableCommand {
             }
             if let failure = line.failure, Self.isFinal(failure) {
                 let what = self.trip == nil ? "shipment" : "trip"
-                throw CommandFailure(status: .failed, message: "the \(what) cannot be watched: \(failure.told)")
+                throw CommandFailure(status: .failed, message: "the \(what) cannot be watched: \(failure.told)".shown())
             }
         }
     }

@@ -127,13 +127,13 @@ extension DeviationReport {
             lines += entry.subjects.prefix(10).map { subject in
                 let who = [subject.kind, subject.id].filter { !$0.isEmpty }.joined(separator: " ")
                 let by = [subject.role, subject.fingerprint.map { "token \($0)" }].compactMap(\.self)
-                return "  - \(who.shown()): \(subject.count) × since \(subject.firstSeen), first with \(subject.method)"
+                return "  - \(who): \(subject.count) × since \(subject.firstSeen), first with \(subject.method)"
                     + (by.isEmpty ? "" : " by \(by.joined(separator: ", "))")
             }
             if entry.subjects.count > 10 {
                 lines.append("  … and \(entry.subjects.count - 10) more; see --output json")
             }
-            return lines.joined(separator: "\n")
+            return lines.map { $0.shown() }.joined(separator: "\n")
         }.joined(separator: "\n\n")
     }
 }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTokenClient
+import FleetTokens
 import Foundation
 
 /// Asks an engine that runs on this machine what it tells to nobody else.
@@ -55,7 +56,7 @@ struct LocalEngineClient {
                 message: "\(request.url.absoluteString) is not there; name the HTTP address of \(self.servers).")
         }
         guard (200..<300).contains(answer.status) else {
-            let text = String(decoding: answer.body.prefix(500), as: UTF8.self)
+            let text = String(decoding: answer.body.prefix(500), as: UTF8.self).shown()
             throw CommandFailure(
                 status: .failed, message: "\(self.base.absoluteString) answered \(answer.status): \(text)")
         }

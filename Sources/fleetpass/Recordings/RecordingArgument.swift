@@ -4,6 +4,7 @@
 
 import ArgumentParser
 import FleetEngine
+import FleetTokens
 
 /// A recording that a command reads.
 struct RecordingArgument: ParsableArguments {
@@ -27,7 +28,7 @@ struct RecordingArgument: ParsableArguments {
             return recording
         } catch {
             let end = error.message.hasSuffix(".") ? "" : "."
-            throw CommandFailure(status: .configuration, message: "\(name) \(error.message)\(end)")
+            throw CommandFailure(status: .configuration, message: "\(name) \(error.message.shown())\(end)")
         }
     }
 
@@ -35,7 +36,7 @@ struct RecordingArgument: ParsableArguments {
     private static func tell(of recording: CallRecording, in name: String) {
         Self.tell(of: recording.tornLines.map(String.init), ("line", "lines"), of: name, "not JSON")
         let others = recording.otherEntries.map { entry in
-            entry.type.isEmpty ? "\(entry.number)" : "\(entry.number) (\(entry.type.prefix(128)))"
+            entry.type.isEmpty ? "\(entry.number)" : "\(entry.number) (\(entry.type.shown(upTo: 128)))"
         }
         Self.tell(of: others, ("entry", "entries"), of: name, "no known call of Fleet Engine")
     }

@@ -51,7 +51,7 @@ struct ReplaySession {
                 do throws(CallRecordingError) {
                     try differences.compare(call, with: answer.body)
                 } catch {
-                    throw CommandFailure(status: .failed, message: "call \(index + 1) \(error.message).")
+                    throw CommandFailure(status: .failed, message: "call \(index + 1) \(error.message.shown()).")
                 }
             }
         }
@@ -69,7 +69,8 @@ struct ReplaySession {
         // What an earlier run left is as good.
         guard ![200, 409].contains(answer.status) else { return }
         Self.show("")
-        Console.say("fleetpass: what the recording presumes was refused with \(answer.status): \(answer.refusal)")
+        Console.say(
+            "fleetpass: what the recording presumes was refused with \(answer.status): \(answer.refusal.shown())")
     }
 
     private func send(_ call: ReplayedCall) async throws -> HTTPTransportResponse {
@@ -162,7 +163,7 @@ struct ReplayReport: Encodable {
         let closing =
             "sent=\(self.sent) otherwise=\(self.otherwise.count) left_out=\(self.leftOut) denied=\(self.denied)"
             + (self.differences.map { " differences=\($0.count)" } ?? "")
-        return (ended + fields + [closing]).joined(separator: "\n")
+        return (ended + fields + [closing]).map { $0.shown() }.joined(separator: "\n")
     }
 }
 

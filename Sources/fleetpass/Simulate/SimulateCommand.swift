@@ -96,7 +96,7 @@ struct SimulateCommand: AsyncParsableCommand {
         do {
             try await fleet.create()
         } catch let error as EngineFailure {
-            throw CommandFailure(status: .failed, message: "the vehicles were not created: \(error)")
+            throw CommandFailure(status: .failed, message: "the vehicles were not created: \(error)".shown())
         } catch let error as TokenClientError {
             throw CommandFailure(status: .unreachable, message: "the engine is not reached: \(error.message)")
         }
@@ -126,7 +126,7 @@ struct SimulateCommand: AsyncParsableCommand {
         let cause = counts.firstFailure.map { " The first to fail: \($0.told)" } ?? ""
         let status = counts.firstFailure.map { CommandFailure.Status($0) } ?? .unreachable
         throw CommandFailure(
-            status: counts.refused > 0 ? .failed : status, message: "the engine took no update.\(cause)")
+            status: counts.refused > 0 ? .failed : status, message: "the engine took no update.\(cause)".shown())
     }
 
     private func showProgress(_ meter: FleetMeter, since start: ContinuousClock.Instant) async {

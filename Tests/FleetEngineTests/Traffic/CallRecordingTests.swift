@@ -242,11 +242,16 @@ import Testing
         ("", "holds no entries"), ("[]", "holds no entries"), ("[1]", "entry 1 is not an object"),
         ("{}", "its entry 1 has no type, and none is a call"),
         (#"[{"jsonPayload":{"@type":"x.Nothing"}},{}]"#, "its entry 1 is of the type \"Nothing\", and none is a call"),
+        (#"[{"jsonPayload":{"@type":"x.A\u001b\u000aB"}}]"#, #"is of the type "A\u001b\u000aB", and none is a call"#),
         ("{\n{", "is not JSON"),
         ("nonsense\nnonsense\n", "is not JSON"),
         (
             #"{"timestamp":"noon","jsonPayload":{"@type":"maps.fleetengine.v1.GetTripLog"}}"#,
             "the timestamp \"noon\""
+        ),
+        (
+            #"{"timestamp":"no\u001bon","jsonPayload":{"@type":"maps.fleetengine.v1.GetTripLog"}}"#,
+            #"the timestamp "no\u001bon""#
         ),
     ])
     func `what is no recording is named`(text: String, part: String) throws {
