@@ -385,6 +385,28 @@ def test_a_token_is_withdrawn_once_and_one_that_nobody_knows_is_told(service, ne
     assert result.returncode == 0 and unknown not in result.stderr
 
 
+def test_a_list_of_assignments_that_is_cut_says_so(tmp_path, empty_store):
+    store = tmp_path / STORE
+    empty_store(store)
+    for number in range(3):
+        holder = ["--holder", f"idp/driver-{number}", "--vehicle", "veh-1"]
+        assert run("assignments", "add", "--store", store, *holder).returncode == 0
+    told = b"fleetpass: there are more than these 2; pass a greater --limit"
+    result = run("assignments", "list", "--store", store, "--limit", "2")
+    assert result.returncode == 0 and result.stdout.count(b"\n") == 2
+    assert result.stderr.startswith(told)
+    result = run("assignments", "list", "--store", store, "--limit", "2", "--output", "json")
+    assert len(json.loads(result.stdout)) == 2
+    assert result.stderr.startswith(told)
+    for limit in ([], ["--limit", "3"], ["--limit", str(2**63 - 1)]):
+        result = run("assignments", "list", "--store", store, *limit)
+        assert result.stdout.count(b"\n") == 3 and result.stderr == b""
+    for limit in ("0", "-1"):
+        result = run("assignments", "list", "--store", store, f"--limit={limit}")
+        assert result.returncode == 2 and result.stdout == b""
+        assert b"--limit must be 1 or more" in result.stderr
+
+
 def test_assignments_and_withdrawals_are_told_in_json(service, new_id):
     parcel = new_id("parcel")
     held = ("--data", service.data, "--holder", "login/dora", "--tracking-id", parcel)

@@ -27,6 +27,17 @@ import Testing
         #expect(throws: Never.self) { try AssignmentsListCommand.parse(Self.arguments(holder)) }
     }
 
+    @Test(arguments: [(0, false), (-1, false), (1, true), (Int.max, true)])
+    func `at least one assignment is to be listed`(limit: Int, isRight: Bool) {
+        let arguments = ["--data", "data", "--limit=\(limit)"]
+        guard !isRight else {
+            #expect(throws: Never.self) { try AssignmentsListCommand.parse(arguments) }
+            return
+        }
+        let error = #expect(throws: (any Error).self) { try AssignmentsListCommand.parse(arguments) }
+        #expect(error.map { AssignmentsListCommand.message(for: $0) }?.contains("--limit must be 1 or more") == true)
+    }
+
     @Test(arguments: ["dora", "/dora", "login/", "/login/dora", "/", ""])
     func `what is no label and subject is a usage error`(holder: String) {
         #expect(throws: (any Error).self) { try AssignmentsAddCommand.parse(Self.arguments(holder)) }

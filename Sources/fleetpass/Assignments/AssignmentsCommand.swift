@@ -131,7 +131,7 @@ struct AssignmentsListCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Only what holds then.", valueName: "time"), transform: checkedTime)
     var at: Date?
 
-    @Option(help: "The most to list.")
+    @Option(help: "The most to list; where there are more, that is told on stderr.")
     var limit = 1000
 
     @Option(help: "How to print.")
@@ -154,15 +154,30 @@ struct AssignmentsListCommand: AsyncParsableCommand {
         }
     }
 
+    func validate() throws {
+        guard self.limit >= 1 else { throw ValidationError("--limit must be 1 or more.") }
+    }
+
     func run() async throws {
+        // One more tells whether there are more.
         let found = try await StoredAssignments(store: try await self.store.open()).assignments(
-            of: self.assignment.holderID, to: self.assignment.resource, at: self.at, limit: self.limit)
-        guard self.output == .text else { return try Console.give(json: found.map(Report.init)) }
-        for assignment in found {
-            let end = assignment.end.map { " until=\($0.formatted(.iso8601))" } ?? ""
-            Console.give(
-                "\(assignment.holder.description.lineWord) \(assignment.resource.kind)=\(assignment.resource.id.lineWord) "
-                    + "from=\(assignment.start.formatted(.iso8601))\(end)")
+            of: self.assignment.holderID, to: self.assignment.resource, at: self.at,
+            limit: self.limit < .max ? self.limit + 1 : self.limit)
+        let listed = found.prefix(self.limit)
+        switch self.output {
+        case .text:
+            for assignment in listed {
+                let end = assignment.end.map { " until=\($0.formatted(.iso8601))" } ?? ""
+                Console.give(
+                    "\(assignment.holder.description.lineWord) "
+                        + "\(assignment.resource.kind)=\(assignment.resource.id.lineWord) "
+                        + "from=\(assignment.start.formatted(.iso8601))\(end)")
+            }
+        case .json: try Console.give(json: listed.map(Report.init))
+        }
+        if found.count > listed.count {
+            Console.say(
+                "fleetpass: there are more than these \(listed.count); pass a greater --limit, or name whose or what.")
         }
     }
 }
