@@ -91,7 +91,8 @@ final class PageFeed: Sendable {
     ) throws(Failure) {
         let dropped = try self.state.withLock { (state) throws(Failure) -> [Connection] in
             var event = try change(&state.history)
-            if event == nil, now.timeIntervalSince(state.lastEvent) >= Self.beatInterval {
+            // A clock that was set back says nothing of how long readers have heard nothing.
+            if event == nil, !(0..<Self.beatInterval).contains(now.timeIntervalSince(state.lastEvent)) {
                 event = PageHistory.beat(at: now)
             }
             guard let event else { return [] }

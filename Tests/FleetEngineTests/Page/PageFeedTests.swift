@@ -69,6 +69,17 @@ import Testing
         #expect(beats.allSatisfy { $0.hasPrefix("event: beat\ndata: {\"now\":") })
     }
 
+    @Test func `a quiet feed shows that it lives also where the clock was set back`() async throws {
+        let feed = PageFeed(run: "a")
+        try feed.publish(Self.state(1), at: TestClock.start)
+        let reader = try #require(try feed.join(after: nil, at: TestClock.start))
+        for second in -3600 ... -3580 { feed.beat(at: TestClock.start + TimeInterval(second)) }
+        feed.close()
+        let beats = await Array(reader.events).dropFirst()
+        let times: [TimeInterval] = [-3600, -3590, -3580]
+        #expect(Array(beats) == times.map { PageHistory.beat(at: TestClock.start + $0) })
+    }
+
     @Test func `a reader that comes back where nothing happened is told the time at once`() async throws {
         let feed = PageFeed(run: "a")
         try feed.publish(Self.state(1), at: TestClock.start)
