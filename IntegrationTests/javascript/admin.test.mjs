@@ -27,11 +27,12 @@ const files = ["FleetTokenServer/Admin/Page/admin.js", "FleetOperation/Web/token
 for (const file of files) await writeFile(join(folder, file.split("/").at(-1)), await readFile(new URL(file, sources)));
 await writeFile(join(folder, "package.json"), '{"type": "module"}');
 
-/** As much of an element as the script asks of one before somebody signs in. */
+/** As much of an element as the script asks of one. */
 class Element {
   listeners = new Map();
   children = [];
   value = "";
+  focus() {}
   addEventListener(name, listener) { this.listeners.set(name, listener); }
   append(...children) { this.children.push(...children); }
   replaceChildren(...children) { this.children = children; }
@@ -46,8 +47,11 @@ const pathOf = (account) => `/.well-known/jwks/${encodeURIComponent(account)}`;
 const keySets = new Map([
   ["/.well-known/jwks.json", [others, published, servers]], [pathOf(driver), [others, published]], [pathOf(server), [servers]],
 ]);
-globalThis.fetch = async (path) => {
+/** What answers requests in place of the key sets. */
+let answering;
+globalThis.fetch = async (path, init) => {
   asked.push(path);
+  if (answering) return answering(path, init);
   const keys = keySets.get(path);
   return { ok: keys !== undefined, status: keys ? 200 : 404, json: async () => (keys ? { keys } : { detail: "unknown" }) };
 };
@@ -73,6 +77,28 @@ async function signed(header, claims) {
 }
 
 const bad = (found) => found.filter(([name]) => name === "bad").map(([, text]) => text);
+
+/** Signs in; what the server answers is decided by `answer`. */
+async function signIn(answer) {
+  answering = answer;
+  find("secret").value = "the secret";
+  find("sign-in").listeners.get("submit")({ preventDefault() {}, target: find("sign-in") });
+  await new Promise((resolve) => setTimeout(resolve));
+}
+
+test("an answer that is no JSON is told by its status", async (context) => {
+  context.after(() => { answering = undefined; });
+  for (const [status, said] of [
+    [200, "The server answered with 200, and not in JSON."], [502, "The server answered with 502, and not in JSON."],
+    [401, "The server answered with 401, and not in JSON."],
+  ]) {
+    await signIn(async () => new Response("<html>Bad gateway</html>", { status }));
+    assert.deepEqual([find("message").className, find("message").textContent], ["bad", said]);
+  }
+  assert.equal(find("records").hidden, true, "after a 401 the page is closed");
+  await signIn(async () => Response.json({ detail: "The store is away." }, { status: 503 }));
+  assert.equal(find("message").textContent, "The store is away.");
+});
 
 test("a good token is explained, the account alone asked for", async () => {
   const token = await signed(header, claims);

@@ -32,11 +32,12 @@ async function call(path, body) {
     cache: "no-store",
     credentials: "omit",
   });
-  const content = await answer.json();
+  // A proxy before the server may answer with a page of its own.
+  const content = await answer.json().catch(() => undefined);
   if (session !== begun) throw new Error("The page was closed before the server answered.");
-  if (answer.ok) return content;
+  if (answer.ok && content) return content;
   if (answer.status === 401) close();
-  throw new Error(content.detail || `The server answered with ${answer.status}.`);
+  throw new Error(content?.detail || `The server answered with ${answer.status}${content ? "" : ", and not in JSON"}.`);
 }
 
 /// A query as the server reads it, to which a plus is a plus and no space.
