@@ -17,7 +17,6 @@ struct PageVehicle: Encodable, Hashable, Sendable {
     let speed: Double?
     let type: String
     let trips: [String]
-    let waypoints: [PagePlace]
     /// The way to the next stop, as an encoded polyline.
     let route: String
     let reported: Int64
@@ -32,7 +31,6 @@ struct PageVehicle: Encodable, Hashable, Sendable {
         self.speed = location.hasSpeed && speed.isFinite ? speed : nil
         self.type = vehicle.vehicleType.category.word
         self.trips = vehicle.currentTrips
-        self.waypoints = vehicle.waypoints.map { PagePlace($0.location.point) }
         self.route = vehicle.currentRouteSegment
         self.reported = location.serverTime.date.milliseconds
     }
