@@ -72,14 +72,33 @@ import Testing
         #expect(world.engine.requests.count == 2)
     }
 
-    @Test func `a vehicle that cannot be online is left alone`() async throws {
+    @Test func `a vehicle that is known to be offline is left alone`() async throws {
+        let isRefused = Locked(false)
         let world = try ReporterWorld(
-            tokens: StubTokenProvider { _, _ in throw TokenClientError(code: .refused, message: "Not yours.") })
+            tokens: StubTokenProvider { subject, _ in
+                if isRefused.withLock({ $0 }) { throw TokenClientError(code: .refused, message: "Not yours.") }
+                return TestTokens.token(for: subject)
+            })
         await world.reporter.startTracking()
+        try await world.reporter.setState(.offline)
+        #expect(try await world.event().failure == nil)
+        isRefused.withLock { $0 = true }
         try await world.reporter.setState(.online)
         #expect(try await world.event().failure?.stage == .token)
         try await world.reporter.setState(.offline)
-        #expect(world.tokens.subjects.count == 1)
+        #expect(world.tokens.subjects.count == 2)
+    }
+
+    @Test(arguments: [false, true])
+    func `a vehicle that was left online before is set offline once`(isTracking: Bool) async throws {
+        let world = try ReporterWorld()
+        if isTracking { await world.reporter.startTracking() }
+        await world.reporter.reportNow()
+        #expect(world.engine.requests.isEmpty)
+        for _ in 1...2 { try await world.reporter.setState(.offline) }
+        await world.reporter.reportNow()
+        let bodies = try world.engine.requests.map { String(decoding: try #require($0.body), as: UTF8.self) }
+        #expect(bodies == [#"{"vehicleState":"OFFLINE"}"#])
     }
 
     @Test func `the end of tracking sends one update that sets the vehicle offline`() async throws {

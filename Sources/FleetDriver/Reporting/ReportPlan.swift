@@ -9,8 +9,11 @@ struct ReportPlan: Sendable {
     private(set) var isTracking = false
     /// The state that the vehicle shall have.
     private(set) var state = VehicleState.offline
-    /// The state that the engine is known to have; `nil` while it may have taken one without a word.
-    private var confirmed: VehicleState? = .offline
+    /// The state that the engine is known to have; `nil` while that may be another: at first, one from before this
+    /// reporter, and later one that it took without a word.
+    private var confirmed: VehicleState?
+    /// Whether the driver ever set a state, which the engine is to know then even where no location goes with it.
+    private var isStateSet = false
     private var fixes: FixBuffer
 
     init(capacity: Int) {
@@ -42,6 +45,7 @@ struct ReportPlan: Sendable {
             )
         }
         self.state = state
+        self.isStateSet = true
     }
 
     /// Keeps a fix for the next report; without tracking none is kept.
@@ -54,7 +58,8 @@ struct ReportPlan: Sendable {
 
     /// The report for now, or `nil` while there is nothing to say.
     func nextReport() -> VehicleReport? {
-        guard self.isTracking, !self.fixes.isEmpty || self.state != self.confirmed else { return nil }
+        let isStateDue = self.isStateSet && self.state != self.confirmed
+        guard self.isTracking, isStateDue || !self.fixes.isEmpty else { return nil }
         return VehicleReport(state: self.state, fixes: self.fixes.batch(repeatingNewest: true), endsTracking: false)
     }
 

@@ -8,10 +8,11 @@ public import Foundation
 
 /// Reports the location and the state of one on-demand vehicle to the engine.
 ///
-/// Tracking is off and the vehicle offline at first. With tracking on, ``run(reporting:endsTracking:)`` sends one report
-/// at each interval: the state, the newest location, and the locations that could not be sent before. There is never more
-/// than one report on its way, and one report ends, by success or by its time limit, before the next is due. What became
-/// of each is in ``updates``.
+/// Tracking is off at first, and ``state`` is offline. Nothing is sent for that: a vehicle that was left online before, as
+/// by an app that was killed, stays so until the first report, or until ``setState(_:)`` with ``VehicleState/offline``.
+/// With tracking on, ``run(reporting:endsTracking:)`` sends one report at each interval: the state, the newest location,
+/// and the locations that could not be sent before. There is never more than one report on its way, and one report ends,
+/// by success or by its time limit, before the next is due. What became of each is in ``updates``.
 ///
 /// ```swift
 /// await reporter.startTracking()
@@ -103,8 +104,8 @@ public actor VehicleReporter {
     /// Sets the vehicle's state, and reports it at once unless a report is on its way already.
     ///
     /// A report that fails is repeated at each interval of ``run(reporting:endsTracking:)``, or by ``reportNow()``, while
-    /// tracking is on. While it is off, a vehicle that this reporter may have left online is set offline by one report,
-    /// behind the one that is on its way, and even when the calling task is cancelled; otherwise nothing is sent.
+    /// tracking is on. While it is off, one report sets the vehicle offline, behind the one that is on its way, and even
+    /// when the calling task is cancelled. Nothing is sent where the engine is known to have the vehicle offline.
     ///
     /// - Parameter state: The wanted state.
     /// - Throws: ``DriverError`` with ``DriverError/Code/trackingDisabled`` for online while tracking is off.

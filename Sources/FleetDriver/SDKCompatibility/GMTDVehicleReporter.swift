@@ -96,8 +96,8 @@ import FleetTokens
 
     /// Sets the vehicle's state; listeners hear whether the engine took it.
     ///
-    /// A report that fails is repeated at each interval while tracking is on. While it is off, a vehicle that this
-    /// reporter may have left online is set offline by one report; otherwise nothing is sent, and listeners hear nothing.
+    /// A report that fails is repeated at each interval while tracking is on. While it is off, one report sets the vehicle
+    /// offline; where the engine is known to have it so, nothing is sent, and listeners hear nothing.
     /// Delivery vehicles have no such state, and nothing is done for them.
     public func update(_ state: GMTDVehicleState) {
         guard let setState = self.setState else { return }

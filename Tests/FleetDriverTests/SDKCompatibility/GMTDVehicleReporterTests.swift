@@ -93,6 +93,14 @@ import Testing
         #expect(states == ["ONLINE", "OFFLINE", "OFFLINE"])
     }
 
+    @Test func `a vehicle that a killed app left online can be set offline without tracking`() async throws {
+        let world = try DriverSDKWorld()
+        world.reporter.update(.offline)
+        let event = try await world.listener.next()
+        #expect(event.error == nil && event.update.vehicleState == .offline)
+        #expect(try world.engine.requests.map { try $0.json["vehicleState"] as? String } == ["OFFLINE"])
+    }
+
     @Test func `reports repeat at the interval that is set`() async throws {
         let world = try DriverSDKWorld()
         world.reporter.locationReportingInterval = 20
