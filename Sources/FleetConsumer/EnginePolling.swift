@@ -58,9 +58,9 @@ struct EnginePolling: Sendable {
 }
 
 extension EngineFailure {
-    /// Whether asking less often helps; a token that is late is the provider's to ask for less often.
+    /// Whether asking the engine less often helps; a token server that is away is the provider's to ask less often.
     fileprivate var isOverload: Bool {
-        self.code == .unavailable || self.code == .resourceExhausted
-            || self.code == .deadlineExceeded && self.stage != .token
+        let overload: Set<RPCCode> = [.unavailable, .resourceExhausted, .deadlineExceeded]
+        return self.stage != .token && overload.contains(self.code)
     }
 }

@@ -155,6 +155,33 @@ import Testing
         #expect(try await Self.pauses(after: .status(404), .status(500)) == [.seconds(5), .seconds(5)])
     }
 
+    @Test(
+        arguments: [(.unreachable, nil, 5), (.timedOut, nil, 5), (.rateLimited, nil, 5), (.rateLimited, 90, 90)]
+            as [(TokenClientError.Code, Int?, Int)])
+    func `a token server that is away keeps the interval, unless it asks for a longer pause`(
+        code: TokenClientError.Code, retryAfter: Int?, pause: Int
+    ) async throws {
+        let recorder = SleepRecorder()
+        let asked = Locked(0)
+        let tokens = StubTokenProvider { subject, _ in
+            let count = asked.withLock { count in
+                count += 1
+                return count
+            }
+            guard count > 2 else {
+                throw TokenClientError(code: code, message: "Away.", retryAfter: retryAfter.map { .seconds($0) })
+            }
+            return TestTokens.token(for: subject)
+        }
+        let world = try TripWorld(
+            tokens: tokens, engine: StubTransport([.complete]), recorder: recorder, random: { 1 })
+        let model = world.model
+        let run = Task { try await model.run() }
+        for _ in 1...2 { #expect(await recorder.passNextSleep(except: TripWorld.noLimit) == .seconds(pause)) }
+        try await run.value
+        #expect(tokens.subjects.count == 3 && world.engine.requests.count == 1)
+    }
+
     @Test func `the engine may ask for a longer pause`() async throws {
         let busy = HTTPTransportResponse(status: 429, headers: [("retry-after", "90")])
         #expect(try await Self.pauses(after: .response(busy)) == [.seconds(90)])

@@ -154,6 +154,26 @@ import Testing
         #expect(pauses == [10, 20, 5].map { .seconds($0) })
     }
 
+    @Test func `a token server that is away keeps the interval`() async throws {
+        let asked = Locked(0)
+        let tokens = StubTokenProvider { subject, _ in
+            let count = asked.withLock { count in
+                count += 1
+                return count
+            }
+            guard count > 2 else { throw TokenClientError(code: .unreachable, message: "Away.") }
+            return TestTokens.token(for: subject)
+        }
+        let world = try World(tokens: tokens, .json(Self.delivered))
+        let model = world.model
+        let run = Task { try await model.run() }
+        for _ in 1...2 {
+            #expect(await world.recorder.passNextSleep(except: TripWorld.noLimit) == .seconds(5))
+        }
+        try await run.value
+        #expect(tokens.subjects.count == 3 && world.engine.requests.count == 1)
+    }
+
     @Test func `a cancelled model stops`() async throws {
         let world = try World(.silence)
         let model = world.model
