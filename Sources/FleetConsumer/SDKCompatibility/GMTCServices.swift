@@ -70,4 +70,19 @@ import FleetTokens
         self.models[tripName] = WeakModel(model: model)
         return model
     }
+
+    /// Whether there is a model of a trip, which somebody holds or watches.
+    public func hasTripModel(forTripName tripName: String) -> Bool {
+        self.models[tripName]?.model != nil
+    }
+
+    /// The models that somebody holds or watches, by the names of their trips.
+    public func allTripModels() -> [GMTCTripModel] {
+        self.models.values.compactMap(\.model).sorted { $0.tripName < $1.tripName }
+    }
+
+    /// The models for which the engine is being asked, by the names of their trips.
+    public func activeTripModels() -> [GMTCTripModel] {
+        self.allTripModels().filter { $0.state == .active }
+    }
 }

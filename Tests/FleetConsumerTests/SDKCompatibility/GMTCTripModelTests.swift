@@ -291,15 +291,28 @@ private final class RecordingSubscriber: NSObject, GMTCTripModelSubscriber {
         }
     }
 
+    @Test func `the service lists its models, and those that are watched`() throws {
+        self.setUp(StubTransport([.json(#"{"tripStatus":"NEW"}"#)]))
+        let service = GMTCServices.shared().tripService
+        #expect(!service.hasTripModel(forTripName: self.name) && service.allTripModels().isEmpty)
+        let model = try self.model
+        let other = try #require(service.tripModel(forTripName: "providers/acme/trips/trip-6"))
+        #expect(service.hasTripModel(forTripName: self.name))
+        #expect(service.allTripModels() == [other, model] && service.activeTripModels().isEmpty)
+        let subscriber = RecordingSubscriber()
+        model.register(subscriber)
+        #expect(service.activeTripModels() == [model])
+        model.unregisterSubscriber(subscriber)
+        #expect(service.activeTripModels().isEmpty)
+    }
+
     @Test(arguments: [(0.0, Duration.seconds(5)), (-3, .seconds(5)), (2, .seconds(2)), (.infinity, .seconds(60))])
     func `the options set the pace`(interval: TimeInterval, pause: Duration) async throws {
         let engine = StubTransport([.json(#"{"tripStatus":"NEW"}"#)])
         self.setUp(engine)
         let model = try self.model
-        let options = GMTCMutableTripModelOptions()
-        #expect(options.autoRefreshTimeInterval == 0)
-        options.autoRefreshTimeInterval = interval
-        model.options = options
+        #expect(model.options.autoRefreshTimeInterval == 0)
+        model.options.autoRefreshTimeInterval = interval
         let subscriber = RecordingSubscriber()
         model.register(subscriber)
         _ = await subscriber.words(until: "status NEW")
