@@ -41,6 +41,22 @@ import Testing
         #expect(seen.allSatisfy { $0.fix.speed == 3 * speed })
     }
 
+    @Test func `a drive has the time at which it begins, unless another is given`() async throws {
+        let source = try RouteLocationSource(route: Self.route(), clock: ManualClock())
+        var first = source.makeAsyncIterator()
+        let between = Date()
+        var second = source.makeAsyncIterator()
+        #expect(try #require(await first.next()).time <= between)
+        #expect(try #require(await second.next()).time >= between)
+
+        let start = Date(timeIntervalSince1970: 5_000)
+        let dated = try RouteLocationSource(route: Self.route(), start: start, clock: ManualClock())
+        for _ in 1...2 {
+            var drive = dated.makeAsyncIterator()
+            #expect(try await drive.next()?.time == start)
+        }
+    }
+
     @Test func `who comes late gets the missed fixes at once`() async throws {
         let clock = ManualClock()
         let source = try RouteLocationSource(route: Self.route(), clock: clock)

@@ -15,7 +15,7 @@ public struct RouteLocationSource: LocationSource {
 
     private let route: Route
     private let speed: Double
-    private let start: Date
+    private let start: Date?
     private let time: MonotonicTime
 
     /// Makes a source; each iteration drives the route once.
@@ -23,13 +23,13 @@ public struct RouteLocationSource: LocationSource {
     /// - Parameters:
     ///   - route: What to drive along.
     ///   - speed: How many times faster than it was recorded, from 0.001.
-    ///   - start: The time of the first fix.
+    ///   - start: The time of the first fix; by default, the moment at which a drive begins.
     ///   - clock: What the source waits by.
     /// - Throws: ``DriverError`` with ``DriverError/Code/invalidSpeed``.
     public init(
         route: Route,
         speed: Double = 1,
-        start: Date = Date(),
+        start: Date? = nil,
         clock: some Clock<Duration> = ContinuousClock()
     ) throws(DriverError) {
         // A drive of years, played more slowly than this, is longer than what can be waited for.
@@ -53,11 +53,13 @@ public struct RouteLocationSource: LocationSource {
     public struct Iterator: AsyncIteratorProtocol {
         private let source: RouteLocationSource
         private let begin: MonotonicInstant
+        private let start: Date
         private var index = 0
 
         fileprivate init(source: RouteLocationSource) {
             self.source = source
             self.begin = source.time.now
+            self.start = source.start ?? Date()
         }
 
         /// The next fix, as soon as its time has come; `nil` at the end of the route.
@@ -71,7 +73,7 @@ public struct RouteLocationSource: LocationSource {
             let offset = fix.time.timeIntervalSince(fixes[0].time) / self.source.speed
             self.index += 1
             try await self.source.time.sleep(until: self.begin.advanced(by: .seconds(offset)))
-            return fix.replayed(at: self.source.start.addingTimeInterval(offset), speedFactor: self.source.speed)
+            return fix.replayed(at: self.start.addingTimeInterval(offset), speedFactor: self.source.speed)
         }
     }
 }
