@@ -79,6 +79,8 @@ import FleetTokens
         self.told = nil
         // The task holds the model, as long as somebody subscribes.
         self.watching = Task {
+            // Watching may have ended, and begun anew, in the turn in which it began.
+            guard !Task.isCancelled else { return }
             do {
                 let model = try TripModel(
                     provider: self.provider,
@@ -94,8 +96,9 @@ import FleetTokens
                 let run = Task { try await model.run { await self.stopWithoutSubscribers() } }
                 await withTaskCancellationHandler {
                     for await change in model.changes {
+                        let trip = await model.snapshot
                         guard !Task.isCancelled else { break }
-                        self.take(change, await model.snapshot)
+                        self.take(change, trip)
                     }
                 } onCancel: {
                     run.cancel()

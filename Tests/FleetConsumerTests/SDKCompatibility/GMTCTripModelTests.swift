@@ -243,6 +243,19 @@ private final class RecordingSubscriber: NSObject, GMTCTripModelSubscriber {
         model.unregisterSubscriber(first)
     }
 
+    @Test func `watching that ends and begins anew in one turn is told of once`() async throws {
+        let engine = StubTransport([.json(#"{"tripStatus":"NEW"}"#)])
+        self.setUp(engine)
+        let model = try self.model
+        let subscriber = RecordingSubscriber()
+        model.register(subscriber)
+        model.unregisterSubscriber(subscriber)
+        model.register(subscriber)
+        #expect(await subscriber.words(until: "trip 9") == ["active", "status NEW", "trip 9"])
+        #expect(engine.requests.count == 1)
+        model.unregisterSubscriber(subscriber)
+    }
+
     @Test func `watching ends when the last subscriber is gone, also while nothing changes`() async throws {
         let engine = StubTransport([.json(#"{"tripStatus":"NEW"}"#)])
         self.setUp(engine)
