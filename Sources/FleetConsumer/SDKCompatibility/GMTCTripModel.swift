@@ -11,6 +11,8 @@ import FleetTokens
 @preconcurrency @MainActor public final class GMTCTripModel: NSObject {
     private struct WeakSubscriber {
         weak var subscriber: (any GMTCTripModelSubscriber)?
+        /// Whether it came after the others had heard that watching began, and has not been told of it yet.
+        var isLate: Bool
     }
 
     /// The trip's name, `providers/{provider}/trips/{trip}`.
@@ -26,6 +28,8 @@ import FleetTokens
     private let engine: EngineConnection
     private var subscribers: [WeakSubscriber] = []
     private var watching: Task<Void, Never>?
+    /// Whether subscribers were told that watching began.
+    private var hasBegun = false
     /// What subscribers were told since watching began; each time, they hear everything once.
     private var told: TripSnapshot?
 
@@ -46,11 +50,16 @@ import FleetTokens
     // MARK: - Subscribers
 
     /// Adds a subscriber, which is not kept alive; the first one begins the watching.
+    ///
+    /// A later one hears by itself, soon after, that the trip is watched and what is known of it.
     public func register(_ subscriber: any GMTCTripModelSubscriber) {
-        self.forget(subscriber)
-        self.subscribers.append(WeakSubscriber(subscriber: subscriber))
-        guard self.watching == nil else { return }
-        self.watch()
+        self.subscribers.removeAll { $0.subscriber == nil }
+        if !self.subscribers.contains(where: { $0.subscriber === subscriber }) {
+            self.subscribers.append(WeakSubscriber(subscriber: subscriber, isLate: self.hasBegun))
+        }
+        guard self.watching != nil else { return self.watch() }
+        // As every callback, not on the stack of this call.
+        Task { self.welcome() }
     }
 
     /// Removes a subscriber; watching ends without any.
@@ -69,6 +78,22 @@ import FleetTokens
         self.watching = nil
     }
 
+    /// Tells who came late what the others know; to be called before anything new is told.
+    private func welcome() {
+        let late = self.subscribers.filter(\.isLate).compactMap(\.subscriber)
+        self.noteThatNobodyIsLate()
+        for subscriber in late {
+            subscriber.tripModel(self, didUpdate: .active)
+            guard let trip = self.told else { continue }
+            let known = GMTSTripPropertyFields(from: nil, to: trip)
+            self.tell(subscriber, of: trip, known, isNewETA: trip.etaToNextWaypoint != nil)
+        }
+    }
+
+    private func noteThatNobodyIsLate() {
+        for index in self.subscribers.indices { self.subscribers[index].isLate = false }
+    }
+
     private func tell(_ message: (any GMTCTripModelSubscriber) -> Void) {
         for subscriber in self.subscribers.compactMap(\.subscriber) { message(subscriber) }
     }
@@ -77,6 +102,8 @@ import FleetTokens
 
     private func watch() {
         self.told = nil
+        self.hasBegun = false
+        self.noteThatNobodyIsLate()
         // The task holds the model, as long as somebody subscribes.
         self.watching = Task {
             // Watching may have ended, and begun anew, in the turn in which it began.
@@ -91,12 +118,14 @@ import FleetTokens
                     clock: self.engine.clock,
                     configuration: self.options.configuration
                 )
+                self.hasBegun = true
                 self.tell { $0.tripModel(self, didUpdate: .active) }
                 // Also where nothing changed, as subscribers go without a word.
                 let run = Task { try await model.run { await self.stopWithoutSubscribers() } }
                 await withTaskCancellationHandler {
                     for await change in model.changes {
                         let trip = await model.snapshot
+                        self.welcome()
                         guard !Task.isCancelled else { break }
                         self.take(change, trip)
                     }
@@ -108,6 +137,7 @@ import FleetTokens
                     $0.tripModel(self, didFailUpdateTripWithError: EngineFailure(stage: .token, error).grpcError)
                 }
             }
+            self.welcome()
             // When cancelled, another watch may have begun.
             guard !Task.isCancelled else { return }
             self.watching = nil

@@ -28,7 +28,8 @@ public enum GMTCTripModelState: Int, Sendable {
 /// Hears what becomes different about a trip, on the main actor, in the shape of Google's Consumer SDK.
 ///
 /// Every callback may be left out. Those of Objective-C are optional; here they do nothing. After an answer that brings
-/// something new, the callbacks of what is different come first, and the one of the whole trip last.
+/// something new, the callbacks of what is different come first, and the one of the whole trip last. Who subscribes to a
+/// trip that is watched already hears what is known of it in the same way.
 @preconcurrency @MainActor public protocol GMTCTripModelSubscriber: NSObjectProtocol {
     /// Watching began or ended.
     func tripModel(_ tripModel: GMTCTripModel, didUpdate sessionState: GMTCTripModelState)

@@ -231,6 +231,7 @@ private final class RecordingSubscriber: NSObject, GMTCTripModelSubscriber {
         model.register(second)
         // The trip's name and status are new.
         _ = await first.words(until: "trip 9")
+        #expect(await second.words(until: "trip 9") == ["active", "status NEW", "trip 9"])
         model.unregisterSubscriber(first)
         #expect(model.state == .active)
         model.unregisterSubscriber(second)
@@ -241,6 +242,28 @@ private final class RecordingSubscriber: NSObject, GMTCTripModelSubscriber {
         #expect(engine.requests.count == 2)
         #expect(model.state == .active)
         model.unregisterSubscriber(first)
+    }
+
+    @Test func `who subscribes to a watched trip hears what is known of it, once and not on the call's stack`()
+        async throws
+    {
+        let engine = StubTransport(trips: #"{"tripStatus":"NEW"}"#)
+        self.setUp(engine)
+        let model = try self.model
+        let (first, second) = (RecordingSubscriber(), RecordingSubscriber())
+        model.register(first)
+        _ = await first.words(until: "trip 9")
+        model.register(second)
+        model.unregisterSubscriber(second)
+        model.register(second)
+        model.register(second)
+        #expect(await second.words(until: "trip 9") == ["active", "status NEW", "trip 9"])
+        #expect(engine.requests.count == 1)
+        await self.clock.waitForSleepers(1)
+        self.clock.advance(by: .seconds(5))
+        for subscriber in [first, second] {
+            #expect(await subscriber.words(until: "inactive") == ["status COMPLETE", "trip 8", "inactive"])
+        }
     }
 
     @Test func `watching that ends and begins anew in one turn is told of once`() async throws {
