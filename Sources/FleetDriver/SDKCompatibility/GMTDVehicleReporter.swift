@@ -32,8 +32,9 @@ import FleetTokens
 
     /// Whether locations are reported; off at first.
     ///
-    /// Turning it off sends one report that sets the vehicle offline, and it stays offline until ``update(_:)``. When
-    /// that report fails, the vehicle may still be online; `update(.offline)` says it once more.
+    /// Turning it off sends one report that sets the vehicle offline, with the locations that were recorded before and
+    /// not sent yet, and it stays offline until ``update(_:)``. When that report fails, the vehicle may still be online;
+    /// `update(.offline)` says it once more.
     public var locationTrackingEnabled = false {
         didSet {
             guard self.locationTrackingEnabled != oldValue else { return }
@@ -156,10 +157,10 @@ import FleetTokens
             switch command {
             case .track(let fixes):
                 await reporter.startTracking()
-                tracking = Task { try? await reporter.report(from: fixes) }
+                tracking = Task { try? await reporter.report(from: fixes, endsTracking: true) }
             case .stop:
-                await reporter.stopTracking()
-                tracking?.cancel()
+                // The fixes have ended, and tracking ends behind the last of them.
+                await tracking?.value
             case .perform(let work): await work()
             case .interval(let interval): await reporter.setReportingInterval(interval)
             }
@@ -187,6 +188,7 @@ import FleetTokens
     private func stopTracking() {
         self.forwarding?.cancel()
         self.forwarding = nil
+        self.fixes?.finish()
         self.fixes = nil
         self.commands.yield(.stop)
     }

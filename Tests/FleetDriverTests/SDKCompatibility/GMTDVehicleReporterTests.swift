@@ -81,6 +81,28 @@ import Testing
         #expect(try await world.listener.next().update.vehicleState == .online)
     }
 
+    @Test func `a location that is recorded right before tracking ends goes with the last update`() async throws {
+        let (held, release) = AsyncStream.makeStream(of: Void.self)
+        let world = try DriverSDKWorld(
+            engine: StubTransport { _, index in
+                if index == 1 { for await _ in held { break } }
+                return .ok
+            })
+        _ = try await world.goOnline()
+        world.reporter.record(try .at(1))
+        await world.engine.waitForRequests(2)
+        world.reporter.record(try .at(2))
+        world.reporter.locationTrackingEnabled = false
+        world.reporter.record(try .at(3))
+        // Time enough for tracking to end, if that did not wait for the location.
+        for _ in 0..<10_000 { await Task.yield() }
+        release.yield()
+        #expect(try await world.listener.next().update.vehicleState == .online)
+        let last = try await world.listener.next().update
+        #expect(last.vehicleState == .offline && last.location?.latitude == 0.2)
+        #expect(try world.engine.requests.map { try $0.latitudes } == [[], [0.1], [0.2]])
+    }
+
     @Test func `a vehicle whose last update failed can be set offline without tracking`() async throws {
         let world = try DriverSDKWorld(engine: StubTransport([.ok, .offline, .ok]))
         _ = try await world.goOnline()
