@@ -181,7 +181,8 @@ test("it is told whether a claim is missing, in milliseconds or of another type"
 
 test("claims that count for nothing reach nothing", () => {
   for (const [claims, isAny] of [
-    [undefined, false], [{}, false], [{ taskIds: ["a"] }, false], [{ taskids: ["a"] }, true], [{ vehicleId: "v" }, true], [{ tripid: "t" }, true],
+    [undefined, false], [{}, false], [{ taskIds: ["a"] }, false], [{ taskids: ["a"] }, true], [{ vehicleId: "v" }, false], [{ own: "x" }, false],
+    [{ tripid: "t" }, true], [{ own: "x", vehicleid: "v" }, true],
   ]) assert.equal(reaches(claims, "tripSearchedFor"), isAny);
   for (const rule of ["vehicle", "everyVehicle", "trip", "tripOrItsVehicle"]) assert.equal(reaches({ vehicleId: "v" }, rule), false);
 });

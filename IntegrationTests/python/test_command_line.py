@@ -226,7 +226,7 @@ def test_a_claim_in_another_spelling_is_named(service):
     result = run(
         "explain", "-", "--method", "GetVehicle", "--resource", "providers/demo-fleet/vehicles/veh-3", "--keys",
         service.data, stdin=token)
-    assert "CLAIM_MISMATCH" in check_failure(result, REFUSED)
+    assert "CLAIMS_MISSING" in check_failure(result, REFUSED)
     assert b"{}; ignored: vehicleId" in result.stdout
     assert b"fix: Write the claim vehicleId as vehicleid" in result.stdout
 

@@ -66,14 +66,17 @@ def test_the_inspector_tells_no_times_that_a_token_does_not_have(service, page):
         assert ("2017" in lead) == told and bool(lead) == told, claims
 
 
-@pytest.mark.parametrize("authorization", [{}, LEAVE_OUT, {"vehicleId": "veh-1"}, {"tripid": "trip-1"}, {"taskid": "a"}],
-                         ids=["empty", "absent", "another spelling", "a trip", "a task"])
-def test_the_inspector_calls_no_token_good_that_opens_nothing(service, page, authorization):
+@pytest.mark.parametrize(
+    ("role", "authorization"),
+    [("driver", {}), ("driver", LEAVE_OUT), ("driver", {"vehicleId": "veh-1"}), ("server", {"tripId": "trip-1"}),
+     ("driver", {"tripid": "trip-1"}), ("driver", {"taskid": "a"})],
+    ids=["empty", "absent", "another spelling", "another spelling for a search", "a trip", "a task"])
+def test_the_inspector_calls_no_token_good_that_opens_nothing(service, page, role, authorization):
     page.open(f"{service.http}/#inspect")
     page.wait("document.getElementById('token-keys').innerText.includes('verified with')")
     opens = authorization == {"tripid": "trip-1"}
     verdict = "A good token" if opens else "A valid signature, but it opens nothing"
-    inspect(page, Forger(service.account("driver"), {}).token(authorization=authorization))
+    inspect(page, Forger(service.account(role), {}).token(authorization=authorization))
     page.wait(f"document.querySelector('#token-result h2')?.innerText === {json.dumps(verdict)}")
     assert text_of(page, "#token-result .opened").count("Nothing: ") == (0 if opens else 1)
 

@@ -63,8 +63,8 @@ struct FleetEngineCall: Sendable {
     func check(_ token: FleetToken) throws(FleetEngineCallError) {
         do throws(TokenRefusal) {
             let payload = try CompactJWS(token.compactSerialization).payload
-            // An administrator's plain token has no claims, and needs none.
-            guard let claims = try TokenClaims(unverified: payload).authorization else { return }
+            // An administrator's plain token has no claims that count, and needs none.
+            guard let claims = try TokenClaims(unverified: payload).authorization, !claims.isEmpty else { return }
             // Whether a trip has a vehicle, and which, and which one a search names in its body, the engine alone sees.
             if let unordered = self.access.withoutOrder, (try? unordered.checkCoverage(of: claims, role: nil)) != nil {
                 return

@@ -119,6 +119,16 @@ import Testing
         #expect(server.requests.count == (leaves ? 1 : 0))
     }
 
+    @Test func `a token whose claims are all ignored leaves as one without any, as it may be an administrator's`()
+        async throws
+    {
+        let server = try Self.server(200)
+        let token = TestTokens.token(claiming: try AuthorizationClaims(additional: ["x": "y"]))
+        let client = try FleetEngineHTTPClient(engine: server.url.absoluteString, tokens: Tokens(token))
+        let response = try await client.execute(.searchVehicles, on: ResourceName(checking: "providers/acme"))
+        #expect(response.status == .ok)
+    }
+
     @Test func `what is no token is not sent`() async throws {
         let server = try Self.server(200)
         let client = try FleetEngineHTTPClient(

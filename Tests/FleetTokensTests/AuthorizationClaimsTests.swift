@@ -89,6 +89,14 @@ import Testing
         #expect(claims.ignoredNames == ["TripID", "depot", "vehicleId"])
     }
 
+    @Test(arguments: [#"{"x":"y"}"#, #"{"tripId":"t"}"#, #"{"depot":"north","tripId":1}"#, "{}"])
+    func `claims that are ignored are as good as none`(json: String) throws {
+        let object = try #require(try JSONValue(parsing: json.utf8).object)
+        let claims = try AuthorizationClaims(json: object)
+        #expect(claims.isEmpty)
+        #expect(claims.ignoredNames == object.keys.sorted())
+    }
+
     @Test func `an additional claim cannot pose as a known one`() {
         #expect(throws: TokenError.self) { try AuthorizationClaims(additional: ["vehicleid": "*"]) }
     }

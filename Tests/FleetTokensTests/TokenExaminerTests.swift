@@ -358,13 +358,19 @@ struct FakeKeys: TokenKeys {
             let token = TokenExaminerTests.token { $0["authorization"] = claims }
             return TokenExaminer().explain(token, request: request, keys: keys, now: TokenExaminerTests.now)
         }
-        for claims in [nil, JSONValue.object([:])] {
+        let lacking: [JSONValue?] = [nil, .object([:]), .object(["own": .string("x")])]
+        for claims in lacking {
             let explanation = explain(claims, nil)
             #expect(explanation.refusal == nil)
             #expect(
                 explanation.checks.last?.outcome
                     == .notReached("there are no claims, and the keys do not say whether the account needs any"))
         }
+        #expect(
+            explain(.object(["vehicleId": .string("veh-3")]), nil).checks.last?.outcome
+                == .notReached(
+                    "there are no claims, and the keys do not say whether the account needs any. Write the claim "
+                        + "vehicleId as vehicleid; in any other spelling it is ignored."))
         #expect(explain(nil, TokenExaminerTests.keys).refusal?.reason == .claimsMissing)
         #expect(explain(.object(["vehicleid": .string("other")]), nil).refusal?.reason == .claimMismatch)
     }
@@ -390,11 +396,31 @@ struct FakeKeys: TokenKeys {
         let spelling = "Write the claim vehicleId as vehicleid; in any other spelling it is ignored."
         #expect(try fix(["vehicleId": .string("veh-3")]) == spelling)
         #expect(try fix(["vehicleid": .string("other"), "vehicleId": .string("veh-3")]) == spelling)
-        // Claims that are no texts are as good as none.
         #expect(try fix(["vehicleId": .integer(3)]) == spelling)
         let another = "Mint a token for that very id."
         #expect(try fix(["vehicleid": .string("other"), "tripId": .string("t")]) == another)
-        #expect(try fix(["vehicle": .string("veh-3")]) == another)
+        let claim = "Mint the token with the claim that names the resource, or sign with an admin account."
+        #expect(try fix(["vehicle": .string("veh-3")]) == claim)
+    }
+
+    @Test func `claims that are ignored are as good as none to every call, a search too`() throws {
+        let account = TrustedAccount(
+            email: TokenExaminerTests.driver.email, role: .consumer, provider: ProviderID("acme"))
+        let keys = FakeKeys(list: [FakeKey(id: "k1", account: account, byte: 1)])
+        let request = AccessRequest(method: .searchVehicles, resource: try ResourceName(checking: "providers/acme"))
+        let ignored: [JSONObject] = [
+            ["tripId": .string("t")], ["tripId": .integer(1)], ["x": .string("y")], ["x": .integer(1)],
+        ]
+        for claims in ignored {
+            let token = TokenExaminerTests.token { $0["authorization"] = .object(claims) }
+            let now = TokenExaminerTests.now
+            let refusal = TokenExaminer().explain(token, request: request, keys: keys, now: now).refusal
+            #expect(refusal?.reason == .claimsMissing)
+            #expect(refusal?.message.hasPrefix("The token has no authorization claims that count, ") == true)
+            #expect(refusal?.fix.hasPrefix("Write the claim tripId as tripid") == (claims["tripId"] != nil))
+            let examined = try TokenExaminer().examine(token, keys: keys, now: now)
+            #expect(throws: TokenRefusal.self) { try request.authorize(examined) }
+        }
     }
 
     @Test func `without a call a token is refused that has no claims, where its account needs some for every call`() {
@@ -404,7 +430,9 @@ struct FakeKeys: TokenKeys {
             let token = TokenExaminerTests.token { $0["authorization"] = claims }
             return TokenExaminer().explain(token, request: nil, keys: keys, now: TokenExaminerTests.now).refusal
         }
-        let lacking: [JSONValue?] = [nil, .object([:]), .object(["taskIds": .array([.string("a")])])]
+        let lacking: [JSONValue?] = [
+            nil, .object([:]), .object(["taskIds": .array([.string("a")])]), .object(["vehicleId": .string("veh-3")]),
+        ]
         for claims in lacking {
             for role in Role.known {
                 let isAdmin = role == .onDemandAdmin || role == .deliveryAdmin

@@ -275,8 +275,8 @@ export function reaches(claims, rule) {
     case "everyVehicle": return vehicleid === "*";
     case "trip": return tripid !== undefined;
     case "tripOrItsVehicle": return tripid !== undefined || vehicleid !== undefined;
-    // Any claim will do that is not empty to the engine: one of its own, or a text.
-    case "tripSearchedFor": return taskids !== undefined || Object.values(claims ?? {}).some((value) => typeof value === "string");
+    // Any claim will do that counts to the engine.
+    case "tripSearchedFor": return ["taskids", ...idClaims].some((name) => claims?.[name] !== undefined);
     case "deliveryVehicle": return deliveryvehicleid !== undefined;
     case "everyDeliveryVehicle": return deliveryvehicleid === "*";
     case "task": return taskid !== undefined;

@@ -66,10 +66,10 @@ public struct AuthorizationClaims: Hashable, Sendable {
         self.additional = additional
     }
 
-    /// Whether nothing is claimed at all.
+    /// Whether nothing is claimed that counts; ``additional`` claims do not, as the engine ignores them.
     public var isEmpty: Bool {
         self.vehicle == nil && self.trip == nil && self.deliveryVehicle == nil && self.task == nil
-            && self.taskList == nil && self.tracking == nil && self.additional.isEmpty
+            && self.taskList == nil && self.tracking == nil
     }
 
     /// The names of all claims that the engine ignores, in order; nothing is granted by them.

@@ -143,8 +143,8 @@ extension TokenExaminer {
         }
         let claims = examination.claims.authorization
         guard isGranted || claims?.isEmpty == false else {
-            return recorder.skip(
-                .coverage, why: "there are no claims, and the keys do not say whether the account needs any")
+            let why = "there are no claims, and the keys do not say whether the account needs any"
+            return recorder.skip(.coverage, why: claims?.spellingFix.map { "\(why). \($0)" } ?? why)
         }
         record(.coverage, found: "the claims reach it") { () throws(TokenRefusal) in
             try request.checkCoverage(of: claims, permitting: account?.permissions ?? [], rows: request.rows)

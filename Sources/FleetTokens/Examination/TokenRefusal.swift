@@ -45,7 +45,7 @@ public struct TokenRefusal: Error, Hashable, Sendable, CustomStringConvertible {
         public static let tokenExpiresTooLate = Self(rawValue: "TOKEN_EXPIRES_TOO_LATE")
         /// The token, or every token of its key, was withdrawn before its end.
         public static let tokenRevoked = Self(rawValue: "TOKEN_REVOKED")
-        /// The `authorization` object is missing or empty, and the role needs one.
+        /// The `authorization` object is missing or has no claim that counts, and the role needs one.
         public static let claimsMissing = Self(rawValue: "CLAIMS_MISSING")
         /// The `authorization` object breaks its rules.
         public static let claimsInvalid = Self(rawValue: "CLAIMS_INVALID")
@@ -101,9 +101,11 @@ public struct TokenRefusal: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// A token without claims, or with none that counts, of an account that needs some.
     static func claimsMissing(_ claims: AuthorizationClaims?) -> Self {
-        .permissionDenied(
+        let areIgnored = claims?.ignoredNames.isEmpty == false
+        return .permissionDenied(
             .claimsMissing,
-            "The token has no authorization claims, and the role of its account needs them.",
+            "The token has no authorization claims\(areIgnored ? " that count" : ""), and the role of its account needs "
+                + "them.",
             fix: claims?.spellingFix
                 ?? "Mint the token with the claim that names the resource, or sign with an admin account."
         )
