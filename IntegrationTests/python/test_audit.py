@@ -137,6 +137,10 @@ def test_tampering_is_found(service, tmp_path, sql):
     result = run("audit", "verify", "--data", tmp_path)
     assert result.returncode == 1, result.stdout
     assert b"not intact" in result.stderr
+    result = run("audit", "verify", "--data", tmp_path, "--output", "json")
+    assert result.returncode == 1
+    report = json.loads(result.stdout)
+    assert report.pop("intact") is False and report.pop("problem").encode() in result.stderr and not report
 
 
 def test_reading_a_copy_leaves_it_and_its_folder_as_they_are(service, tmp_path):
@@ -519,6 +523,8 @@ def test_a_store_that_calls_itself_an_archive_hides_no_cut(tmp_path, empty_store
         cut = run("audit", "verify", "--data", tmp_path, *anchors)
         assert cut.returncode == 1 and cut.stdout == b"", anchors
         assert b"says that it is an archive" in cut.stderr
+    cut = run("audit", "verify", "--data", tmp_path, "--output", "json")
+    assert cut.returncode == 1 and json.loads(cut.stdout)["intact"] is False
     # By its file it may be an archive, whose start is vouched for from elsewhere.
     for anchors in ([], ["--anchor", head]):
         unknown = run("audit", "verify", "--store", store, *anchors)

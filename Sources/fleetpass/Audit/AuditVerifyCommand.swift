@@ -34,7 +34,7 @@ struct AuditVerifyCommand: AsyncParsableCommand {
         transform: checkedHead)
     var anchors: [AuditHead] = []
 
-    @Option(help: "How to print.")
+    @Option(help: "How to print; json also tells what does not hold.")
     var output: OutputFormat = .text
 
     private struct Report: Encodable {
@@ -45,15 +45,18 @@ struct AuditVerifyCommand: AsyncParsableCommand {
         let archive: Bool
     }
 
+    private struct FaultReport: Encodable {
+        let intact = false
+        let problem: String
+    }
+
     func run() async throws {
         do {
             let reader = AuditReader(store: try await self.store.open(toRead: true))
             if self.store.isOfServer, try await reader.span().isArchive {
-                throw CommandFailure(
-                    status: .failed,
-                    message:
-                        "the audit is not intact. \(self.store.path) says that it is an archive, which the store of a "
-                        + "server never is: first records may have been cut off. An archive is verified by --store.")
+                throw try self.failure(
+                    "\(self.store.path) says that it is an archive, which the store of a server never is: first records "
+                        + "may have been cut off. An archive is verified by --store.")
             }
             let span = try await reader.verify(anchors: self.anchors)
             switch self.output {
@@ -70,8 +73,14 @@ struct AuditVerifyCommand: AsyncParsableCommand {
         } catch let error as TokenServerError where error.code == .recordsArchived {
             throw CommandFailure(status: .usage, message: error.message)
         } catch let fault as AuditFault {
-            throw CommandFailure(status: .failed, message: "the audit is not intact. \(fault.message)")
+            throw try self.failure(fault.message)
         }
+    }
+
+    /// Tells programs what does not hold; people are told by the failure.
+    private func failure(_ problem: String) throws -> CommandFailure {
+        if self.output == .json { try Console.give(json: FaultReport(problem: problem)) }
+        return CommandFailure(status: .failed, message: "the audit is not intact. \(problem)")
     }
 }
 
