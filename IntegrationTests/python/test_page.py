@@ -423,6 +423,24 @@ def test_what_is_gone_is_told_until_it_is_let_go(service, server_token, vehicle,
     assert text_of(page, "#detail").startswith("Choose a vehicle")
 
 
+def test_what_is_beyond_what_the_page_shows_is_not_called_gone(service, page):
+    page.open(service.http)
+    is_live(page)
+    told = page.value("""import('/page/lists.js').then(({ Lists }) => {
+      const kinds = ['vehicles', 'trips', 'deliveryVehicles', 'tasks'];
+      const shown = new Map(Array.from({ length: 500 }, (_, index) => [`task-${index}`, { id: `task-${index}`, state: 'open' }]));
+      const state = Object.fromEntries([...kinds, 'tokens', 'refusals'].map((kind) => [kind, kind === 'tasks' ? shown : new Map()]));
+      const live = { state, truncated: ['task'], now: 0 };
+      const lists = new Lists(live, { colour: () => '', onChoose() {} });
+      const detail = document.getElementById('detail');
+      const texts = kinds.map((kind) => { lists.choose(kind, 'it'); return detail.textContent; });
+      live.truncated = [];
+      lists.draw();
+      return [...texts, detail.textContent];
+    })""")
+    assert told == ["it is no longer there."] * 3 + ["it is not among the 500 that this page shows.", "it is no longer there."]
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_nothing_is_cut_off_on_a_phone_or_in_the_dark(service, driven, tmp_path, dark, width, picture):

@@ -165,16 +165,21 @@ export class Lists {
     setText(byID("list-note"), notes.join(" "));
   }
 
+  /** Why nothing is told of what is chosen. */
+  #lack() {
+    if (!this.choice) return "Choose a vehicle, a trip or a stop: in the list, or on the map.";
+    const { kind, id } = this.choice;
+    if (!this.live.truncated.includes(truncatedNames[kind])) return `${id} is no longer there.`;
+    return `${id} is not among the ${this.live.state[kind].size} that this page shows.`;
+  }
+
   #drawDetail() {
     const node = byID("detail");
     const it = this.choice && this.live.state[this.choice.kind].get(this.choice.id);
     if (!it) {
-      const of = this.choice ? `gone ${this.choice.kind} ${this.choice.id}` : "none";
-      if (node.dataset.of !== of) {
-        node.dataset.of = of;
-        node.replaceChildren(el("p", { class: "hint" },
-          this.choice ? `${this.choice.id} is no longer there.` : "Choose a vehicle, a trip or a stop: in the list, or on the map."));
-      }
+      node.dataset.of = "none";
+      const text = this.#lack();
+      if (node.textContent !== text) node.replaceChildren(el("p", { class: "hint" }, text));
       return;
     }
     const { kind } = this.choice;
