@@ -455,6 +455,28 @@ def test_nothing_is_cut_off_on_a_phone_or_in_the_dark(service, driven, tmp_path,
             picture(page, f"-{view}")
 
 
+def test_what_is_chosen_in_a_long_list_is_seen_on_a_phone(service, server_token, new_id, tmp_path, picture):
+    prefix = new_id("long")[:20]
+    for number in range(30):
+        answer = service.rest("POST", f"vehicles?vehicleId={prefix}-{number:02}", server_token, json=vehicle_body())
+        assert answer.status_code == 200, answer.text
+    with Browser(tmp_path / "profile", width=390, height=844) as page:
+        page.open(service.http)
+        is_live(page)
+        show_only(page, "filter", prefix)
+        page.wait("document.querySelectorAll('#list .row').length === 30")
+        for row in (0, 29):
+            page.value(f"document.querySelectorAll('#list .row')[{row}].click()")
+            assert text_of(page, "#detail h2") == f"{prefix}-{row:02}"
+            seen = """((part) => {
+              const { top, bottom } = document.querySelector(part).getBoundingClientRect();
+              const [bar, nav] = ['.bar', 'nav'].map((it) => document.querySelector(it).getBoundingClientRect());
+              return top >= bar.bottom && bottom <= nav.top;
+            })"""
+            page.wait(f"{seen}('#detail') && {seen}('#list [aria-selected=true]')")
+        picture(page)
+
+
 def open_events(service, **headers):
     answer = requests.get(f"{service.http}/page/events", headers=headers, stream=True, timeout=30)
     return answer, answer.iter_lines(decode_unicode=True)

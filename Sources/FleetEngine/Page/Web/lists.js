@@ -44,7 +44,11 @@ export class Lists {
   #box = new Listbox(byID("list"), {
     key: (it) => `${this.kind} ${it.id}`,
     isChosen: (it) => this.choice?.kind === this.kind && this.choice.id === it.id,
-    choose: (it) => this.choose(this.kind, it.id),
+    choose: (it) => {
+      this.choose(this.kind, it.id);
+      // On a phone it is below the list.
+      byID("detail").scrollIntoView({ block: "nearest" });
+    },
     create: (it) => [
       el("i", {}, lists[this.kind].icon), el("span", { class: "body" }, el("strong", {}, it.id), el("small", {})), el("span", { class: "aside" }),
     ],
