@@ -23,7 +23,7 @@ var foreignTargets: [Target] = []
 #if compiler(>=6.3)
     foreignProducts += [
         .library(name: "FleetTokenClientC", targets: ["CFleetTokenClient", "FleetTokenClientC"]),
-        // One file to load, for languages that look functions up by name.
+        // To load, for languages that look functions up by name; on Linux, Swift's runtime libraries go beside it.
         .library(name: "FleetpassTokenClient", type: .dynamic, targets: ["CFleetTokenClient", "FleetTokenClientC"]),
     ]
     foreignTargets += [
