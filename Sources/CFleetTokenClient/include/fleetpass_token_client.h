@@ -277,7 +277,8 @@ const fp_http_request *FP_NULLABLE fp_http_exchange_request(const fp_http_exchan
 ///
 /// \param exchange The exchange.
 /// \param status The HTTP status.
-/// \param headers The header fields; `Date`, `Age` and `Retry-After` are used. NULL when there are none.
+/// \param headers The header fields; `Date`, `Age` and `Retry-After` are used, and what is not UTF-8 or not allowed by HTTP
+///     is passed over. NULL when there are none.
 /// \param header_count How many header fields there are.
 /// \param body The body; NULL when there is none. More than 64 KiB give `FP_ERROR_INVALID_ANSWER`.
 /// \param body_length How many bytes the body has.

@@ -53,7 +53,7 @@ public func fp_http_exchange_respond(
                 httpStatus: Int(status))
         }
         let response = HTTPTransportResponse(
-            status: Int(status), headers: try CArgument.headers(headers, headerCount),
+            status: Int(status), headers: try CArgument.readableHeaders(headers, headerCount),
             body: Data(UnsafeBufferPointer(start: body, count: bodyLength)))
         exchange.answer.end(with: .success(response))
     } catch let failure as CFailure {

@@ -27,21 +27,42 @@ enum CArgument {
     static func headers(
         _ pointer: UnsafePointer<fp_header>?, _ count: Int
     ) throws(CFailure) -> [(name: String, value: String)] {
-        guard count >= 0, count <= 1000 else { throw .invalidArgument("At most 1000 header fields are taken.") }
-        guard count == 0 || pointer != nil else { throw .invalidArgument("headers is NULL, but its count is not 0.") }
         var headers: [(name: String, value: String)] = []
-        for field in UnsafeBufferPointer(start: pointer, count: count) {
-            let name = try Self.text(field.name, "The name of header field \(headers.count + 1)")
-            let value = try Self.text(field.value, "The value of header field \(headers.count + 1)")
-            guard !name.isEmpty, name.utf8.allSatisfy(Self.isTokenCharacter) else {
-                throw .invalidArgument("The name of header field \(headers.count + 1) is not one that HTTP allows.")
-            }
-            guard value.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else {
-                throw .invalidArgument("The value of header field \(name) holds a control character.")
-            }
-            headers.append((name, value))
+        for field in try Self.fields(pointer, count) {
+            headers.append(try Self.header(field, number: headers.count + 1))
         }
         return headers
+    }
+
+    /// The header fields of a server's answer, without those that cannot be read: it may send what nobody here asks for.
+    static func readableHeaders(
+        _ pointer: UnsafePointer<fp_header>?, _ count: Int
+    ) throws(CFailure) -> [(name: String, value: String)] {
+        try Self.fields(pointer, count).enumerated().compactMap { index, field in
+            try? Self.header(field, number: index + 1)
+        }
+    }
+
+    private static func fields(
+        _ pointer: UnsafePointer<fp_header>?, _ count: Int
+    ) throws(CFailure) -> UnsafeBufferPointer<fp_header> {
+        guard count >= 0, count <= 1000 else { throw .invalidArgument("At most 1000 header fields are taken.") }
+        guard count == 0 || pointer != nil else { throw .invalidArgument("headers is NULL, but its count is not 0.") }
+        return UnsafeBufferPointer(start: pointer, count: count)
+    }
+
+    private static func header(
+        _ field: fp_header, number: Int
+    ) throws(CFailure) -> (name: String, value: String) {
+        let name = try Self.text(field.name, "The name of header field \(number)")
+        let value = try Self.text(field.value, "The value of header field \(number)")
+        guard !name.isEmpty, name.utf8.allSatisfy(Self.isTokenCharacter) else {
+            throw .invalidArgument("The name of header field \(number) is not one that HTTP allows.")
+        }
+        guard value.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else {
+            throw .invalidArgument("The value of header field \(name) holds a control character.")
+        }
+        return (name, value)
     }
 
     private static func isTokenCharacter(_ byte: UInt8) -> Bool {
