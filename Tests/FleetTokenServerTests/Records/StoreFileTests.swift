@@ -196,10 +196,11 @@ import Testing
         let world = try TemporaryStore()
         try await world.append(3)
         func bytes(_ folder: Folder) throws -> [String: Data] {
-            try FileManager.default.contentsOfDirectory(atPath: folder.url.path(percentEncoded: false)).reduce(into: [:]
-            ) {
-                $0[$1] = try Data(contentsOf: folder.url.appending(path: $1))
+            var bytes: [String: Data] = [:]
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder.url.path(percentEncoded: false)) {
+                bytes[name] = try Data(contentsOf: folder.url.appending(path: name))
             }
+            return bytes
         }
         func head(of path: String) async throws -> Int64 {
             let store = try TokenServerStore(readingAt: path)
