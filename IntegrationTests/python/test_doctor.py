@@ -9,8 +9,13 @@ import secrets
 import shutil
 import stat
 import subprocess
+from datetime import datetime, timedelta, timezone
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from engine_server import certificate
 from forgery import new_rsa_key
@@ -267,6 +272,48 @@ def test_a_role_that_is_granted_has_something_that_signs(folder, settings, servi
     shutil.copy(service.key_file("consumer"), folder / "keys")
     (folder / "keys" / "consumer.json").chmod(0o600)
     assert doctor(folder, settings, google.host)[2] == []
+
+
+def test_only_files_that_are_there_count_as_secret_ones(folder, settings, service, google):
+    settings["google"]["credentials"] = "gone.json"
+    _, checks, faults = doctor(folder, settings, google.host)
+    assert "credentials" in faults and "secret files" not in checks
+    file = folder / "data" / "revocation-key.json"
+    shutil.copy(service.data / "revocation-key.json", file)
+    file.chmod(0o600)
+    _, checks, _ = doctor(folder, settings, google.host)
+    assert checks["secret files"]["detail"] == "1, for their owner alone"
+
+
+def dated_certificate(folder, start, end):
+    """A certificate by itself that is valid between two times, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "server")])
+    made = (
+        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+        .serial_number(x509.random_serial_number()).not_valid_before(start).not_valid_after(end)
+        .sign(key, hashes.SHA256()))
+    (folder / "server.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    (folder / "server-key.pem").write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
+    (folder / "server-key.pem").chmod(0o600)
+
+
+@pytest.mark.parametrize(("hours_since_start", "hours_left", "words"), [
+    (24, 24 * 30, None), (1, 12, None), (8, 4, None),
+    (-2, 24 * 30, "is not valid before"), (24 * 80, 24 * 2, "ends soon"), (11, 1, "ends soon"),
+    (24 * 80, -1, "has ended"),
+], ids=["long", "short and new", "short and older", "not yet", "soon", "short and soon", "ended"])
+def test_the_servers_certificate_is_to_be_valid_for_a_while(
+        folder, settings, google, hours_since_start, hours_left, words):
+    now = datetime.now(timezone.utc)
+    dated_certificate(folder, now - timedelta(hours=hours_since_start), now + timedelta(hours=hours_left))
+    settings["listen"] = {"tls": {"certificate": "server.pem", "key": "server-key.pem"}}
+    code, checks, faults = doctor(folder, settings, google.host)
+    assert (code, faults) == ((78, ["tls"]) if words else (0, [])), checks
+    if words:
+        assert words in checks["tls"]["detail"]
 
 
 @pytest.mark.parametrize("is_named", [False, True])

@@ -24,11 +24,10 @@ struct SecretFilesCheck {
             configuration.signers.map(\.keyFile) + configuration.sessions.map(\.secretFile)
             + [
                 configuration.google.credentialFile, configuration.tls?.key, configuration.policySecretFile,
-                // A server makes the one of its data folder at its first start.
-                configuration.revocationKeyFile ?? Self.existing(configuration.revocationKeyPath),
+                configuration.revocationKeyPath,
             ]
         self.folders = [configuration.keys].compactMap(\.self)
-        self.files = keys + named.compactMap(\.self)
+        self.files = keys + named.compactMap(\.self).filter { manager.fileExists(atPath: $0) }
     }
 
     /// What was found; `nil` where there is no such file.
@@ -45,10 +44,6 @@ struct SecretFilesCheck {
             "secret files",
             "other users may use \((folders + files).map { "\($0) (\(Self.octal(Self.mode($0))))" }.joined(separator: ", ")).",
             next: "Run \(commands.joined(separator: " && ")), as their owner.")
-    }
-
-    private static func existing(_ path: String) -> String? {
-        FileManager.default.fileExists(atPath: path) ? path : nil
     }
 
     private static func isOpen(_ path: String) -> Bool { self.mode(path) & 0o077 != 0 }
