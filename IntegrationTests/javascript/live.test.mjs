@@ -33,7 +33,8 @@ test("what a page needs to begin is asked for until it is there, more and more s
   assert.deepEqual(new Set(asked), new Set(["/page/settings"]));
 });
 
-test("an engine that is silent is not live, and is asked again", (context) => {
+/** A browser whose page can be seen or not, and the sources of events that are opened in it. */
+function browser(context) {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const sources = [];
   class Source extends EventTarget {
@@ -41,12 +42,24 @@ test("an engine that is silent is not live, and is asked again", (context) => {
     constructor() { super(); sources.push(this); }
     close() { this.isOpen = false; }
     beat() { this.dispatchEvent(new MessageEvent("beat", { data: `{"now":${Date.now()}}` })); }
+    fail(readyState) { this.readyState = readyState; this.dispatchEvent(new Event("error")); }
   }
+  Source.CLOSED = 2;
   globalThis.EventSource = Source;
-  context.after(() => { delete globalThis.EventSource; });
+  globalThis.document = Object.assign(new EventTarget(), { hidden: false });
+  context.after(() => { delete globalThis.EventSource; delete globalThis.document; });
+  const see = (isSeen) => {
+    document.hidden = !isSeen;
+    document.dispatchEvent(new Event("visibilitychange"));
+  };
   const live = new Live();
   const told = [];
   live.addEventListener("connection", () => told.push(live.isConnected));
+  return { live, told, sources, see, isOpen: () => sources.map((it) => it.isOpen) };
+}
+
+test("an engine that is silent is not live, and is asked again", (context) => {
+  const { live, told, sources, isOpen } = browser(context);
   live.connect();
   sources[0].beat();
   context.mock.timers.tick(29_999);
@@ -54,9 +67,37 @@ test("an engine that is silent is not live, and is asked again", (context) => {
   context.mock.timers.tick(29_999);
   assert.deepEqual([told, sources.length], [[true], 1]);
   context.mock.timers.tick(1);
-  assert.deepEqual([told, sources.map((it) => it.isOpen)], [[true, false], [false, true]]);
+  assert.deepEqual([told, isOpen()], [[true, false], [false, true]]);
   context.mock.timers.tick(30_000);
-  assert.deepEqual([told, sources.map((it) => it.isOpen)], [[true, false], [false, false, true]]);
+  assert.deepEqual([told, isOpen()], [[true, false], [false, false, true]]);
   sources[2].beat();
   assert.deepEqual(told, [true, false, true]);
+});
+
+test("a page that nobody sees leaves its connection to others", (context) => {
+  const { live, told, sources, see, isOpen } = browser(context);
+  live.connect();
+  sources[0].beat();
+  see(false);
+  context.mock.timers.tick(120_000);
+  assert.deepEqual([told, isOpen()], [[true], [false]]);
+  see(true);
+  assert.deepEqual([told, isOpen()], [[true], [false, true]]);
+  context.mock.timers.tick(30_000);
+  assert.deepEqual([told, isOpen()], [[true, false], [false, false, true]]);
+  // Neither does one that the server turned away.
+  sources[2].fail(EventSource.CLOSED);
+  see(false);
+  context.mock.timers.tick(120_000);
+  assert.deepEqual(isOpen(), [false, false, false]);
+});
+
+test("a page that is opened where nobody sees it asks for nothing yet", (context) => {
+  const { live, sources, see } = browser(context);
+  document.hidden = true;
+  live.connect();
+  context.mock.timers.tick(120_000);
+  assert.equal(sources.length, 0);
+  see(true);
+  assert.equal(sources.length, 1);
 });

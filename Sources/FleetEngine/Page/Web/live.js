@@ -48,7 +48,25 @@ export class Live extends EventTarget {
     return Date.now() + this.#ahead;
   }
 
+  /**
+   * Follows the engine from now on, while the page can be seen.
+   *
+   * A browser makes six connections or so to a server over HTTP/1.1, for all its tabs: those that nobody sees leave theirs
+   * to the others.
+   */
   connect() {
+    const follow = () => (document.hidden ? this.#close() : this.#open());
+    document.addEventListener("visibilitychange", follow);
+    follow();
+  }
+
+  #close() {
+    clearTimeout(this.#watchdog);
+    this.#source?.close();
+    this.#source = undefined;
+  }
+
+  #open() {
     this.#source?.close();
     const source = new EventSource("/page/events");
     this.#source = source;
@@ -58,7 +76,7 @@ export class Live extends EventTarget {
     source.addEventListener("error", () => {
       this.#connected(false);
       // A browser gives up where the server answered with an error, such as too many readers.
-      if (source.readyState === EventSource.CLOSED) setTimeout(() => this.#source === source && this.connect(), 5000);
+      if (source.readyState === EventSource.CLOSED) setTimeout(() => this.#source === source && this.#open(), 5000);
     });
     this.#watch();
   }
@@ -68,7 +86,7 @@ export class Live extends EventTarget {
     this.#watchdog = setTimeout(() => {
       // Closing a source raises no event.
       this.#connected(false);
-      this.connect();
+      this.#open();
     }, silence);
   }
 
