@@ -188,13 +188,28 @@ static fp_error_code creation_code(const fp_options *options) {
     return code;
 }
 
+/// A program that was compiled with an older version passes its size, and has something else behind its options.
+static void check_size(const char *server, const char *name, size_t size) {
+    fp_options options;
+    unsigned char behind[sizeof options];
+    memset(behind, 0x5a, sizeof behind);
+    memset(&options, 0x5a, sizeof options);
+    fp_options_init(&options, size);
+    bool untouched = memcmp((unsigned char *)&options + size, behind, sizeof options - size) == 0;
+    options.server_url = server;
+    fp_provider *old = fp_provider_create(&options, NULL);
+    CHECK(name, old && untouched && options.capacity == 1000 && options.struct_size == size);
+    fp_provider_destroy(old);
+}
+
 static void check_creation(const char *server) {
     struct witness witness = {0};
     fp_options options;
     fp_options_init(&options, sizeof options);
     CHECK("defaults are filled in",
           options.capacity == 1000 && options.minimum_life_ms == 300000 && options.fetch_timeout_ms == 8000
-              && options.endpoint == FP_ENDPOINT_FLEETPASS && !options.server_url && !options.credentials);
+              && options.patience_ms == 2000 && options.endpoint == FP_ENDPOINT_FLEETPASS && !options.server_url
+              && !options.credentials);
     CHECK("no options, no provider", creation_code(NULL) == FP_ERROR_INVALID_ARGUMENT);
     CHECK("no server, no provider", creation_code(&options) == FP_ERROR_INVALID_ARGUMENT);
     options.server_url = "http://tokens.example.com";
@@ -218,6 +233,10 @@ static void check_creation(const char *server) {
     options.store_folder = "tokens";
     CHECK("a folder that is not absolute is refused", creation_code(&options) == FP_ERROR_INVALID_ARGUMENT);
     options.store_folder = NULL;
+    options.patience_ms = -1;
+    CHECK("a patience below nothing is refused", creation_code(&options) == FP_ERROR_INVALID_CONFIGURATION);
+    options.patience_ms = 0;
+    CHECK("none is taken", creation_code(&options) == 0);
     options.fetch_timeout_ms = INT64_MIN;
     CHECK("a limit out of range is refused", creation_code(&options) == FP_ERROR_INVALID_CONFIGURATION);
     options.fetch_timeout_ms = INT64_MAX;
@@ -229,18 +248,9 @@ static void check_creation(const char *server) {
     options.struct_size = 8;
     CHECK("options that were not initialised are refused", creation_code(&options) == FP_ERROR_INVALID_ARGUMENT);
 
-    // A program that was compiled with the first version passes its size, and has something else behind its options.
-    memset(&options, 0x5a, sizeof options);
-    fp_options_init(&options, offsetof(fp_options, store_folder));
-    unsigned char behind[sizeof options.store_folder];
-    memset(behind, 0x5a, sizeof behind);
-    bool untouched = memcmp(&options.store_folder, behind, sizeof behind) == 0;
-    options.server_url = server;
-    fp_provider *old = fp_provider_create(&options, NULL);
-    CHECK("a program of the first version is served, and nothing behind its options read or written",
-          old && untouched && options.capacity == 1000
-              && options.struct_size == offsetof(fp_options, store_folder));
-    fp_provider_destroy(old);
+    check_size(server, "a program of the first version is served, and nothing behind its options read or written",
+               offsetof(fp_options, store_folder));
+    check_size(server, "so is one of the versions before patience", offsetof(fp_options, patience_ms));
 }
 
 static void check_arguments(fp_provider *provider) {

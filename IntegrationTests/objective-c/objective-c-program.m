@@ -374,6 +374,12 @@ static void checkErrors(void) {
     CHECK("a limit out of range makes no provider",
           ![[FPTokenProvider alloc] initWithOptions:unfit error:&error]
               && [error code] == FPTokenErrorInvalidConfiguration);
+    FPTokenProviderOptions *patient = options(@"/up", FPTokenEndpointKindFleetpass);
+    NSTimeInterval patience = [patient patience];
+    [patient setPatience:3601];
+    CHECK("patience has a default and a limit",
+          patience == 2 && ![[FPTokenProvider alloc] initWithOptions:patient error:&error]
+              && [error code] == FPTokenErrorInvalidConfiguration);
     FPTokenProviderOptions *nothing = nil;
     CHECK("no options make no provider",
           ![[FPTokenProvider alloc] initWithOptions:nothing error:&error]

@@ -52,7 +52,7 @@ class Options(ctypes.Structure):
         ("minimum_life_ms", c_int64), ("refresh_before_ms", c_int64), ("fetch_timeout_ms", c_int64),
         ("back_off_base_ms", c_int64), ("back_off_cap_ms", c_int64), ("retry_after_limit_ms", c_int64),
         ("context", c_void_p), ("release_context", c_void_p), ("credentials", CREDENTIALS), ("http", c_void_p),
-        ("on_event", c_void_p), ("store_folder", c_char_p),
+        ("on_event", c_void_p), ("store_folder", c_char_p), ("patience_ms", c_int64),
     ]
 
 
@@ -138,7 +138,7 @@ def ensure(provider, kind, identifier, life):
 options = Options()
 library.fp_options_init(byref(options), ctypes.sizeof(Options))
 check("the struct has the library's size and defaults", options.struct_size == ctypes.sizeof(Options)
-      and options.capacity == 1000 and options.retry_after_limit_ms == 600_000)
+      and options.capacity == 1000 and options.retry_after_limit_ms == 600_000 and options.patience_ms == 2000)
 options.server_url = f"{server}/up".encode()
 options.credentials = on_credentials
 provider = library.fp_provider_create(byref(options), None)

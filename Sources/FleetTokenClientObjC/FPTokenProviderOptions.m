@@ -19,6 +19,7 @@
 @synthesize minimumLife = _minimumLife;
 @synthesize refreshBefore = _refreshBefore;
 @synthesize fetchTimeout = _fetchTimeout;
+@synthesize patience = _patience;
 @synthesize backOffBase = _backOffBase;
 @synthesize backOffCap = _backOffCap;
 @synthesize retryAfterLimit = _retryAfterLimit;
@@ -40,6 +41,7 @@
         _minimumLife = (NSTimeInterval)defaults.minimum_life_ms / 1000;
         _refreshBefore = (NSTimeInterval)defaults.refresh_before_ms / 1000;
         _fetchTimeout = (NSTimeInterval)defaults.fetch_timeout_ms / 1000;
+        _patience = (NSTimeInterval)defaults.patience_ms / 1000;
         _backOffBase = (NSTimeInterval)defaults.back_off_base_ms / 1000;
         _backOffCap = (NSTimeInterval)defaults.back_off_cap_ms / 1000;
         _retryAfterLimit = (NSTimeInterval)defaults.retry_after_limit_ms / 1000;
@@ -95,6 +97,7 @@
     [copy setMinimumLife:_minimumLife];
     [copy setRefreshBefore:_refreshBefore];
     [copy setFetchTimeout:_fetchTimeout];
+    [copy setPatience:_patience];
     [copy setBackOffBase:_backOffBase];
     [copy setBackOffCap:_backOffCap];
     [copy setRetryAfterLimit:_retryAfterLimit];
@@ -127,6 +130,7 @@
     options.minimum_life_ms = FPMilliseconds(_minimumLife);
     options.refresh_before_ms = FPMilliseconds(_refreshBefore);
     options.fetch_timeout_ms = FPMilliseconds(_fetchTimeout);
+    options.patience_ms = FPMilliseconds(_patience);
     options.back_off_base_ms = FPMilliseconds(_backOffBase);
     options.back_off_cap_ms = FPMilliseconds(_backOffCap);
     options.retry_after_limit_ms = FPMilliseconds(_retryAfterLimit);

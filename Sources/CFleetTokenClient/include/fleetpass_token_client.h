@@ -46,8 +46,8 @@
 ///
 /// 2: `fp_provider_ensure`, `fp_options.store_folder` and `fp_provider_metrics`. 3: `fp_provider_close`. 4:
 /// `fp_provider_fetch_sdk_token`, `fp_provider_invalidate_last` and the errors from 201. 5:
-/// `fp_credentials_reply_fail_with`.
-#define FP_API_VERSION 5
+/// `fp_credentials_reply_fail_with`. 6: `fp_options.patience_ms`.
+#define FP_API_VERSION 6
 
 /// The name under which errors of this library travel where errors have domains, such as `NSError`.
 #define FP_ERROR_DOMAIN "FPTokenErrorDomain"
@@ -441,6 +441,10 @@ typedef struct fp_options {
     /// out, after `fp_provider_close`. Others may not have access to it (mode 0700); it is made when it is missing.
     /// Default: NULL, tokens are kept in memory only.
     const char *FP_NULLABLE store_folder;
+
+    /// How long in milliseconds a caller who could have a valid token waits for a newer one, counted from the start of the
+    /// fetch, up to one hour; 0 never waits. Since version 6. Default: 2,000.
+    int64_t patience_ms;
 } fp_options;
 
 /// Sets every default.

@@ -23,6 +23,7 @@ extension fp_options {
         options.back_off_base_ms = cache.backOffBase.wholeMilliseconds
         options.back_off_cap_ms = cache.backOffCap.wholeMilliseconds
         options.retry_after_limit_ms = cache.retryAfterLimit.wholeMilliseconds
+        options.patience_ms = cache.patience.wholeMilliseconds
         return options
     }
 
@@ -31,7 +32,8 @@ extension fp_options {
         TokenCacheConfiguration(
             capacity: Int(self.capacity), minimumLife: .milliseconds(self.minimum_life_ms),
             refreshBefore: .milliseconds(self.refresh_before_ms), fetchTimeout: .milliseconds(self.fetch_timeout_ms),
-            backOffBase: .milliseconds(self.back_off_base_ms), backOffCap: .milliseconds(self.back_off_cap_ms),
+            patience: .milliseconds(self.patience_ms), backOffBase: .milliseconds(self.back_off_base_ms),
+            backOffCap: .milliseconds(self.back_off_cap_ms),
             retryAfterLimit: .milliseconds(self.retry_after_limit_ms), refusalsPerMinute: Int(self.refusals_per_minute))
     }
 

@@ -51,6 +51,7 @@ typedef NS_ENUM(NSInteger, FPTokenExpiryFormat) {
     NSTimeInterval _minimumLife;
     NSTimeInterval _refreshBefore;
     NSTimeInterval _fetchTimeout;
+    NSTimeInterval _patience;
     NSTimeInterval _backOffBase;
     NSTimeInterval _backOffCap;
     NSTimeInterval _retryAfterLimit;
@@ -108,6 +109,10 @@ typedef NS_ENUM(NSInteger, FPTokenExpiryFormat) {
 
 /// How long one fetch may take in seconds, from asking for credentials to the last byte, up to 3600. Default: 8.
 @property (nonatomic) NSTimeInterval fetchTimeout;
+
+/// How long in seconds a caller who could have a valid token waits for a newer one, counted from the start of the fetch,
+/// up to 3600; 0 never waits. Default: 2.
+@property (nonatomic) NSTimeInterval patience;
 
 /// The longest wait in seconds after a first failure; it doubles with each further one. Default: 1.
 @property (nonatomic) NSTimeInterval backOffBase;
