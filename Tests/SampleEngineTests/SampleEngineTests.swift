@@ -129,9 +129,7 @@ import Testing
             fetcher, providerID: scene.provider.value, engine: EngineConnection(url: scene.service))
         let name = "providers/\(scene.provider)/trips/\(scene.trip)"
         let tripModel = try #require(GMTCServices.shared().tripService.tripModel(forTripName: name))
-        let options = GMTCMutableTripModelOptions()
-        options.autoRefreshTimeInterval = 1
-        tripModel.options = options
+        tripModel.options.autoRefreshTimeInterval = 1
         let subscriber = Subscriber()
         let (events, sink) = AsyncStream.makeStream(of: String.self)
         subscriber.onEvent = { sink.yield($0) }

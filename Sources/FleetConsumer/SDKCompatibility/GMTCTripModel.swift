@@ -20,7 +20,7 @@ import FleetTokens
     /// What is known of the trip; `nil` before the first answer.
     public private(set) var currentTrip: GMTSTrip?
     /// How the trip is watched; a change takes effect when watching begins the next time.
-    public var options = GMTCMutableTripModelOptions()
+    public let options = GMTCMutableTripModelOptions()
 
     private let provider: ProviderID
     private let trip: TripID
