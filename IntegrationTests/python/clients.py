@@ -4,13 +4,16 @@
 """The vendor's Python client, aimed at a service on this machine with credentials of every kind."""
 
 import collections
+import re
 from dataclasses import dataclass
 
 import google.auth.jwt
 import grpc
+from google.api_core import exceptions
 from google.maps import fleetengine_delivery_v1 as delivery
 from google.maps import fleetengine_v1 as fleet
 from google.oauth2 import service_account
+from google.protobuf import json_format
 
 from service import AUDIENCE
 
@@ -85,6 +88,58 @@ def delivery_over_rest(service, credentials):
             host=service.http.removeprefix("http://"), url_scheme="http", credentials=credentials
         )
     )
+
+
+class _OverREST:
+    """The calls of the role scripts over REST, in the shape of the vendor's clients."""
+
+    _COLLECTIONS = {
+        "vehicle": ("vehicles", "PUT", fleet.Vehicle), "trip": ("trips", "PUT", fleet.Trip),
+        "delivery_vehicle": ("deliveryVehicles", "PATCH", delivery.DeliveryVehicle),
+        "task": ("tasks", "PATCH", delivery.Task),
+    }
+
+    def __init__(self, service, token):
+        self._service, self._token = service, token
+
+    def search_vehicles(self, request):
+        body = fleet.SearchVehiclesRequest(request, parent="")
+        return self._ask(fleet.SearchVehiclesResponse, "POST", "vehicles:search", body)
+
+    def get_task_tracking_info(self, request):
+        return self._ask(delivery.TaskTrackingInfo, "GET", self._path(request.name))
+
+    def __getattr__(self, name):
+        verb, kind = name.split("_", 1)
+        collection, update, resource = self._COLLECTIONS[kind]
+
+        def call(request):
+            if verb == "get":
+                return self._ask(resource, "GET", self._path(request.name))
+            body = getattr(request, kind)
+            if verb == "create":
+                field = re.sub("_(.)", lambda match: match[1].upper(), f"{kind}_id")
+                return self._ask(resource, "POST", f"{collection}?{field}={getattr(request, f'{kind}_id')}", body)
+            path = f"{self._path(body.name)}?updateMask={','.join(request.update_mask.paths)}"
+            return self._ask(resource, update, path, body)
+        return call
+
+    def _path(self, name):
+        return name.removeprefix(f"providers/{self._service.provider}/")
+
+    def _ask(self, answer, verb, path, body=None):
+        content = None if body is None else json_format.MessageToDict(type(body).pb(body))
+        response = self._service.rest(verb, path, self._token, json=content)
+        if response.status_code == 403 and response.json()["error"]["status"] == "PERMISSION_DENIED":
+            raise exceptions.PermissionDenied(response.json()["error"]["message"])
+        assert response.status_code == 200, response.text
+        return answer.from_json(response.text)
+
+
+def over_rest(service, token):
+    """Clients that send one token over REST."""
+    client = _OverREST(service, token)
+    return Clients(client, client, client)
 
 
 def jwt_credentials(service, role, authorization):

@@ -1,7 +1,7 @@
 # Fleetpass
 # Licence: see LICENSE in the project root.
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of the vendor's role scripts, with their inputs; a step that must be denied must be denied."""
+"""The steps of the vendor's role scripts, with their inputs, over both transports; each denial is insisted on."""
 
 import uuid
 from dataclasses import dataclass
@@ -125,8 +125,13 @@ def random_id(kind):
     return f"{kind}-{uuid.uuid4()}"
 
 
+@pytest.fixture(scope="module", params=["gRPC", "REST"])
+def transport(request):
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def world(service):
+def world(service, transport):
     kinds = ("vehicle", "trip", "delivery-vehicle", "delivery-vehicle", "task", "tracking")
     return World(service, *map(random_id, kinds))
 
@@ -174,7 +179,7 @@ STEPS = [
 
 
 @pytest.mark.parametrize(("role", "step", "call", "expected"), STEPS, ids=[f"{r} {s}" for r, s, _, _ in STEPS])
-def test_role(service, world, role, step, call, expected):
+def test_role(service, world, transport, role, step, call, expected):
     ids = {
         "consumer": {"trip": world.trip},
         "driver": {"vehicle": world.vehicle},
@@ -182,7 +187,8 @@ def test_role(service, world, role, step, call, expected):
         "delivery_untrusted_driver": {"delivery_vehicle": world.delivery_vehicle},
         "delivery_trusted_driver": {"delivery_vehicle": world.own_vehicle},
     }.get(role, {})
-    client = clients.by_mint(service, role, **ids)
+    token = service.mint(role, **ids)
+    client = clients.with_token(service, token) if transport == "gRPC" else clients.over_rest(service, token)
     if expected == DENIED:
         with pytest.raises(exceptions.PermissionDenied):
             call(client, world)
