@@ -10,8 +10,8 @@ import time
 import pytest
 
 import browser
-from forgery import LEAVE_OUT, Forger
-from service import AUDIENCE, run
+from forgery import LEAVE_OUT, Forger, new_rsa_key
+from service import AUDIENCE, Service, run
 from test_page import is_live, page, picture, text_of, token_from  # noqa: F401 (fixtures)
 
 pytestmark = pytest.mark.skipif(
@@ -187,3 +187,45 @@ def test_the_inspector_knows_whose_keys_are_whose(service, page):
         verdict = "A good token" if there["allowed"] else "The engine would refuse it"
         inspect(page, token).wait(f"document.querySelector('#token-result h2')?.innerText === {json.dumps(verdict)}")
         assert there["allowed"] == (not changes)
+
+
+def test_the_inspector_refuses_no_account_that_is_trusted_by_another_way(tmp_path, page):
+    remote = "backend@demo-fleet.iam.gserviceaccount.com"
+    forger = Forger({"client_email": remote, "private_key_id": "elsewhere-1", "private_key": new_rsa_key()}, {"vehicleid": "*"})
+    (tmp_path / "backend.pem").write_bytes(forger.public_pem)
+    trust = tmp_path / "trust.yaml"
+    trust.write_text(f"version: 1\naccounts:\n  - {{email: {remote}, roles: server, keys: backend.pem}}\n", encoding="utf-8")
+    service = Service(tmp_path / "data", "--trust", trust)
+    verdict = "document.querySelector('#token-result h2')?.innerText"
+    page.open(f"{service.http}/#inspect")
+    page.wait("document.getElementById('token-keys').innerText.includes('verified with')")
+    for header in [{}, {"kid": LEAVE_OUT}]:
+        token = forger.token(header=header)
+        assert service.rest("GET", "vehicles/none", token).status_code == 404
+        inspect(page, token).wait(f"{verdict} === 'Nothing wrong is seen; the signature was not verified'")
+        assert f"publishes no keys of {remote}" in text_of(page, "#token-result .checks")
+    # What is wrong with it all the same is told, and so is an unknown key of an account of this server.
+    inspect(page, forger.token(exp=int(time.time()) - 1)).wait(f"{verdict} === 'The engine would refuse it'")
+    assert "expired" in text_of(page, "#token-result .first")
+    inspect(page, "").wait("!!document.querySelector('#token-result .hint')")
+    account = service.account("driver")["client_email"]
+    inspect(page, forger.token(iss=account, sub=account)).wait(f"{verdict} === 'The engine would refuse it'")
+    assert "kid names no key" in text_of(page, "#token-result .first")
+    assert service.stop()[0] == 0
+
+
+def test_the_inspector_asks_for_the_keys_again_when_it_was_emptied(service, page):
+    token = Forger(service.account("driver"), {"vehicleid": "veh-1"}).token()
+    page.open(f"{service.http}/#inspect")
+    page.wait("document.getElementById('token-keys').innerText.includes('verified with')")
+    page.call("Network.setBlockedURLs", urls=["*/.well-known/*"])
+    inspect(page, "").wait("document.getElementById('token-keys').innerText.includes('could not be had')")
+    page.call("Network.setBlockedURLs", urls=[])
+    inspect(page, token).wait("document.querySelector('#token-result h2')?.innerText.includes('was not verified')")
+    asked = len(page.requests)
+    inspect(page, token)
+    assert len(page.requests) == asked, "nothing is asked while there is a token"
+    page.value("document.getElementById('token-clear').click()")
+    page.wait("document.getElementById('token-keys').innerText.includes('verified with')")
+    inspect(page, token).wait("document.querySelector('#token-result h2')?.innerText === 'A good token'")
+    page.console = [text for text in page.console if "net::ERR_BLOCKED_BY_CLIENT" not in text]

@@ -2,8 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-// Reads a pasted token in this page alone. The keys are asked for when the view opens, before there is a token, and no
-// request is made afterwards; the text is dropped when the view or the page is left.
+// Reads a pasted token in this page alone. The keys are asked for when the view opens and when the text was emptied, while
+// there is no token, and no request is made afterwards; the text is dropped when the view or the page is left.
 
 import { byID, el, fill } from "./dom.js";
 import { fieldWords, openedRows, requirementOf } from "./matrix.js";
@@ -19,8 +19,8 @@ export class Inspector {
     this.live = live;
     this.matrix = matrix;
     this.accounts = matrix.roles.map((role) => `${role}@${provider}.iam.gserviceaccount.com`);
-    byID("token-text").oninput = () => this.#read();
-    byID("token-clear").onclick = () => this.clear();
+    byID("token-text").oninput = () => { this.#read(); this.open(); };
+    byID("token-clear").onclick = () => { this.clear(); this.open(); };
     addEventListener("pagehide", () => this.clear());
   }
 
@@ -47,12 +47,21 @@ export class Inspector {
       return;
     }
     const now = Math.floor(this.live.now / 1000);
-    const { checks, header, payload, account } = await inspect(text, { now, keys: this.#keys });
+    const read = await inspect(text, { now });
+    const { checks, header, payload, account } = await inspect(text, { now, ...this.#keysFor(read) });
     if (round !== this.#round) return;
     byID("token-parts").replaceChildren(
       ...[["Header", header], ["Payload", payload]].filter(([, part]) => part).map(([title, part]) =>
         el("figure", {}, el("figcaption", {}, title), el("pre", {}, JSON.stringify(part, undefined, 2)))));
     this.#show(checks, payload, account);
+  }
+
+  /** The keys to verify a token with, or why there are none, as the rules take them. */
+  #keysFor({ header, payload }) {
+    const isPublished = ({ kid, account }) => kid === header?.kid || (payload && account === payload.iss);
+    if (!payload || !this.#keys || this.#keys.some(isPublished)) return { keys: this.#keys };
+    // The engine takes accounts by other ways, too.
+    return { lack: `this server publishes no keys of ${payload.iss}; the engine has them where it trusts that account, as by --trust` };
   }
 
   #show(checks, payload, account) {
