@@ -13,6 +13,29 @@ test("a trip's way is the engine's route", () => {
   assert.deepEqual(tripView({ tripStatus: "NEW" }).way, []);
 });
 
+test("a trip tells of its own next stop, not of another's that comes first", () => {
+  const stop = (tripId, eta, distanceMeters) => ({ tripId, eta: `2026-01-01T00:${eta}Z`, distanceMeters });
+  const trip = {
+    name: "providers/acme/trips/trip-7", tripStatus: "ENROUTE_TO_PICKUP", route: [{ latitude: 1, longitude: 1 }, { latitude: 2, longitude: 2 }],
+    remainingTimeToFirstWaypoint: "119.5s", remainingDistanceMeters: 900,
+  };
+  const own = [stop("trip-7", "09:30", 2000), stop("trip-7", "20:00", 5000)];
+  const said = (remainingWaypoints, changes) => tripView({ ...trip, remainingWaypoints, ...changes }).sub;
+  const others = [stop("trip-8", "02:00", 900), stop("trip-9", "05:00.5", 1100)];
+  assert.equal(said([...others, ...own]), "Another stop comes first · 9 min · 4.0 km");
+  assert.equal(tripView({ ...trip, remainingWaypoints: [...others, ...own] }).way, undefined);
+  // Where it comes first, or nothing is known of the stops, it is as the trip says.
+  for (const stops of [[own[0], others[0], own[1]], [], undefined]) {
+    assert.equal(said(stops), "2 min · 900 m");
+    assert.equal(tripView({ ...trip, remainingWaypoints: stops }).way.length, 2);
+  }
+  // What is not known of the way is left out.
+  const { eta, ...untimed } = own[0];
+  assert.equal(said([others[0], untimed]), "Another stop comes first · 2.9 km");
+  assert.equal(said([{ tripId: "trip-8" }, own[0]], { remainingTimeToFirstWaypoint: undefined }), "Another stop comes first");
+  assert.equal(said([others[0], own[0]], { tripStatus: "CANCELED" }), "");
+});
+
 test("a shipment's way is the engine's route", () => {
   const routePolylinePoints = [{ latitude: 37.1, longitude: -122 }, { latitude: 37.2, longitude: -122.1 }];
   assert.deepEqual(shipmentView({ routePolylinePoints }).way, [[37.1, -122], [37.2, -122.1]]);

@@ -55,6 +55,19 @@ def test_a_shared_map_that_the_reader_zoomed_stays_so(service, server_token, dri
     assert text_of(page, SCALE) == scale
 
 
+def test_a_trip_that_is_not_the_vehicle_s_next_is_told_so(service, server_token, driven, new_id, page):
+    first, second = new_id("trip"), new_id("trip")
+    for trip in (first, second):
+        make_trip(service, server_token, trip, driven[0])
+    page.open(f"{service.http}/share/trips/{second}")
+    # The first trip leads from here to four or five kilometres away, and its vehicle comes back.
+    page.wait("document.getElementById('sub').innerText.startsWith('Another stop comes first · ')")
+    assert "min" in text_of(page, "#sub") and "km" in text_of(page, "#sub")
+    set_status(service, server_token, first, "CANCELED")
+    page.wait("!document.getElementById('sub').innerText.includes('Another stop')", seconds=20)
+    assert "km" not in text_of(page, "#sub") and " m" in text_of(page, "#sub")
+
+
 def test_a_share_page_takes_off_what_is_gone(service, server_token, driven, new_id, page):
     trip = new_id("trip")
     make_trip(service, server_token, trip, driven[0])

@@ -25,7 +25,7 @@ export class ShareMap {
     this.#vehicle = L.marker([0, 0], { icon: L.divIcon({ html, className: "vehicle-icon", iconSize: [34, 34] }), title: "The vehicle", alt: "The vehicle", keyboard: false, zIndexOffset: 1000 });
   }
 
-  /** Draws what `tripView` or `shipmentView` gave. */
+  /** Draws what `tripView` or `shipmentView` gave; of the way, a straight line where its route is empty, and none without one. */
   draw({ vehicle, heading, way, signs }) {
     if (vehicle) {
       this.#vehicle.setLatLng(vehicle).addTo(this.#map);
@@ -38,7 +38,7 @@ export class ShareMap {
       this.#vehicle.remove();
     }
     const next = signs.at(-1)?.place;
-    this.#way.setLatLngs(way?.length > 1 ? way : vehicle && next ? [vehicle, next] : []);
+    this.#way.setLatLngs(way?.length > 1 ? way : way && vehicle && next ? [vehicle, next] : []);
     for (const { letter, name, place } of signs) {
       if (!this.#signs.has(name)) {
         const icon = L.divIcon({ html: el("span", {}, letter), className: `map-sign v0 ${name}`, iconSize: [22, 22] });

@@ -27,16 +27,35 @@ export function tripView(trip) {
   const stage = { ENROUTE_TO_INTERMEDIATE_DESTINATION: "ENROUTE_TO_DROPOFF", ARRIVED_AT_INTERMEDIATE_DESTINATION: "ENROUTE_TO_DROPOFF" }[status] ?? status;
   const at = tripSteps.findIndex(([name]) => name === stage);
   const isOver = ["COMPLETE", "CANCELED"].includes(status);
+  const { time, distance, isAfterOthers } = ahead(trip);
   return {
     isOver,
     headline: tripHeadlines[status] ?? "On the way",
-    sub: isOver ? "" : [seconds(trip.remainingTimeToFirstWaypoint), metres(trip.remainingDistanceMeters)].filter(Boolean).join(" · "),
+    sub: isOver ? "" : [isAfterOthers && "Another stop comes first", seconds(time), metres(distance)].filter(Boolean).join(" · "),
     steps: status === "CANCELED" ? [] : tripSteps.map(([, name], index) => ({ name, state: index < at || status === "COMPLETE" ? "done" : index === at ? "now" : "next" })),
     vehicle: isOver ? undefined : point(trip.lastLocation?.location),
     heading: trip.lastLocation?.heading,
-    way: (trip.route ?? []).map(point).filter(Boolean),
+    // The route leads to the other's stop, which is no business of this one's.
+    way: isAfterOthers ? undefined : (trip.route ?? []).map(point).filter(Boolean),
     signs: [["P", "pickup", trip.pickupPoint], ["D", "dropoff", trip.dropoffPoint]]
       .map(([letter, name, place]) => ({ letter, name, place: point(place?.point) })).filter(({ place }) => place),
+  };
+}
+
+/**
+ * How far it is to the trip's own next stop.
+ *
+ * What the engine tells of the time and the distance ahead ends at the vehicle's next stop, which may be another trip's.
+ * Times from one stop to another are by the engine's clock alone.
+ */
+function ahead({ name = "", remainingWaypoints: stops = [], remainingTimeToFirstWaypoint: time, remainingDistanceMeters: distance }) {
+  const id = name.split("/").at(-1);
+  const own = stops.findIndex((stop) => stop.tripId === id);
+  if (own <= 0) return { time, distance, isAfterOthers: false };
+  return {
+    time: Number.parseFloat(time) + (Date.parse(stops[own].eta) - Date.parse(stops[0].eta)) / 1000,
+    distance: stops.slice(0, own + 1).reduce((sum, stop) => sum + stop.distanceMeters, 0),
+    isAfterOthers: true,
   };
 }
 
