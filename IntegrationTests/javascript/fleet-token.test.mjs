@@ -561,6 +561,65 @@ test("the app's headers are asked for at each fetch, and no redirect is followed
   assert.equal(init.cache, "no-store");
 });
 
+test("another user of the app gets neither tokens nor waits of the one before", async () => {
+  const { server, tokens } = world();
+  const first = await tokens.token(trip);
+  tokens.forget();
+  const second = await tokens.token(trip);
+  assert.notEqual(second.token, first.token);
+  assert.equal(server.requests.length, 2);
+  // What the one before still holds is none of the other's.
+  tokens.invalidate(trip, first.token);
+  assert.deepEqual(await tokens.token(trip), second);
+  const other = { kind: "consumer", id: "trip-8" };
+  server.plan = () => new Response("", { status: 401, headers: { "Retry-After": "60" } });
+  for (let call = 0; call < 2; call += 1) await assert.rejects(tokens.token(other), { code: "refused" });
+  assert.equal(server.requests.length, 3);
+  server.plan = () => server.grant();
+  tokens.forget();
+  await tokens.token(other);
+  assert.equal(server.requests.length, 4);
+});
+
+test("what is fetched for the user before is kept for nobody", async () => {
+  const { clock, server, tokens } = world();
+  let open;
+  server.gate = new Promise((resolve) => { open = resolve; });
+  const early = assert.rejects(tokens.token(trip), { code: "unavailable", message: /forgotten/ });
+  tokens.forget();
+  const late = [tokens.token(trip), tokens.token(trip)];
+  open();
+  await early;
+  const [one, same] = await Promise.all(late);
+  assert.equal(one.token, same.token);
+  assert.equal(server.requests.length, 2, "who asked after it shares a fetch of its own");
+  assert.deepEqual(await tokens.token(trip), one);
+  // A refresh in the background, likewise.
+  server.gate = new Promise((resolve) => { open = resolve; });
+  await clock.advance(2900);
+  assert.equal((await tokens.token(trip)).token, one.token);
+  assert.equal(server.requests.length, 3);
+  tokens.forget();
+  open();
+  await settle();
+  const next = await tokens.token(trip);
+  assert.equal(server.requests.length, 4);
+  assert.notEqual(next.token, one.token);
+});
+
+test("a fetch that fails for the user before makes the next wait for nothing", async () => {
+  const { server, tokens } = world();
+  let open;
+  server.gate = new Promise((resolve) => { open = resolve; });
+  server.plan = () => new Response("", { status: 401 });
+  const early = assert.rejects(tokens.token(trip), { code: "refused" });
+  tokens.forget();
+  open();
+  await early;
+  server.plan = () => server.grant();
+  assert.equal((await tokens.token(trip)).expiresInSeconds, 3300);
+});
+
 test("the Maps library's context decides about the token", async () => {
   const { server, tokens } = world();
   const { authTokenFetcher } = tokens;

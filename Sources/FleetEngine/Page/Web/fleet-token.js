@@ -117,7 +117,7 @@ export class FleetTokens {
       return this.#hand(still, this.#now());
     }
     const fetched = this.#valid(entry, this.#now());
-    if (!fetched) throw new FleetTokenError("unavailable", "The token was refused while it was fetched; ask again.");
+    if (!fetched) throw new FleetTokenError("unavailable", "The token was refused or forgotten while it was fetched; ask again.");
     return this.#hand(fetched, this.#now());
   }
 
@@ -141,6 +141,18 @@ export class FleetTokens {
     }
     // Whatever their age: a token that was refused once is not handed out again.
     entry.refused = [...entry.refused, { token, at: now.monotonic }].slice(-refusalsPerMinute);
+  }
+
+  /**
+   * Forgets every token and failure, and what fetches bring that are under way: for another user of the app, who signs in
+   * or whose predecessor signs out. Who waits for such a fetch gets `unavailable`; who asks from now on begins another.
+   */
+  forget() {
+    for (const entry of this.#entries.values()) {
+      entry.held = undefined;
+      entry.isForgotten = true;
+    }
+    this.#entries.clear();
   }
 
   #entry({ kind, id, task } = {}) {
@@ -195,7 +207,7 @@ export class FleetTokens {
       if (entry.refused.some(({ token }) => token === answer.token)) {
         throw new FleetTokenError("invalidAnswer", "The token server sent a token again that the service has refused.");
       }
-      this.#keep(entry, answer, start);
+      if (!entry.isForgotten) this.#keep(entry, answer, start);
     } catch (error) {
       const failure = error instanceof FleetTokenError
         ? error : new FleetTokenError("unavailable", "The token server could not be reached.", { cause: error });
