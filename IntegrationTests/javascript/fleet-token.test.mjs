@@ -635,17 +635,46 @@ test("the Maps library's context decides about the token", async () => {
   ]);
 });
 
-test("a context that names only a task gets no token", async () => {
-  const { server, tokens } = world();
-  const call = tokens.authTokenFetcher({ serviceType: "TASK_SERVICE", context: { taskId: "t-1" } });
-  await assert.rejects(call, { code: "invalidArgument", message: /deliveryVehicleId.*trackingId/ });
-  assert.equal(server.requests.length, 0);
-});
+for (const context of [{ taskId: "t-1" }, { taskId: "t-1", deliveryVehicleId: "*" }]) {
+  test(`a context that names a task and no vehicle of it gets no token: ${JSON.stringify(context)}`, async () => {
+    const { server, tokens } = world();
+    const call = tokens.authTokenFetcher({ serviceType: "TASK_SERVICE", context });
+    await assert.rejects(call, { code: "invalidArgument", message: /deliveryVehicleId.*trackingId/ });
+    assert.equal(server.requests.length, 0);
+  });
+}
 
-test("a context that names every task gets a fleet reader's token", async () => {
+for (const asked of [
+  { serviceType: "TASK_SERVICE", context: { taskId: "*" } }, { serviceType: "DELIVERY_VEHICLE_SERVICE", context: {} },
+  { serviceType: "DELIVERY_VEHICLE_SERVICE", context: { deliveryVehicleId: "*" } }, { context: { trackingId: "*", taskId: "*" } },
+  { serviceType: "DELIVERY_VEHICLE_SERVICE", context: { deliveryVehicleId: "dv-1", taskId: "*" } }, {}, undefined,
+]) {
+  test(`a fleet reader's token is for every task and delivery vehicle: ${JSON.stringify(asked)}`, async () => {
+    const { server, tokens } = world();
+    await tokens.authTokenFetcher(asked);
+    assert.deepEqual(server.requests.map((request) => request.url), ["https://tokens.example/token/fleet_reader"]);
+  });
+}
+
+for (const asked of [
+  { serviceType: "TRIP_SERVICE", context: {} }, { serviceType: "TRIP_SERVICE" }, { serviceType: "TRIP_SERVICE", context: { tripId: "*" } },
+  { context: { vehicleId: "*" } }, { context: { tripId: "*", vehicleId: "*" } },
+]) {
+  test(`a fleet reader's token is not for every trip or vehicle: ${JSON.stringify(asked)}`, async () => {
+    const { server, tokens } = world();
+    await assert.rejects(tokens.authTokenFetcher(asked), { code: "invalidArgument", message: /scheduled tasks/ });
+    assert.equal(server.requests.length, 0);
+  });
+}
+
+test("one id of a context decides beside another that stands for everything", async () => {
   const { server, tokens } = world();
-  await tokens.authTokenFetcher({ serviceType: "TASK_SERVICE", context: { taskId: "*" } });
-  assert.deepEqual(server.requests.map((request) => request.url), ["https://tokens.example/token/fleet_reader"]);
+  await tokens.authTokenFetcher({ serviceType: "TRIP_SERVICE", context: { tripId: "trip-7", vehicleId: "*" } });
+  await tokens.authTokenFetcher({ serviceType: "TRIP_SERVICE", context: { tripId: "*", vehicleId: "veh-1" } });
+  await tokens.authTokenFetcher({ serviceType: "TASK_SERVICE", context: { trackingId: "shp-1", taskId: "*" } });
+  assert.deepEqual(server.requests.map((request) => new URL(request.url).pathname), [
+    "/token/consumer/trip-7", "/token/driver/veh-1", "/token/delivery_consumer/shp-1",
+  ]);
 });
 
 for (const id of ["", "*", "..", undefined, 7]) {

@@ -86,7 +86,7 @@ export class FleetTokens {
   constructor(options) {
     this.#settings = { ...settingsOf(options ?? {}), base: serverURL(options?.url) };
     /** What the Maps JavaScript library takes as `authTokenFetcher`. */
-    this.authTokenFetcher = async ({ context } = {}) => this.token(subjectOf(context ?? {}));
+    this.authTokenFetcher = async (asked) => this.token(subjectOf(asked ?? {}));
   }
 
   /**
@@ -385,16 +385,23 @@ function pathOf({ kind, id, task }) {
   }
 }
 
-/** Whose token the Maps library asks for. */
-function subjectOf({ deliveryVehicleId, taskId, trackingId, tripId, vehicleId }) {
-  if (trackingId) return { kind: "delivery_consumer", id: trackingId };
-  if (tripId) return { kind: "consumer", id: tripId };
-  if (deliveryVehicleId) return { kind: "delivery_driver", id: deliveryVehicleId, task: taskId };
-  if (vehicleId) return { kind: "driver", id: vehicleId };
-  // "*" stands for every task, as in a fleet reader's claims.
-  if (taskId && taskId !== "*") {
+/** Whose token the Maps library asks for: `*` stands for everything of a kind, and so does a service without any id. */
+function subjectOf({ context, serviceType }) {
+  const { deliveryVehicleId, taskId, trackingId, tripId, vehicleId } = context ?? {};
+  const isOne = (id) => Boolean(id) && id !== "*";
+  if (isOne(trackingId)) return { kind: "delivery_consumer", id: trackingId };
+  if (isOne(tripId)) return { kind: "consumer", id: tripId };
+  // Every task, beside one vehicle, is more than a driver's token reaches.
+  if (isOne(deliveryVehicleId) && taskId !== "*") return { kind: "delivery_driver", id: deliveryVehicleId, task: taskId };
+  if (isOne(vehicleId)) return { kind: "driver", id: vehicleId };
+  if (isOne(taskId)) {
     throw new FleetTokenError(
       "invalidArgument", "No token is for a task alone; name its deliveryVehicleId too, or the trackingId of its shipment.");
+  }
+  if (tripId || vehicleId || serviceType === "TRIP_SERVICE") {
+    throw new FleetTokenError(
+      "invalidArgument",
+      "A fleet reader's token is for scheduled tasks, and no other is for everything; name a tripId or a vehicleId.");
   }
   return { kind: "fleet_reader" };
 }
