@@ -32,7 +32,10 @@ class Element {
   listeners = new Map();
   children = [];
   value = "";
+  parentElement = { tHead: { rows: [{ cells: [] }] } };
+  constructor(name = "") { this.tagName = name.toUpperCase(); }
   focus() {}
+  setAttribute() {}
   addEventListener(name, listener) { this.listeners.set(name, listener); }
   append(...children) { this.children.push(...children); }
   replaceChildren(...children) { this.children = children; }
@@ -42,7 +45,9 @@ const elements = new Map();
 const find = (id) => elements.get(id) ?? elements.set(id, new Element()).get(id);
 const asked = [];
 mock.method(Date, "now", () => now * 1000);
-globalThis.document = { getElementById: find, createElement: () => new Element() };
+globalThis.document = { getElementById: find, createElement: (name) => new Element(name) };
+/** What forms hold: nothing. */
+globalThis.FormData = class { *[Symbol.iterator]() {} };
 const pathOf = (account) => `/.well-known/jwks/${encodeURIComponent(account)}`;
 const keySets = new Map([
   ["/.well-known/jwks.json", [others, published, servers]], [pathOf(driver), [others, published]], [pathOf(server), [servers]],
@@ -83,8 +88,11 @@ async function signIn(answer) {
   answering = answer;
   find("secret").value = "the secret";
   find("sign-in").listeners.get("submit")({ preventDefault() {}, target: find("sign-in") });
-  await new Promise((resolve) => setTimeout(resolve));
+  await settle();
 }
+
+/** Lets everything run that waits for nothing but promises. */
+const settle = () => new Promise((resolve) => setTimeout(resolve));
 
 test("an answer that is no JSON is told by its status", async (context) => {
   context.after(() => { answering = undefined; });
@@ -98,6 +106,26 @@ test("an answer that is no JSON is told by its status", async (context) => {
   assert.equal(find("records").hidden, true, "after a 401 the page is closed");
   await signIn(async () => Response.json({ detail: "The store is away." }, { status: 503 }));
   assert.equal(find("message").textContent, "The store is away.");
+});
+
+test("a row's button ends the assignment of that row alone", async (context) => {
+  context.after(() => { answering = undefined; });
+  const held = { holder: "login/dora", kind: "vehicle", id: "veh-3" };
+  const assignments = ["2025-12-31T22:00:00Z", "2026-01-01T06:00:00Z"].map((start) => ({ ...held, start }));
+  const ended = [];
+  await signIn(async (path, { body }) => {
+    if (path.endsWith("/end")) ended.push(JSON.parse(body));
+    return Response.json({ assignments, decisions: [], revocations: [], keys: [], ended: 1 });
+  });
+  assert.equal(find("message").textContent, "");
+  for (const [index, { start }] of assignments.entries()) {
+    const [button] = find("assignments").children[index].children.at(-1).children;
+    button.listeners.get("click")();
+    await settle();
+    assert.deepEqual(ended.at(-1), { ...held, start });
+    assert.match(find("message").textContent, /^What login\/dora had of veh-3 from .* is ended\.$/);
+  }
+  assert.equal(ended.length, 2);
 });
 
 test("a good token is explained, the account alone asked for", async () => {

@@ -9,6 +9,7 @@ import json
 import sqlite3
 
 import pytest
+import requests
 
 import browser
 from browser import Browser
@@ -182,6 +183,28 @@ def test_that_there_are_more_assignments_is_told_and_each_is_found(server, tmp_p
         page.wait("document.querySelectorAll('#assignments tr').length === 1")
         page.wait("document.getElementById('assignments').innerText.includes('login/driver-0')")
         assert not page.console, page.console
+
+
+def test_a_button_ends_the_assignment_of_its_row_alone(server, tmp_path):
+    held = {"holder": "login/dora", "kind": "vehicle", "id": "veh-1"}
+    for change in [{}, {"start": "2100-01-01T08:00:00Z"}, {"start": "2100-01-02T08:00:00Z"}]:
+        answer = requests.post(
+            f"{server.http}/admin/api/assignments", json=held | change, headers={"Authorization": f"Bearer {ADMIN}"}, timeout=10)
+        assert answer.status_code == 201, answer.text
+    with Browser(tmp_path / "profile") as page:
+        sign_in(page, server)
+        buttons = page.value("[...document.querySelectorAll('#assignments button')].map((it) => it.ariaLabel)")
+        assert len(set(buttons)) == 3 and all("login/dora vehicle veh-1 from" in label for label in buttons)
+
+        def starts():
+            return page.value("[...document.querySelectorAll('#assignments tr')].map((it) => it.querySelector('time')?.dateTime)")
+
+        first, _, third = starts()
+        for row, left in [(1, [first, third]), (0, [third])]:
+            page.value(f"document.querySelectorAll('#assignments button')[{row}].click()")
+            page.wait("document.getElementById('message').textContent.includes('is ended')"
+                      f" && document.querySelectorAll('#assignments button').length === {len(left)}")
+            assert starts() == left
 
 
 def test_an_answer_that_comes_after_the_end_is_thrown_away(server, tmp_path):

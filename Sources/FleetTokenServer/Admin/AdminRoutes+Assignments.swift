@@ -42,10 +42,11 @@ extension AdminRoutes {
         var members = RequestMembers(try await APIBody.object(of: call.request))
         let holder = members.optionalHolder("holder", isRequired: true)
         let resource = members.optionalResource(isRequired: true)
+        let start = members.optionalDate("start")
         let time = members.optionalDate("at") ?? call.time
         let ended = try members.finish(holder.flatMap { holder in resource.map { (holder: holder, resource: $0) } })
         let count = try await self.records.administration.end(
-            ended.resource, of: ended.holder, at: time, by: call.actor, now: call.time)
+            ended.resource, of: ended.holder, beginning: start, at: time, by: call.actor, now: call.time)
         self.note(
             "assignment ended", call,
             ["holder": "\(ended.holder)", "\(ended.resource.kind)": "\(ended.resource.id)", "count": "\(count)"])

@@ -46,6 +46,7 @@ public struct Administration: Sendable {
     /// - Parameters:
     ///   - resource: What.
     ///   - holder: Who.
+    ///   - start: Only those that begin within this second, as lists tell times; `nil` for all.
     ///   - time: From when on none of them holds.
     ///   - actor: Who ends them.
     ///   - now: The time.
@@ -53,14 +54,16 @@ public struct Administration: Sendable {
     /// - Throws: An error of the store when nothing was kept.
     @discardableResult
     public func end(
-        _ resource: AssignedResource, of holder: CallerID, at time: Date, by actor: AuditChange.Actor, now: Date
+        _ resource: AssignedResource, of holder: CallerID, beginning start: Date? = nil, at time: Date,
+        by actor: AuditChange.Actor, now: Date
     ) async throws -> Int {
         var details = Self.details(resource)
         details["holder"] = holder.description
+        details["start"] = start.map { APITime.text($0) }
         details["at"] = APITime.text(time)
         let known = details
         return try await self.change { database in
-            let count = try StoredAssignments.end(resource, of: holder, at: time, in: database)
+            let count = try StoredAssignments.end(resource, of: holder, beginning: start, at: time, in: database)
             guard count > 0 else { return (count, nil) }
             let counted = known.merging(["count": "\(count)"]) { $1 }
             return (count, AuditChange(.assignmentEnded, counted, by: actor, at: now))

@@ -42,15 +42,21 @@ public struct StoredAssignments: AssignmentStore {
         try await self.store.database.write { try Self.end(resource, of: holder, at: time, in: $0) }
     }
 
-    /// Ends what a holder has of a resource from a time on, and says how many assignments that changed.
+    /// Ends what a holder has of a resource from a time on, or of that what begins within a second, and says how many
+    /// assignments that changed.
     static func end(
-        _ resource: AssignedResource, of holder: CallerID, at time: Date, in database: any TokenServerTransaction
+        _ resource: AssignedResource, of holder: CallerID, beginning start: Date? = nil, at time: Date,
+        in database: any TokenServerTransaction
     ) throws -> Int {
         let time = StoreValue.integer(self.milliseconds(time))
-        let key = self.key(resource, holder)
-        let condition = """
-            issuer = ? AND subject = ? AND kind = ? AND resource = ? AND (end_ms IS NULL OR end_ms > ?)
-            """
+        var key = self.key(resource, holder)
+        var condition = "issuer = ? AND subject = ? AND kind = ? AND resource = ?"
+        if let start {
+            let second = Int64(start.timeIntervalSince1970.rounded(.down)) * 1000
+            condition += " AND start_ms >= ? AND start_ms < ?"
+            key += [.integer(second), .integer(second + 1000)]
+        }
+        condition += " AND (end_ms IS NULL OR end_ms > ?)"
         let count = try database.execute(
             "DELETE FROM assignment WHERE \(condition) AND start_ms >= ?", key + [time, time])
         // Of those that began together, one is enough to end now; and none, where one ended now already.

@@ -164,6 +164,25 @@ import Testing
         }
     }
 
+    @Test func `an assignment is ended alone by its start`() async throws {
+        let temporary = try TemporaryStore()
+        try await self.serving(temporary) { client async throws in
+            let held = #""holder": "login/driver-7", "kind": "vehicle", "id": "veh-3""#
+            for start in ["2025-12-31T22:00:00Z", "2026-01-01T06:00:00Z", "2026-01-02T06:00:00Z"] {
+                #expect(try await client.send("assignments", #"{\#(held), "start": "\#(start)"}"#).status == 201)
+            }
+            let body = #"{\#(held), "start": "2026-01-01T06:00:00Z"}"#
+            #expect(try await client.send("assignments/end", body).body["ended"] == .integer(1))
+            let left = try await client.send("assignments").list("assignments")
+            #expect(
+                left.map { $0["start"] } == [.string("2025-12-31T22:00:00Z"), .string("2026-01-02T06:00:00Z")])
+            #expect(left.compactMap { $0["end"] }.isEmpty)
+            #expect(try await client.send("assignments/end", #"{\#(held), "start": "soon"}"#).status == 400)
+            // Without it, everything from now on is.
+            #expect(try await client.send("assignments/end", "{\(held)}").body["ended"] == .integer(2))
+        }
+    }
+
     @Test(.enabled(if: PostgreSQLServer.isInstalled, Comment(rawValue: PostgreSQLServer.absence)))
     func `what is ended from a machine whose clock is ahead ends at once, or not at all`() async throws {
         let temporary = try await TemporaryStore.make(.postgreSQL)

@@ -128,6 +128,35 @@ import Testing
     }
 
     @Test(arguments: TokenStoreKind.available)
+    func `one of several assignments is ended by when it begins`(kind: TokenStoreKind) async throws {
+        let world = try await TemporaryStore.make(kind)
+        let administration = Administration(store: world.store)
+        let store = StoredAssignments(store: world.store)
+        let vehicle = AssignedResource.vehicle(try VehicleID(checking: "veh-3"))
+        let (past, soon, later) = (Self.now - 60.25, Self.now + 60, Self.now + 120.5)
+        for start in [past, soon, later] {
+            try await administration.add(
+                Assignment(holder: Self.driver, resource: vehicle, start: start), by: Self.actor, at: Self.now)
+        }
+        func end(beginning start: Date) async throws -> Int {
+            try await administration.end(
+                vehicle, of: Self.driver, beginning: start, at: Self.now, by: Self.actor, now: Self.now)
+        }
+        func times() async throws -> [[Date?]] {
+            try await store.assignments(of: nil, to: nil, at: nil, limit: 10).map { [$0.start, $0.end] }
+        }
+        #expect(try await end(beginning: soon) == 1)
+        #expect(try await times() == [[past, nil], [later, nil]])
+        // A list tells whole seconds.
+        #expect(try await end(beginning: Self.now - 61) == 1)
+        #expect(try await times() == [[past, Self.now], [later, nil]])
+        #expect(try await end(beginning: Self.now - 61) == 0)
+        #expect(try await end(beginning: Self.now + 119) == 0)
+        #expect(try await end(beginning: Self.now + 120) == 1)
+        #expect(try await times() == [[past, Self.now]])
+    }
+
+    @Test(arguments: TokenStoreKind.available)
     func `administrators and servers write one chain at once`(kind: TokenStoreKind) async throws {
         let world = try await TemporaryStore.make(kind)
         let log = StoredAuditLog(store: try world.another(), logger: Logger(label: "test"))

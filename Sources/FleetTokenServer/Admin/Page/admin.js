@@ -80,11 +80,12 @@ function element(name, content, className = "") {
 const code = (text) => element("code", text ?? "");
 const longCode = (text) => element("code", text, "long");
 
+const timeWords = (value) => new Date(value).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
 function moment(value) {
   if (value === undefined) return "";
-  const date = new Date(value);
-  const node = element("time", date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" }));
-  node.dateTime = date.toISOString();
+  const node = element("time", timeWords(value));
+  node.dateTime = new Date(value).toISOString();
   return node;
 }
 
@@ -104,11 +105,12 @@ async function showAssignments(filter = wanted) {
   wanted = filter;
   fill("assignments", assignments.map((one) => {
     const button = element("button", "End");
-    button.setAttribute("aria-label", `End ${one.holder} ${one.kind} ${one.id}`);
+    button.setAttribute("aria-label", `End ${one.holder} ${one.kind} ${one.id} from ${timeWords(one.start)}`);
     button.addEventListener("click", () => attempt(async () => {
-      await call("assignments/end", { holder: one.holder, kind: one.kind, id: one.id });
+      // Without its start, whatever the holder has of it ends, other shifts too.
+      await call("assignments/end", { holder: one.holder, kind: one.kind, id: one.id, start: one.start });
       await showAssignments();
-      return `${one.holder} no longer holds ${one.id}.`;
+      return `What ${one.holder} had of ${one.id} from ${timeWords(one.start)} is ended.`;
     }));
     return [code(one.holder), one.kind.replace("_", " "), longCode(one.id), moment(one.start),
       one.end ? moment(one.end) : "open", element("td", button, "action")];
