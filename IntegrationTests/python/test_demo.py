@@ -163,7 +163,7 @@ def test_a_page_under_another_name_is_not_served(demo):
 def callers(tmp_path):
     file = tmp_path / "callers.json"
     roles = ["driver", "consumer", "delivery_untrusted_driver", "delivery_trusted_driver", "delivery_consumer"]
-    entry = {"name": "apps", "secret_sha256": hashlib.sha256(b"a-secret").hexdigest(), "roles": roles}
+    entry = {"name": "apps", "secret_sha256": hashlib.sha256(b"a-secret-0123456789-0123456789-0123456789").hexdigest(), "roles": roles}
     file.write_text(json.dumps({"callers": [entry]}), encoding="utf-8")
     return file, roles
 
@@ -179,7 +179,7 @@ def test_a_demo_for_callers_needs_their_secret(tmp_path, callers):
 def test_a_demo_for_callers_sends_their_secret(tmp_path, callers):
     demo = Service(
         tmp_path / "data", "--callers", callers[0], "--speed", "20", command="demo",
-        environment={"FLEETPASS_SECRET": "a-secret"})
+        environment={"FLEETPASS_SECRET": "a-secret-0123456789-0123456789-0123456789"})
     wait_for(lambda: {t["role"] for t in state(demo)["tokens"].values()} >= set(callers[1]), 60)
     # Somebody has tried a token that was got from the token server, too.
     wait_for(lambda: {"CLAIM_MISMATCH"} & {r["reason"] for r in state(demo)["refusals"].values()}, 90)
