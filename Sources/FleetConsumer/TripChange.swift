@@ -22,7 +22,7 @@ public enum TripChange: Sendable {
     case dropoff(GeoPoint?, time: Date?)
     /// The trip calls at other places on its way, or has gone past one.
     case intermediateDestinations([GeoPoint], next: Int)
-    /// Metres to the end of the trip.
+    /// Metres from the vehicle to its next stop, whoever gets on or off there.
     case remainingDistance(Int?)
     /// Other stops are left, or their times moved.
     case remainingWaypoints([TripWaypoint])

@@ -17,7 +17,7 @@ public struct TripSnapshot: Hashable, Sendable {
     public var vehiclePosition: VehiclePosition?
     /// When the vehicle will be at the next stop.
     public var etaToNextWaypoint: Date?
-    /// Metres to the end of the trip.
+    /// Metres from the vehicle to its next stop, whoever gets on or off there.
     public var remainingDistanceMeters: Int?
     /// The stops that are left, in order.
     public var remainingWaypoints: [TripWaypoint]

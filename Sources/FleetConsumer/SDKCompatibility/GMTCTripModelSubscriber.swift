@@ -62,7 +62,7 @@ public enum GMTCTripModelState: Int, Sendable {
     func tripModel(_ tripModel: GMTCTripModel, didUpdateActiveRouteTraffic activeRouteTraffic: GMTSTrafficData?)
     /// The way to the end of the trip is another.
     func tripModel(_ tripModel: GMTCTripModel, didUpdateRemainingRoute remainingRoute: [GMTSLatLng]?)
-    /// The end of the trip is so many metres away.
+    /// The next stop is so many metres away, which is all that the engine tells of the distance.
     func tripModel(_ tripModel: GMTCTripModel, didUpdateRemainingRouteDistance remainingRouteDistance: Int32)
     /// Other stops are left.
     func tripModel(_ tripModel: GMTCTripModel, didUpdateRemaining remainingWaypoints: [GMTSTripWaypoint]?)

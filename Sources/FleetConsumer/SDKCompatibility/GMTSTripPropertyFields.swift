@@ -40,7 +40,7 @@ public struct GMTSTripPropertyFields: OptionSet, Hashable, Sendable {
     public static let intermediateDestinationIndex = Self(rawValue: 1 << 12)
     /// Metres to the next stop.
     public static let remainingDistanceOfActiveRouteInMeters = Self(rawValue: 1 << 13)
-    /// Metres to the end of the trip.
+    /// Metres to the next stop, which is all that the engine tells of the distance.
     public static let distanceOfRemainingRouteInMeters = Self(rawValue: 1 << 14)
     /// The way to the next stop.
     public static let activeRoute = Self(rawValue: 1 << 15)
