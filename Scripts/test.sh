@@ -59,6 +59,9 @@ no_warnings() {
 }
 
 . Scripts/test-groups.sh
+# So many tests at once. Begun all together, each waits for every other between its steps, for a minute and more on two
+# cores, and those with a time limit run out of it.
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=16
 
 swift_tests() {
   echo "== $1" >&2
