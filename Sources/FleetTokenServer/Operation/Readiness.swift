@@ -15,8 +15,8 @@ public final class Readiness: Sendable {
     public enum Check: String, CaseIterable, Sendable {
         /// Every role's trial token was made and verified.
         case canary
-        /// The clock goes evenly, or has for a while since it was set, and is the database's, or not before the last record
-        /// in a file.
+        /// The clock is that of the servers that are asked; goes evenly, or has for a while since it was set; and is the
+        /// database's, or not before the last record in a file, unless it was left alone for a while.
         case clock
         /// The list of revocations that is followed is of now.
         case revocations
@@ -26,8 +26,6 @@ public final class Readiness: Sendable {
         case trust
     }
 
-    /// How far the clock may be from where it should be.
-    static let clockTolerance: Double = 60
     /// How long is waited for the store's answer: longer than a look waits for others who hold the store.
     static let storeLimit = Duration.seconds(3)
 
@@ -38,14 +36,15 @@ public final class Readiness: Sendable {
     private let store: TokenServerStore
     private let metrics: TokenServerMetrics
     private let followed: [Check: @Sendable () -> String?]
+    private let upstreamClocks: UpstreamClocks?
     private let now: @Sendable () -> Date
     private let uptime: @Sendable () -> Double
     /// What is wrong with the store.
     private let storeLook: TimedLook<String?>
-    /// What is wrong with the clock beside what the store tells.
-    private let clockLook: TimedLook<String?>
+    /// What the store tells of the clock.
+    private let clockLook: TimedLook<StoredClock?>
     private let logger: Logger
-    private let clockSteps: Locked<ClockSteps>
+    private let clockDoubts: Locked<ClockDoubts>
     /// What did not hold before anything was tried.
     private let atStart: [Check: String]
     private let failing: Locked<[Check: String]>
@@ -58,18 +57,19 @@ public final class Readiness: Sendable {
     ///   - store: The store.
     ///   - metrics: Shows what was found.
     ///   - followed: What else must hold, each asked for what is wrong with it.
+    ///   - upstreamClocks: What the servers that are asked say of the time; nothing without.
     ///   - now: The clock.
     ///   - uptime: Seconds on a clock that nobody sets.
     ///   - logger: Hears of every change.
     public convenience init(
         issuer: TokenIssuer, roles: some Sequence<Role>, store: TokenServerStore, metrics: TokenServerMetrics,
-        followed: [Check: @Sendable () -> String?] = [:],
+        followed: [Check: @Sendable () -> String?] = [:], upstreamClocks: UpstreamClocks? = nil,
         now: @escaping @Sendable () -> Date = { Date() }, uptime: (@Sendable () -> Double)? = nil, logger: Logger
     ) {
         let roles = Set(roles)
         self.init(
-            issuer: issuer, servedRoles: { roles }, store: store, metrics: metrics, followed: followed, now: now,
-            uptime: uptime, logger: logger)
+            issuer: issuer, servedRoles: { roles }, store: store, metrics: metrics, followed: followed,
+            upstreamClocks: upstreamClocks, now: now, uptime: uptime, logger: logger)
     }
 
     /// Watches a server whose roles may become more while it runs, such as by a key file that is put into its folder.
@@ -80,24 +80,27 @@ public final class Readiness: Sendable {
     ///   - store: The store.
     ///   - metrics: Shows what was found.
     ///   - followed: What else must hold, each asked for what is wrong with it.
+    ///   - upstreamClocks: What the servers that are asked say of the time; nothing without.
     ///   - now: The clock.
     ///   - uptime: Seconds on a clock that nobody sets.
     ///   - logger: Hears of every change.
     public convenience init(
         issuer: TokenIssuer, servedRoles: @escaping @Sendable () -> Set<Role>, store: TokenServerStore,
         metrics: TokenServerMetrics, followed: [Check: @Sendable () -> String?] = [:],
+        upstreamClocks: UpstreamClocks? = nil,
         now: @escaping @Sendable () -> Date = { Date() }, uptime: (@Sendable () -> Double)? = nil, logger: Logger
     ) {
         self.init(
-            issuer: issuer, servedRoles: servedRoles, store: store, metrics: metrics, followed: followed, now: now,
-            uptime: uptime, time: TimeSource(clock: ContinuousClock()), logger: logger)
+            issuer: issuer, servedRoles: servedRoles, store: store, metrics: metrics, followed: followed,
+            upstreamClocks: upstreamClocks, now: now, uptime: uptime, time: TimeSource(clock: ContinuousClock()),
+            logger: logger)
     }
 
     /// Watches a server, with what measures how long is waited for the store.
     init(
         issuer: TokenIssuer, servedRoles: @escaping @Sendable () -> Set<Role>, store: TokenServerStore,
-        metrics: TokenServerMetrics, followed: [Check: @Sendable () -> String?], now: @escaping @Sendable () -> Date,
-        uptime: (@Sendable () -> Double)?, time: TimeSource, logger: Logger
+        metrics: TokenServerMetrics, followed: [Check: @Sendable () -> String?], upstreamClocks: UpstreamClocks? = nil,
+        now: @escaping @Sendable () -> Date, uptime: (@Sendable () -> Double)?, time: TimeSource, logger: Logger
     ) {
         let origin = ContinuousClock.now
         let uptime = uptime ?? { (ContinuousClock.now - origin) / .seconds(1) }
@@ -106,6 +109,7 @@ public final class Readiness: Sendable {
         self.store = store
         self.metrics = metrics
         self.followed = followed
+        self.upstreamClocks = upstreamClocks
         self.now = now
         self.uptime = uptime
         let limit = Readiness.storeLimit
@@ -113,10 +117,10 @@ public final class Readiness: Sendable {
             await store.problem()
         }
         self.clockLook = TimedLook(within: limit, orElse: nil, time: time) {
-            await Readiness.clockProblem(beside: store, now: now)
+            await StoredClock(in: store, now: now)
         }
         self.logger = logger
-        self.clockSteps = Locked(ClockSteps(now: now(), uptime: uptime()))
+        self.clockDoubts = Locked(ClockDoubts(now: now(), uptime: uptime()))
         var atStart = followed.compactMapValues { $0() }
         atStart[.canary] = "no trial token was made yet"
         self.atStart = atStart
@@ -215,23 +219,37 @@ public final class Readiness: Sendable {
     }
 
     private func clockProblem() async -> String? {
-        let (now, uptime) = (self.now(), self.uptime())
-        if let problem = self.clockSteps.withLock({ $0.problem(now: now, uptime: uptime) }) { return problem }
-        return await self.clockLook.finding()
+        let stored = await self.clockLook.finding()
+        var lastRecord: Date?
+        if case .lastRecord(let time) = stored { lastRecord = time }
+        let (now, uptime, others) = (self.now(), self.uptime(), self.upstreamClocks?.readings(at: self.now()))
+        let problem = self.clockDoubts.withLock {
+            $0.problem(now: now, uptime: uptime, others: others ?? [], lastRecord: lastRecord)
+        }
+        guard problem == nil, case .shared(let clock) = stored else { return problem }
+        return clock.problem
     }
 
-    /// What is wrong with the clock beside the database's, or beside the last record in a file.
-    private static func clockProblem(
-        beside store: TokenServerStore, now: @escaping @Sendable () -> Date
-    ) async -> String? {
-        do {
-            if let shared = try await store.databaseClock(by: now) { return shared.problem }
-        } catch {
-            // What keeps the store from being read is told by its own check.
-            return nil
+    /// What a store tells of the time.
+    private enum StoredClock: Sendable {
+        /// The clock of the database that several servers share.
+        case shared(DatabaseClock)
+        /// When the last record in a file was made.
+        case lastRecord(Date)
+
+        /// Asks a store; `nil` where it has no records, or cannot be read, which its own check tells.
+        init?(in store: TokenServerStore, now: @escaping @Sendable () -> Date) async {
+            do {
+                if let clock = try await store.databaseClock(by: now) {
+                    self = .shared(clock)
+                } else if let last = try await AuditReader(store: store).lastTime() {
+                    self = .lastRecord(last)
+                } else {
+                    return nil
+                }
+            } catch {
+                return nil
+            }
         }
-        guard let last = try? await AuditReader(store: store).lastTime() else { return nil }
-        let ahead = last.timeIntervalSince(now())
-        return ahead > Self.clockTolerance ? "the clock is \(Int(ahead)) s before the last record" : nil
     }
 }

@@ -86,10 +86,15 @@ public struct GoogleSettings: Hashable, Sendable {
 
     /// The signers of these settings.
     ///
-    /// - Parameter variables: The environment, which the search for credentials reads.
+    /// - Parameters:
+    ///   - variables: The environment, which the search for credentials reads.
+    ///   - transport: What sends the requests; by default AsyncHTTPClient, which follows no redirects.
     /// - Returns: The signers, which have asked nothing yet.
-    public func signers(variables: [String: String]) -> GoogleSigners {
-        let context = CredentialContext(variables: variables, hostOverrides: self.hostOverrides)
+    public func signers(
+        variables: [String: String], transport: any CredentialsTransport = AsyncHTTPClientTransport()
+    ) -> GoogleSigners {
+        let context = CredentialContext(
+            variables: variables, transport: transport, hostOverrides: self.hostOverrides)
         return GoogleSigners(
             ApplicationDefaultCredentials(
                 context: context, explicit: self.credentialFile.map(ApplicationDefaultCredentials.Explicit.file)),

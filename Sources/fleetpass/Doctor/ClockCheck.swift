@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTokenServer
-import FleetTokens
 import Foundation
 import GoogleCredentials
 
@@ -35,13 +34,8 @@ struct ClockCheck {
 
     /// How many seconds this clock is ahead of a server's; `nil` where the server does not answer.
     private static func lead(over address: String) async -> Double? {
-        let request = CredentialsRequest(url: address, timeout: .seconds(5))
-        let start = Date()
-        guard let answer = try? await AsyncHTTPClientTransport().send(request),
-            let date = answer.header("Date").flatMap(HTTPDate.unixSeconds)
-        else { return nil }
-        // The server looked somewhere between the two, and writes whole seconds.
-        let middle = start.addingTimeInterval(Date().timeIntervalSince(start) / 2)
-        return middle.timeIntervalSince1970 - Double(date) - 0.5
+        let clocks = UpstreamClocks()
+        _ = try? await DatedTransport(clocks: clocks).send(CredentialsRequest(url: address, timeout: .seconds(5)))
+        return clocks.readings(at: Date()).first?.ahead
     }
 }

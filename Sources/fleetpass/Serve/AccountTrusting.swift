@@ -21,10 +21,12 @@ struct AccountTrusting: Service {
     ///   - paths: The files; an account may stand in one of them.
     ///   - providers: The providers that accounts may reach; `nil` for any.
     ///   - verifier: Gets the accounts' keys beside its own.
+    ///   - clocks: Remembers what the keys' servers say of the time.
     ///   - logger: Hears of each fetch that fails where the one before did not, and of the next that does not.
     /// - Throws: ``CommandFailure`` with `configuration` that names line and column.
     init(
-        files paths: [String], of providers: Set<ProviderID>? = nil, verifier: TokenVerifier, logger: Logger
+        files paths: [String], of providers: Set<ProviderID>? = nil, verifier: TokenVerifier,
+        clocks: UpstreamClocks = UpstreamClocks(), logger: Logger
     ) throws {
         var sources: [TrustedAccountSource] = []
         for path in paths {
@@ -49,7 +51,7 @@ struct AccountTrusting: Service {
         self.accounts = sources.map(\.account.email)
         self.log = WatchLog(logger: logger)
         do throws(SigningError) {
-            self.trust = try AccountTrust(sources, transport: UpstreamSession(), verifier: verifier)
+            self.trust = try AccountTrust(sources, transport: UpstreamSession(clocks: clocks), verifier: verifier)
         } catch {
             throw CommandFailure(
                 status: .configuration, message: "\(paths.joined(separator: ", ")): \(error.message)")

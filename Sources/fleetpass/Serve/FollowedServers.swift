@@ -13,6 +13,8 @@ import ServiceLifecycle
 /// It is made of options and the files that they name, before anything is stored: a mistake there leaves nothing behind.
 struct FollowedServers {
     let metrics = TokenServerMetrics()
+    /// What they, and others that are asked, say of the time.
+    let clocks = UpstreamClocks()
     /// What is withdrawn, here or by the other server.
     let revocations = RevocationList()
     /// Verifies with the further accounts' keys, and without what was withdrawn; it has no keys of its own at first.
@@ -28,15 +30,17 @@ struct FollowedServers {
     ///   - logger: Hears of what goes wrong.
     /// - Throws: ``CommandFailure`` with `configuration`.
     init(revocations source: RevocationSource? = nil, trusting trustFile: String? = nil, logger: Logger) throws {
-        let (metrics, revocations) = (self.metrics, self.revocations)
+        let (metrics, revocations, clocks) = (self.metrics, self.revocations, self.clocks)
         let verifier = TokenVerifier(keys: TrustedKeySet([]), revocations: revocations)
         self.verifier = verifier
         self.following = try source.map {
-            RevocationFollowing(try $0.follower(of: revocations), logger: logger) {
+            RevocationFollowing(try $0.follower(of: revocations, clocks: clocks), logger: logger) {
                 metrics.revocationPoll($0, age: $1)
             }
         }
-        self.trusting = try trustFile.map { try AccountTrusting(files: [$0], verifier: verifier, logger: logger) }
+        self.trusting = try trustFile.map {
+            try AccountTrusting(files: [$0], verifier: verifier, clocks: clocks, logger: logger)
+        }
     }
 
     /// What runs until shutdown.

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetSigning
+import FleetTokenServer
 import Foundation
 import Logging
 import ServiceLifecycle
@@ -13,10 +14,11 @@ struct RevocationSource {
     /// A file or an address; `nil` for the set beside the list.
     let keys: String?
 
-    func follower(of list: RevocationList) throws -> RevocationFollower {
+    func follower(of list: RevocationList, clocks: UpstreamClocks = UpstreamClocks()) throws -> RevocationFollower {
         do throws(SigningError) {
             return try RevocationFollower(
-                url: self.url, keys: try self.followerKeys(), transport: UpstreamSession(), list: list)
+                url: self.url, keys: try self.followerKeys(), transport: UpstreamSession(clocks: clocks),
+                list: list)
         } catch {
             throw CommandFailure(
                 status: .configuration, message: "\(UpstreamAddress.withoutQuery(self.url)): \(error.message)")

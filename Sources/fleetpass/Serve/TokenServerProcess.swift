@@ -32,13 +32,17 @@ struct TokenServerProcess {
         self.certificate = try configuration.tls.map {
             try ReloadingCertificate($0, logger: logger)
         }
+        let others = try FollowedServers(logger: logger)
         self.tokens = try TokenService(
             data: configuration.data, store: configuration.postgreSQL, keys: configuration.keys,
             signers: configuration.signers,
-            google: configuration.google.signers(variables: ProcessInfo.processInfo.environment),
-            provider: configuration.provider, revocationKey: configuration.revocationKeyPath, logger: logger)
+            google: configuration.google.signers(
+                variables: ProcessInfo.processInfo.environment, transport: DatedTransport(clocks: others.clocks)),
+            provider: configuration.provider, revocationKey: configuration.revocationKeyPath, following: others,
+            logger: logger)
         // Each request for a token may wait for the policy's webhook, and none for another's answer.
-        let transport = UpstreamSession(connectionsPerHost: configuration.pendingLimits.burst)
+        let transport = UpstreamSession(
+            connectionsPerHost: configuration.pendingLimits.burst, clocks: others.clocks)
         let assignments = StoredAssignments(store: self.tokens.store)
         do throws(TokenServerError) {
             let policy = try configuration.policy(assignments: assignments, transport: transport)

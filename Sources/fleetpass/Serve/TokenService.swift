@@ -48,15 +48,14 @@ struct TokenService: Service {
     ///   - google: The identity that asks IAM; needed where there are such roles.
     ///   - provider: The provider.
     ///   - revocationKey: The file of the key that signs the list of revocations; in the data folder without.
-    ///   - followed: What others publish; nothing without.
+    ///   - followed: What others publish.
     ///   - logger: Hears of what goes wrong.
     /// - Throws: ``CommandFailure``.
     init(
         data: String, store address: String? = nil, keys path: String?, signers settings: [SignerSettings] = [],
         google: GoogleSigners? = nil,
-        provider: ProviderID, revocationKey: String? = nil, following followed: FollowedServers? = nil, logger: Logger
+        provider: ProviderID, revocationKey: String? = nil, following followed: FollowedServers, logger: Logger
     ) throws {
-        let followed = try followed ?? FollowedServers(logger: logger)
         let (revocations, following, trusting) = (followed.revocations, followed.following, followed.trusting)
         do throws(TokenServerError) {
             let store = try Self.store(address, data: data, logger: logger)
@@ -103,7 +102,7 @@ struct TokenService: Service {
             issuer: self.issuer, servedRoles: { Self.roles(keys, signers) }, store: self.store, metrics: self.metrics,
             followed: [
                 .revocations: { following?.follower.problem }, .trust: { trusting?.trust.problem },
-            ], logger: logger)
+            ], upstreamClocks: followed.clocks, logger: logger)
         self.database = address
         self.logger = logger
         self.watching = WatchLog(logger: logger)

@@ -6,6 +6,7 @@ import FleetSigning
 import FleetTestSupport
 import FleetTokens
 import Foundation
+import GoogleCredentials
 import Logging
 import PostgreSQLTestSupport
 import Testing
@@ -68,15 +69,15 @@ import Testing
         _ world: TemporaryStore, _ clocks: Clocks, over store: TokenServerStore? = nil, signs: Bool = true,
         metrics: TokenServerMetrics = TokenServerMetrics(),
         served: @escaping @Sendable () -> Set<Role> = { [.driver] },
-        followed: [Readiness.Check: @Sendable () -> String?] = [:],
+        followed: [Readiness.Check: @Sendable () -> String?] = [:], others: UpstreamClocks? = nil,
         time: TimeSource = TimeSource(clock: ManualClock()), log: LeakTests.Log = LeakTests.Log()
     ) throws -> Readiness {
         let key = try ServiceAccountKey(generatingFor: "driver@acme", projectID: "acme")
         let minter = TokenMinter(signer: try LocalSigner(key))
         return Readiness(
             issuer: TokenIssuer(minters: signs ? [.driver: minter] : [:]), servedRoles: served,
-            store: store ?? world.store, metrics: metrics, followed: followed, now: { clocks.now },
-            uptime: { clocks.uptime }, time: time,
+            store: store ?? world.store, metrics: metrics, followed: followed, upstreamClocks: others,
+            now: { clocks.now }, uptime: { clocks.uptime }, time: time,
             logger: Logger(label: "test") { _ in LeakTests.Handler(log: log) })
     }
 
@@ -136,7 +137,7 @@ import Testing
         let readiness = try self.readiness(world, clocks)
         clocks.set(by: step)
         #expect(await !readiness.check())
-        let remedy = "it counts as right when it was not set again for 10 minutes"
+        let remedy = "it counts as right when another server's agrees, or it was not set for 10 minutes"
         #expect(readiness.problems == [.clock: "the clock was set by \(Int(step)) s; \(remedy)"])
         clocks.pass(599)
         #expect(await !readiness.check())
@@ -161,6 +162,113 @@ import Testing
         #expect(await !readiness.check())
         clocks.pass(61)
         #expect(await readiness.check())
+    }
+
+    @Test func `a right clock is believed although one that was ahead dated the last record`() async throws {
+        let (world, clocks) = (try TemporaryStore(), Clocks())
+        let log = StoredAuditLog(store: world.store, logger: Logger(label: "test"))
+        try await log.append(.granted(.server, at: Self.start.timeIntervalSince1970 + 86_400))
+        let readiness = try self.readiness(world, clocks)
+        #expect(await !readiness.check())
+        clocks.pass(599)
+        #expect(await !readiness.check())
+        clocks.pass(1)
+        #expect(await readiness.check())
+        // Another record further ahead is a new doubt.
+        try await log.append(.granted(.server, at: Self.start.timeIntervalSince1970 + 90_000))
+        #expect(await !readiness.check())
+    }
+
+    /// Has the clocks of other servers say how far this one is ahead of theirs.
+    private func hear(_ others: UpstreamClocks, _ clocks: Clocks, from host: String = "iam.test", ahead: Double) async {
+        let date = HTTPDate.text(unixSeconds: Int64(clocks.now.timeIntervalSince1970 - ahead))
+        _ = try? await DatedTransport(Dated(fields: [("Date", date)]), clocks: others).send(
+            CredentialsRequest(url: "https://\(host)/v1"))
+    }
+
+    private struct Dated: CredentialsTransport {
+        let fields: [(name: String, value: String)]
+        func send(_ request: CredentialsRequest) -> CredentialsResponse {
+            CredentialsResponse(status: 404, headers: self.fields)
+        }
+    }
+
+    @Test(arguments: [-300.0, 300])
+    func `a clock that was wrong from the start is told by other servers' answers`(ahead: Double) async throws {
+        let (world, clocks) = (try TemporaryStore(), Clocks())
+        let others = UpstreamClocks { clocks.uptime }
+        let readiness = try self.readiness(world, clocks, others: others)
+        #expect(await readiness.check())
+        await self.hear(others, clocks, ahead: ahead)
+        #expect(await !readiness.check())
+        let problem = try #require(readiness.problems[.clock])
+        #expect(problem.hasSuffix(" s \(ahead > 0 ? "ahead of" : "behind") iam.test; set it by NTP"))
+        // Time alone makes no clock right that others contradict.
+        clocks.pass(3600)
+        #expect(await !readiness.check())
+        clocks.set(by: -ahead)
+        #expect(await readiness.check())
+    }
+
+    @Test func `one server that agrees outweighs another that does not, a step and the last record`() async throws {
+        let (world, clocks) = (try TemporaryStore(), Clocks())
+        let others = UpstreamClocks { clocks.uptime }
+        let readiness = try self.readiness(world, clocks, others: others)
+        await self.hear(others, clocks, ahead: 4000)
+        #expect(await !readiness.check())
+        await self.hear(others, clocks, from: "sts.test", ahead: 2)
+        #expect(await readiness.check())
+        let log = StoredAuditLog(store: world.store, logger: Logger(label: "test"))
+        try await log.append(.granted(.server, at: Self.start.timeIntervalSince1970 + 86_400))
+        #expect(await readiness.check())
+    }
+
+    /// As where a machine is paused, which no clock of its own counts, and NTP mends its time.
+    @Test func `what was heard before the clock was set does not speak against it for ever`() async throws {
+        let (world, clocks) = (try TemporaryStore(), Clocks())
+        let others = UpstreamClocks { clocks.uptime }
+        let readiness = try self.readiness(world, clocks, others: others)
+        await self.hear(others, clocks, ahead: 0)
+        #expect(await readiness.check())
+        clocks.pass(10)
+        clocks.set(by: 900)
+        #expect(await !readiness.check())
+        #expect(readiness.problems[.clock]?.hasPrefix("the clock was set by 900 s") == true)
+        clocks.pass(600)
+        #expect(await readiness.check())
+        clocks.pass(100)
+        #expect(await readiness.check())
+        await self.hear(others, clocks, ahead: 900)
+        #expect(await !readiness.check())
+    }
+
+    @Test func `a server that agrees ends the doubt about a clock that was set`() async throws {
+        let (world, clocks) = (try TemporaryStore(), Clocks())
+        let others = UpstreamClocks { clocks.uptime }
+        let readiness = try self.readiness(world, clocks, others: others)
+        clocks.set(by: 900)
+        #expect(await !readiness.check())
+        clocks.pass(1)
+        await self.hear(others, clocks, ahead: 0)
+        #expect(await readiness.check())
+    }
+
+    @Test func `answers that a cache may have kept say only that a clock is behind`() async throws {
+        let clocks = Clocks()
+        func readings(ahead: Double, age: String? = nil, mayBeStored: Bool) async throws -> [Double] {
+            let others = UpstreamClocks { clocks.uptime }
+            let date = HTTPDate.text(unixSeconds: Int64(clocks.now.timeIntervalSince1970 - ahead))
+            let fields = ["Date": date, "Age": age]
+            _ = try await others.noting("https://keys.test/jwks", mayBeStored: mayBeStored, header: { $0[$1] ?? nil }) {
+                fields
+            }
+            return others.readings(at: clocks.now).map { $0.ahead.rounded(.up) }
+        }
+        #expect(try await readings(ahead: 300, mayBeStored: true) == [])
+        #expect(try await readings(ahead: 300, mayBeStored: false) == [300])
+        #expect(try await readings(ahead: -300, mayBeStored: true) == [-300])
+        #expect(try await readings(ahead: 60, mayBeStored: true) == [60])
+        #expect(try await readings(ahead: -300, age: "9", mayBeStored: false) == [])
     }
 
     @Test(.enabled(if: PostgreSQLServer.isInstalled, Comment(rawValue: PostgreSQLServer.absence)))

@@ -1,0 +1,89 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+public import Foundation
+
+/// What other servers' clocks say, by the `Date` that their answers carry (RFC 9110 §6.6.1).
+///
+/// A clock that was wrong from the start cannot be told by itself.
+public final class UpstreamClocks: Sendable {
+    /// How far the clock of this machine is from another's.
+    public struct Reading: Sendable, Equatable {
+        /// The other machine's name.
+        public let host: String
+        /// How much later it is here, in seconds; negative where the clock here is behind.
+        public let ahead: Double
+        /// How long ago the other said so, in seconds.
+        public let age: Double
+    }
+
+    /// What was heard from one host.
+    private struct Answer {
+        let date: Date
+        /// When that was, on a clock that nobody sets.
+        let uptime: Double
+        let mayBeStored: Bool
+    }
+
+    /// How many hosts are remembered; the one that was heard longest ago gives way.
+    private static let most = 16
+
+    private let uptime: @Sendable () -> Double
+    private let answers = Locked<[String: Answer]>([:])
+
+    /// Remembers nothing yet.
+    ///
+    /// - Parameter uptime: Seconds on a clock that nobody sets; the system's without.
+    public init(uptime: (@Sendable () -> Double)? = nil) {
+        let origin = ContinuousClock.now
+        self.uptime = uptime ?? { (ContinuousClock.now - origin) / .seconds(1) }
+    }
+
+    /// Has a request sent, and remembers the date of its answer.
+    ///
+    /// - Parameters:
+    ///   - url: Where it is sent.
+    ///   - mayBeStored: Whether a cache on the way may answer it, with a date of before.
+    ///   - header: A header field of an answer.
+    ///   - send: Sends it and waits for the answer.
+    /// - Returns: The answer.
+    /// - Throws: What `send` throws.
+    public func noting<Response>(
+        _ url: String, mayBeStored: Bool, header: (Response, String) -> String?, send: () async throws -> Response
+    ) async throws -> Response {
+        let start = self.uptime()
+        let response = try await send()
+        // What a cache says to have kept has the date of when that was made.
+        guard let date = header(response, "Date").flatMap(HTTPDate.unixSeconds), header(response, "Age") == nil,
+            let host = URL(string: url)?.host()
+        else { return response }
+        // The other looked somewhere between, and writes whole seconds.
+        let answer = Answer(
+            date: Date(timeIntervalSince1970: Double(date) + 0.5), uptime: (start + self.uptime()) / 2,
+            mayBeStored: mayBeStored)
+        self.answers.withLock { answers in
+            answers[host] = answer
+            guard answers.count > Self.most, let oldest = answers.min(by: { $0.value.uptime < $1.value.uptime })
+            else { return }
+            answers[oldest.key] = nil
+        }
+        return response
+    }
+
+    /// What is known of a time here.
+    ///
+    /// - Parameter now: What the clock of this machine says.
+    /// - Returns: One reading for each host that was heard; the nearest first.
+    public func readings(at now: Date) -> [Reading] {
+        let uptime = self.uptime()
+        return self.answers.withLock { $0 }.compactMap { host, answer in
+            let age = uptime - answer.uptime
+            let ahead = now.timeIntervalSince(answer.date) - age
+            // A cache that says nothing of it may have answered, with a date of any time before.
+            guard !answer.mayBeStored || ahead <= ClockDoubts.tolerance else { return nil }
+            return Reading(host: host, ahead: ahead, age: age)
+        }.sorted { (abs($0.ahead), $0.host) < (abs($1.ahead), $1.host) }
+    }
+}
