@@ -2,6 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
+
 /// An error from finding credentials, getting access tokens or signing far away.
 public struct CredentialError: Error, Sendable, CustomStringConvertible {
     /// What went wrong, in terms a caller can act on.
@@ -51,6 +53,8 @@ public struct CredentialError: Error, Sendable, CustomStringConvertible {
     public var nextStep: String?
     /// The steps of the search and what each found; empty for errors of other kinds.
     public var search: [SearchStep]
+    /// How long it will be told instead of another attempt; `nil` where it is that of an attempt.
+    package var pause: Duration?
 
     /// Code and message on one line, then each step of a search on its own.
     public var description: String {
@@ -76,3 +80,5 @@ public struct CredentialError: Error, Sendable, CustomStringConvertible {
         self.search = search
     }
 }
+
+extension CredentialError: PausedFailure {}

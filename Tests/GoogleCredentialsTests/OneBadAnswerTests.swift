@@ -62,6 +62,30 @@ import Testing
         #expect(world.network.requests.count == before, "the new token is remembered")
     }
 
+    /// Each part has pauses of its own, whose lengths are left to chance.
+    @Test(arguments: [false, true], UInt64(1)...20)
+    func `credentials that are made from others recover within one pause, too`(
+        isExternal: Bool, seed: UInt64
+    ) async throws {
+        var world = World(StandIn { _, _ in CredentialsResponse(status: 503) })
+        let chance = Locked(SeededGenerator(seed: seed))
+        world.random = { chance.withLock { Double.random(in: 0..<1, using: &$0) } }
+        world.files["/subject"] = Array("MARKED-subject".utf8)
+        let external = Files.external(
+            ["file": "/subject"], ["service_account_impersonation_url": .string(Files.impersonationURL)])
+        let credential = try await world.load(isExternal ? external : Files.impersonated)
+        for _ in 0..<(60 + seed) {
+            await #expect(throws: CredentialError.self) { try await credential.accessToken(scopes: [Files.scope]) }
+            world.clock.advance(by: .seconds(1))
+        }
+        world.network.answer(Google.answer)
+        let begin = world.clock.elapsed
+        while await Result({ try await credential.accessToken(scopes: [Files.scope]) }).isFailure {
+            world.clock.advance(by: .milliseconds(500))
+            try #require(world.clock.elapsed - begin <= 10, "not within the longest pause")
+        }
+    }
+
     /// Lets background refreshes, which only wait for the stand-in, come to their end.
     private static func settle() async {
         for _ in 0..<20 { await Task.yield() }
@@ -168,4 +192,6 @@ extension Result where Failure == any Error {
     init(_ body: () async throws -> Success) async {
         do { self = .success(try await body()) } catch { self = .failure(error) }
     }
+
+    fileprivate var isFailure: Bool { if case .failure = self { true } else { false } }
 }

@@ -55,7 +55,14 @@ struct RefreshMachine<Value: Sendable>: Sendable {
         if mayStart { self.isRefreshing = true }
         if self.isRefreshing { return .wait(startsRefresh: mayStart) }
         if let value = self.value(at: now) { return .serve(value, startsRefresh: false) }
-        return .fail(self.lastError)
+        return .fail(self.remembered(at: now))
+    }
+
+    /// The last error, with how long it will be told instead of another attempt.
+    private func remembered(at now: Duration) -> any Error {
+        guard var error = self.lastError as? any PausedFailure else { return self.lastError }
+        error.pause = self.pausedUntil - now
+        return error
     }
 
     /// A refresh brought a value.
@@ -110,6 +117,11 @@ struct RefreshMachine<Value: Sendable>: Sendable {
     mutating func fail(_ error: any Error, at now: Duration, random: Double) {
         self.isRefreshing = false
         self.lastError = error
+        // Nothing was tried, as what the value is made from failed a moment ago; both are due again together.
+        if let pause = (error as? any PausedFailure)?.pause {
+            self.pausedUntil = now + min(pause, self.windows.longestPause)
+            return
+        }
         let doubled = self.windows.firstPause * (1 << min(self.failures, 16))
         let pause = min(doubled, self.windows.longestPause)
         self.failures += 1
@@ -117,7 +129,14 @@ struct RefreshMachine<Value: Sendable>: Sendable {
     }
 }
 
+/// An error that tells when it was remembered from an attempt of before.
+package protocol PausedFailure: Error {
+    /// How long it will be told instead of another attempt; `nil` where it is that of an attempt.
+    var pause: Duration? { get set }
+}
+
 /// A value that had ended before it was there.
-struct EndedOnArrival: Error, CustomStringConvertible {
+struct EndedOnArrival: PausedFailure, CustomStringConvertible {
+    var pause: Duration?
     var description: String { "What was fetched had ended before it arrived; its source gives it too little life." }
 }

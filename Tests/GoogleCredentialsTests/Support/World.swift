@@ -17,6 +17,7 @@ struct World {
     var files: [String: [UInt8]] = [:]
     var executables: any ExecutableRunner = NoExecutables()
     var retries = RetryPolicy(attempts: 1)
+    var random: @Sendable () -> Double = { 0 }
 
     init(_ network: StandIn = StandIn()) {
         self.network = network
@@ -27,7 +28,7 @@ struct World {
         let files = self.files
         return CredentialContext(
             variables: self.variables, transport: self.network, readFile: { files[$0] }, executables: self.executables,
-            retries: self.retries, clock: clock, now: { Google.now + clock.elapsed }, random: { 0 })
+            retries: self.retries, clock: clock, now: { Google.now + clock.elapsed }, random: self.random)
     }
 
     func load(_ file: JSONObject, quotaProject: String? = nil) async throws -> GoogleCredential {
