@@ -5,6 +5,7 @@
 
 import hashlib
 import json
+import re
 import time
 
 import jwt
@@ -13,10 +14,17 @@ import requests
 
 from clients import vehicle_body
 from service import run
-from stand_ins import GoogleServer
+from stand_ins import Google, GoogleServer
 from test_serve import SECRET, TokenServer
 
 BASE = "provider: demo-fleet\ndata: .\ncallers:\n  file: callers.json\n"
+
+
+class Later(Google):
+    """Google's services, whose clock is 5 minutes ahead of this machine's."""
+
+    def date_time_string(self, timestamp=None):
+        return super().date_time_string(time.time() + 300)
 
 
 @pytest.fixture
@@ -99,6 +107,16 @@ def test_while_iam_is_down_the_answer_is_to_come_again_and_recovery_is_noticed(f
     # A breaker that opened after the third failure rests a second or two.
     assert until(lambda: server.get("/token/driver/veh-1").status_code == 200, 10) < 5
     server.stop()
+
+
+def test_a_clock_that_was_wrong_from_the_start_is_told_by_google_s_answers(folder, service):
+    google = GoogleServer(service.account("driver"), handler=Later)
+    server = start(folder, google, f"{{account: {service.account('driver')['client_email']}}}")
+    answer = server.get("/readyz", secret=None)
+    assert answer.status_code == 503
+    assert re.search(r"clock: the clock is (299|30[0-2]) s behind 127\.0\.0\.1; set it by NTP", answer.text), answer.text
+    server.stop()
+    google.stop()
 
 
 def test_what_is_missing_is_said_until_it_is_there(folder, service, google):
