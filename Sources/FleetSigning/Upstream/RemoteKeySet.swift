@@ -16,7 +16,20 @@ package final class RemoteKeySet<Keys: Sendable>: Sendable {
         case unavailable
     }
 
+    /// How often keys were taken from the set at hand, and the set was fetched.
+    package struct Statistics: Hashable, Sendable {
+        /// Looks that the set at hand answered at once.
+        package var hits = 0
+        /// Looks that waited for a fetch.
+        package var misses = 0
+        /// Fetches that ended.
+        package var fetches = 0
+        /// Fetches that brought no set.
+        package var failures = 0
+    }
+
     private struct State {
+        var statistics = Statistics()
         var cache: KeySetCache<Keys>
         var fetch: Task<Void, Never>?
         var failure: String?
@@ -59,6 +72,9 @@ package final class RemoteKeySet<Keys: Sendable>: Sendable {
     /// How long the set at hand has been used past its end because fetches fail; `nil` where it is not.
     package var overrun: Duration? { self.state.withLock { $0.cache.overrun(at: self.now()) } }
 
+    /// What happened so far.
+    package var statistics: Statistics { self.state.withLock { $0.statistics } }
+
     /// Looks a key up, and waits for one fetch where that may help.
     ///
     /// - Parameter contains: Whether a set has the key.
@@ -83,6 +99,9 @@ package final class RemoteKeySet<Keys: Sendable>: Sendable {
     ) -> (answer: KeySetCache<Keys>.Answer, fetch: Task<Void, Never>?) {
         self.state.withLock { state in
             let (answer, startsFetch) = state.cache.look(at: self.now(), afterFetch: afterFetch, contains: contains)
+            if !afterFetch {
+                if case .wait = answer { state.statistics.misses += 1 } else { state.statistics.hits += 1 }
+            }
             // Unstructured on purpose: a caller that goes away must not take the others' keys with it.
             if startsFetch { state.fetch = Task { await self.renew() } }
             return (answer, state.fetch)
@@ -96,9 +115,12 @@ package final class RemoteKeySet<Keys: Sendable>: Sendable {
             self.state.withLock {
                 $0.cache.fetched(keys, maximumAge: maximumAge, at: self.now(), renewingAfter: share)
                 $0.failure = nil
+                $0.statistics.fetches += 1
             }
         } catch {
             self.state.withLock {
+                $0.statistics.fetches += 1
+                $0.statistics.failures += 1
                 $0.cache.fetchFailed(at: self.now())
                 $0.failure = "\(error)"
             }

@@ -143,6 +143,15 @@ public struct IDTokenAuthenticator: CallerAuthenticator, UserTokenAuthenticator 
 }
 
 extension IDTokenAuthenticator {
+    /// The key sets of providers, each once, by the label of the first provider that has it.
+    static func keySets(of providers: [Self]) -> [(provider: String, keys: RemoteKeySet<UserTokenKeySet>)] {
+        var sets: [(provider: String, keys: RemoteKeySet<UserTokenKeySet>)] = []
+        for provider in providers where !sets.contains(where: { $0.keys === provider.keys }) {
+            sets.append((provider.rules.label, provider.keys))
+        }
+        return sets
+    }
+
     /// How many keys a provider publishes that its tokens may be signed with; fetched now and not kept.
     ///
     /// - Parameters:

@@ -9,15 +9,20 @@ import Foundation
 extension TokenServerConfiguration {
     /// Who is let in.
     ///
-    /// - Parameter transport: Fetches identity providers' keys.
+    /// - Parameters:
+    ///   - transport: Fetches identity providers' keys.
+    ///   - metrics: Shows how often that was done; `nil` for none.
     /// - Returns: The authenticators of the configuration, as one.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
-    public func authenticator(transport: any UpstreamTransport) throws(TokenServerError) -> any CallerAuthenticator {
+    public func authenticator(
+        transport: any UpstreamTransport, metrics: TokenServerMetrics? = nil
+    ) throws(TokenServerError) -> any CallerAuthenticator {
         var members: [any CallerAuthenticator] = []
         let start = ContinuousClock.now
         let providers = try IDTokenAuthenticator.all(
             self.identityProviders, transport: transport, now: { Date() }, uptime: { start.duration(to: .now) })
         members += providers
+        metrics?.show(identityKeys: IDTokenAuthenticator.keySets(of: providers))
         for session in self.sessions {
             members.append(
                 try SessionTokenAuthenticator(
@@ -61,19 +66,22 @@ extension TokenServerConfiguration {
     /// - Parameters:
     ///   - assignments: Knows who holds what.
     ///   - transport: Asks the policy's webhook.
+    ///   - metrics: Shows how that answers; `nil` for none.
     /// - Returns: The policy of the configuration.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
     public func policy(
-        assignments: any AssignmentStore, transport: any UpstreamTransport
+        assignments: any AssignmentStore, transport: any UpstreamTransport, metrics: TokenServerMetrics? = nil
     ) throws(TokenServerError) -> any TokenPolicy {
         guard let policyFile else { return RolePolicy() }
         var webhook: RulePolicy.WebhookAccess?
         if let policySecretFile {
             webhook = RulePolicy.WebhookAccess(secret: try Self.secret(policySecretFile), transport: transport)
         }
-        return try RulePolicy(
+        let policy = try RulePolicy(
             yaml: String(decoding: try Self.read(policyFile), as: UTF8.self), file: policyFile,
             assignments: assignments, webhook: webhook)
+        if let metrics { policy.report(to: metrics) }
+        return policy
     }
 
     private func staticCallers() throws(TokenServerError) -> StaticBearerAuthenticator? {

@@ -22,6 +22,14 @@ final class PolicyWebhook: Sendable {
         let endsAt: Duration
     }
 
+    /// How questions were answered.
+    struct Statistics: Sendable {
+        var kept = 0
+        var granted = 0
+        var refused = 0
+        var failed = 0
+    }
+
     /// How many answers are kept.
     static let capacity = 10_000
 
@@ -31,6 +39,7 @@ final class PolicyWebhook: Sendable {
     private let secret: SharedSecret
     private let transport: any UpstreamTransport
     private let uptime: @Sendable () -> Duration
+    private let counts = Locked(Statistics())
     private let answers = Locked(RecentEntries<Question, Answer>(capacity: PolicyWebhook.capacity))
 
     init(
@@ -45,6 +54,9 @@ final class PolicyWebhook: Sendable {
         self.uptime = uptime
     }
 
+    /// What happened so far.
+    var statistics: Statistics { self.counts.withLock { $0 } }
+
     /// Whether the backend grants a token, as it said lately or says now.
     ///
     /// - Parameters:
@@ -57,7 +69,24 @@ final class PolicyWebhook: Sendable {
     func grants(_ type: TokenType, to caller: Caller, rule: String, at time: Date) async throws -> Bool {
         let question = Question(caller: caller, type: type, rule: rule)
         let kept = self.answers.withLock { $0[question] }
-        if let kept, self.uptime() < kept.endsAt { return kept.isGranted }
+        if let kept, self.uptime() < kept.endsAt {
+            self.counts.withLock { $0.kept += 1 }
+            return kept.isGranted
+        }
+        let isGranted: Bool
+        do {
+            isGranted = try await self.ask(question, at: time)
+        } catch let error as PolicyUnavailable {
+            self.counts.withLock { $0.failed += 1 }
+            throw error
+        }
+        self.counts.withLock { if isGranted { $0.granted += 1 } else { $0.refused += 1 } }
+        let answer = Answer(isGranted: isGranted, endsAt: self.uptime() + self.keptFor)
+        self.answers.withLock { $0[question] = answer }
+        return isGranted
+    }
+
+    private func ask(_ question: Question, at time: Date) async throws -> Bool {
         let body = try Self.body(of: question, at: time)
         let seconds = Int64(time.timeIntervalSince1970)
         let response: UpstreamResponse
@@ -75,10 +104,7 @@ final class PolicyWebhook: Sendable {
         } catch {
             throw PolicyUnavailable(message: "The policy's webhook did not answer.", hasAnswer: false)
         }
-        let isGranted = try Self.decision(in: response)
-        let answer = Answer(isGranted: isGranted, endsAt: self.uptime() + self.keptFor)
-        self.answers.withLock { $0[question] = answer }
-        return isGranted
+        return try Self.decision(in: response)
     }
 
     /// The header that carries the time and the signature.

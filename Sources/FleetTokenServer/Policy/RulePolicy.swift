@@ -68,6 +68,11 @@ public struct RulePolicy: TokenPolicy {
         self.webhook = PolicyWebhook(settings, secret: webhook.secret, transport: webhook.transport, uptime: uptime)
     }
 
+    /// Shows among a server's metrics how the webhook answered, where there is one.
+    func report(to metrics: TokenServerMetrics) {
+        if let webhook = self.webhook { metrics.show(webhook) }
+    }
+
     /// The names of the rules, in their order.
     public var ruleNames: [String] { self.rules.map(\.name) }
 

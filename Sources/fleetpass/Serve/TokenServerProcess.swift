@@ -45,10 +45,12 @@ struct TokenServerProcess {
             connectionsPerHost: configuration.pendingLimits.burst, clocks: others.clocks)
         let assignments = StoredAssignments(store: self.tokens.store)
         do throws(TokenServerError) {
-            let policy = try configuration.policy(assignments: assignments, transport: transport)
+            let policy = try configuration.policy(
+                assignments: assignments, transport: transport, metrics: others.metrics)
             try configuration.checkCallers(of: policy)
             self.routes = self.tokens.routes(
-                authenticator: try configuration.authenticator(transport: transport), policy: policy,
+                authenticator: try configuration.authenticator(transport: transport, metrics: others.metrics),
+                policy: policy,
                 limiter: RequestLimiter(configuration.requestLimits))
             for unserved in try configuration.unservedRoles(of: policy, served: self.tokens.roles) {
                 logger.warning(

@@ -142,6 +142,13 @@ import Testing
             }
         }
         #expect(provider.fetches == 3)
+        let metrics = TokenServerMetrics()
+        metrics.show(identityKeys: IDTokenAuthenticator.keySets(of: authenticators))
+        let name = "fleetpass_identity_key"
+        #expect(metrics.text.contains(#"\#(name)_fetches_total{provider="driver-app",outcome="fetched"} 3"#))
+        #expect(metrics.text.contains(#"\#(name)_uses_total{provider="driver-app",result="miss"} 3"#))
+        #expect(metrics.text.contains(#"\#(name)_uses_total{provider="driver-app",result="hit"} 183"#))
+        #expect(!metrics.text.contains("rider-app"), "what they share is counted once")
     }
 
     @Test func `providers of a configuration with one issuer know their users by keys fetched once`() async throws {

@@ -105,6 +105,15 @@ import Testing
         time.withLock { $0 = .seconds(30) }
         #expect(try await !ask("veh-1"))
         #expect(backend.requests.withLock { $0.count } == 4)
+        backend.answer.withLock { $0 = nil }
+        await #expect(throws: PolicyUnavailable.self) { try await ask("veh-3") }
+        let metrics = TokenServerMetrics()
+        policy.report(to: metrics)
+        for (outcome, count) in [("kept", 1), ("granted", 1), ("refused", 3), ("failed", 1)] {
+            #expect(
+                metrics.text.contains(
+                    "fleetpass_policy_webhook_answers_total{outcome=\"\(outcome)\"} \(count)\n"))
+        }
     }
 
     @Test(arguments: [
