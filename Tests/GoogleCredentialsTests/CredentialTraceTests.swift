@@ -43,16 +43,22 @@ import Testing
         for variable in input["variables"]?.object ?? [:] { world.variables[variable.key] = variable.value.string }
         let credential =
             if let file = input["file"]?.object { try await world.load(file) } else { try await world.metadata() }
-        _ = try await credential.accessToken(scopes: input["scopes"]?.array?.compactMap(\.string) ?? [])
-        let requests = world.network.requests.map { request in
-            JSONValue.object([
-                "method": .string(request.method), "url": .string(request.url),
-                "headers": .object(
-                    JSONObject(
-                        Dictionary(request.headers.map { ($0.name.lowercased(), JSONValue.string($0.value)) }) { $1 })),
-                "body": .string(String(decoding: request.body ?? [], as: UTF8.self)),
-            ])
+        guard let audience = input["audience"]?.string else {
+            _ = try await credential.accessToken(scopes: input["scopes"]?.array?.compactMap(\.string) ?? [])
+            return .array(world.network.requests.map(Self.json))
         }
-        return .array(requests)
+        // Nothing is asked for such a token; it leaves with the service's own requests.
+        let token = try await credential.selfSignedToken(audience: audience)
+        let request = CredentialsRequest(url: audience, headers: credential.headers(with: token))
+        return .array((world.network.requests + [request]).map(Self.json))
+    }
+
+    private static func json(of request: CredentialsRequest) -> JSONValue {
+        let headers = request.headers.map { ($0.name.lowercased(), JSONValue.string($0.value)) }
+        return .object([
+            "method": .string(request.method), "url": .string(request.url),
+            "headers": .object(JSONObject(Dictionary(headers) { $1 })),
+            "body": .string(String(decoding: request.body ?? [], as: UTF8.self)),
+        ])
     }
 }

@@ -61,7 +61,7 @@ public final class CallRecorder: Service {
         await withGracefulShutdownHandler {
             for await call in self.calls {
                 do {
-                    try Self.append(JSONValue.object(call.entry).serialized, to: self.file)
+                    try Self.append(Self.line(of: call), to: self.file)
                 } catch {
                     self.logger.error(
                         "a call is missing in the recording",
@@ -72,6 +72,18 @@ public final class CallRecorder: Service {
             self.finish()
         }
         try self.file.close()
+    }
+
+    /// A call as it is written: with the fingerprint of each token that somebody sent in place of an id or another text.
+    private static func line(of call: LoggedCall) -> [UInt8] {
+        let line = JSONValue.object(call.entry).serialized
+        // Every header of a token begins so: {" in Base64URL.
+        guard line.firstRange(of: Array("eyJ".utf8)) != nil else { return line }
+        let token = #/eyJ[A-Za-z0-9_\-]+\.[A-Za-z0-9_\-]+\.[A-Za-z0-9_\-]+/#
+        let text = String(decoding: line, as: UTF8.self).replacing(token) { match in
+            "token-\(FleetToken(String(match.output)).fingerprint)"
+        }
+        return Array(text.utf8)
     }
 
     /// Takes no more calls; ``run()`` returns once those taken are written.

@@ -173,6 +173,25 @@ import Testing
         recorder.record(.getVehicle, request, answer, at: TestClock.start)
     }
 
+    @Test func `a token in the wrong place is written by its fingerprint`() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).jsonl")
+        defer { try? FileManager.default.removeItem(at: path) }
+        let recorder = try CallRecorder(appendingTo: path.path, logger: Logger(label: "test"))
+        let token = "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJhIn0.c2lnbmF0dXJl_-"
+        let request = GetVehicle.Request.with { $0.name = "providers/acme/vehicles/\(token)" }
+        let answer: Result<Vehicle, EngineError> = .failure(
+            EngineError(code: .invalidArgument, reason: "ID", message: "\(token)? \(token.dropLast(4)), eyJa.b"))
+        recorder.record(.getVehicle, request, answer, at: TestClock.start)
+        recorder.finish()
+        try await recorder.run()
+        let text = try String(contentsOf: path, encoding: .utf8)
+        let shown = "token-\(FleetToken(token).fingerprint)"
+        #expect(!text.contains("eyJpc3MiOiJhIn0"))
+        #expect(text.contains("vehicles/\(shown)\"") || text.contains("vehicles\\/\(shown)\""))
+        #expect(text.contains("\(shown)? token-") && text.contains(", eyJa.b"))
+        #expect(try CallRecording(parsing: Data(text.utf8)).calls.first?.resourceID == shown)
+    }
+
     @Test func `recorders of one file leave each other's calls`() async throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).jsonl").path
         defer { try? FileManager.default.removeItem(atPath: path) }
