@@ -30,25 +30,30 @@ import Testing
     /// A world that serves long holds much, so others follow; to meet the same things again, a run begins where its world
     /// does.
     private static func count<Target>(
-        _ prepare: (FuzzWorld) -> Target, _ send: (Target, FuzzWorld, UInt64) async throws -> String
+        over kind: StoreKind, _ prepare: (FuzzWorld) -> Target,
+        _ send: (Target, FuzzWorld, UInt64) async throws -> String
     ) async throws -> [String: Int] {
         var counts: [String: Int] = [:]
-        var world = try await FuzzWorld()
-        var target = prepare(world)
-        for seed in Self.seeds {
-            if seed % FuzzWorld.requests == 0 {
-                world = try await FuzzWorld()
-                target = prepare(world)
+        var next = Self.seeds.lowerBound
+        while next < Self.seeds.upperBound {
+            let end = min((next / FuzzWorld.requests + 1) * FuzzWorld.requests, Self.seeds.upperBound)
+            try await kind.withStore { store in
+                let world = try await FuzzWorld(store: store)
+                let target = prepare(world)
+                for seed in next..<end { counts[try await send(target, world, seed), default: 0] += 1 }
             }
-            counts[try await send(target, world, seed), default: 0] += 1
+            next = end
         }
-        print("\(Self.seeds.count) requests from seed \(Self.seeds.lowerBound): \(counts.sorted { $0.key < $1.key })")
+        print(
+            "\(Self.seeds.count) requests over \(kind) from seed \(Self.seeds.lowerBound): "
+                + "\(counts.sorted { $0.key < $1.key })")
         return counts
     }
 
-    @Test func `no request over REST is a fault of the server's`() async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `no request over REST is a fault of the server's`(kind: StoreKind) async throws {
         let context = FuzzContext(source: FuzzContext.Source(logger: Logger(label: "fuzz")))
-        let counts = try await Self.count(Self.responder) { responder, world, seed in
+        let counts = try await Self.count(over: kind, Self.responder) { responder, world, seed in
             let fuzz = HTTPFuzz(seed: seed, pageTokens: world.pageTokens)
             let head = HTTPRequest(
                 method: fuzz.verb, scheme: "http", authority: "localhost", path: fuzz.uri, headerFields: fuzz.headers)
@@ -72,8 +77,9 @@ import Testing
         return router.buildResponder()
     }
 
-    @Test func `no message over gRPC is a fault of the server's`() async throws {
-        let counts = try await Self.count({ GRPCAdapter(engine: $0.engine) }) { adapter, world, seed in
+    @Test(arguments: StoreKind.allCases)
+    func `no message over gRPC is a fault of the server's`(kind: StoreKind) async throws {
+        let counts = try await Self.count(over: kind, { GRPCAdapter(engine: $0.engine) }) { adapter, world, seed in
             let fuzz = RPCFuzz(seed: seed, pageTokens: world.pageTokens)
             let entry = try #require(RPCEntry.all[fuzz.method])
             do {

@@ -8,7 +8,7 @@ import SwiftProtobuf
 
 @testable import FleetEngine
 
-/// An engine over memory with some of everything, for requests to meet.
+/// An engine with some of everything, for requests to meet.
 struct FuzzWorld: Sendable {
     /// It serves so many requests before a new one takes over, so that what it keeps does not grow without end.
     static let requests: UInt64 = 2000
@@ -17,8 +17,9 @@ struct FuzzWorld: Sendable {
     /// Page tokens that lists of this engine gave.
     let pageTokens: [String]
 
-    init() async throws {
-        let fixture = EngineFixture()
+    /// Fills an empty store.
+    init(store: any EngineStore) async throws {
+        let fixture = EngineFixture(store: store)
         let world = DeliveryWorld(store: fixture.store)
         for number in 1...3 {
             try await fixture.createVehicle("veh-\(number)")

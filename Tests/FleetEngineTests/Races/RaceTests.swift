@@ -65,7 +65,7 @@ import Testing
     func `races of three nodes over PostgreSQL are serial`() async throws {
         let address = try await PostgreSQLServer.shared().makeDatabase()
         let nodes = try (0..<3).map { _ in try PostgreSQLStore(address: address) }
-        try await Self.explain(Race(nodes: nodes), seeds: Self.seeds(200))
+        try await Self.explain(Race(nodes: nodes), seeds: Self.seeds(1000))
         for node in nodes { await node.close() }
     }
 
