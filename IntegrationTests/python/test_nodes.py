@@ -20,10 +20,12 @@ from urllib.parse import urlsplit
 
 import pytest
 import requests
+from google.api_core import exceptions
 
-from clients import vehicle_body
-from engine_server import trust_file
-from service import Service, run
+from clients import vehicle_body, with_token
+from engine_server import EngineServer, trust_file
+from service import Service, refusal, run
+from test_api import ADMIN, callers
 from test_crash import STEP, stored_count
 from test_revocations import eventually
 from test_serve import BASE, SECRET, TokenServer
@@ -104,11 +106,11 @@ def node_folder(parent, name, service):
 # Token servers
 
 
-def token_server(parent, name, service, database):
+def token_server(parent, name, service, database, settings=""):
     folder = node_folder(parent, name, service)
-    callers = [{"name": "app", "secret_sha256": hashlib.sha256(SECRET.encode()).hexdigest(), "roles": ["driver"]}]
-    (folder / "callers.json").write_text(json.dumps({"callers": callers}), encoding="utf-8")
-    return TokenServer(folder, environment={"FLEETPASS_STORE_POSTGRESQL": database.address})
+    (folder / "callers.json").write_text(callers(SECRET, roles=["driver"]), encoding="utf-8")
+    (folder / "admins.json").write_text(callers(ADMIN), encoding="utf-8")
+    return TokenServer(folder, settings, environment={"FLEETPASS_STORE_POSTGRESQL": database.address})
 
 
 def fingerprint(token):
@@ -239,8 +241,7 @@ def test_an_option_that_libpq_does_not_take_is_a_configuration_error(option):
 def test_a_database_that_does_not_answer_is_an_unreachable_service_and_told_once(tmp_path, service):
     away = "postgresql://fleetpass:s3cret-word@127.0.0.1:1/fleetpass"
     folder = node_folder(tmp_path, "node", service)
-    callers = [{"name": "app", "secret_sha256": hashlib.sha256(SECRET.encode()).hexdigest(), "roles": ["driver"]}]
-    (folder / "callers.json").write_text(json.dumps({"callers": callers}), encoding="utf-8")
+    (folder / "callers.json").write_text(callers(SECRET, roles=["driver"]), encoding="utf-8")
     (folder / "tokens.yaml").write_text(BASE, encoding="utf-8")
     trust_file(folder, "service-accounts")
     (folder / "engine.yaml").write_text(
@@ -421,6 +422,75 @@ def drive(nodes, service, disturb, vehicles=9):
     assert [writer.refusals for writer in writers if writer.refusals] == []
     assert all(w.acknowledged > b for w, b in zip(writers, before)), "every client goes on"
     return writers
+
+
+def engine_service(parent, name, service, database, settings=""):
+    """An engine of its own, which holds no key, over the same database or over a file."""
+    folder = node_folder(parent, name, service)
+    trust_file(folder, "service-accounts")
+    return EngineServer(folder, settings, environment={"FLEETPASS_REVOCATIONS_STORE": database.address})
+
+
+def answers(engine, token, vehicle):
+    """What a token meets over REST and over gRPC: `None` where it is taken, or the reason why not."""
+    answer = engine.rest("GET", f"vehicles/{vehicle}", token)
+    # There is no such vehicle, which is told to who may ask for it alone.
+    over_rest = None if answer.status_code == 404 else refusal(answer)
+    try:
+        name = f"providers/{engine.provider}/vehicles/{vehicle}"
+        with_token(engine, token).vehicles.get_vehicle(request={"name": name}, timeout=10, retry=None)
+        raise AssertionError("a vehicle that nobody made was found")
+    except exceptions.NotFound:
+        over_grpc = None
+    except exceptions.Unauthenticated as error:
+        over_grpc = ("UNAUTHENTICATED", error.reason)
+    return over_rest, over_grpc
+
+
+TAKEN, WITHDRAWN = (None, None), (("UNAUTHENTICATED", "TOKEN_REVOKED"),) * 2
+
+
+def test_engines_that_share_its_database_refuse_what_a_token_server_withdrew(tmp_path, service, database):
+    server = token_server(tmp_path, "tokens", service, database, "admin: {callers_file: admins.json}\n")
+    kinds = {
+        "up": lambda: Service(node_folder(tmp_path, "up", service), "--store", database.address),
+        "one database": lambda: engine_service(
+            tmp_path, "one", service, database, f"store: {{postgresql: '{database.address}'}}\n"),
+        "a file of its own": lambda: engine_service(tmp_path, "file", service, database),
+    }
+    nodes = {kind: start() for kind, start in kinds.items()}
+    tokens = {f"veh-{number}": server.get(f"/token/driver/veh-{number}").json()["jwt"] for number in range(3)}
+
+    def met():
+        return {kind: [answers(node, tokens[vehicle], vehicle) for vehicle in tokens] for kind, node in nodes.items()}
+
+    def within_five_seconds(expected):
+        begun = time.monotonic()
+        while met() != dict.fromkeys(nodes, expected):
+            assert time.monotonic() - begun < 5, met()
+            time.sleep(0.1)
+
+    assert met() == dict.fromkeys(nodes, [TAKEN] * 3)
+    # By a command, one token by its fingerprint.
+    result = run("revoke", "--store", database.address, "--fingerprint", fingerprint(tokens["veh-0"]))
+    assert result.returncode == 0, result.stderr
+    within_five_seconds([WITHDRAWN, TAKEN, TAKEN])
+    # By an administrator, all of a vehicle.
+    answer = requests.post(
+        f"{server.http}/admin/api/revocations", json={"kind": "vehicle", "value": "veh-1"},
+        headers={"Authorization": f"Bearer {ADMIN}"}, timeout=10)
+    assert answer.status_code == 200, answer.text
+    within_five_seconds([WITHDRAWN, WITHDRAWN, TAKEN])
+
+    # It stays so without the token server, and a node that starts knows it before it is asked.
+    assert server.stop()[0] == 0
+    assert nodes["one database"].stop()[0] == 0
+    shutil.rmtree(tmp_path / "one")
+    nodes["one database"] = kinds["one database"]()
+    assert met() == dict.fromkeys(nodes, [WITHDRAWN, WITHDRAWN, TAKEN])
+    for node in nodes.values():
+        code, _, errors = node.stop()
+        assert code == 0, errors
 
 
 def test_an_engine_node_that_is_killed_under_load_loses_nothing_and_clients_go_on(tmp_path, service, database):
