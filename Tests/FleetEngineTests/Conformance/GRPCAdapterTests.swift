@@ -66,6 +66,36 @@ import Testing
         #expect(failure?.reason == "INVALID_ARGUMENT")
     }
 
+    /// As of a client that is newer than the engine.
+    @Test func `fields that the engine does not know change nothing`() async throws {
+        // Field 4000, a number.
+        let unknown: [UInt8] = [0x80, 0xFA, 0x01, 0x07]
+        let known = Vehicle.with {
+            $0.vehicleState = .online
+            $0.supportedTripTypes = [.exclusive]
+            $0.maximumCapacity = 4
+            $0.vehicleType.category = .auto
+        }
+        let create = CreateVehicle.Request.with {
+            $0.parent = "providers/acme"
+            $0.vehicleID = "veh-1"
+            $0.vehicle = known
+        }
+        var newer = create
+        newer.vehicle = try Vehicle(serializedBytes: try known.serializedBytes() as [UInt8] + unknown)
+        newer = try .init(serializedBytes: try newer.serializedBytes() as [UInt8] + unknown)
+        #expect(newer != create)
+        func created(_ request: CreateVehicle.Request) async throws -> Vehicle {
+            let engine = Engine(store: MemoryStore(), verifier: TextVerifier(), now: { TestClock.start })
+            return try await GRPCWire.withClient(of: engine) { client in
+                let authorization = "Bearer \(serverToken)"
+                _ = try await client.send(.createVehicle(request), authorization: authorization)
+                return try Vehicle(serializedBytes: try await client.send(Self.call, authorization: authorization))
+            }
+        }
+        #expect(try await created(newer).jsonUTF8Bytes() as [UInt8] == created(create).jsonUTF8Bytes())
+    }
+
     @Test func `of calls without a good token few are read, and those with one as ever`() async throws {
         let store = MemoryStore()
         let engine = Engine(store: store, verifier: TextVerifier())
