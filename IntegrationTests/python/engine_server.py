@@ -32,11 +32,11 @@ def certificate(folder, name, alternative_name, authority=None):
     return str(folder / f"{name}.pem"), str(folder / f"{name}-key.pem")
 
 
-def trust_file(folder, keys):
+def trust_file(folder, keys, roles=ROLES):
     """Trusts the accounts of a folder of key files with the roles of their names."""
     accounts = "".join(
         f"  - {{email: {role}@{PROVIDER}.iam.gserviceaccount.com, roles: {role}, keys: {keys}/{role}.json}}\n"
-        for role in ROLES)
+        for role in roles)
     (folder / "trust.yaml").write_text(f"version: 1\naccounts:\n{accounts}", encoding="utf-8")
 
 
