@@ -1,7 +1,8 @@
 # Fleetpass
 # Licence: see LICENSE in the project root.
 # SPDX-License-Identifier: Apache-2.0
-"""The engine's REST interface does what its OpenAPI document says, tried by schemathesis with each kind of token."""
+"""The engine's REST interface does what its OpenAPI document says, tried by schemathesis with a token of each server's, with
+one of a driver, and with none."""
 
 import collections
 import json
@@ -73,3 +74,10 @@ def test_nothing_is_answered_without_a_token(service, folder):
     assert seen[401] > 50, seen
     # Whether there is such a path is told before the token is asked for, and whether its ids can be any.
     assert set(seen) <= {400, 401, 404}, seen
+
+
+def test_every_refusal_of_a_driver_is_as_documented(service, folder):
+    token = service.mint("driver", vehicle="veh-1")
+    seen = explore(service, folder, token, "--exclude-path-regex", f"openapi|{DELIVERIES}", "--max-examples", "5")
+    # Of its own vehicle a driver is told more.
+    assert seen[403] > 20 and set(seen) <= {200, 400, 403, 404}, seen
