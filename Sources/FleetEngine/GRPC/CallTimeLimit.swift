@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import NIOCore
 import NIOHPACK
 import NIOHTTP2
@@ -32,23 +33,23 @@ final class CallTimeLimit: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        self.deadline?.cancel()
+        self.deadline.cancelOnce()
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        self.deadline?.cancel()
+        self.deadline.cancelOnce()
         context.fireChannelInactive()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch self.unwrapInboundIn(data) {
         case .headers(var headers):
-            if headers.endStream { self.deadline?.cancel() }
+            if headers.endStream { self.deadline.cancelOnce() }
             guard !headers.headers["grpc-timeout"].allSatisfy(Self.isTimeout) else { break }
             headers.headers.remove(name: "grpc-timeout")
             context.fireChannelRead(self.wrapInboundOut(.headers(headers)))
             return
-        case .data(let data) where data.endStream: self.deadline?.cancel()
+        case .data(let data) where data.endStream: self.deadline.cancelOnce()
         default: break
         }
         context.fireChannelRead(data)

@@ -28,7 +28,7 @@ package final class AnswerTimeLimit: ChannelInboundHandler, RemovableChannelHand
     }
 
     package func channelWritabilityChanged(context: ChannelHandlerContext) {
-        self.unreadAlarm?.cancel()
+        self.unreadAlarm.cancelOnce()
         self.unreadAlarm = context.channel.isWritable ? nil : Self.close(context.channel, in: self.unread)
         context.fireChannelWritabilityChanged()
     }
@@ -48,8 +48,8 @@ package final class AnswerTimeLimit: ChannelInboundHandler, RemovableChannelHand
     package func handlerRemoved(context: ChannelHandlerContext) { self.cancel() }
 
     private func cancel() {
-        self.unreadAlarm?.cancel()
-        self.drainAlarm?.cancel()
+        self.unreadAlarm.cancelOnce()
+        self.drainAlarm.cancelOnce()
     }
 
     private static func close(_ channel: any Channel, in time: TimeAmount) -> Scheduled<Void> {

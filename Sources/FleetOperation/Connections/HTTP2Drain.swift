@@ -48,13 +48,13 @@ final class HTTP2Drain: ChannelInboundHandler, RemovableChannelHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
-        self.deadline?.cancel()
-        self.idleDeadline?.cancel()
+        self.deadline.cancelOnce()
+        self.idleDeadline.cancelOnce()
     }
 
     fileprivate func streamOpened(_ id: HTTP2StreamID) {
         self.openStreams += 1
-        self.idleDeadline?.cancel()
+        self.idleDeadline.cancelOnce()
         self.lastStream = max(self.lastStream, id)
     }
 
@@ -86,7 +86,7 @@ final class HTTP2Drain: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     private func end(_ context: ChannelHandlerContext) {
-        self.deadline?.cancel()
+        self.deadline.cancelOnce()
         let channel = context.channel
         let farewell = HTTP2Frame(
             streamID: .rootStream,

@@ -72,11 +72,11 @@ package final class HTTP2ReadTimeLimit: ChannelInboundHandler, RemovableChannelH
     }
 
     package func handlerRemoved(context: ChannelHandlerContext) {
-        self.check?.cancel()
+        self.check.cancelOnce()
     }
 
     package func channelInactive(context: ChannelHandlerContext) {
-        self.check?.cancel()
+        self.check.cancelOnce()
         context.fireChannelInactive()
     }
 

@@ -24,13 +24,13 @@ package final class HandshakeTimeLimit: ChannelInboundHandler, RemovableChannelH
     }
 
     package func handlerRemoved(context: ChannelHandlerContext) {
-        self.deadline?.cancel()
+        self.deadline.cancelOnce()
     }
 
     package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         context.fireUserInboundEventTriggered(event)
         guard case .handshakeCompleted? = event as? TLSUserEvent else { return }
-        self.deadline?.cancel()
+        self.deadline.cancelOnce()
         context.pipeline.syncOperations.removeHandler(self, promise: nil)
     }
 }

@@ -35,11 +35,11 @@ package final class RequestTimeLimit: ChannelDuplexHandler, RemovableChannelHand
     }
 
     package func handlerRemoved(context: ChannelHandlerContext) {
-        self.alarm?.cancel()
+        self.alarm.cancelOnce()
     }
 
     package func channelInactive(context: ChannelHandlerContext) {
-        self.alarm?.cancel()
+        self.alarm.cancelOnce()
         context.fireChannelInactive()
     }
 
