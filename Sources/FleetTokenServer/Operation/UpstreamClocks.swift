@@ -81,8 +81,8 @@ public final class UpstreamClocks: Sendable {
         return self.answers.withLock { $0 }.compactMap { host, answer in
             let age = uptime - answer.uptime
             let ahead = now.timeIntervalSince(answer.date) - age
-            // A cache that says nothing of it may have answered, with a date of any time before.
-            guard !answer.mayBeStored || ahead <= ClockDoubts.tolerance else { return nil }
+            // A cache that says nothing of it may have answered, with a date of any time before: it vouches for no clock.
+            guard !answer.mayBeStored || ahead < -ClockDoubts.tolerance else { return nil }
             return Reading(host: host, ahead: ahead, age: age)
         }.sorted { (abs($0.ahead), $0.host) < (abs($1.ahead), $1.host) }
     }

@@ -267,7 +267,7 @@ import Testing
         #expect(try await readings(ahead: 300, mayBeStored: true) == [])
         #expect(try await readings(ahead: 300, mayBeStored: false) == [300])
         #expect(try await readings(ahead: -300, mayBeStored: true) == [-300])
-        #expect(try await readings(ahead: 60, mayBeStored: true) == [60])
+        #expect(try await readings(ahead: 0, mayBeStored: true) == [])
         #expect(try await readings(ahead: -300, age: "9", mayBeStored: false) == [])
     }
 
