@@ -98,10 +98,20 @@ class HangingProgram:
 
     def read(self, *, until):
         """Takes what the program wrote, until that holds or nothing more comes."""
-        while not until() and select.select([self.reader], [], [], 30)[0]:
+        while not until() and select.select([self.reader], [], [], 100)[0]:
             part = os.read(self.reader, 4096)
             self.written += part
             self.ended = not part
+
+    def runs(self, command):
+        """Waits until the command has started the program, or says what became of the command instead."""
+        self.read(until=lambda: self.written)
+        if not self.written:
+            status = command.poll()
+            threads = sorted(pathlib.Path(f"/proc/{command.pid}/task").glob("*/wchan"))
+            waits = [thread.read_text(encoding="ascii") for thread in threads]
+            command.kill()
+            pytest.fail(f"the program does not run; the command: {status}, {waits}, {command.communicate()}")
 
     def close(self):
         os.close(self.reader)
@@ -135,8 +145,7 @@ def test_a_credential_program_ends_with_a_command_that_is_interrupted(google, tm
             # Who runs the tests may ignore it, as a script's background does.
             preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
         try:
-            program.read(until=lambda: program.written)
-            assert program.written, "the program runs"
+            program.runs(command)
             command.send_signal(number)
             output, errors = command.communicate(timeout=30)
         finally:
@@ -159,8 +168,7 @@ def test_a_credential_program_ends_with_a_server_that_is_interrupted_before_it_l
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env=os.environ | program.environment, preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
         try:
-            program.read(until=lambda: program.written)
-            assert program.written, "the program runs"
+            program.runs(command)
             command.send_signal(number)
             output, errors = command.communicate(timeout=60)
         finally:
@@ -183,8 +191,7 @@ def test_the_first_process_of_a_container_ends_when_it_is_interrupted(google, tm
             stderr=subprocess.PIPE, env=os.environ | program.environment,
             preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
         try:
-            program.read(until=lambda: program.written)
-            assert program.written, "the program runs"
+            program.runs(command)
             # Its number is one of the namespace, and another's here.
             program.written = b""
             first = pathlib.Path(f"/proc/{command.pid}/task/{command.pid}/children").read_text(encoding="ascii")
@@ -202,7 +209,7 @@ def test_an_interrupt_that_is_ignored_stays_so(google, tmp_path):
             env=os.environ | program.environment,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
         try:
-            program.read(until=lambda: program.written)
+            program.runs(command)
             command.send_signal(signal.SIGINT)
             _, errors = command.communicate(timeout=120)
         finally:
