@@ -239,6 +239,25 @@ def never_kept(states):
     return {(number, "nothing") for number in range(len(states))}
 
 
+def ask(database, statement):  # noqa: F811
+    """What the database answers, without heads."""
+    return subprocess.run(
+        ["psql", "--no-psqlrc", "--quiet", "--tuples-only", "--dbname", database.address, "--command", statement],
+        check=True, capture_output=True, text=True).stdout
+
+
+def connections(database, name):  # noqa: F811
+    """How many connections the database has of who told it that name."""
+    return int(ask(database, f"SELECT count(*) FROM pg_stat_activity WHERE application_name = '{name}'"))
+
+
+def nothing_under_way(database, name):  # noqa: F811
+    """Waits until the database is done with what was sent whole, and may still be worked on."""
+    deadline = time.monotonic() + 30
+    while connections(database, name) > 0:
+        assert time.monotonic() < deadline, "the database goes on with what is over"
+
+
 # The engine
 
 POINT = {"latitude": 37.4, "longitude": -122.1}
@@ -383,27 +402,17 @@ def test_an_engine_that_dies_at_anything_it_sends_to_its_database_has_what_it_ac
         address = f"{database.address}&application_name={name}"
         return EngineServer(folder, environment={"FLEETPASS_STORE_POSTGRESQL": address, **(environment or {})})
 
-    def connections(name):
-        result = subprocess.run(
-            ["psql", "--no-psqlrc", "--tuples-only", "--dbname", database.address, "--command",
-             f"SELECT count(*) FROM pg_stat_activity WHERE application_name = '{name}'"],
-            check=True, capture_output=True, text=True)
-        return int(result.stdout)
-
     def attempt(crash):
         name = f"{how}{crash.number:04}"
         shutil.copytree(base, crash.folder)
         node = engine(crash.folder, name, crash.environment)
-        assert connections(name) > 0
+        assert connections(database, name) > 0
         crash.marker.touch()
         work = Work(tokens, name)
         done = acknowledged(node, work.steps(node))
         if done is None:
             return None
-        # What was sent whole may still be worked on.
-        deadline = time.monotonic() + 30
-        while connections(name) > 0:
-            assert time.monotonic() < deadline, "the database goes on with what is over"
+        nothing_under_way(database, name)
         node = engine(crash.folder, f"{name}-next")
         try:
             found = judged(done, work.state(node), states)
@@ -425,12 +434,15 @@ def test_an_engine_that_dies_at_anything_it_sends_to_its_database_has_what_it_ac
 class Grants:
     """A few requests to a token server, and what it keeps of them."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, address=None):
         self.folder = folder
+        self.address = address
         self.fingerprints = []
 
     def start(self, environment=None):
-        return TokenServer(self.folder, "admin: {callers_file: admins.json}\n", environment=environment)
+        store = {"FLEETPASS_STORE_POSTGRESQL": self.address} if self.address else {}
+        return TokenServer(
+            self.folder, "admin: {callers_file: admins.json}\n", environment={**store, **(environment or {})})
 
     def mint(self, server, vehicle):
         answer = server.get(f"/token/driver/{vehicle}")
@@ -457,9 +469,10 @@ class Grants:
 
     def audit(self):
         """What each record tells of, in a chain that holds. The server need not have mended the store before."""
-        result = run("audit", "verify", "--data", self.folder)
+        store = ["--store", self.address] if self.address else ["--data", self.folder]
+        result = run("audit", "verify", *store)
         assert result.returncode == 0, result.stderr
-        lines = run("audit", "export", "--data", self.folder).stdout.decode().splitlines()
+        lines = run("audit", "export", *store).stdout.decode().splitlines()
         records = [json.loads(line)["record"] for line in lines]
         assert set(self.fingerprints) <= {record.get("fingerprint") for record in records}, "a token is not in the audit"
         return [record.get("change") or record["decision"] for record in records]
@@ -479,40 +492,78 @@ def grants(tmp_path, service):
     (base / "admins.json").write_text(callers(ADMIN), encoding="utf-8")
     assert Grants(base).start().stop()[0] == 0
 
-    def copy(folder):
+    def copy(folder, address=None):
         shutil.copytree(base, folder)
-        return Grants(folder)
+        return Grants(folder, address)
     return copy
+
+
+def after_each_step(work):
+    """What is kept before the first step and after each."""
+    server = work.start()
+    states = [(work.audit(), work.state(server))]
+    for step in work.steps(server):
+        assert step().status_code == 200
+        states.append((work.audit(), work.state(server)))
+    server.kill()
+    assert states[-1] == (
+        ["granted", "assignment_added", "tokens_withdrawn", "granted"], (["idp/dora"], ["fingerprint"]))
+    return states
+
+
+def resumed(work, done, states):
+    """Judges what a server left, by its audit before any other mends it, and whether the next one goes on with it."""
+    audit = work.audit()
+    server = work.start()
+    try:
+        found = judged(done, (audit, work.state(server)), states)
+        assert work.mint(server, "veh-3").status_code == 200
+    finally:
+        server.kill()
+    assert work.audit() == audit + ["granted"]
+    return found
 
 
 @pytest.mark.parametrize("how", ["torn", "lost"])
 def test_a_token_server_that_dies_at_any_write_leaves_a_whole_chain_with_all_it_gave(library, grants, tmp_path, how):
-    example = grants(tmp_path / "example")
-    server = example.start()
-    states = [(example.audit(), example.state(server))]
-    for step in example.steps(server):
-        assert step().status_code == 200
-        states.append((example.audit(), example.state(server)))
-    server.kill()
-    assert states[-1] == (
-        ["granted", "assignment_added", "tokens_withdrawn", "granted"], (["idp/dora"], ["fingerprint"]))
+    states = after_each_step(grants(tmp_path / "example"))
 
     def attempt(crash):
         work = grants(crash.folder)
         server = work.start(crash.environment)
         crash.marker.touch()
         done = acknowledged(server, work.steps(server))
-        if done is None:
-            return None
-        audit = work.audit()
-        server = work.start()
-        try:
-            found = judged(done, (audit, work.state(server)), states)
-            assert work.mint(server, "veh-3").status_code == 200
-        finally:
-            server.kill()
-        assert work.audit() == audit + ["granted"]
-        return found
+        return None if done is None else resumed(work, done, states)
 
     found = at_every_point(library, tmp_path, how, "token-server.sqlite", attempt)
     assert set(found) == (both_ways(states) if how == "torn" else never_kept(states))
+
+
+def test_a_token_server_that_dies_at_anything_it_sends_to_its_database_leaves_a_whole_chain_with_all_it_gave(
+        library, grants, database, tmp_path):  # noqa: F811
+    def of_its_own(folder, name, template=None):
+        """Work over a database of its own, which tells by the name whose connections are still open."""
+        ask(database, f"CREATE DATABASE {name} TEMPLATE {template or 'template1'}")
+        address = database.address.replace("/fleetpass?", f"/{name}?")
+        assert address != database.address
+        return grants(folder, f"{address}&application_name={name}")
+
+    states = after_each_step(of_its_own(tmp_path / "example", "example"))
+    # What a server makes at its first start is there before any is to die.
+    assert of_its_own(tmp_path / "made", "made").start().stop()[0] == 0
+
+    def attempt(crash):
+        name = f"crash{crash.number:04}"
+        work = of_its_own(crash.folder, name, "made")
+        server = work.start(crash.environment)
+        crash.marker.touch()
+        done = acknowledged(server, work.steps(server))
+        if done is None:
+            return None
+        nothing_under_way(database, name)
+        return resumed(work, done, states)
+
+    found = at_every_point(library, tmp_path, "sent", ".s.PGSQL.", attempt)
+    # Every step was struck, and a message that was sent whole may be one that changes nothing.
+    assert set(found) >= both_ways(states[:-1]) - {(len(states) - 2, "nothing")}
+    assert {number for number, _ in found} >= set(range(len(states) - 1))
