@@ -2,20 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetSigning
+public import FleetSigning
 import FleetTokens
-
-/// How often access tokens were taken from memory, and fetched.
-public struct AccessTokenStatistics: Hashable, Sendable {
-    /// Calls that had a token at once.
-    public var hits = 0
-    /// Calls that waited for a fetch, or failed because one had failed a moment ago.
-    public var misses = 0
-    /// Fetches that ended.
-    public var fetches = 0
-    /// Fetches that brought no token.
-    public var failures = 0
-}
 
 /// An identity at Google, with the access tokens that it gets.
 ///
@@ -114,11 +102,7 @@ public struct GoogleCredential: Sendable, CustomStringConvertible {
     }
 
     /// How often the access tokens were taken from memory, and fetched.
-    public var statistics: AccessTokenStatistics {
-        let counts = self.tokens.statistics
-        return AccessTokenStatistics(
-            hits: counts.hits, misses: counts.misses, fetches: counts.fetches, failures: counts.failures)
-    }
+    public var statistics: CacheStatistics { self.tokens.statistics }
 
     /// A token for one service, signed with the account's own key and without any request (AIP-4111).
     ///

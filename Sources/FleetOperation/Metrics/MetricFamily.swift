@@ -26,6 +26,10 @@ package struct MetricFamily: Sendable {
     }
 
     package mutating func add(_ amount: Double = 1, _ labelValues: String...) {
+        self.add(amount, to: labelValues)
+    }
+
+    package mutating func add(_ amount: Double, to labelValues: [String]) {
         self.values[labelValues, default: 0] += amount
     }
 

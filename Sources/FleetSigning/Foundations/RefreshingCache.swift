@@ -15,20 +15,8 @@ package final class RefreshingCache<Key: Hashable & Sendable, Value: Sendable>: 
         var waiters: [UInt64: Waiter] = [:]
     }
 
-    /// What became of those who asked, and of the fetches.
-    package struct Statistics: Hashable, Sendable {
-        /// Who had a value at once.
-        package var hits = 0
-        /// Who had to wait for a fetch, or failed because one had failed a moment ago.
-        package var misses = 0
-        /// The fetches that ended.
-        package var fetches = 0
-        /// Those of them that brought nothing.
-        package var failures = 0
-    }
-
     private struct State: Sendable {
-        var statistics = Statistics()
+        var statistics = CacheStatistics()
         var slots: [Key: Slot] = [:]
         var lastWaiter: UInt64 = 0
     }
@@ -103,7 +91,7 @@ package final class RefreshingCache<Key: Hashable & Sendable, Value: Sendable>: 
     }
 
     /// What happened so far.
-    package var statistics: Statistics { self.state.withLock { $0.statistics } }
+    package var statistics: CacheStatistics { self.state.withLock { $0.statistics } }
 
     /// Forgets a value that turned out to be good for nothing, unless it was fetched a moment ago.
     ///

@@ -31,6 +31,9 @@ public struct RoleSigners: Sendable {
     /// The roles that have a signer.
     public var roles: Set<Role> { Set(self.minters.keys) }
 
+    /// How often the tokens for everything of a kind, and the canaries, were at hand, and were signed.
+    public var statistics: CacheStatistics { self.shared.statistics }
+
     /// Makes a map of signers.
     ///
     /// - Parameters:

@@ -16,20 +16,8 @@ package final class RemoteKeySet<Keys: Sendable>: Sendable {
         case unavailable
     }
 
-    /// How often keys were taken from the set at hand, and the set was fetched.
-    package struct Statistics: Hashable, Sendable {
-        /// Looks that the set at hand answered at once.
-        package var hits = 0
-        /// Looks that waited for a fetch.
-        package var misses = 0
-        /// Fetches that ended.
-        package var fetches = 0
-        /// Fetches that brought no set.
-        package var failures = 0
-    }
-
     private struct State {
-        var statistics = Statistics()
+        var statistics = CacheStatistics()
         var cache: KeySetCache<Keys>
         var fetch: Task<Void, Never>?
         var failure: String?
@@ -73,7 +61,7 @@ package final class RemoteKeySet<Keys: Sendable>: Sendable {
     package var overrun: Duration? { self.state.withLock { $0.cache.overrun(at: self.now()) } }
 
     /// What happened so far.
-    package var statistics: Statistics { self.state.withLock { $0.statistics } }
+    package var statistics: CacheStatistics { self.state.withLock { $0.statistics } }
 
     /// Looks a key up, and waits for one fetch where that may help.
     ///

@@ -15,6 +15,16 @@ public final class SigningKeys: Sendable {
         var givenUp: Set<String> = []
         /// Those of them in whose places others were put.
         var former = FormerKeys()
+        /// How the shared tokens fared of keys that were read before.
+        var formerSharedTokens: [Role: CacheStatistics] = [:]
+
+        var sharedTokens: [Role: CacheStatistics] {
+            self.rings.reduce(into: self.formerSharedTokens) { counts, ring in
+                for entry in ring.value.entries {
+                    counts[ring.key] = (counts[ring.key] ?? CacheStatistics()) + entry.shared.statistics
+                }
+            }
+        }
 
         var keyIDs: Set<String> { Set(self.rings.values.flatMap { $0.entries.map(\.key.keyID) }) }
     }
@@ -57,6 +67,9 @@ public final class SigningKeys: Sendable {
 
     /// The roles that have a key.
     public var roles: Set<Role> { Set(self.state.withLock { $0.rings.keys }) }
+
+    /// How often the shared tokens of each role were at hand, and were signed.
+    var sharedTokens: [Role: CacheStatistics] { self.state.withLock { $0.sharedTokens } }
 
     /// Makes a role's tokens at a time, each with its own signature; `nil` where the role has no key that may sign.
     public func minter(for role: Role, at time: Date) -> TokenMinter? { self.signing(for: role, at: time)?.minter }
@@ -136,6 +149,7 @@ public final class SigningKeys: Sendable {
         self.state.withLock { state in
             var next = State(rings: rings, fingerprint: fingerprint)
             next.givenUp = state.givenUp.union(state.keyIDs).subtracting(next.keyIDs)
+            next.formerSharedTokens = state.sharedTokens
             next.former = state.former
             next.former.add(exchanged, besides: next.keyIDs.union(retired), at: now)
             state = next

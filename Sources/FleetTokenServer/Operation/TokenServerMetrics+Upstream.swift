@@ -13,20 +13,29 @@ extension TokenServerMetrics {
     func show(identityKeys sets: [(provider: String, keys: RemoteKeySet<UserTokenKeySet>)]) {
         guard !sets.isEmpty else { return }
         self.add {
-            var uses = MetricFamily(
-                "fleetpass_identity_key_uses_total", .counter, labels: ["provider", "result"],
-                help: "Users' tokens whose key was at hand, and those that waited for a fetch of the keys.")
-            var fetches = MetricFamily(
-                "fleetpass_identity_key_fetches_total", .counter, labels: ["provider", "outcome"],
-                help: "Fetches of identity providers' keys and what came of them.")
-            for (provider, keys) in sets {
-                let counts = keys.statistics
-                uses.add(Double(counts.hits), provider, "hit")
-                uses.add(Double(counts.misses), provider, "miss")
-                fetches.add(Double(counts.fetches - counts.failures), provider, "fetched")
-                fetches.add(Double(counts.failures), provider, "failed")
-            }
-            return [uses, fetches]
+            var families = CacheFamilies(
+                "fleetpass_identity_key", labels: ["provider"],
+                uses: "Users' tokens whose key was at hand, and those that waited for a fetch of the keys.",
+                fetches: "Fetches of identity providers' keys and what came of them.")
+            for (provider, keys) in sets { families.add(keys.statistics, provider) }
+            return families.all
+        }
+    }
+
+    /// Shows how often tokens that several callers share were at hand, and signed.
+    ///
+    /// - Parameters:
+    ///   - keys: The keys of a folder, where there is one.
+    ///   - signers: The signers of the other roles, where there are any.
+    package func show(sharedTokensOf keys: SigningKeys?, _ signers: ConfiguredSigners?) {
+        self.add {
+            var families = CacheFamilies(
+                "fleetpass_shared_token", labels: ["role"],
+                uses: "Requests for tokens that several callers share: at hand, or waited for until signed.",
+                fetches: "Signatures of tokens that several callers share, and what came of them.")
+            for (role, counts) in keys?.sharedTokens ?? [:] { families.add(counts, role.rawValue) }
+            for (role, counts) in signers?.sharedTokens ?? [:] { families.add(counts, role.rawValue) }
+            return families.all
         }
     }
 

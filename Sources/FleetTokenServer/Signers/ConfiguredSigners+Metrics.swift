@@ -34,17 +34,10 @@ extension ConfiguredSigners {
     }
 
     private var googleFamilies: [MetricFamily] {
-        let counts = self.identity.statistics
-        var uses = MetricFamily(
-            "fleetpass_access_token_uses_total", .counter, labels: ["result"],
-            help: "Access tokens taken from memory, and those that had to be waited for.")
-        uses.add(Double(counts?.hits ?? 0), "hit")
-        uses.add(Double(counts?.misses ?? 0), "miss")
-        var fetches = MetricFamily(
-            "fleetpass_access_token_fetches_total", .counter, labels: ["outcome"],
-            help: "Fetches of access tokens and what came of them.")
-        fetches.add(Double((counts?.fetches ?? 0) - (counts?.failures ?? 0)), "fetched")
-        fetches.add(Double(counts?.failures ?? 0), "failed")
+        var accessTokens = CacheFamilies(
+            "fleetpass_access_token", uses: "Access tokens taken from memory, and those that had to be waited for.",
+            fetches: "Fetches of access tokens and what came of them.")
+        accessTokens.add(self.identity.statistics ?? CacheStatistics())
         let budget = self.identity.budget
         var remaining = MetricFamily(
             "fleetpass_signing_budget_remaining", .gauge, help: "IAM signing calls left in the present minute.")
@@ -56,6 +49,6 @@ extension ConfiguredSigners {
             "fleetpass_signing_budget_low", .gauge,
             help: "Whether few calls are left, so that refresh_after is spread wider.")
         low.set(budget.isLow ? 1 : 0)
-        return [uses, fetches, remaining, allowed, low]
+        return accessTokens.all + [remaining, allowed, low]
     }
 }

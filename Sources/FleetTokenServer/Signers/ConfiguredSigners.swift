@@ -122,6 +122,9 @@ public final class ConfiguredSigners: Sendable {
         }
     }
 
+    /// How often the shared tokens of each role were at hand, and were signed; roles that never signed are left out.
+    var sharedTokens: [Role: CacheStatistics] { self.ladders.withLock { $0 }.mapValues { $0.signers.statistics } }
+
     /// Mints a token, or gives the shared one where it is for everything of a kind.
     ///
     /// A shared token goes with its key: when that is withdrawn, or is one here that is retired or whose file is replaced,

@@ -53,7 +53,7 @@ public final class GoogleSigners: Sendable {
     public var budget: SigningBudget { self.settings.budget }
 
     /// How often access tokens were taken from memory and fetched; `nil` before the identity is found.
-    public var statistics: AccessTokenStatistics? { self.credentials.current(true)?.statistics }
+    public var statistics: CacheStatistics? { self.credentials.current(true)?.statistics }
 
     /// The identity that asks IAM.
     ///

@@ -106,7 +106,8 @@ struct TokenService: Service {
         self.database = address
         self.logger = logger
         self.watching = WatchLog(logger: logger)
-        if let signers = self.signers, !signers.roles.isEmpty { signers.report(to: self.metrics) }
+        self.metrics.show(sharedTokensOf: keys, signers)
+        if let signers, !signers.roles.isEmpty { signers.report(to: self.metrics) }
         if StoreCheck.isOpenToOthers(data) {
             logger.warning("the data folder can be written by other users", metadata: ["next": "chmod 700 \(data)"])
         }

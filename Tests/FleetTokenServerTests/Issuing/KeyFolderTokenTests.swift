@@ -99,6 +99,24 @@ import Testing
         #expect(try await token().token == next.token)
     }
 
+    @Test func `metrics tell how often a token for everything was at hand, whatever keys were read anew`() async throws
+    {
+        let metrics = TokenServerMetrics()
+        metrics.show(sharedTokensOf: self.keys, nil)
+        let everything = TokenType.custom(.driver, try AuthorizationClaims(vehicle: .any))
+        for _ in 0..<3 { _ = try await self.issuer.issue(everything) }
+        _ = try self.rotate(thenWait: 1)
+        for _ in 0..<2 { _ = try await self.issuer.issue(everything) }
+        _ = try await self.signingKey()
+        let lines = metrics.text.split(separator: "\n")
+        for line in [
+            #"fleetpass_shared_token_uses_total{role="driver",result="hit"} 3"#,
+            #"fleetpass_shared_token_uses_total{role="driver",result="miss"} 2"#,
+            #"fleetpass_shared_token_fetches_total{role="driver",outcome="fetched"} 2"#,
+            #"fleetpass_shared_token_fetches_total{role="driver",outcome="failed"} 0"#,
+        ] { #expect(lines.contains(Substring(line)), "\(line)") }
+    }
+
     @Test func `who lost a token gets another within the same second`() async throws {
         func token() async throws -> IssuedToken {
             try await self.issuer.issue(.driver(VehicleID(checking: "veh-1")))

@@ -36,6 +36,8 @@ import Testing
         }
         #expect(tokens.count == 1)
         #expect(self.iam.signatures == 1)
+        let counts = try #require(signers.sharedTokens[.deliveryFleetReader])
+        #expect((counts.fetches, counts.hits + counts.misses) == (1, 10_000))
         let other = try await signers.mint(claims, as: .deliveryFleetReader, isShared: false)
         #expect(other != nil)
         #expect(self.iam.signatures == 2, "who must not share gets a signature of its own")
