@@ -86,6 +86,30 @@ import Testing
         #expect(explanation.claims?.authorization?.summary == claims)
     }
 
+    private struct Known: CallerAuthenticator {
+        let roles: Set<Role>
+        func caller(of request: CallerRequest) async throws -> Caller? {
+            Caller(name: "app", subject: "cora", issuer: "idp", roles: self.roles)
+        }
+    }
+
+    @Test(
+        arguments: [
+            ([.deliveryUntrustedDriver], .deliveryUntrustedDriver), ([.deliveryTrustedDriver], .deliveryTrustedDriver),
+            ([.deliveryUntrustedDriver, .deliveryTrustedDriver], .deliveryUntrustedDriver), ([.driver], nil),
+        ] as [(Set<Role>, Role?)])
+    func `a delivery driver's token is of the role that the policy grants, the lesser one of both`(
+        roles: Set<Role>, granted: Role?
+    ) async throws {
+        let answer = try await self.get("/token/delivery_driver/dv-1", from: Known(roles: roles))
+        #expect(answer.status == (granted == nil ? 403 : 200))
+        let claims = answer.body["token"]?.string.flatMap {
+            TokenExaminer().explain($0, request: nil, keys: nil, now: Self.now).claims
+        }
+        #expect(claims?.issuer == granted.map { "\($0)@acme" })
+        #expect(claims?.authorization?.summary == granted.map { _ in #"{"deliveryvehicleid":"dv-1"}"# })
+    }
+
     @Test func `an id is decoded after the path is split`() async throws {
         let answer = try await self.get("/token/consumer/trip%20%C3%84%40%2B")
         let token = try #require(answer.body["jwt"]?.string)

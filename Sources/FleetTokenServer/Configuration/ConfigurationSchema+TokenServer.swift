@@ -93,7 +93,10 @@ extension ConfigurationSchema {
                         + "answered 503. `off`: no limit."),
                 .init(
                     path: "limits.per_subject", kind: .rate, standard: nil,
-                    help: "Tokens for one vehicle, trip or other subject, whoever asks."),
+                    help:
+                        "Tokens for one vehicle, trip or other subject, whoever asks; for a delivery vehicle whatever task they name. "
+                        + "Those that could not be signed or recorded do not count, nor those for everything of a kind."
+                ),
                 .init(path: "limits.global", kind: .rate, standard: nil, help: "Requests of all callers together."),
                 .init(
                     path: "limits.pending", kind: .number(1...100_000), standard: "64",

@@ -47,4 +47,9 @@ struct TokenBucket: Hashable, Sendable {
     mutating func take(at time: Duration, limit: RateLimit) {
         self.caughtUpAt = max(self.caughtUpAt ?? time, time) + limit.interval
     }
+
+    /// Forgets a use that was noted before.
+    mutating func giveBack(limit: RateLimit) {
+        self.caughtUpAt? -= limit.interval
+    }
 }

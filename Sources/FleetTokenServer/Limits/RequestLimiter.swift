@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
 public import FleetTokens
 
 /// The limits of a token server; what is `nil` has none.
@@ -137,13 +138,12 @@ public final class RequestLimiter: Sendable {
         }
     }
 
-    /// Admits a token that is about to be issued.
+    /// Admits a token that is about to be issued; one that reaches everything of a kind has no subject.
     ///
     /// - Parameter type: The token.
     /// - Throws: ``RateLimitExceeded``.
     public func admit(_ type: TokenType) throws(RateLimitExceeded) {
-        guard let limit = self.limits.perSubject, let claims = try? type.claims else { return }
-        let subject = "\(type.role) \(claims.summary)"
+        guard let limit = self.limits.perSubject, let subject = Self.subject(of: type) else { return }
         let refusal = self.state.withLock { state -> RateLimitExceeded? in
             let time = self.uptime()
             var bucket = state.subjects[subject] ?? TokenBucket()
@@ -154,5 +154,24 @@ public final class RequestLimiter: Sendable {
             return nil
         }
         if let refusal { throw refusal }
+    }
+
+    /// Takes back the admission of a token that could not be issued, which is nobody's fault who asks for it.
+    ///
+    /// - Parameter type: The token.
+    func giveBack(_ type: TokenType) {
+        guard let limit = self.limits.perSubject, let subject = Self.subject(of: type) else { return }
+        self.state.withLock { state in
+            guard var bucket = state.subjects[subject] else { return }
+            bucket.giveBack(limit: limit)
+            state.subjects[subject] = bucket
+        }
+    }
+
+    /// What a token's limit goes by: its role and the one thing that it is for, whatever tasks of a vehicle it names.
+    private static func subject(of type: TokenType) -> String? {
+        guard let claims = try? type.claims, !claims.namesNoResource else { return nil }
+        if case .deliveryTrustedDriver(let vehicle, _) = type { return "\(type.role) \(vehicle.value)" }
+        return "\(type.role) \(claims.summary)"
     }
 }

@@ -83,14 +83,17 @@ public struct TokenDesk: Sendable {
     ///
     /// - Parameters:
     ///   - type: The token that is asked for.
+    ///   - alternative: What will do as well, where the policy refuses that.
     ///   - request: What the request says of its sender.
     /// - Returns: The token, recorded.
     /// - Throws: ``RouteError`` or `CancellationError`.
-    func issue(_ type: TokenType, for request: CallerRequest) async throws -> IssuedToken {
+    func issue(
+        _ type: TokenType, or alternative: TokenType? = nil, for request: CallerRequest
+    ) async throws -> IssuedToken {
         let start = ContinuousClock.now
         do {
-            let issued = try await self.decide(type, request)
-            self.metrics.granted(type.role, took: .now - start)
+            let (granted, issued) = try await self.decide(type, or: alternative, request)
+            self.metrics.granted(granted.role, took: .now - start)
             return issued
         } catch let refusal as Refusal {
             self.metrics.refused(type.role, refusal, took: .now - start)
@@ -98,17 +101,24 @@ public struct TokenDesk: Sendable {
         }
     }
 
-    private func decide(_ type: TokenType, _ request: CallerRequest) async throws -> IssuedToken {
+    private func decide(
+        _ asked: TokenType, or alternative: TokenType?, _ request: CallerRequest
+    ) async throws -> (granted: TokenType, issued: IssuedToken) {
         let caller = try await self.step(.authentication) { try await self.authenticator.caller(of: request) }
         guard let caller else { throw Refusal.unauthenticated(nil) }
         try self.admitting { () throws(RateLimitExceeded) in try self.limiter?.admit(caller.id) }
         let time = self.now()
         var record = AuditRecord(
-            time: time, caller: caller, address: request.clientAddress, role: type.role, claims: try type.claims,
+            time: time, caller: caller, address: request.clientAddress, role: asked.role, claims: try asked.claims,
             decision: .refused)
-        let decision = try await self.step(.policy, refused: &record) {
-            try await self.policy.decide(type, for: caller, at: time)
+        let (type, decision) = try await self.step(.policy, refused: &record) {
+            let first = try await self.policy.decide(asked, for: caller, at: time)
+            guard !first.isGranted, let alternative else { return (asked, first) }
+            let second = try await self.policy.decide(alternative, for: caller, at: time)
+            return second.isGranted ? (alternative, second) : (asked, first)
         }
+        record.role = type.role
+        record.claims = try type.claims
         let decided = self.now()
         switch decision {
         case .granted(let rule): record.rule = rule
@@ -118,16 +128,29 @@ public struct TokenDesk: Sendable {
             try await self.refuse(type, record)
         }
         try self.admitting { () throws(RateLimitExceeded) in try self.limiter?.admit(type) }
-        let issued = try await self.step(.signing, refused: &record) { try await self.issuer.issue(type) }
-        record.decision = .granted
-        record.token = AuditRecord.Token(
-            fingerprint: TokenVerifier.fingerprint(of: issued.token.compactSerialization), keyID: issued.keyID,
-            expiresAt: Int64(issued.expiresAt.timeIntervalSince1970))
-        try await self.keep(record)
+        let issued = try await self.countingSuccess(of: type) {
+            let issued = try await self.step(.signing, refused: &record) { try await self.issuer.issue(type) }
+            record.decision = .granted
+            record.token = AuditRecord.Token(
+                fingerprint: TokenVerifier.fingerprint(of: issued.token.compactSerialization), keyID: issued.keyID,
+                expiresAt: Int64(issued.expiresAt.timeIntervalSince1970))
+            try await self.keep(record)
+            return issued
+        }
         // A clock that was set back says nothing.
         let isFresh = (0...Self.stale).contains(self.now().timeIntervalSince(decided))
         if !isFresh { try await self.confirm(type, for: caller, record) }
-        return issued
+        return (type, issued)
+    }
+
+    /// Takes back what an admitted token took of its subject's limit where it fails for want of something that is down.
+    private func countingSuccess<Result>(of type: TokenType, _ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch let refusal as Refusal {
+            if refusal.outcome == .failed { self.limiter?.giveBack(type) }
+            throw refusal
+        }
     }
 
     /// How long a decision is good for, in seconds; what a webhook said, for as long as its answers are kept.

@@ -23,6 +23,16 @@ enum TokenRoute: String, CaseIterable {
         }
     }
 
+    /// The token that a caller gets in place of another that it may not have.
+    ///
+    /// The path tells no device from another: who may have trusted drivers' tokens alone gets one for its vehicle.
+    ///
+    /// - Parameter type: What was asked for.
+    /// - Returns: The other token, with the same claims; `nil` where there is none.
+    static func alternative(to type: TokenType) -> TokenType? {
+        if case .deliveryUntrustedDriver(let vehicle) = type { .deliveryTrustedDriver(vehicle, task: nil) } else { nil }
+    }
+
     /// Reads a request.
     ///
     /// - Parameters:

@@ -76,7 +76,8 @@ public struct TokenRoutes: Sendable {
 
     private func issue(_ request: Request, _ context: some RequestContext) async throws -> Response {
         let (route, type) = try TokenRoute.tokenType(ofPath: request.uri.path, query: request.uri.query)
-        let issued = try await self.desk.issue(type, for: CallerRequest(request, context))
+        let issued = try await self.desk.issue(
+            type, or: TokenRoute.alternative(to: type), for: CallerRequest(request, context))
         return .uncachedJSON(TokenAnswer(issued: issued, shape: route.answerShape).json)
     }
 }

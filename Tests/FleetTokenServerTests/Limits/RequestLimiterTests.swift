@@ -93,6 +93,24 @@ import Testing
         ] { #expect(Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(other) } == nil) }
     }
 
+    @Test func `another task of a vehicle is no other subject, and everything of a kind is none`() throws {
+        let limiter = RequestLimiter(
+            RequestLimits(perSubject: try RateLimit(1, per: .seconds(60))), uptime: { .zero })
+        func refusal(of type: TokenType) -> RateLimitExceeded? {
+            Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(type) }
+        }
+        let vehicle = try DeliveryVehicleID(checking: "a")
+        #expect(refusal(of: .deliveryTrustedDriver(vehicle, task: try TaskID(checking: "1"))) == nil)
+        for task in ["1", "2"] {
+            #expect(
+                refusal(of: .deliveryTrustedDriver(vehicle, task: try TaskID(checking: task)))?.scope == .subject)
+        }
+        #expect(
+            refusal(of: .deliveryTrustedDriver(try DeliveryVehicleID(checking: "b"), task: try TaskID(checking: "2")))
+                == nil)
+        for _ in 0..<3 { #expect(refusal(of: .deliveryFleetReader) == nil) }
+    }
+
     @Test func `memory is bounded, and the latest are remembered`() {
         var entries = RecentEntries<Int, Int>(capacity: 100)
         for key in 0..<10_000 {

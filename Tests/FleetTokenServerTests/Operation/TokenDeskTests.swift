@@ -83,6 +83,20 @@ import Testing
         #expect(AuditEvent(json: text) == .decision(record))
     }
 
+    @Test func `what could not be signed or recorded takes nothing from its subject's limit`() async throws {
+        let limits = RequestLimits(perSubject: try RateLimit(1, per: .seconds(60)))
+        let limiter = RequestLimiter(limits, uptime: { .zero })
+        func status(signs: Bool = true, isFull: Bool = false) async throws -> Int {
+            try await self.request(
+                try self.desk(Log(isFull: isFull), signs: signs, limiter: limiter), try Self.vehicle()
+            ).1
+        }
+        for _ in 0..<3 { #expect(try await status(signs: false) == 503) }
+        for _ in 0..<3 { #expect(try await status(isFull: true) == 503) }
+        #expect(try await status() == 200)
+        #expect(try await status() == 429)
+    }
+
     @Test func `no token leaves without its record`() async throws {
         let metrics = TokenServerMetrics()
         let (issued, status) = try await self.request(
