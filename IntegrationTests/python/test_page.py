@@ -346,6 +346,55 @@ def test_deviations_are_listed_by_rule_with_whose_they_are(service, driven, page
     assert not any(part in page.value("document.documentElement.outerHTML") for part in token.split("."))
 
 
+def test_rules_are_counted_beyond_the_findings_that_the_page_shows(service, page):
+    page.open(f"{service.http}/#deviations")
+    is_live(page)
+    told = page.value("""Promise.all(['live', 'deviations'].map((it) => import(`/page/${it}.js`))).then(([{ Live }, { Deviations }]) => {
+      let source;
+      const { EventSource } = globalThis;
+      globalThis.EventSource = class extends EventTarget { constructor() { super(); source = this; } close() {} };
+      const live = new Live();
+      live.connect();
+      globalThis.EventSource = EventSource;
+      const deviations = new Deviations(live, 'real');
+      const filter = document.getElementById('deviation-filter');
+      const rule = (id, count) => [id, { id, what: 'Seen.', why: '', fix: '', source: '', isRefusedInStrict: false, count }];
+      const finding = (id, vehicle, last) => [
+        `${id}/${vehicle}`,
+        { id: `${id}/${vehicle}`, rule: id, subject: { kind: 'vehicle', id: vehicle }, count: 2, first: 1, last, method: 'UpdateVehicle' },
+      ];
+      const draw = (wanted) => {
+        filter.value = wanted;
+        deviations.draw();
+        const rows = [...document.querySelectorAll('#deviation-list .row')]
+          .map((row) => `${row.querySelector('strong').textContent} ${row.firstChild.textContent}`);
+        return [rows, deviations.ruleCount, document.getElementById('deviation-note').hidden];
+      };
+      const send = (name, data) => {
+        source.dispatchEvent(new MessageEvent(name, { data: JSON.stringify({ now: 10, ...data }) }));
+        return draw('');
+      };
+      const state = {
+        ...Object.fromEntries(Object.keys(live.state).map((kind) => [kind, {}])), chaos: [], truncated: [],
+        rules: Object.fromEntries([rule('some-rule', 2)]), deviations: Object.fromEntries([finding('some-rule', 'veh-1', 5)]),
+      };
+      const drawn = [
+        send('snapshot', { state, trails: { vehicles: {}, deliveryVehicles: {} } }),
+        send('change', { changes: {
+          rules: { put: Object.fromEntries([rule('some-rule', 700), rule('rule-without-findings', 3)]), drop: [] },
+          deviations: { put: Object.fromEntries([finding('some-rule', 'veh-2', 7)]), drop: [] }, truncated: ['deviation'],
+        } }),
+        ...['veh-2', 'some-rule', 'without'].map(draw),
+      ];
+      return [drawn, document.getElementById('deviation-note').innerText];
+    })""")
+    rules = ["some-rule 700 ×", "rule-without-findings 3 ×"]
+    assert told[0] == [
+        [["some-rule 2 ×"], 1, True], [rules, 2, False], [["some-rule 2 ×"], 2, False], [rules[:1], 2, False],
+        [rules[1:], 2, False]]
+    assert "more findings than this page shows" in told[1]
+
+
 def test_a_script_of_faults_is_told_at_the_top(service, driven, page, picture):
     vehicle, token = driven
     script = {"steps": [{"refuse": "TOKEN_EXPIRED", "vehicle": vehicle}]}

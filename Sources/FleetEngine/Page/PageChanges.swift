@@ -21,6 +21,7 @@ struct PageChanges: Encodable, Sendable {
     let tasks: Difference<PageTask>?
     let tokens: Difference<PageToken>?
     let refusals: Difference<PageRefusal>?
+    let rules: Difference<PageRule>?
     let deviations: Difference<PageDeviation>?
     let chaos: [FaultStatus.Step]?
     let truncated: [String]?
@@ -33,6 +34,7 @@ struct PageChanges: Encodable, Sendable {
         self.tasks = .init(from: old.tasks, to: new.tasks)
         self.tokens = .init(from: old.tokens, to: new.tokens)
         self.refusals = .init(from: old.refusals, to: new.refusals)
+        self.rules = .init(from: old.rules, to: new.rules)
         self.deviations = .init(from: old.deviations, to: new.deviations)
         self.chaos = old.chaos == new.chaos ? nil : new.chaos
         self.truncated = old.truncated == new.truncated ? nil : new.truncated

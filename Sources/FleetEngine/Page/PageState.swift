@@ -17,6 +17,7 @@ struct PageState: Encodable, Hashable, Sendable {
     var tasks: [String: PageTask] = [:]
     var tokens: [String: PageToken] = [:]
     var refusals: [String: PageRefusal] = [:]
+    var rules: [String: PageRule] = [:]
     var deviations: [String: PageDeviation] = [:]
     /// The steps of the script that lets things go wrong, where one is set.
     var chaos: [FaultStatus.Step] = []
@@ -43,10 +44,11 @@ struct PageState: Encodable, Hashable, Sendable {
             let shown = PageRefusal(refusal)
             self.refusals[shown.id] = shown
         }
-        for finding in engine.watch.findings.filter({ $0.provider == provider }).prefix(Self.limit) {
-            let shown = PageDeviation(finding)
-            self.deviations[shown.id] = shown
-        }
+        let noted = engine.watch.noted
+        self.rules = PageRule.all(in: noted, of: provider)
+        let deviations = PageDeviation.latest(Self.limit, in: noted, of: provider)
+        self.deviations = deviations.shown
+        if deviations.areMore { self.truncated.append(PageDeviation.collection) }
     }
 
     init() {}

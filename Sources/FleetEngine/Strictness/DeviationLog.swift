@@ -15,8 +15,8 @@ struct DeviationLog: Sendable {
 
     private let capacity: Int
     private var findings: [Key: DeviationFinding] = [:]
-    /// How often each rule was broken, those findings included that were forgotten.
-    private(set) var totals: [Deviation: Int] = [:]
+    /// How often each rule was broken at each provider, those findings included that were forgotten.
+    private var counts: [ProviderID: [Deviation: Int]] = [:]
 
     init(maximumFindings: Int) {
         self.capacity = max(1, maximumFindings)
@@ -25,6 +25,14 @@ struct DeviationLog: Sendable {
     /// The findings, the last seen first.
     var all: [DeviationFinding] { self.findings.values.sorted { $0.lastSeen > $1.lastSeen } }
 
+    /// How often each rule was broken, those findings included that were forgotten.
+    var totals: [Deviation: Int] {
+        self.counts.values.reduce(into: [:]) { $0.merge($1, uniquingKeysWith: +) }
+    }
+
+    /// How often each rule was broken at a provider, likewise.
+    func totals(of provider: ProviderID) -> [Deviation: Int] { self.counts[provider] ?? [:] }
+
     /// Counts a deviation; `make` is asked for the example of a new finding only.
     ///
     /// - Returns: Whether the finding is new.
@@ -32,7 +40,7 @@ struct DeviationLog: Sendable {
         _ deviation: Deviation, of subject: EngineActivity.Subject, in provider: ProviderID, at now: Date,
         example make: () -> DeviationFinding.Example
     ) -> Bool {
-        self.totals[deviation, default: 0] += 1
+        self.counts[provider, default: [:]][deviation, default: 0] += 1
         let key = Key(deviation: deviation, subject: subject, provider: provider)
         if let index = self.findings.index(forKey: key) {
             self.findings.values[index].count += 1

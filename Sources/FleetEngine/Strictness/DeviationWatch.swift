@@ -40,14 +40,17 @@ public final class DeviationWatch: Sendable {
                 intervals: ReportIntervals(maximumVehicles: maximumVehicles)))
     }
 
-    /// What was noted, the last seen first.
-    public var findings: [DeviationFinding] {
+    /// What was noted and how often, at one time.
+    var noted: DeviationLog {
         // The lock is held for a copy only; sorting happens outside.
-        self.state.withLock { $0.log }.all
+        self.state.withLock { $0.log }
     }
 
+    /// What was noted, the last seen first.
+    public var findings: [DeviationFinding] { self.noted.all }
+
     /// How often each rule was broken, findings included that were dropped since.
-    public var totals: [Deviation: Int] { self.state.withLock { $0.log.totals } }
+    public var totals: [Deviation: Int] { self.noted.totals }
 
     /// Notes what departs from the documentation in a call that is let in.
     ///

@@ -133,6 +133,7 @@ import Testing
         #expect(state.refusals.values.map { $0.addressed?.id } == ["of-acme", "of-acme", "of-acme"])
         #expect(state.refusals.values.compactMap(\.account) == ["driver@acme.iam.gserviceaccount.com"])
         #expect(state.deviations.values.map(\.subject.id) == ["of-acme"])
+        #expect(state.rules.mapValues(\.count) == ["deprecated-field": 1])
     }
 
     @Test func `what is at work is shown first when there is more than is shown`() async throws {
@@ -195,6 +196,52 @@ import Testing
         #expect(state.tokens.values.count { $0.issued != nil } == 400)
         let shown = Set(state.tokens.values.filter { $0.issued == nil }.map(\.subject.id))
         #expect(shown == Set((300..<400).map { "veh-\($0)" }))
+    }
+
+    /// Lets vehicles, each a second after the one before it, report a location that departs from the documentation.
+    private static func report(
+        _ numbers: Range<Int>, to watch: DeviationWatch, _ change: (inout VehicleLocation) -> Void
+    ) throws {
+        var request = UpdateVehicle.Request()
+        request.updateMask.paths = ["lastLocation"]
+        change(&request.vehicle.lastLocation)
+        for number in numbers {
+            let access = AccessRequest(
+                method: .updateVehicle, provider: try Self.provider(), vehicle: try VehicleID(checking: "veh-\(number)")
+            )
+            _ = watch.observe(request, access, token: nil, at: TestClock.start + TimeInterval(number))
+        }
+    }
+
+    @Test func `many findings of one rule leave room for another's, and all are counted`() async throws {
+        let watch = DeviationWatch()
+        let engine = Engine(store: MemoryStore(), verifier: TextVerifier(), watch: watch)
+        try Self.report(0..<1, to: watch) { $0.serverTime.seconds = 1 }
+        try Self.report(1..<500, to: watch) { $0.speedKmph = 3 }
+        let all = try await PageState(of: engine, provider: try Self.provider())
+        #expect(all.deviations.count == 500 && all.truncated.isEmpty)
+        try Self.report(500..<502, to: watch) { $0.speedKmph = 3 }
+        let state = try await PageState(of: engine, provider: try Self.provider())
+        #expect(state.truncated == ["deviation"])
+        #expect(state.rules.mapValues(\.count) == ["output-only-field": 1, "deprecated-field": 501])
+        #expect(state.deviations.count == 500)
+        #expect(state.deviations["output-only-field/vehicle/veh-0"] != nil)
+        let shown = Set(state.deviations.values.filter { $0.rule == "deprecated-field" }.map(\.subject.id))
+        #expect(shown == Set((3..<502).map { "veh-\($0)" }))
+        let changes = try #require(PageChanges(from: all, to: state))
+        #expect(changes.rules?.put.mapValues(\.count) == ["deprecated-field": 501])
+        #expect(changes.truncated == ["deviation"])
+    }
+
+    @Test func `a rule whose findings are no longer kept is told with its count`() async throws {
+        let watch = DeviationWatch(maximumFindings: 8)
+        let engine = Engine(store: MemoryStore(), verifier: TextVerifier(), watch: watch)
+        try Self.report(0..<1, to: watch) { $0.serverTime.seconds = 1 }
+        try Self.report(1..<20, to: watch) { $0.speedKmph = 3 }
+        let state = try await PageState(of: engine, provider: try Self.provider())
+        #expect(state.rules.mapValues(\.count) == ["output-only-field": 1, "deprecated-field": 19])
+        #expect(state.deviations.values.allSatisfy { $0.rule == "deprecated-field" })
+        #expect(state.truncated == ["deviation"])
     }
 
     @Test func `a speed beyond what can be told is left out, and the rest is told`() async throws {

@@ -17,16 +17,16 @@ export class Deviations {
   #chosen;
   #drawn = "";
   #box = new Listbox(byID("deviation-list"), {
-    key: (it) => it.rule,
-    isChosen: (it) => it.rule === this.#chosen,
-    choose: (it) => this.choose(it.rule),
+    key: (it) => it.id,
+    isChosen: (it) => it.id === this.#chosen,
+    choose: (it) => this.choose(it.id),
     create: (it) => [
-      el("i", { class: "code" }), el("span", { class: "body" }, el("strong", {}, it.rule), el("small", {}, it.findings[0].what)),
+      el("i", { class: "code" }), el("span", { class: "body" }, el("strong", {}, it.id), el("small", {}, it.what)),
       el("span", { class: "aside" }),
     ],
     update: (row, it) => {
       setText(row.children[0], `${it.count} ×`);
-      setText(row.children[2], ago(it.last, this.live.now));
+      setText(row.children[2], it.last > 0 ? ago(it.last, this.live.now) : "");
     },
   });
 
@@ -38,7 +38,7 @@ export class Deviations {
 
   /** How many rules are not kept. */
   get ruleCount() {
-    return new Set([...this.live.state.deviations.values()].map((it) => it.rule)).size;
+    return this.live.state.rules.size;
   }
 
   choose(rule) {
@@ -51,24 +51,25 @@ export class Deviations {
     this.#box.move(step);
   }
 
-  /** The rules with what was found of each, the last seen first. */
+  /** The rules with what is shown of each, the last seen first. Where only some of it fits the filter, that is counted. */
   #rules() {
     const wanted = byID("deviation-filter").value.trim().toLowerCase();
-    const found = Map.groupBy(
-      [...this.live.state.deviations.values()].filter((it) => !wanted || textOf(it).includes(wanted)), (it) => it.rule);
-    return [...found].map(([rule, findings]) => ({
-      rule,
-      findings: findings.sort((a, b) => b.last - a.last || a.id.localeCompare(b.id)),
-      count: findings.reduce((sum, it) => sum + it.count, 0),
-      last: Math.max(...findings.map((it) => it.last)),
-    })).sort((a, b) => b.last - a.last || a.rule.localeCompare(b.rule));
+    const found = Map.groupBy(this.live.state.deviations.values(), (it) => it.rule);
+    return [...this.live.state.rules.values()].map((rule) => {
+      const isWhole = `${rule.id} ${rule.what}`.toLowerCase().includes(wanted);
+      const findings = (found.get(rule.id) ?? []).filter((it) => isWhole || textOf(it).includes(wanted))
+        .sort((a, b) => b.last - a.last || a.id.localeCompare(b.id));
+      const calls = isWhole ? rule.count : findings.reduce((sum, it) => sum + it.count, 0);
+      return { ...rule, findings, count: calls, last: findings[0]?.last ?? 0 };
+    }).filter((it) => it.count > 0).sort((a, b) => b.last - a.last || a.id.localeCompare(b.id));
   }
 
   draw() {
     const rules = this.#rules();
-    const chosen = rules.find((it) => it.rule === this.#chosen) ?? rules[0];
-    this.#chosen = chosen?.rule;
-    this.#box.draw(rules, this.live.state.deviations.size > 0 ? "Nothing fits the filter." : "Nothing departs from the documentation so far.");
+    const chosen = rules.find((it) => it.id === this.#chosen) ?? rules[0];
+    this.#chosen = chosen?.id;
+    byID("deviation-note").hidden = !this.live.truncated.includes("deviation");
+    this.#box.draw(rules, this.live.state.rules.size > 0 ? "Nothing fits the filter." : "Nothing departs from the documentation so far.");
     this.#drawDetail(chosen);
   }
 
@@ -78,12 +79,11 @@ export class Deviations {
     if (this.#drawn === drawn) return;
     this.#drawn = drawn;
     if (!chosen) return node.replaceChildren();
-    const rule = chosen.findings[0];
     fill(node,
-      el("h2", {}, rule.rule), el("p", { class: "lead" }, rule.what), el("p", {}, rule.why), el("p", { class: "fix" }, rule.fix),
+      el("h2", {}, chosen.id), el("p", { class: "lead" }, chosen.what), el("p", {}, chosen.why), el("p", { class: "fix" }, chosen.fix),
       el("dl", { class: "facts" },
-        el("div", {}, el("dt", {}, "source"), el("dd", {}, rule.source)),
-        el("div", {}, el("dt", {}, "in strict"), el("dd", {}, rule.isRefusedInStrict ? "refused" : "a warning"))),
+        el("div", {}, el("dt", {}, "source"), el("dd", {}, chosen.source)),
+        el("div", {}, el("dt", {}, "in strict"), el("dd", {}, chosen.isRefusedInStrict ? "refused" : "a warning"))),
       el("ul", { class: "findings" }, chosen.findings.slice(0, 50).map((it) => el("li", {},
         el("b", {}, subjectWords(it.subject)), ` ${count(it.count, "call")} since ${clockTime(it.first)}, the last at ${clockTime(it.last)}`,
         el("small", {}, [it.method, it.role && roleWords(it.role), it.fingerprint && `token ${it.fingerprint}`].filter(Boolean).join(" · "))))),
@@ -92,5 +92,5 @@ export class Deviations {
 }
 
 function textOf(it) {
-  return `${it.rule} ${it.what} ${it.subject.kind} ${it.subject.id} ${it.role} ${it.method} ${it.fingerprint}`.toLowerCase();
+  return `${it.subject.kind} ${it.subject.id} ${it.role} ${it.method} ${it.fingerprint}`.toLowerCase();
 }

@@ -4,7 +4,7 @@
 
 // What this page knows of the engine: its settings, and its state, kept up to date by server-sent events.
 
-const kinds = ["vehicles", "trips", "deliveryVehicles", "tasks", "tokens", "refusals", "deviations"];
+const kinds = ["vehicles", "trips", "deliveryVehicles", "tasks", "tokens", "refusals", "rules", "deviations"];
 const trailPoints = 600;
 /** The server sends something every ten seconds at least. In milliseconds. */
 const silence = 30_000;
