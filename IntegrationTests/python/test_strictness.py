@@ -78,6 +78,7 @@ def test_the_vendors_tokens_and_reports_too_fast_are_listed(up, profile):
     assert often["inStrict"] == "warned" and often["source"] and often["fix"]
     (subject,) = often["subjects"]
     assert (subject["kind"], subject["id"], subject["role"]) == ("vehicle", "veh-1", "driver")
+    assert subject["provider"] == up.provider
     assert len(subject["fingerprint"]) == 16
 
 
@@ -136,6 +137,26 @@ def test_a_recording_is_examined(tmp_path):
     result = run("lint", "--recording", recording, "--output", "json")
     assert result.returncode == 1
     assert [it["id"] for it in json.loads(result.stdout)["deviations"]] == ["report-too-often", "deprecated-field"]
+
+
+@pytest.mark.parametrize("providers", [["acme"], ["acme", "other"]])
+def test_a_vehicle_is_told_with_its_provider_where_there_are_several(tmp_path, providers):
+    recording = tmp_path / "calls.json"
+    recording.write_text(json.dumps([
+        {"timestamp": f"2026-01-02T03:04:{second:02}Z", "logName": f"projects/{provider}/logs/x",
+         "jsonPayload": {
+             "@type": "type.googleapis.com/maps.fleetengine.v1.UpdateVehicleLog",
+             "request": {"vehicleId": "veh-1", "updateMask": "lastLocation", "vehicle": DEPRECATED}, "response": {}}}
+        for second, provider in enumerate(providers)
+    ]))
+    result = run("lint", "--recording", recording)
+    assert result.returncode == 1
+    subjects = [line.split(":")[0] for line in result.stdout.decode().splitlines() if line.startswith("  - ")]
+    assert subjects == (
+        ["  - vehicle veh-1 of other", "  - vehicle veh-1 of acme"] if len(providers) > 1 else ["  - vehicle veh-1"])
+    (entry,) = json.loads(run("lint", "--recording", recording, "--output", "json").stdout)["deviations"]
+    assert entry["count"] == len(providers)
+    assert [it["provider"] for it in entry["subjects"]] == providers[::-1]
 
 
 @pytest.mark.parametrize("arguments", [[], ["a.b.c", "--engine", "http://127.0.0.1:1"], ["--engine", "http://example.com"]])

@@ -33,6 +33,8 @@ public struct DeviationReport: Codable, Hashable, Sendable {
         public let kind: String
         /// The resource's id; empty for a fleet.
         public let id: String
+        /// The id of the provider to which it belongs.
+        public let provider: String
         /// In how many calls it was seen.
         public let count: Int
         /// When it was first seen, as ISO 8601 has it.
@@ -52,11 +54,12 @@ public struct DeviationReport: Codable, Hashable, Sendable {
     /// The rules that are not kept, in the order of their table.
     public let deviations: [Entry]
 
-    /// Reports what a watch noted.
+    /// Reports what a watch noted, of all providers.
     public init(_ watch: DeviationWatch, profile: StrictnessProfile?) {
-        let findings = Dictionary(grouping: watch.findings, by: \.deviation)
+        let noted = watch.noted
+        let findings = Dictionary(grouping: noted.all, by: \.deviation)
         self.profile = profile?.rawValue
-        self.deviations = watch.totals.sorted { $0.key.rawValue < $1.key.rawValue }.map { deviation, count in
+        self.deviations = noted.totals.sorted { $0.key.rawValue < $1.key.rawValue }.map { deviation, count in
             Entry(deviation, count: count, subjects: (findings[deviation] ?? []).map(Subject.init))
         }
     }
@@ -86,6 +89,7 @@ extension DeviationReport.Subject {
     fileprivate init(_ finding: DeviationFinding) {
         self.kind = finding.subject.kind.rawValue
         self.id = finding.subject.id
+        self.provider = finding.provider.value
         self.count = finding.count
         self.firstSeen = finding.firstSeen.formatted(.iso8601)
         self.lastSeen = finding.lastSeen.formatted(.iso8601)

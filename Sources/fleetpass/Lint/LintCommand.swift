@@ -121,13 +121,15 @@ extension DeviationReport {
     /// A paragraph for each rule.
     fileprivate var text: String {
         guard !self.deviations.isEmpty else { return "Nothing departs from the documentation." }
+        let areOfSeveral = Set(self.deviations.flatMap(\.subjects).map(\.provider)).count > 1
         return self.deviations.map { entry in
             var lines = ["\(entry.id)   \(entry.count) \(entry.count == 1 ? "time" : "times")", "  \(entry.what)"]
             lines += ["  why:    \(entry.why)", "  fix:    \(entry.fix)", "  source: \(entry.source)"]
             lines += entry.subjects.prefix(10).map { subject in
                 let who = [subject.kind, subject.id].filter { !$0.isEmpty }.joined(separator: " ")
+                let of = areOfSeveral ? " of \(subject.provider)" : ""
                 let by = [subject.role, subject.fingerprint.map { "token \($0)" }].compactMap(\.self)
-                return "  - \(who): \(subject.count) × since \(subject.firstSeen), first with \(subject.method)"
+                return "  - \(who)\(of): \(subject.count) × since \(subject.firstSeen), first with \(subject.method)"
                     + (by.isEmpty ? "" : " by \(by.joined(separator: ", "))")
             }
             if entry.subjects.count > 10 {

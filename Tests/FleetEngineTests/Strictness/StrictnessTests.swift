@@ -434,8 +434,29 @@ import Testing
             #expect(report.profile == "real")
             #expect(report.deviations.map(\.id) == ["deprecated-field"])
             #expect(report.deviations.first?.subjects.map(\.id) == ["veh-1"])
+            #expect(report.deviations.first?.subjects.map(\.provider) == ["acme"])
             #expect(report.deviations.first?.subjects.first?.firstSeen == "2027-01-15T08:16:40Z")
         }
+    }
+
+    @Test func `two vehicles of one id are told apart by their providers`() throws {
+        let watch = DeviationWatch()
+        var request = UpdateVehicle.Request()
+        request.updateMask.paths = ["lastLocation"]
+        request.vehicle.lastLocation.speedKmph = 3
+        for (second, provider) in ["acme", "other", "other"].enumerated() {
+            let access = AccessRequest(
+                method: .updateVehicle, provider: try #require(ProviderID(provider)), vehicle: VehicleID("veh-1"))
+            _ = watch.observe(request, access, token: nil, at: TestClock.start + TimeInterval(second))
+        }
+        let report = DeviationReport(watch, profile: .real)
+        #expect(report.deviations.map(\.count) == [3])
+        let subjects = try #require(report.deviations.first?.subjects)
+        #expect(subjects.map(\.id) == ["veh-1", "veh-1"])
+        #expect(subjects.map(\.provider) == ["other", "acme"])
+        #expect(subjects.map(\.count) == [2, 1])
+        let json = String(decoding: try JSONEncoder().encode(report), as: UTF8.self)
+        #expect(json.contains("\"provider\":\"other\"") && json.contains("\"provider\":\"acme\""))
     }
 
     @Test func `a recording is examined without tokens`() throws {
