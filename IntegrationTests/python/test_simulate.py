@@ -146,6 +146,101 @@ def test_a_drive_to_its_end_departs_from_nothing(tmp_path):
     assert code == 0
 
 
+class Round:
+    """A van with two stops on a way of three places, and its drive, which is at places at given seconds."""
+
+    PLACES = [(37.76, -122.5), (37.77, -122.5), (37.78, -122.5)]
+
+    def __init__(self, service, folder, van, way):
+        self.service, self.van, self.token = service, van, service.mint("delivery_admin")
+        self.call("POST", f"deliveryVehicles?deliveryVehicleId={van}", {"type": "AUTO"})
+        self.stops = []
+        for number, place in enumerate(self.PLACES[1:], 1):
+            there = {"point": dict(zip(("latitude", "longitude"), place))}
+            self.call("POST", f"tasks?taskId={van}-{number}", {
+                "type": "DELIVERY", "state": "OPEN", "trackingId": f"{van}-parcel-{number}", "taskDuration": "60s",
+                "plannedLocation": there})
+            self.stops.append(
+                {"stop": {"plannedLocation": there, "state": "NEW", "tasks": [{"taskId": f"{van}-{number}"}]}})
+        self.set_stops(self.stops)
+        points = "".join(
+            '<trkpt lat="{}" lon="{}"><time>2026-01-02T03:04:{:02}Z</time></trkpt>'.format(*self.PLACES[place], second)
+            for second, place in way)
+        self.route = folder / "round.gpx"
+        self.route.write_text(
+            '<gpx version="1.1" creator="tests" xmlns="http://www.topografix.com/GPX/1/1">'
+            f"<trk><trkseg>{points}</trkseg></trk></gpx>", encoding="utf-8")
+
+    def call(self, verb, path, body=None):
+        answer = self.service.rest(verb, path, self.token, json=body)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def set_stops(self, stops):
+        self.call("PATCH", f"deliveryVehicles/{self.van}?updateMask=remainingVehicleJourneySegments",
+                  {"remainingVehicleJourneySegments": stops})
+
+    def drive(self, meanwhile):
+        """Drives to the end, and has each line looked at when it is there; gives the lines."""
+        lines = []
+        with subprocess.Popen(
+            [PROGRAM, "drive", "--delivery-vehicle", self.van, "--report-stops", "--route", self.route,
+             "--interval", "60", "--engine", self.service.http, "--token-server", self.service.http],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as command:
+            for line in command.stdout:
+                lines.append(line.rstrip("\n"))
+                meanwhile(lines)
+        assert command.returncode == 0, lines
+        return lines
+
+    def outcomes(self):
+        """What became of the tasks, once no stop is left."""
+        assert "remainingVehicleJourneySegments" not in self.call("GET", f"deliveryVehicles/{self.van}")
+        return [self.call("GET", f"tasks/{self.van}-{number}").get("taskOutcome") for number in (1, 2)]
+
+
+def test_a_round_goes_on_where_a_dispatcher_took_a_stop_off(service, tmp_path):
+    # The van is at the first stop some time after it set out.
+    van = Round(service, tmp_path, "van-of-one-stop", [(0, 0), (15, 1), (16, 2)])
+
+    def take_off(lines):
+        if len(lines) == 1:
+            assert lines[0] == "reported  stops 2 left, the next one ENROUTE"
+            van.set_stops(van.stops[1:])
+
+    lines = van.drive(take_off)
+    gone = [number for number, line in enumerate(lines) if line.startswith("failed    stops stopGone: ")]
+    assert len(gone) == 1, lines
+    assert lines[gone[0] + 1:gone[0] + 5] == [
+        "reported  stops 1 left, the next one ENROUTE", "reported  stops 1 left, the next one ARRIVED",
+        "reported  task van-of-one-stop-2 SUCCEEDED", "reported  stops 0 left"], lines
+    # Tracking ended in order, with the last locations.
+    assert lines[-1] == "reported  37.780000,-122.500000 +1 past", lines
+    assert van.outcomes() == [None, "SUCCEEDED"]
+
+
+def test_a_stop_is_not_done_while_its_arrival_is_refused(service, tmp_path):
+    # The van stays at the first stop for some time.
+    van = Round(service, tmp_path, "van-that-is-refused", [(0, 0), (1, 1), (16, 1), (17, 2)])
+    script = {"steps": [{
+        "refuse": "CLAIM_MISMATCH", "deliveryVehicle": van.van, "methods": ["UpdateDeliveryVehicle"]}]}
+    assert run("chaos", "set", "-", "--engine", service.http, stdin=json.dumps(script).encode()).returncode == 0
+
+    def end_refusals(lines):
+        # Neither the departure was taken nor the arrival.
+        if sum(line.startswith("failed    stops PERMISSION_DENIED") for line in lines) == 2:
+            assert run("chaos", "clear", "--engine", service.http).returncode == 0
+
+    try:
+        lines = van.drive(end_refusals)
+    finally:
+        run("chaos", "clear", "--engine", service.http)
+    assert sum(line.endswith(" SUCCEEDED") for line in lines) == 2, lines
+    assert lines.index("reported  stops 2 left, the next one ARRIVED") < lines.index(
+        "reported  task van-that-is-refused-1 SUCCEEDED")
+    assert van.outcomes() == ["SUCCEEDED", "SUCCEEDED"]
+
+
 def test_a_fleet_without_an_engine_says_so():
     result = run("simulate", "--vehicles", 1, "--for", "1s", "--engine", "http://127.0.0.1:9", "--token-server",
                  "http://127.0.0.1:9", "--output", "json")

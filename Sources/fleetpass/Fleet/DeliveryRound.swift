@@ -14,7 +14,8 @@ struct DeliveryRound {
 
     /// Drives to the end of the route.
     ///
-    /// What the engine did not take is told by the reporter's updates, and repeated by it.
+    /// What the engine did not take is told by the reporter's updates, and repeated by it where that may help. What was
+    /// not sent, as its stop is gone or was not begun, is told here.
     func drive(along source: RouteLocationSource) async throws {
         let (fixes, feed) = AsyncStream.makeStream(of: LocationFix.self)
         let reporter = self.reporter
@@ -24,21 +25,22 @@ struct DeliveryRound {
             for try await fix in source {
                 feed.yield(fix)
                 // One stop for each fix: a stop that is refused must not be tried for ever.
-                if let stop = await reporter.remainingStops?.first, Self.meters(from: fix, to: stop) <= Self.reach {
-                    try await self.deliver(stop)
-                }
+                if await self.nextStop(near: fix) != nil { try await self.deliver(at: fix) }
             }
             feed.finish()
             try await group.waitForAll()
         }
     }
 
-    private func deliver(_ stop: VehicleStop) async throws {
+    private func deliver(at fix: LocationFix) async throws {
         try await Self.passingOver { try await self.reporter.reportArrivedAtStop() }
-        for task in stop.tasks {
-            try await Self.passingOver { try await self.reporter.reportOutcome(.succeeded, of: task) }
+        // Where the arrival was refused, nothing is done; where the stop is gone, another one is the next.
+        if let stop = await self.nextStop(near: fix), stop.state == .arrived {
+            for task in stop.tasks {
+                try await Self.passingOver { try await self.reporter.reportOutcome(.succeeded, of: task) }
+            }
+            try await Self.passingOver { try await self.reporter.reportCompletedStop() }
         }
-        try await Self.passingOver { try await self.reporter.reportCompletedStop() }
         try await self.depart()
     }
 
@@ -53,11 +55,16 @@ struct DeliveryRound {
         do {
             _ = try await report()
         } catch is EngineFailure {
+        } catch let error as DriverError {
+            Console.give(DriveReport(error).text)
         }
     }
 
-    private static func meters(from fix: LocationFix, to stop: VehicleStop) -> Double {
-        GeoDistance.meters(
+    /// The next stop, if the fix is there.
+    private func nextStop(near fix: LocationFix) async -> VehicleStop? {
+        guard let stop = await self.reporter.remainingStops?.first else { return nil }
+        let distance = GeoDistance.meters(
             from: (fix.latitude, fix.longitude), to: (stop.latitude, stop.longitude))
+        return distance <= Self.reach ? stop : nil
     }
 }

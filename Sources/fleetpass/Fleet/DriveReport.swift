@@ -27,6 +27,12 @@ struct DriveReport {
         }
     }
 
+    /// A change of the stops that was not sent, as its stop is gone or was not begun.
+    init(_ error: DriverError) {
+        self.failure = nil
+        self.text = "failed    stops \(error)".shown()
+    }
+
     private init(_ subject: String, _ detail: String, _ failure: EngineFailure?) {
         self.failure = failure
         self.text = (failure.map { "failed    \(subject) \($0.told)" } ?? "reported  \(subject) \(detail)").shown()
