@@ -31,7 +31,7 @@ def test_a_fleet_drives_for_a_while_and_says_what_it_did(tmp_path):
     summary = json.loads(result.stdout)
     assert summary["vehicles"] == 6 and 35 <= summary["seconds"] < 60
     updates, tokens, trips = summary["updates"], summary["tokens"], summary["trips"]
-    # Each vehicle goes online, reports every 5 s, and goes offline.
+    # Each vehicle goes online with its first report, reports every 5 s, and goes offline.
     assert 6 * 6 <= updates["taken"] <= 6 * 12
     assert updates["refused"] == updates["lost"] == updates["withoutToken"] == 0
     assert 0 < updates["p50Milliseconds"] <= updates["p99Milliseconds"]
@@ -45,6 +45,29 @@ def test_a_fleet_drives_for_a_while_and_says_what_it_did(tmp_path):
     assert states == {"OFFLINE"}
     code, _, _ = service.stop()
     assert code == 0
+
+
+def test_a_fleet_keeps_to_its_rate_from_start_to_end(tmp_path):
+    recording = tmp_path / "traffic.jsonl"
+    service = Service(tmp_path / "data", "--record", recording)
+    result = run(
+        "simulate", "--vehicles", 20, "--interval", 5, "--max-rate", 4, "--for", "10s", "--output", "json",
+        "--token-server", service.http, "--engine", service.http, "--create-with", service.key_file("server"),
+    )
+    assert result.returncode == 0, result.stderr
+    code, _, _ = service.stop()
+    assert code == 0
+    # The vehicles go offline a quarter of a second apart; a slow machine takes longer only.
+    seconds = json.loads(result.stdout)["seconds"]
+    assert seconds >= 10 + 16 / 4
+    calls = [json.loads(line)["jsonpayload"] for line in recording.read_text(encoding="utf-8").splitlines()]
+    updates = [call["request"] for call in calls if call["@type"].endswith(".UpdateVehicleLog")]
+    # What a vehicle reports at the beginning and the end of an interval is one update more than its rate.
+    assert 2 * 20 <= len(updates) <= 4 * seconds + 5
+    # The first report of each says both, that it is online and where.
+    online = [update for update in updates if update["vehicle"]["state"] == "VEHICLE_STATE_ONLINE"]
+    assert len(updates) - len(online) == 20
+    assert all("lastlocation" in update["vehicle"] for update in online)
 
 
 class Simulation:
@@ -121,7 +144,7 @@ def test_fast_drives_keep_to_the_interval(tmp_path):
         service.http, "--engine", service.http, "--create-with", service.key_file("server"),
     )
     assert result.returncode == 0, result.stderr
-    # Each comes to the end of its drive several times; it goes online, reports at once and after 6 s, and goes offline.
+    # Each comes to the end of its drive several times; it reports at once and after 6 s, and goes offline.
     assert json.loads(result.stdout)["updates"]["taken"] <= 2 * 4
     # No report comes too soon, not even the last.
     result = run("lint", "--engine", service.http)

@@ -21,8 +21,8 @@ import Testing
             provider: provider, engine: try EngineEndpoint(engine),
             token: { TestTokens.token(for: .driver(vehicle)) }, transport: transport)
         let fleet = try SimulatedFleet(
-            size: 1, speed: 1, interval: .zero, provider: provider, engine: engine, tokens: StubTokenProvider(),
-            transport: transport, backend: backend, meter: FleetMeter())
+            size: 1, speed: 1, interval: .zero, maxRate: 200, provider: provider, engine: engine,
+            tokens: StubTokenProvider(), transport: transport, backend: backend, meter: FleetMeter())
         return (fleet, backend)
     }
 

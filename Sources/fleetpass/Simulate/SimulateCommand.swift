@@ -20,7 +20,7 @@ struct SimulateCommand: AsyncParsableCommand {
             Every vehicle fetches its own tokens and reports over REST, as a driver's app does, in one process and over \
             one HTTP session; each trip has a customer who watches it. Gives a summary at the end; ends with 1 when the \
             engine took no update, or with 69 when nothing was reached. Once the vehicles are there, SIGINT and SIGTERM \
-            bring the end at once, with vehicles offline, trips over and the summary; a second one waits for nothing.
+            begin the end at once, with vehicles offline, trips over and the summary; a second one waits for nothing.
             """
     )
 
@@ -82,6 +82,7 @@ struct SimulateCommand: AsyncParsableCommand {
             size: self.vehicles,
             speed: self.speed,
             interval: .seconds(self.interval),
+            maxRate: self.maxRate,
             provider: provider,
             engine: engine,
             tokens: self.addresses.tokens(

@@ -20,6 +20,8 @@ struct SimulatedFleet: Sendable {
     let speed: Double
     /// Between two reports of a vehicle, and between two states of a trip.
     let interval: Duration
+    /// Between two vehicles that go offline at the end, so that the fleet sends no more updates a second than it may.
+    let pause: Duration
     let configuration: VehicleReporterConfiguration
     let provider: ProviderID
     let engine: URL
@@ -28,10 +30,10 @@ struct SimulatedFleet: Sendable {
     let backend: FleetBackend?
     let meter: FleetMeter
 
-    /// Lays out a fleet on the bundled routes.
+    /// Lays out a fleet on the bundled routes, which sends so many updates a second at most.
     init(
-        size: Int, speed: Double, interval: Duration, provider: ProviderID, engine: URL, tokens: any TokenProvider,
-        transport: any HTTPTransport, backend: FleetBackend?, meter: FleetMeter
+        size: Int, speed: Double, interval: Duration, maxRate: Double, provider: ProviderID, engine: URL,
+        tokens: any TokenProvider, transport: any HTTPTransport, backend: FleetBackend?, meter: FleetMeter
     ) throws {
         self.vehicles = try (1...size).map { try VehicleID(checking: "sim-\($0)") }
         self.routes = try BundledRoutes.all()
@@ -43,6 +45,7 @@ struct SimulatedFleet: Sendable {
         }
         self.speed = speed
         self.interval = interval
+        self.pause = .seconds(1 / maxRate)
         self.configuration = VehicleReporterConfiguration(
             reportingInterval: interval, sensor: .customerSupplied, eventCapacity: 16)
         self.provider = provider
@@ -65,7 +68,7 @@ struct SimulatedFleet: Sendable {
         }
     }
 
-    /// Drives for a time, with so many trips a minute, then sets every vehicle offline that has begun.
+    /// Drives for a time, with so many trips a minute, then sets the vehicles offline that have begun, one by one.
     func drive(for time: RunningTime, tripsPerMinute: Double) async {
         let spread = self.configuration.reportingInterval / self.vehicles.count
         await withTaskGroup(of: Void.self) { group in
@@ -73,7 +76,8 @@ struct SimulatedFleet: Sendable {
                 group.addTask {
                     // Spread over the interval, as the phones of a fleet are.
                     guard (try? await Task.sleep(for: spread * index)) != nil else { return }
-                    await self.drive(vehicle, from: self.starts[index % self.starts.count])
+                    await self.drive(
+                        vehicle, from: self.starts[index % self.starts.count], endingAfter: self.pause * index)
                 }
             }
             if let backend = self.backend, tripsPerMinute > 0 {
@@ -85,7 +89,8 @@ struct SimulatedFleet: Sendable {
         }
     }
 
-    private func drive(_ vehicle: VehicleID, from start: Route) async {
+    /// Drives until the task is cancelled, and goes offline a while after that.
+    private func drive(_ vehicle: VehicleID, from start: Route, endingAfter pause: Duration) async {
         guard
             let reporter = try? VehicleReporter(
                 provider: self.provider, vehicle: vehicle, engine: self.engine, tokens: self.tokens,
@@ -97,14 +102,33 @@ struct SimulatedFleet: Sendable {
         await reporter.startTracking()
         let lap = self.routes.first { $0.name == start.name && $0.fixes.last == start.fixes.last } ?? start
         do {
-            try await reporter.setState(.online)
-            try await reporter.run(reporting: EndlessDrive(start, then: lap, speed: self.speed))
+            try await Self.report(EndlessDrive(start, then: lap, speed: self.speed), by: reporter)
         } catch {
             // The time is over.
         }
+        // A task of its own, because this one is cancelled.
+        _ = await Task { try await Task.sleep(for: pause) }.result
         await reporter.stopTracking()
         counting.cancel()
         await counting.value
+    }
+
+    /// Reports a drive: the online state with the first place, in one update, and then what there is at each interval.
+    private static func report(_ drive: EndlessDrive, by reporter: VehicleReporter) async throws {
+        // The reporter sends the first place of a source at once, beside the update for the state; so it gets none.
+        let (nothing, feed) = AsyncStream.makeStream(of: LocationFix.self)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            var isFirst = true
+            for try await fix in drive {
+                await reporter.record(fix)
+                guard isFirst else { continue }
+                isFirst = false
+                try await reporter.setState(.online)
+                group.addTask { try await reporter.run(reporting: nothing) }
+            }
+            feed.finish()
+            try await group.waitForAll()
+        }
     }
 
     // MARK: - Trips
