@@ -97,8 +97,8 @@ public actor DeliveryVehicleReporter {
 
     /// Ends tracking: sends what is unsent once more, and returns when that is done.
     ///
-    /// It is sent even when the calling task is cancelled. Fixes are not kept until tracking starts again; changes of
-    /// stops and outcomes of tasks are.
+    /// It is sent even when the calling task is cancelled, and however soon after the last report. Fixes are not kept
+    /// until tracking starts again; changes of stops and outcomes of tasks are.
     public func stopTracking() async {
         guard self.plan.stopTracking() else { return }
         repeat {
@@ -125,7 +125,10 @@ public actor DeliveryVehicleReporter {
 
     /// Reports the locations of a source, at once for the first and then at each interval, until the source ends.
     ///
-    /// Start tracking first: locations that come while it is off are ignored.
+    /// Start tracking first: locations that come while it is off are ignored. Those after the last report are reported
+    /// when the source ends, however soon that is after it: an app that waited might not be there any more. Where the
+    /// service's least time between two updates, five seconds, must never be broken, end the source no sooner than that
+    /// after the newest report in ``updates``.
     ///
     /// - Parameter source: Where the locations come from.
     /// - Throws: What the source throws, or `CancellationError` when the calling task was cancelled.
