@@ -157,3 +157,14 @@ def test_a_batch_and_the_pagers(service, make, backend, parent, new_id):
         delivery.ListDeliveryVehiclesRequest(parent=parent, page_size=1, filter=f'attributes.depot = "{depot}"')
     )
     assert [vehicle.name.split("/")[-1] for vehicle in pager] == vehicles
+
+
+def test_an_update_may_come_as_a_post(service, new_id):
+    # The vendor's clients for Java cannot send PATCH.
+    vehicle, token = new_id("vehicle"), service.mint("delivery_server")
+    assert service.rest("POST", f"deliveryVehicles?deliveryVehicleId={vehicle}", token, json={}).status_code == 200
+    path, headers = f"deliveryVehicles/{vehicle}?updateMask=type", {"X-HTTP-Method-Override": "PATCH"}
+    changed = service.rest("POST", path, token, json={"type": "BICYCLE"}, headers=headers)
+    assert (changed.status_code, changed.json().get("type")) == (200, "BICYCLE"), changed.text
+    refused = service.rest("POST", path, token, json={}, headers={"X-HTTP-Method-Override": "patch"})
+    assert refused.status_code == 404 and "X-HTTP-Method-Override" in refused.text

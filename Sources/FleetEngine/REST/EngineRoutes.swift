@@ -43,7 +43,7 @@ public struct EngineRoutes: Sendable {
 
     private func respond(to request: Request, remarks: CallRemarks?) async -> Response {
         do throws(EngineError) {
-            let match = try HTTPMatch(verb: request.method, path: request.uri.path)
+            let match = try HTTPMatch(verb: Self.verb(of: request), path: request.uri.path)
             let token = try BearerToken.read(request.headers[values: .authorization])
             // A caller whose token is not good is refused before anything else it sent is read.
             let examined = try await self.engine.authenticate(token, for: match.rule.method, of: match.name)
@@ -63,6 +63,26 @@ public struct EngineRoutes: Sendable {
             return RESTAnswer.error(error, status: error.reason == Self.tooLarge ? .contentTooLarge : nil)
         }
     }
+
+    /// The verb that is meant: who cannot send each, as Google's clients for Java cannot PATCH, names it in a POST.
+    ///
+    /// - Throws: ``EngineError`` with `NOT_FOUND` when the header names no verb, or several.
+    private static func verb(of request: Request) throws(EngineError) -> HTTPRequest.Method {
+        guard request.method == .post, let name = HTTPField.Name(self.verbHeader), let word = request.headers[name]
+        else { return request.method }
+        guard let verb = HTTPRule.verbs.first(where: { $0.rawValue == word }) else {
+            let verbs = HTTPRule.verbs.map(\.rawValue).joined(separator: ", ")
+            throw EngineError(
+                code: .notFound,
+                reason: "ROUTE_UNKNOWN",
+                message: "\(self.verbHeader) is \(word.prefix(16)), with which nothing is served; use one of \(verbs)."
+            )
+        }
+        return verb
+    }
+
+    /// The header field that names the verb which a POST stands for.
+    private static let verbHeader = "X-HTTP-Method-Override"
 
     /// The reason of the error for a body that is longer than is read.
     private static let tooLarge = "BODY_TOO_LARGE"

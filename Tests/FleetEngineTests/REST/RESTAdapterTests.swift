@@ -36,10 +36,12 @@ import Testing
     @discardableResult
     private static func send(
         _ client: any TestClientProtocol, _ verb: HTTPRequest.Method, _ uri: String, _ body: String = "",
-        authorization: String? = "Bearer \(serverToken)"
+        authorization: String? = "Bearer \(serverToken)", meaning meant: [String] = []
     ) async throws -> TestResponse {
         var headers = HTTPFields()
         headers[.authorization] = authorization
+        let verbHeader = try #require(HTTPField.Name("X-HTTP-Method-Override"))
+        headers[values: verbHeader] = meant
         return try await client.execute(
             uri: uri, method: verb, headers: headers, body: body.isEmpty ? nil : ByteBuffer(string: body))
     }
@@ -329,6 +331,46 @@ import Testing
             #expect(response.status.code == code)
             let error = try #require(Self.object(response)["error"] as? [String: Any])
             #expect(error["code"] as? Int == code)
+        }
+    }
+
+    @Test func `a POST whose header names another verb is the call of that verb`() async throws {
+        try await self.withClient { client in
+            let van = "/v1/providers/acme/deliveryVehicles"
+            func send(
+                _ verb: HTTPRequest.Method, _ meant: String, _ uri: String, _ body: String = "{}",
+                token: String = deliveryToken
+            ) async throws -> TestResponse {
+                try await Self.send(client, verb, uri, body, authorization: "Bearer \(token)", meaning: [meant])
+            }
+            #expect(try await send(.post, "POST", van + "?deliveryVehicleId=van-1").status == .ok)
+            let patch = van + "/van-1?updateMask=type"
+            let changed = try await send(.post, "PATCH", patch, #"{"type":"BICYCLE"}"#)
+            #expect(changed.status == .ok)
+            #expect(try Self.object(changed)["type"] as? String == "BICYCLE")
+            #expect(try await Self.object(send(.post, "GET", van + "/van-1"))["type"] as? String == "BICYCLE")
+            // The role must suit the call that the request becomes, and the path its verb.
+            #expect(try await send(.post, "PATCH", patch, token: "consumer|tripid=t-1").status == .forbidden)
+            #expect(try await send(.post, "PATCH", patch, token: "bad").status == .unauthorized)
+            #expect(try await send(.post, "DELETE", "/v1/providers/acme/tasks:batchCreate").status == .notFound)
+            #expect(try await send(.post, "DELETE", van + "/van-1").status == .ok)
+            #expect(try await send(.get, "GET", van + "/van-1").status == .notFound)
+        }
+    }
+
+    @Test func `a header that names no verb is refused in words, and beside other verbs ignored`() async throws {
+        try await self.withClient { client in
+            for meant in [["patch"], ["TRACE"], [""], ["PUT", "PUT"]] {
+                let refused = try await Self.send(client, .post, Self.path + "/veh-1", Self.body, meaning: meant)
+                #expect(refused.status == .notFound)
+                let message = try #require(try Self.message(refused))
+                #expect(message.hasPrefix("X-HTTP-Method-Override is \(meant.joined(separator: ", ")), "), "\(message)")
+                #expect(message.hasSuffix("use one of GET, POST, PUT, PATCH, DELETE."), "\(message)")
+            }
+            for meant in ["DELETE", "nothing"] {
+                let read = try await Self.send(client, .get, Self.path + "/veh-1", meaning: [meant])
+                #expect(read.status == .ok)
+            }
         }
     }
 
