@@ -456,10 +456,22 @@ import Testing
         #expect(await go(["trip_status"], version) == .failedPrecondition)
         #expect(await go(["trip_status", "intermediate_destinations_version"], version) == .failedPrecondition)
         #expect(await go(["intermediate_destination_index"], version) == .failedPrecondition)
-        #expect(try await fixture.trip("trip-1").tripStatus == .new)
+        #expect(await go(["intermediateDestinations"], version) == .failedPrecondition)
+        #expect(await go(["attributes", "intermediate_destinations_version"], version) == .failedPrecondition)
+        // Who sends the whole trip with another mask depends on none of its destinations.
+        #expect(await go(["attributes"], version) == nil)
+        let kept = try await fixture.trip("trip-1")
+        #expect(kept.tripStatus == .new)
+        #expect(kept.intermediateDestinations == changed.intermediateDestinations)
         #expect(await go(["trip_status"], changed.intermediateDestinationsVersion) == nil)
         #expect(
             try await fixture.trip("trip-1").intermediateDestinationsVersion == changed.intermediateDestinationsVersion)
+        fixture.advance(by: 4)
+        let again = try await fixture.updateTrip("trip-1", ["intermediate_destinations"]) {
+            $0.intermediateDestinations = [.at(37.46, -122.07)]
+            $0.intermediateDestinationsVersion = changed.intermediateDestinationsVersion
+        }
+        #expect(again.intermediateDestinations.map(\.point.latitude) == [37.46])
     }
 
     @Test func `a pickup point that moves moves its stop, in its place`() async throws {

@@ -153,10 +153,11 @@ enum TripRules {
                 )
             }
         }
-        let leads =
-            selection.touches("intermediate_destination_index")
+        let dependsOnDestinations =
+            selection.touches("intermediate_destinations") || selection.touches("intermediate_destinations_version")
+            || selection.touches("intermediate_destination_index")
             || selection.touches("trip_status") && updated.tripStatus == .enrouteToIntermediateDestination
-        if leads, body.hasIntermediateDestinationsVersion,
+        if dependsOnDestinations, body.hasIntermediateDestinationsVersion,
             body.intermediateDestinationsVersion != trip.intermediateDestinationsVersion
         {
             throw .failedPrecondition(
