@@ -132,4 +132,38 @@ import Testing
         }
         #expect(moved.lastLocation.serverTime.date == TestClock.start + 10)
     }
+
+    @Test func `a location without a position has no server_time and keeps no position out`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1", .with(.sample) { $0.lastLocation = .with { $0.heading = 5 } })
+        func isFresh() async throws -> Bool {
+            let request = ListVehicles.Request.with {
+                $0.parent = "providers/acme"
+                $0.maximumStaleness.seconds = 3600
+            }
+            return try await fixture.engine.perform(ListVehicles.self, request, token: serverToken).vehicles.count == 1
+        }
+        #expect(try await !fixture.vehicle("veh-1").lastLocation.hasServerTime)
+        for mask in ["last_location", "last_location.heading", "last_location.location"] {
+            let turned = try await fixture.updateVehicle("veh-1", [mask]) { $0.lastLocation.heading = 90 }
+            #expect(turned.lastLocation.heading.value == 90)
+            #expect(!turned.lastLocation.hasServerTime, "\(mask)")
+        }
+        #expect(try await !isFresh())
+        // A device in a tunnel reports late where it was.
+        try await fixture.updateVehicle("veh-1", ["last_location"]) {
+            $0.lastLocation.heading = 90
+            $0.lastLocation.updateTime = .init(date: TestClock.start)
+        }
+        let placed = try await fixture.updateVehicle("veh-1", ["last_location"]) {
+            $0.lastLocation = .at(37.42, -122.07)
+            $0.lastLocation.updateTime = .init(date: TestClock.start - 600)
+        }
+        #expect(placed.lastLocation.location == .at(37.42, -122.07))
+        #expect(placed.lastLocation.serverTime.date == TestClock.start)
+        #expect(try await isFresh())
+        let cleared = try await fixture.updateVehicle("veh-1", ["last_location.location"])
+        #expect(!cleared.lastLocation.hasServerTime)
+        #expect(try await !isFresh())
+    }
 }

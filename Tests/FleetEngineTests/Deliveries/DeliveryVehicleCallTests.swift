@@ -91,6 +91,22 @@ import Testing
         }
     }
 
+    @Test func `a location without a position has no age, and keeps no position out`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1") { _ in }
+        let turned = try await world.updateVehicle("dv-1", ["last_location"]) {
+            $0.lastLocation.heading = 90
+        }
+        #expect(turned.lastLocation.heading.value == 90)
+        #expect(!turned.lastLocation.hasServerTime)
+        let placed = try await world.updateVehicle("dv-1", ["last_location"]) {
+            $0.lastLocation = .deliveryAt(37.43, -122.07)
+            $0.lastLocation.updateTime = .init(date: TestClock.start - 600)
+        }
+        #expect(placed.lastLocation.location == .at(37.43, -122.07))
+        #expect(placed.lastLocation.serverTime.date == TestClock.start)
+    }
+
     @Test func `a nested mask makes a location of what it brings, and of nothing none`() async throws {
         let world = DeliveryWorld()
         try await world.createVehicle("dv-1") { _ in }

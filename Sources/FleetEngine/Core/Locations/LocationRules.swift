@@ -16,7 +16,7 @@ enum LocationRules {
     ///   - report: The location as the device or a server sent it.
     ///   - stored: The location that the vehicle has, if any.
     ///   - isFix: Whether the report tells a position; where it does not, the position keeps its `server_time`.
-    ///   - now: The time to stamp as `server_time`.
+    ///   - now: The time to stamp as `server_time`, where there is a position.
     /// - Returns: The location to keep; `nil` where the report is older than the stored one, which stays.
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
     static func accept<Location: ReportedLocation>(
@@ -28,10 +28,12 @@ enum LocationRules {
         location.dropInputOnly()
         location.completeSources()
         location.clearServerTime()
-        if isFix {
-            location.serverTime = now
-        } else if let stored, stored.hasServerTime {
-            location.serverTime = stored.serverTime
+        if location.place != nil {
+            if isFix {
+                location.serverTime = now
+            } else if let stored, stored.hasServerTime {
+                location.serverTime = stored.serverTime
+            }
         }
         if let stored, location.hasUpdateTime, stored.isNewer(than: location.updateTime) { return nil }
         return location
@@ -118,10 +120,11 @@ extension ReportedLocation {
         return self.hasFlpUpdateTime ? self.flpUpdateTime : self.serverTime
     }
 
-    /// Whether a position that was taken at this time is older.
+    /// Whether a position that was taken at this time is older; it is not where this location has no position.
     ///
     /// Where no device told when this one was taken, its `server_time` counts, less what a clock may be off.
     fileprivate func isNewer(than time: Google_Protobuf_Timestamp) -> Bool {
+        guard self.place != nil else { return false }
         guard self.hasUpdateTime else {
             return self.hasServerTime && time.advanced(by: LocationRules.clockTolerance) < self.serverTime
         }

@@ -71,6 +71,7 @@ struct VehicleList {
 
     private func isFresh(_ vehicle: Vehicle) -> Bool {
         guard let maximumStaleness else { return true }
-        return vehicle.hasLastLocation && vehicle.lastLocation.serverTime.duration(to: self.now) <= maximumStaleness
+        return vehicle.lastLocation.place != nil
+            && vehicle.lastLocation.serverTime.duration(to: self.now) <= maximumStaleness
     }
 }
