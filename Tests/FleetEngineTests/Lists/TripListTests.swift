@@ -97,6 +97,7 @@ import Testing
 
     @Test func `a search over all vehicles leaves their ways out`() async throws {
         try await Self.withWorld(.memory) { fixture in
+            try await fixture.updateVehicle("veh-1", ["current_route_segment"]) { $0.currentRouteSegment = "AhY" }
             let all = try await Self.search(fixture) { $0.activeTripsOnly = true }
             let one = try await Self.search(fixture) {
                 $0.vehicleID = "veh-1"
@@ -105,11 +106,18 @@ import Testing
             let (bare, full) = try (#require(all.trips.first), #require(one.trips.first))
             #expect(bare.vehicleID == "veh-1")
             #expect(bare.remainingWaypoints.isEmpty)
+            #expect(!bare.hasRemainingWaypointsVersion)
+            #expect(bare.currentRouteSegment.isEmpty)
+            #expect(!bare.hasCurrentRouteSegmentVersion)
+            #expect(!bare.hasCurrentRouteSegmentEndPoint)
             #expect(!bare.hasEtaToFirstWaypoint)
             #expect(!bare.hasRemainingDistanceMeters)
             #expect(!bare.hasRemainingTimeToFirstWaypoint)
             #expect(full.remainingWaypoints.count == 2)
             #expect(full.hasEtaToFirstWaypoint)
+            #expect(full.currentRouteSegment == "AhY")
+            #expect(full.hasRemainingWaypointsVersion && full.hasCurrentRouteSegmentVersion)
+            #expect(full.hasCurrentRouteSegmentEndPoint)
             #expect(full.vehicleWaypoints.isEmpty)
         }
     }
