@@ -274,6 +274,12 @@ import Testing
         try await fixture.updateTrip("trip-1", ["trip_status"]) { $0.tripStatus = .enrouteToDropoff }
         #expect(try await self.search(fixture) { $0.includeBackToBack = true } == ["busy"])
         #expect(try await self.search(fixture) == [])
+        for isEnabled in [false, true] {
+            try await fixture.updateVehicle("busy", ["back_to_back_enabled"]) { $0.backToBackEnabled = isEnabled }
+            let request = Self.request { $0.includeBackToBack = true }
+            let match = try await fixture.engine.perform(SearchVehicles.self, request, token: serverToken).matches.first
+            #expect(match?.vehicleMatchType == (isEnabled ? .backToBack : nil))
+        }
         func shared(_ present: SearchVehicles.Request.CurrentTripsPresent) async throws -> [String] {
             try await self.search(fixture) {
                 $0.tripTypes = [.shared]
@@ -283,6 +289,67 @@ import Testing
         }
         #expect(try await shared(.any) == ["busy"])
         #expect(try await shared(.none) == [])
+    }
+
+    @Test func `only a vehicle with a single trip is found for after it`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle(
+            "busy",
+            .with(.sample) {
+                $0.supportedTripTypes = [.exclusive, .shared]
+                $0.backToBackEnabled = true
+            })
+        for (trip, found) in [("trip-1", ["busy"]), ("trip-2", [])] {
+            try await fixture.createTrip(
+                trip,
+                .with(.sample) {
+                    $0.tripType = .shared
+                    $0.vehicleID = "busy"
+                })
+            try await fixture.updateTrip(trip, ["trip_status"]) { $0.tripStatus = .enrouteToDropoff }
+            #expect(try await self.search(fixture) { $0.includeBackToBack = true } == found)
+        }
+    }
+
+    @Test func `a vehicle with more than five trips or ten stops takes no more`() async throws {
+        let fixture = EngineFixture()
+        func match(of vehicle: String) async throws -> VehicleSearch.Match.VehicleMatchType? {
+            let request = Self.request {
+                $0.tripTypes = [.shared]
+                $0.dropoffPoint = .at(37.5, -122)
+                $0.currentTripsPresent = .any
+            }
+            return try await fixture.engine.perform(SearchVehicles.self, request, token: serverToken).matches
+                .first { $0.vehicle.name == "providers/acme/vehicles/\(vehicle)" }?.vehicleMatchType
+        }
+        func add(_ trip: String, to vehicle: String, type: TripType = .shared, destinations: Int = 0) async throws {
+            try await fixture.createTrip(
+                trip,
+                .with(.sample) {
+                    $0.tripType = type
+                    $0.vehicleID = vehicle
+                    $0.numberOfPassengers = 0
+                    $0.intermediateDestinations = Array(repeating: .at(37.43, -122.07), count: destinations)
+                })
+        }
+        for vehicle in ["trips", "stops"] {
+            try await fixture.createVehicle(vehicle, .with(.sample) { $0.supportedTripTypes = [.shared, .exclusive] })
+        }
+        for number in 1...5 { try await add("trip-\(number)", to: "trips") }
+        #expect(try await match(of: "trips") == .carpool)
+        try await add("trip-6", to: "trips")
+        // With two that are picked up the stops are ten, and the trips one too many.
+        for trip in ["trip-1", "trip-2"] {
+            try await fixture.updateTrip(trip, ["trip_status"]) { $0.tripStatus = .enrouteToDropoff }
+        }
+        #expect(try await fixture.vehicle("trips").waypoints.count == 10)
+        #expect(try await match(of: "trips") == nil)
+        // Trips for which nobody else rides along may have more stops than two.
+        try await add("long", to: "stops", type: .exclusive, destinations: 8)
+        #expect(try await match(of: "stops") == .carpoolBackToBack)
+        try await add("short", to: "stops", type: .exclusive)
+        #expect(try await fixture.vehicle("stops").waypoints.count == 12)
+        #expect(try await match(of: "stops") == nil)
     }
 
     @Test(arguments: [
