@@ -25,7 +25,8 @@ public struct TokenClientError: Error, Sendable, CustomStringConvertible {
         public static let timedOut = Self(.timedOut)
         /// The server answered that the caller may not have the token; sign in again, a retry does not help.
         public static let refused = Self(.refused)
-        /// The server asked to wait, see ``TokenClientError/retryAfter``.
+        /// The server asked to wait, or callers wait for as many subjects as the cache holds, see
+        /// ``TokenCacheConfiguration/capacity``; in both cases see ``TokenClientError/retryAfter``.
         public static let rateLimited = Self(.rateLimited)
         /// The server's answer is not what its contract says; the server must be mended.
         public static let invalidAnswer = Self(.invalidAnswer)

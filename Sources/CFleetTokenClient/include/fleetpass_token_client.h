@@ -97,7 +97,8 @@ enum {
     FP_ERROR_TIMED_OUT = 4,
     /// The server, or your own credentials callback, says that this user may not have the token; sign in again.
     FP_ERROR_REFUSED = 5,
-    /// The server asked to wait, see `fp_error.retry_after_ms`.
+    /// The server asked to wait, or calls wait for as many subjects as the cache holds.
+    /// In both cases see `fp_error.retry_after_ms`.
     FP_ERROR_RATE_LIMITED = 6,
     /// The server's answer is not what its contract says; mend the server or the answer's description.
     FP_ERROR_INVALID_ANSWER = 7,

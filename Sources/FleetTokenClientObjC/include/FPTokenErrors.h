@@ -34,7 +34,8 @@ typedef FP_ERROR_ENUM(FPTokenErrorDomain, FPTokenErrorCode) {
     FPTokenErrorTimedOut = 4,
     /// The server, or the app's own credentials block, says that this user may not have the token; sign in again.
     FPTokenErrorRefused = 5,
-    /// The server asked to wait, see `FPTokenErrorRetryAfterKey`.
+    /// The server asked to wait, or calls wait for as many subjects as the cache holds.
+    /// In both cases see `FPTokenErrorRetryAfterKey`.
     FPTokenErrorRateLimited = 6,
     /// The server's answer is not what its contract says; mend the server or the answer's description.
     FPTokenErrorInvalidAnswer = 7,
