@@ -17,7 +17,8 @@ public import Foundation
 /// ```
 ///
 /// There is never more than one question on its way. While the engine is unavailable the pauses grow, with some
-/// randomness, so that many apps do not come back at the same moment.
+/// randomness, so that many apps do not come back at the same moment. What an answer's `Retry-After` asks for is waited
+/// too, an hour at most.
 public actor TripModel {
     /// Whom the trip belongs to.
     public nonisolated let provider: ProviderID

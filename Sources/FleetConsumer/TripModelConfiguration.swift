@@ -13,7 +13,8 @@ public struct TripModelConfiguration: Sendable {
     }
     /// The longest time for one question, tokens and a second attempt included.
     public var timeLimit: Duration
-    /// The longest pause while the engine is unavailable.
+    /// The longest pause while the engine is unavailable, unless its answer's `Retry-After`, or the token server's, asks
+    /// for a longer one, which is kept to up to an hour.
     public var longestPause: Duration
     /// How many changes wait for a slow reader, at least 16; the newest are kept.
     public var changeCapacity: Int
