@@ -86,11 +86,13 @@ import Testing
             let metadata = MetadataServer(context: context)
             let error = await #expect(throws: CredentialError.self) { try await metadata.email() }
             #expect(error?.code == .invalidAnswer)
+            #expect(error?.message == "The metadata server sent an unusable answer.")
         }
         let gone = CredentialContext(
             variables: [:], hostOverrides: ["metadata.google.internal": "http://127.0.0.1:1"],
             retries: RetryPolicy(attempts: 2))
         let error = await #expect(throws: CredentialError.self) { try await MetadataServer(context: gone).email() }
         #expect(error?.code == .unavailable)
+        #expect(error?.message == "The metadata server could not be reached.")
     }
 }

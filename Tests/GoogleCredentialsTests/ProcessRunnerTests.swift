@@ -91,6 +91,10 @@ import Testing
             try await runner.run(["/no/such/program"], variables: [:], limit: .seconds(20))
         }
         #expect(absent?.code == .unavailable)
+        let unnamed = await #expect(throws: CredentialError.self) {
+            try await runner.run([], variables: [:], limit: .seconds(20))
+        }
+        #expect(unnamed?.code == .invalidConfiguration)
         let slow = await #expect(throws: CredentialError.self) {
             try await runner.run(["/bin/sleep", "60"], variables: [:], limit: .seconds(1))
         }

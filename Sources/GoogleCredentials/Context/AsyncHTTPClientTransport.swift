@@ -32,7 +32,8 @@ public final class AsyncHTTPClientTransport: CredentialsTransport {
     ///
     /// - Parameter request: What to send.
     /// - Returns: The answer.
-    /// - Throws: ``CredentialError`` with ``CredentialError/Code/unavailable`` or ``CredentialError/Code/timedOut``;
+    /// - Throws: ``CredentialError`` with ``CredentialError/Code/unavailable``, ``CredentialError/Code/timedOut`` or,
+    ///   for an answer above ``CredentialsRequest/maximumBytes``, ``CredentialError/Code/invalidAnswer``;
     ///   `CancellationError`.
     public func send(_ request: CredentialsRequest) async throws -> CredentialsResponse {
         var outgoing = HTTPClientRequest(url: request.url)

@@ -74,7 +74,13 @@ extension CredentialContext {
         } catch {
             if Task.isCancelled || error is CancellationError { throw CancellationError() }
             let code = (error as? CredentialError)?.code ?? .unavailable
-            throw CredentialError(code: code, message: "\(service) could not be reached.", cause: error)
+            let problem =
+                switch code {
+                case .invalidAnswer: "sent an unusable answer"
+                case .timedOut: "did not answer in time"
+                default: "could not be reached"
+                }
+            throw CredentialError(code: code, message: "\(service) \(problem).", cause: error)
         }
         guard !(200...299).contains(response.status), !statuses.contains(response.status) else { return response }
         let isTransient =

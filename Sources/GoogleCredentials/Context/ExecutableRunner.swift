@@ -74,8 +74,8 @@ public struct ProcessRunner: ExecutableRunner {
     ///   - variables: The whole environment of the program.
     ///   - limit: How long it may run; it is killed after that.
     /// - Returns: How it ended, with whatever status, and what it wrote on its standard output.
-    /// - Throws: ``CredentialError`` with ``CredentialError/Code/unavailable`` or ``CredentialError/Code/timedOut``;
-    ///   `CancellationError`.
+    /// - Throws: ``CredentialError`` with ``CredentialError/Code/unavailable``, ``CredentialError/Code/timedOut`` or,
+    ///   for an empty command, ``CredentialError/Code/invalidConfiguration``; `CancellationError`.
     public func run(
         _ command: [String], variables: [String: String], limit: Duration
     ) async throws -> ExecutableResult {
