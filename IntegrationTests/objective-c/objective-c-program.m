@@ -360,6 +360,15 @@ static void checkErrors(void) {
           failedWith(fetchBadly(tokens, [NSString stringWithCharacters:hidden length:3]), FPTokenErrorInvalidArgument));
     CHECK("half a character is refused",
           failedWith(fetchBadly(tokens, textWithHalfACharacter()), FPTokenErrorInvalidArgument));
+    id number = [NSNumber numberWithInt:17], null = [NSNull null];
+    FPTokenSubject *numbered = [FPTokenSubject driverWithVehicleID:@"van-1"
+                                                            taskID:number
+                                                       vehicleKind:FPTokenVehicleKindDelivery];
+    CHECK("a number or a null is no text",
+          failedWith(fetchBadly(tokens, number), FPTokenErrorInvalidArgument)
+              && failedWith(fetchBadly(tokens, null), FPTokenErrorInvalidArgument)
+              && failedWith(fetch(tokens, numbered), FPTokenErrorInvalidArgument)
+              && ![tokens invalidateToken:null forSubject:[FPTokenSubject driverWithVehicleID:@"fine-1"]]);
 
     NSError *error = nil;
     NSURL *elsewhere = [NSURL URLWithString:@"http://tokens.example.com"];

@@ -44,6 +44,8 @@ FP_SAME(FPTokenEventKindClockError, FP_EVENT_CLOCK_ERROR);
 FP_SAME(FPTokenEventKindStoreFailed, FP_EVENT_STORE_FAILED);
 
 const char *FPBytesOfText(NSString *text) {
+    // JSON that an app passes on may hold a number or null where it expects a text.
+    if (![text isKindOfClass:[NSString class]]) return NULL;
     NSData *bytes = [text dataUsingEncoding:NSUTF8StringEncoding allowLossyConversion:NO];
     if (!bytes) return NULL;
     NSMutableData *ended = [NSMutableData dataWithData:bytes];
@@ -83,7 +85,7 @@ int64_t FPMilliseconds(NSTimeInterval seconds) {
 const fp_header *FPHeadersOf(NSDictionary<NSString *, NSString *> *headerFields) {
     NSMutableData *headers = [NSMutableData dataWithCapacity:[headerFields count] * sizeof(fp_header)];
     for (NSString *name in headerFields) {
-        // What has no UTF-8 is passed as a control character, which is refused with a word about it.
+        // What is no text or has no UTF-8 is passed as a control character, which is refused with a word about it.
         const char *field = FPBytesOfText(name), *value = FPBytesOfText([headerFields objectForKey:name]);
         fp_header header = {.name = field ? field : "\1", .value = value ? value : "\1"};
         [headers appendBytes:&header length:sizeof header];

@@ -48,7 +48,7 @@
                              taskID:(NSString *)taskID
                         vehicleKind:(FPTokenVehicleKind)vehicleKind {
     // The SDK may name no task by an empty text, which must not become a task.
-    if ([taskID length] == 0) taskID = nil;
+    if ([taskID isKindOfClass:[NSString class]] && [taskID length] == 0) taskID = nil;
     BOOL delivers = vehicleKind == FPTokenVehicleKindDelivery;
     FPTokenSubjectKind kind = delivers ? FPTokenSubjectKindDeliveryDriver : FPTokenSubjectKindDriver;
     return FP_AUTORELEASED([[self alloc] initWithKind:kind identifier:vehicleID taskID:taskID]);
@@ -72,7 +72,8 @@
 
 - (fp_subject)value {
     const char *identifier = FPBytesOfText(_identifier), *task = FPBytesOfText(_taskID);
-    // What has no UTF-8 becomes a control character, which is refused: without its task, a token would reach further.
+    // What is no text or has no UTF-8 becomes a control character, which is refused: without its task, a token would
+    // reach further.
     if (_identifier && !identifier) identifier = "\1";
     if (_taskID && !task) task = "\1";
     return (fp_subject){.kind = (fp_subject_kind)_kind, .id = identifier, .task_id = task};

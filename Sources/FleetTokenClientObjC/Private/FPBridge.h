@@ -14,9 +14,9 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-/// The text as bytes of UTF-8 that end with a zero byte and live as long as the autorelease pool; `NULL` for `nil` and
-/// for text that has no UTF-8. A zero inside the text becomes U+0001: it would hide the rest from C, while a control
-/// character is refused by whoever reads the text.
+/// The text as bytes of UTF-8 that end with a zero byte and live as long as the autorelease pool; `NULL` for `nil`,
+/// for what is no text, and for text that has no UTF-8. A zero inside the text becomes U+0001: it would hide the rest
+/// from C, while a control character is refused by whoever reads the text.
 FOUNDATION_EXPORT const char *_Nullable FPBytesOfText(NSString *_Nullable text);
 
 /// The text from C; `nil` for `NULL`.

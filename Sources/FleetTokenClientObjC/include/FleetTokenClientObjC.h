@@ -5,7 +5,8 @@
 /// Fetches, keeps and refreshes Fleet Engine authorization tokens.
 ///
 /// Start with `FPTokenProvider`. Every class here may be used on any thread; only `FPTokenProviderOptions` must not be
-/// changed on two threads at once. Nothing here raises an exception, whatever it is given.
+/// changed on two threads at once. Nothing here raises an exception, also where
+/// it is given a number or `NSNull` in place of a text.
 
 #import "FPTokenErrors.h"
 #import "FPTokenEvent.h"
