@@ -47,6 +47,12 @@ enum TestKeys {
                 + #""exp":1767228900,"iat":1767225300,"iss":"\#(key.account)","sub":"\#(key.account)"}"#)
     }
 
+    @Test func `a token that was minted in another way is described as one of a minter`() async throws {
+        let minted = try await TokenMinter(signer: LocalSigner(TestKeys.driver.get())).mint(self.claims(), at: Self.now)
+        let described = MintedToken(token: minted.token, claims: minted.claims, keyID: minted.keyID)
+        #expect(described == minted)
+    }
+
     @Test func `a minted token is accepted at once and for 50 minutes by every clock within 5 minutes`() async throws {
         let minter = TokenMinter(signer: try LocalSigner(TestKeys.driver.get()))
         let verifier = TokenVerifier(keys: try TestKeys.trusted())

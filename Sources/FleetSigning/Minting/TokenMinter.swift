@@ -13,6 +13,18 @@ public struct MintedToken: Hashable, Sendable {
     public let claims: TokenClaims
     /// The id of the key that signed, where the token says.
     public let keyID: String?
+
+    /// Describes a token that was minted in another way than with a ``TokenMinter``; nothing is checked.
+    ///
+    /// - Parameters:
+    ///   - token: The token.
+    ///   - claims: What it says.
+    ///   - keyID: The id of the key that signed, where the token says.
+    public init(token: FleetToken, claims: TokenClaims, keyID: String?) {
+        self.token = token
+        self.claims = claims
+        self.keyID = keyID
+    }
 }
 
 /// Mints Fleet Engine tokens for one signing account.

@@ -131,9 +131,19 @@ public struct ExaminedToken: Hashable, Sendable {
     var expiresAt: Int64 { self.parts.claims.expiresAt }
     var lastingDeviations: DeviationSet { self.parts.lastingDeviations }
 
+    /// Vouches for claims, as a verifier of one's own does; nothing is checked.
+    ///
+    /// - Parameters:
+    ///   - claims: The payload.
+    ///   - account: The account that signed, with what it may do and for which provider.
+    ///   - keyID: The id of the key that signed, which is also the one that it is trusted under.
+    public init(claims: TokenClaims, account: TrustedAccount, keyID: String) {
+        self.init(claims: claims, account: account, keyID: keyID, trustedKeyID: nil, lastingDeviations: [])
+    }
+
     init(
-        claims: TokenClaims, account: TrustedAccount, keyID: String, trustedKeyID: String? = nil,
-        lastingDeviations: DeviationSet = []
+        claims: TokenClaims, account: TrustedAccount, keyID: String, trustedKeyID: String?,
+        lastingDeviations: DeviationSet
     ) {
         self.parts = Parts(
             claims: claims, account: account, keyID: keyID, trustedKeyID: trustedKeyID ?? keyID,

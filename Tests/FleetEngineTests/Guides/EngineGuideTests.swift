@@ -13,6 +13,18 @@ import HummingbirdTesting
 import NIOCore
 import Testing
 
+/// A verifier of the guide's: any text is a backend's token.
+struct AnyTextVerifier: TokenVerifying {
+    func verify(_ token: String, at now: Date) throws(TokenRefusal) -> ExaminedToken {
+        let account = TrustedAccount(email: "backend@acme.example", role: .server, provider: ProviderID("acme"))
+        let start = Int64(now.timeIntervalSince1970)
+        let claims = TokenClaims(
+            account: account.email, issuedAt: start - 300, expiresAt: start + 3300,
+            authorization: try? TokenType.server.claims)
+        return ExaminedToken(claims: claims, account: account, keyID: "any")
+    }
+}
+
 /// The lines of the guide "Test against an engine in your process"; nothing here is visible but what is public.
 struct EngineGuideTests {
     @Test func `an engine in a test goes by the test's own clock`() async throws {
@@ -51,6 +63,16 @@ struct EngineGuideTests {
             let found = try await client.execute(
                 uri: "\(path)/veh-3", method: .get, headers: [.authorization: "Bearer \(next)"])
             #expect(found.status == .ok)
+        }
+    }
+
+    @Test func `an engine in a test may take any text for a token`() async throws {
+        let router = Router()
+        EngineRoutes(engine: Engine(store: MemoryStore(), verifier: AnyTextVerifier())).add(to: router)
+        try await Application(router: router).test(.router) { client in
+            let answer = try await client.execute(
+                uri: "/v1/providers/acme/vehicles", method: .get, headers: [.authorization: "Bearer any"])
+            #expect(answer.status == .ok)
         }
     }
 
