@@ -24,6 +24,7 @@ public final class FleetEngineHTTPClient: Sendable {
     private let root: String
     private let tokens: any FleetTokenSource
     private let client: HTTPClient
+    private let time: TimeSource
 
     /// Makes a client with connections of its own, which close when it is no longer used.
     ///
@@ -33,9 +34,17 @@ public final class FleetEngineHTTPClient: Sendable {
     ///   - configuration: How connections are made; redirects are off whatever it says. Where it has no
     ///     `timeout.read`, an engine that sends nothing for 30 s is given up.
     /// - Throws: ``FleetEngineCallError`` with ``FleetEngineCallError/Code/insecureEngine``.
-    public init(
+    public convenience init(
         engine: String = "https://fleetengine.googleapis.com", tokens: some FleetTokenSource,
         configuration: HTTPClient.Configuration = HTTPClient.Configuration()
+    ) throws(FleetEngineCallError) {
+        try self.init(engine: engine, tokens: tokens, configuration: configuration, clock: ContinuousClock())
+    }
+
+    /// Makes a client whose calls' time is measured with a clock.
+    package init(
+        engine: String, tokens: some FleetTokenSource, configuration: HTTPClient.Configuration,
+        clock: some Clock<Duration>
     ) throws(FleetEngineCallError) {
         guard UpstreamAddress.isAcceptable(engine), !engine.contains("?") else {
             throw FleetEngineCallError(
@@ -45,6 +54,7 @@ public final class FleetEngineHTTPClient: Sendable {
         }
         self.root = engine.hasSuffix("/") ? String(engine.dropLast()) : engine
         self.tokens = tokens
+        self.time = TimeSource(clock: clock)
         self.client = HTTPClient(
             eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: Self.adjusted(configuration, for: engine))
     }
@@ -75,45 +85,51 @@ public final class FleetEngineHTTPClient: Sendable {
     ///     searches and batches.
     ///   - query: Further query parameters, such as `updateMask`, not encoded.
     ///   - body: The message as JSON.
-    ///   - timeout: How long it may take until the head of the engine's answer is there, a second attempt included.
-    ///     Neither before nor after that may the engine be silent for longer than the configuration's `timeout.read`.
+    ///   - timeout: How long it may take until the head of the engine's answer is there, tokens and a second attempt
+    ///     included; a year at most. Who is still asked for a token then is cancelled. Neither before nor after that may
+    ///     the engine be silent for longer than the configuration's `timeout.read`.
     /// - Returns: The engine's answer, whatever its status; a 401 where no other token was to be had.
-    /// - Throws: ``FleetEngineCallError`` when nothing was sent; `HTTPClientError` and other errors of the connection,
-    ///   which reading the body throws too; `CancellationError`.
+    /// - Throws: ``FleetEngineCallError`` when nothing was sent; `HTTPClientError.deadlineExceeded` when the time is
+    ///   over, be it for the lack of a token; other errors of the connection, which reading the body throws too;
+    ///   `CancellationError`.
     public func execute(
         _ method: FleetMethod, on resource: ResourceName, query: [(name: String, value: String)] = [],
         body: [UInt8]? = nil, timeout: Duration = .seconds(30)
     ) async throws -> HTTPClientResponse {
         let call = try FleetEngineCall(method, on: resource, query: query)
-        let token = try await self.token(for: call)
-        let deadline = NIODeadline.now() + TimeAmount(timeout)
-        let response = try await self.send(call, body, token, until: deadline)
+        // Clocks cannot sleep for as long as a duration can be.
+        let end = self.time.uptime + min(timeout, .seconds(31_556_952))
+        let token = try await self.token(for: call, until: end)
+        let response = try await self.send(call, body, token, until: end)
         guard response.status == .unauthorized else { return response }
         self.tokens.discard(token, for: method, on: resource)
-        let other = try? await self.token(for: call)
+        let other = try? await self.token(for: call, until: end)
         try Task.checkCancellation()
         // Without another token, the engine's refusal says more than the lack of one.
         guard let other, other != token else { return response }
-        return try await self.send(call, body, other, until: deadline)
+        return try await self.send(call, body, other, until: end)
     }
 
-    private func token(for call: FleetEngineCall) async throws -> FleetToken {
-        let token: FleetToken
-        do {
-            token = try await self.tokens.token(for: call.method, on: call.resource)
-        } catch let error as CancellationError {
-            throw error
-        } catch {
-            throw FleetEngineCallError(
-                .noToken, "There is no token for \(call.method.name), so the call was not sent; the cause says why.",
-                cause: error)
+    private func token(for call: FleetEngineCall, until end: Duration) async throws -> FleetToken {
+        let left = end - self.time.uptime
+        let token: FleetToken = try await self.time.withLimit(left, orThrow: HTTPClientError.deadlineExceeded) {
+            do {
+                return try await self.tokens.token(for: call.method, on: call.resource)
+            } catch let error as CancellationError {
+                throw error
+            } catch {
+                throw FleetEngineCallError(
+                    .noToken,
+                    "There is no token for \(call.method.name), so the call was not sent; the cause says why.",
+                    cause: error)
+            }
         }
         try call.check(token)
         return token
     }
 
     private func send(
-        _ call: FleetEngineCall, _ body: [UInt8]?, _ token: FleetToken, until deadline: NIODeadline
+        _ call: FleetEngineCall, _ body: [UInt8]?, _ token: FleetToken, until end: Duration
     ) async throws -> HTTPClientResponse {
         var request = HTTPClientRequest(url: self.root + call.target)
         request.method = HTTPMethod(rawValue: call.verb.rawValue)
@@ -122,6 +138,7 @@ public final class FleetEngineHTTPClient: Sendable {
             request.headers.add(name: "content-type", value: "application/json")
             request.body = .bytes(body)
         }
-        return try await self.client.execute(request, deadline: deadline)
+        let left = max(.zero, end - self.time.uptime)
+        return try await self.client.execute(request, deadline: NIODeadline.now() + TimeAmount(left))
     }
 }

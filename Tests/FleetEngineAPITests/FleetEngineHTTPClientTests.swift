@@ -41,6 +41,27 @@ import Testing
         }
     }
 
+    /// Gives one token at most, and then waits until nobody wants another one.
+    private final class SilentTokens: FleetTokenSource {
+        /// Stands still; who waits for a token sleeps on it.
+        let waiting = ManualClock()
+        private let first: Locked<FleetToken?>
+
+        init(after first: FleetToken? = nil) { self.first = Locked(first) }
+
+        func token(for method: FleetMethod, on resource: ResourceName?) async throws -> FleetToken {
+            let token = self.first.withLock { first in
+                defer { first = nil }
+                return first
+            }
+            if let token { return token }
+            try await self.waiting.sleep(for: .seconds(1))
+            throw NoToken()
+        }
+
+        func discard(_ token: FleetToken, for method: FleetMethod, on resource: ResourceName?) {}
+    }
+
     private static func token(_ type: TokenType, serial: Int = 0) throws -> FleetToken {
         TestTokens.token(claiming: try type.claims, serial: serial)
     }
@@ -169,6 +190,39 @@ import Testing
             engine: server.url.absoluteString, tokens: Tokens(try Self.token(.server)))
         let response = try await client.execute(.listVehicles, on: ResourceName(checking: "providers/acme"))
         #expect(response.status == .unauthorized)
+        #expect(server.requests.count == 1)
+    }
+
+    /// A call of five seconds, whose time is over while it waits for a token.
+    private static func call(_ server: LoopbackServer, with tokens: SilentTokens) async throws -> HTTPClientResponse {
+        let clock = ManualClock()
+        let client = try FleetEngineHTTPClient(
+            engine: server.url.absoluteString, tokens: tokens, configuration: HTTPClient.Configuration(), clock: clock)
+        let call = Task {
+            try await client.execute(
+                .listVehicles, on: ResourceName(checking: "providers/acme"), timeout: .seconds(5))
+        }
+        await tokens.waiting.waitForSleepers(1)
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(5))
+        return try await call.value
+    }
+
+    @Test func `a call's time ends the wait for its token`() async throws {
+        let server = try Self.server(200)
+        let tokens = SilentTokens()
+        let error = await #expect(throws: HTTPClientError.self) { try await Self.call(server, with: tokens) }
+        #expect(error == .deadlineExceeded)
+        #expect(tokens.waiting.sleeperCount == 0)
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test func `a call's time ends the wait for another token, and the engine's refusal is the answer`() async throws {
+        let server = try Self.server(401)
+        let tokens = SilentTokens(after: try Self.token(.server))
+        let response = try await Self.call(server, with: tokens)
+        #expect(response.status == .unauthorized)
+        #expect(tokens.waiting.sleeperCount == 0)
         #expect(server.requests.count == 1)
     }
 
