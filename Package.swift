@@ -446,7 +446,7 @@ let package = Package(
         .testTarget(
             name: "FleetpassTests",
             dependencies: [
-                "FleetSigning", "FleetTokenServer", "FleetTokens", "fleetpass",
+                "FleetConsumer", "FleetSigning", "FleetTokenClient", "FleetTokenServer", "FleetTokens", "fleetpass",
                 server("ArgumentParser", "swift-argument-parser"), server("Logging", "swift-log"),
                 server("ServiceLifecycle", "swift-service-lifecycle"),
             ],
