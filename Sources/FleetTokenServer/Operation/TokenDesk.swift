@@ -117,8 +117,10 @@ public struct TokenDesk: Sendable {
             let second = try await self.policy.decide(alternative, for: caller, at: time)
             return second.isGranted ? (alternative, second) : (asked, first)
         }
-        record.role = type.role
-        record.claims = try type.claims
+        if type.role != asked.role {
+            record.role = type.role
+            record.claims = try type.claims
+        }
         let decided = self.now()
         switch decision {
         case .granted(let rule): record.rule = rule

@@ -83,6 +83,16 @@ import Testing
         #expect(AuditEvent(json: text) == .decision(record))
     }
 
+    @Test func `what is given in place of what was refused is what its record tells`() async throws {
+        let log = Log()
+        let trip = TokenType.consumer(try TripID(checking: "trip-1"))
+        _ = try await self.desk(log).issue(
+            trip, or: try Self.vehicle(), for: CallerRequest(headers: [:], peerAddress: "192.0.2.7"))
+        let record = try #require(log.records.withLock { $0 }.first)
+        #expect((record.decision, record.role) == (.granted, .driver))
+        #expect(record.claims.summary == #"{"vehicleid":"veh-3"}"#)
+    }
+
     @Test func `what could not be signed or recorded takes nothing from its subject's limit`() async throws {
         let limits = RequestLimits(perSubject: try RateLimit(1, per: .seconds(60)))
         let limiter = RequestLimiter(limits, uptime: { .zero })
