@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that the README's and the guides' examples are, word for word, code that is compiled, and that links lead somewhere.
 
-The scripts and tests that the README, CONTRIBUTING.md and the examples' pages name are there, too.
+The scripts and tests that the README, CHANGELOG.md, CONTRIBUTING.md and the examples' pages name are there, too.
 """
 
 import re
@@ -66,7 +66,8 @@ for block, path in zip(blocks, EXAMPLES):
     if "".join(lines[HEADER_LINES:]) != block:
         problems.append(f"README.md differs from {path}.")
 pages = [
-    ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "Integrations/README.md", *(ROOT / "Examples").glob("*/README.md"),
+    *(ROOT / name for name in ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "Integrations/README.md"]),
+    *(ROOT / "Examples").glob("*/README.md"),
 ]
 for page in pages:
     for name in NAMED.findall(text(page)):
