@@ -80,6 +80,14 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        "00FF00FF00FF00FF", "+0ff00ff00ff00ff", "-0ff00ff00ff00ff", "00ff00ff00ff00fg", "０0ff00ff00ff00f",
+    ])
+    func `what only resembles a fingerprint withdraws and finds nothing`(text: String) {
+        #expect(throws: (any Error).self) { try RevokeCommand.parse(["--data", "data", "--fingerprint=\(text)"]) }
+        #expect(throws: (any Error).self) { try AuditSearchCommand.parse(["--data", "data", "--fingerprint=\(text)"]) }
+    }
+
     @Test(arguments: ["Zoë Müller", String(repeating: "ü", count: 256)])
     func `a caller goes by any name that its login may give`(name: String) {
         #expect(throws: Never.self) { try RevokeCommand.parse(["--data", "data", "--caller", name]) }

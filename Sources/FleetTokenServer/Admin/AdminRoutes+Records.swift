@@ -75,17 +75,15 @@ extension AdminRoutes {
 extension RequestMembers {
     /// A token's fingerprint that may be missing.
     fileprivate mutating func optionalFingerprint(_ name: String) -> String? {
-        guard let text = self.optionalString(name) else { return nil }
-        return self.fingerprint(text, as: name)
+        guard let text = self.optionalString(name), self.usable(.fingerprint(text), as: name) != nil else { return nil }
+        return text
     }
 
-    /// A text, or `nil` and a note where it is no fingerprint.
-    private mutating func fingerprint(_ text: String, as name: String) -> String? {
-        guard text.utf8.count == 16, text.utf8.allSatisfy({ "0123456789abcdef".utf8.contains($0) }) else {
-            self.refuse(name, "A fingerprint is 16 hexadecimal digits in lower case.")
-            return nil
-        }
-        return text
+    /// The target, or `nil` and a note where no token can have such a one.
+    private mutating func usable(_ target: RevocationTarget, as name: String) -> RevocationTarget? {
+        guard let fault = target.fault else { return target }
+        self.refuse(name, "The \(name) \(fault).")
+        return nil
     }
 
     /// Whose tokens are to be withdrawn, by `kind` and `value`.
@@ -93,22 +91,15 @@ extension RequestMembers {
         let (first, second) = (self.string("kind"), self.string("value"))
         guard let kind = first, let value = second else { return nil }
         switch kind {
-        case "fingerprint":
-            guard let fingerprint = self.fingerprint(value, as: "value") else { return nil }
-            return .fingerprint(fingerprint)
-        case "caller":
-            let target = RevocationTarget.caller(value)
-            guard target.lengths.contains(value.utf8.count) else {
-                self.refuse("value", "The value must be 1 to \(target.lengths.upperBound) bytes.")
-                return nil
-            }
-            return target
-        case "key", "subject":
+        case "fingerprint": return self.usable(.fingerprint(value), as: "value")
+        case "key": return self.usable(.key(value), as: "value")
+        case "caller": return self.usable(.caller(value), as: "value")
+        case "subject":
             guard CallerID.isUsable(subject: value) else {
                 self.refuse("value", "The value must be 1 to 255 printable ASCII characters.")
                 return nil
             }
-            return kind == "key" ? .key(value) : .subject(value)
+            return .subject(value)
         case _ where AssignedResource.kinds.contains(kind):
             return self.checked("value") { () throws(TokenError) in
                 .resource(try AssignedResource(kind: kind, id: value))

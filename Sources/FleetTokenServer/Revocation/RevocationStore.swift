@@ -50,11 +50,8 @@ public struct RevocationStore: Sendable {
     ///
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidTarget``, or an error of the store.
     func livingTokens(of target: RevocationTarget, at now: Date) async throws -> LivingTokens {
-        guard target.lengths.contains(target.value.utf8.count) else {
-            throw TokenServerError(
-                code: .invalidTarget,
-                message: "Nothing is withdrawn by a \(target.kind) of \(target.value.utf8.count) bytes; pass "
-                    + "\(target.lengths.lowerBound) to \(target.lengths.upperBound).")
+        if let fault = target.fault {
+            throw TokenServerError(code: .invalidTarget, message: "The \(target.kind) to withdraw by \(fault).")
         }
         return try await self.store.database.read { database in
             LivingTokens(

@@ -15,12 +15,21 @@ public enum RevocationTarget: Hashable, Sendable {
     /// Every token whose claims name the resource; not those for everything.
     case resource(AssignedResource)
 
-    /// How many bytes its value may have; no token has anything shorter or longer.
-    package var lengths: ClosedRange<Int> {
+    /// What is wrong with its value, beginning with "is"; `nil` where a token can have such a one.
+    package var fault: String? {
+        let longest: Int
         switch self {
+        case .fingerprint(let text):
+            let isFingerprint = text.utf8.count == 16 && text.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) }
+            guard !isFingerprint else { return nil }
+            return "is no fingerprint, which is 16 hexadecimal digits in lower case, as logs and the audit show it"
         // A name is whatever a login says of its user, and is only looked up: verifiers never see it.
-        case .caller: 1...UserTokenClaims.maximumBytes
-        case .fingerprint, .key, .subject, .resource: 1...256
+        case .caller: longest = UserTokenClaims.maximumBytes
+        case .key, .subject, .resource: longest = 256
         }
+        let count = self.value.utf8.count
+        guard !(1...longest).contains(count) else { return nil }
+        let size = count == 0 ? "empty" : "\(count) bytes long"
+        return "is \(size), and no token has such a one; pass 1 to \(longest) bytes"
     }
 }

@@ -69,6 +69,9 @@ struct AuditSearchCommand: AsyncParsableCommand {
         guard self.resources.all.count <= 1 else { throw ValidationError("Name one resource at most.") }
         try OptionRules.need(
             self.tripVehicle == nil || self.resources.trip != nil, "--trip-vehicle belongs to --trip.")
+        if let fault = self.fingerprint.flatMap({ RevocationTarget.fingerprint($0).fault }) {
+            throw ValidationError("--fingerprint \(fault).")
+        }
     }
 
     func run() async throws {

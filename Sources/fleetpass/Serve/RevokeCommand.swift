@@ -64,20 +64,13 @@ struct RevokeCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard self.targets.count <= 1 else { throw ValidationError("Name one target.") }
-        if let fingerprint, fingerprint.count != 16 || UInt64(fingerprint, radix: 16) == nil {
-            throw ValidationError("A fingerprint is 16 hexadecimal digits, as logs and the audit show it.")
-        }
         let named: [(option: String, value: String?, target: (String) -> RevocationTarget)] = [
             ("--subject", self.subject, RevocationTarget.subject), ("--caller", self.caller, RevocationTarget.caller),
             ("--key", self.key, RevocationTarget.key),
+            ("--fingerprint", self.fingerprint, RevocationTarget.fingerprint),
         ]
         for (option, value, target) in named {
-            guard let value else { continue }
-            let lengths = target(value).lengths
-            guard !lengths.contains(value.utf8.count) else { continue }
-            throw ValidationError(
-                "\(option) is \(value.isEmpty ? "empty" : "\(value.utf8.count) bytes long"), and no token has such a one; "
-                    + "pass \(lengths.lowerBound) to \(lengths.upperBound) bytes.")
+            if let fault = value.flatMap({ target($0).fault }) { throw ValidationError("\(option) \(fault).") }
         }
     }
 

@@ -296,7 +296,12 @@ import Testing
             #expect(listed.map { $0["kind"] } == [.string("fingerprint")])
             let key = try await client.send("revocations", #"{"kind": "key", "value": "k1"}"#)
             #expect(key.list("revocations").map { $0["ends_at"] } == [.string("2026-01-01T01:00:00Z")])
-            for body in [#"{"kind": "fingerprint", "value": "xyz"}"#, #"{"kind": "all", "value": "x"}"#] {
+            let longest = String(repeating: "ü", count: 128)
+            #expect(try await client.send("revocations", #"{"kind": "key", "value": "\#(longest)"}"#).status == 200)
+            for body in [
+                #"{"kind": "fingerprint", "value": "00FF00FF00FF00FF"}"#, #"{"kind": "all", "value": "x"}"#,
+                #"{"kind": "key", "value": "\#(longest)k"}"#, #"{"kind": "key", "value": ""}"#,
+            ] {
                 #expect(try await client.send("revocations", body).status == 400)
             }
         }
