@@ -17,7 +17,8 @@ import Foundation
 /// Hands a provider's tokens to the Consumer SDK.
 ///
 /// ```swift
-/// GMTCServices.setAccessTokenProvider(FleetConsumerAuthorization(tokens), providerID: provider)
+/// let authorization = FleetConsumerAuthorization(tokens)
+/// GMTCServices.setAccessTokenProvider(authorization, providerID: provider)
 /// ```
 final class FleetConsumerAuthorization: NSObject, GMTCAuthorization, RefusedTokenReceiver {
     private let authorization: SDKAuthorization

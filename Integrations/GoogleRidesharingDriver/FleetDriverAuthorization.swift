@@ -17,9 +17,9 @@ import Foundation
 /// Hands a provider's tokens to the Driver SDK.
 ///
 /// ```swift
+/// let authorization = FleetDriverAuthorization(tokens)
 /// let context = GMTDDriverContext(
-///     accessTokenProvider: FleetDriverAuthorization(tokens), providerID: provider, vehicleID: vehicle,
-///     navigator: navigator)
+///     accessTokenProvider: authorization, providerID: provider, vehicleID: vehicle, navigator: navigator)
 /// ```
 final class FleetDriverAuthorization: NSObject, GMTDAuthorization, RefusedTokenReceiver {
     private let authorization: SDKAuthorization

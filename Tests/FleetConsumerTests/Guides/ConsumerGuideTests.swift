@@ -12,27 +12,36 @@ import Testing
 extension GMTCTripModelTests {
     /// The lines of the guide "Add tokens to your consumer app".
     @MainActor struct ConsumerGuideTests {
-        private func follow(_ trip: String, tokens: FleetTokenProvider) -> GMTCTripModel? {
-            GMTCServices.setAccessTokenProvider(FleetConsumerAuthorization(tokens), providerID: "demo-fleet")
+        /// What the guide's `ConsumerTokens` hold.
+        private struct Tokens {
+            let provider: FleetTokenProvider
+            let authorization: FleetConsumerAuthorization
+
+            init(_ server: ChaosTokenServer) throws {
+                self.provider = try FleetTokenProvider(endpoint: .fleetpass(server.url), transport: server)
+                self.authorization = FleetConsumerAuthorization(self.provider)
+            }
+        }
+
+        private func follow(_ trip: String, tokens: Tokens) -> GMTCTripModel? {
+            GMTCServices.setAccessTokenProvider(tokens.authorization, providerID: "demo-fleet")
             let model = GMTCServices.shared().tripService.tripModel(forTripName: "providers/demo-fleet/trips/\(trip)")
             return model
         }
 
         @Test func `the lines of the guide give a model of the trip`() throws {
-            let server = ChaosTokenServer()
-            let tokens = try FleetTokenProvider(endpoint: .fleetpass(server.url), transport: server)
+            let tokens = try Tokens(ChaosTokenServer())
             #expect(self.follow("trip-7", tokens: tokens)?.tripName == "providers/demo-fleet/trips/trip-7")
             #expect(self.follow("trip/7", tokens: tokens) == nil)
         }
 
         @Test func `a token that is fetched before the screen opens is there when it does`() async throws {
             let server = ChaosTokenServer()
-            let tokens = try FleetTokenProvider(endpoint: .fleetpass(server.url), transport: server)
+            let tokens = try Tokens(server)
             let trip = try TripID(checking: "trip-7")
-            try await tokens.ensure(valid: .seconds(10 * 60), for: .consumer(trip))
+            try await tokens.provider.ensure(valid: .seconds(10 * 60), for: .consumer(trip))
             server.play(.always(.dropConnection))
-            _ = try await FleetConsumerAuthorization(tokens).fetchToken(
-                with: GMTCAuthorizationContext(tripID: "trip-7"))
+            _ = try await tokens.authorization.fetchToken(with: GMTCAuthorizationContext(tripID: "trip-7"))
             #expect(server.requests.map(\.subject) == [.consumer(trip)])
         }
     }

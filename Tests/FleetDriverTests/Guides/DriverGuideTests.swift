@@ -12,26 +12,37 @@ import Testing
 @MainActor struct DriverGuideTests {
     private let clock = ManualClock()
 
+    /// What the guide's `DriverTokens` hold.
+    private struct Tokens {
+        let provider: FleetTokenProvider
+        let authorization: FleetDriverAuthorization
+
+        init(_ tokens: FleetTokenProvider) {
+            let authorization = FleetDriverAuthorization(tokens)
+            (self.provider, self.authorization) = (tokens, authorization)
+        }
+    }
+
     private func provider(_ server: ChaosTokenServer) throws -> FleetTokenProvider {
         try FleetTokenProvider(endpoint: .fleetpass(server.url), transport: server, clock: self.clock)
     }
 
-    private func makeReporter(tokens: FleetTokenProvider, navigator: Any?) -> GMTDVehicleReporter? {
+    private func makeReporter(tokens: Tokens, navigator: Any?) -> GMTDVehicleReporter? {
         let context = GMTDDriverContext(
-            accessTokenProvider: FleetDriverAuthorization(tokens), providerID: "demo-fleet", vehicleID: "veh-3",
+            accessTokenProvider: tokens.authorization, providerID: "demo-fleet", vehicleID: "veh-3",
             navigator: navigator)
         let reporter = GMTDRidesharingDriverAPI(driverContext: context)?.vehicleReporter
         return reporter
     }
 
     @Test func `the context of the guide gives a reporter`() throws {
-        #expect(self.makeReporter(tokens: try self.provider(ChaosTokenServer()), navigator: nil) != nil)
+        #expect(self.makeReporter(tokens: Tokens(try self.provider(ChaosTokenServer())), navigator: nil) != nil)
     }
 
     @Test func `a driver of tasks gets the task into the token`() async throws {
         let server = ChaosTokenServer(clock: self.clock)
-        let tokens = try self.provider(server)
-        let authorization = FleetDriverAuthorization(tokens, service: .scheduledTasks)
+        let tokens = Tokens(try self.provider(server))
+        let authorization = FleetDriverAuthorization(tokens.provider, service: .scheduledTasks)
         _ = try await authorization.fetchToken(with: GMTDAuthorizationContext(vehicleID: "van-1", taskID: "task-1"))
         let (vehicle, task) = try (DeliveryVehicleID(checking: "van-1"), TaskID(checking: "task-1"))
         #expect(server.requests.map(\.subject) == [.deliveryDriver(vehicle, task: task)])
@@ -39,14 +50,14 @@ import Testing
 
     @Test func `a token lasts through a tunnel that was prepared for`() async throws {
         let server = ChaosTokenServer(clock: self.clock)
-        let tokens = try self.provider(server)
-        let vehicle = try VehicleID(checking: "veh-3")
-        _ = try await tokens.token(for: .driver(vehicle))
+        let tokens = Tokens(try self.provider(server))
+        _ = try await tokens.provider.token(for: .driver(VehicleID(checking: "veh-3")))
         self.clock.advance(by: .seconds(40 * 60))
-        try await tokens.ensure(valid: .seconds(40 * 60), for: .driver(vehicle))
+        let vehicle = try VehicleID(checking: "veh-3")
+        try await tokens.provider.ensure(valid: .seconds(40 * 60), for: .driver(vehicle))
         server.play(.always(.dropConnection))
         self.clock.advance(by: .seconds(40 * 60))
-        _ = try await tokens.token(for: .driver(vehicle))
+        _ = try await tokens.provider.token(for: .driver(vehicle))
         #expect(server.requests.count == 2)
     }
 }
