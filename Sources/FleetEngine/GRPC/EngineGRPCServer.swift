@@ -103,7 +103,7 @@ public struct EngineGRPCServer: Service {
         config.rpc.maxRequestPayloadSize = Self.maximumRequestBytes
         config.channelDebuggingCallbacks.onAcceptHTTP2Stream = { stream in
             stream.eventLoop.makeCompletedFuture {
-                try stream.pipeline.syncOperations.addHandler(CallTimeLimit(limits.request), position: .first)
+                try stream.pipeline.syncOperations.addHandler(CallArrivalLimit(limits.request), position: .first)
             }
         }
         return config

@@ -8,7 +8,8 @@ import GRPCCore
 /// Bounds the memory that callers without a good token can take: the bodies of few of their calls are waited for at once.
 ///
 /// These are read to the end, so that what they were for can be told; any more are refused by their metadata alone. One
-/// whose message cannot be read is refused for its token, too, which comes before what it says.
+/// whose message cannot be read is refused for its token, too, which comes before what it says. Calls that need no token
+/// are bounded by ``CallArrivalLimit``.
 struct StrangerLimit: ServerInterceptor {
     /// How many calls without a good token are read at once.
     static let maximumCalls = 32

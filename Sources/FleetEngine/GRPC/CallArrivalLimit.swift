@@ -1,0 +1,117 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetOperation
+import FleetTokens
+import GRPCCore
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+
+/// Ends a gRPC call whose request takes too long to arrive, with `DEADLINE_EXCEEDED`; the answer is not counted.
+///
+/// One that needs no token, to health or reflection, ends with `RESOURCE_EXHAUSTED` once it sends far more than these take:
+/// the library would keep it until its message is whole, and ``StrangerLimit`` does not count it. Deadlines of clients that
+/// are none in gRPC's form are left out: the library stops the process at a negative one. It stands at the network's end of
+/// a stream's handlers.
+final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTP2Frame.FramePayload
+    typealias InboundOut = HTTP2Frame.FramePayload
+    typealias OutboundIn = HTTP2Frame.FramePayload
+    typealias OutboundOut = HTTP2Frame.FramePayload
+
+    /// How many bytes a call that needs no token may send until something is answered.
+    static let maximumBytesWithoutToken = 4096
+
+    private let limit: Duration
+    private var needsToken = true
+    private var unanswered = 0
+    private var sentTooMuch = false
+    private var deadline: Scheduled<Void>?
+    private var isAnswering = false
+
+    /// Sets the limit.
+    init(_ limit: Duration) {
+        self.limit = limit
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.schedule(
+            in: TimeAmount(self.limit), context, .deadlineExceeded,
+            "The request took longer than \(self.limit.components.seconds) s; send it faster.")
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.deadline.cancelOnce()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.deadline.cancelOnce()
+        context.fireChannelInactive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !self.sentTooMuch else { return }
+        switch self.unwrapInboundIn(data) {
+        case .headers(var headers):
+            if headers.endStream { self.deadline.cancelOnce() }
+            if let path = headers.headers.first(name: ":path") {
+                self.needsToken = FleetMethod(rawValue: String(path.dropFirst())) != nil
+            }
+            guard !headers.headers["grpc-timeout"].allSatisfy(Self.isTimeout) else { break }
+            headers.headers.remove(name: "grpc-timeout")
+            context.fireChannelRead(self.wrapInboundOut(.headers(headers)))
+            return
+        case .data(let data):
+            if data.endStream { self.deadline.cancelOnce() }
+            self.unanswered += data.data.readableBytes
+            guard self.needsToken || self.unanswered <= Self.maximumBytesWithoutToken else {
+                self.sentTooMuch = true
+                self.deadline.cancelOnce()
+                // Not within the read, whose connection may hold more for other streams.
+                self.schedule(
+                    in: .zero, context, .resourceExhausted,
+                    "A call without a token may send \(Self.maximumBytesWithoutToken) bytes at a time.")
+                return
+            }
+        default: break
+        }
+        context.fireChannelRead(data)
+    }
+
+    /// Whether a text is a time as gRPC writes it: up to eight digits and a unit.
+    private static func isTimeout(_ text: String) -> Bool {
+        let digits = text.utf8.dropLast()
+        return (1...8).contains(digits.count)
+            && digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            && "HMSmun".utf8.contains(text.utf8.last ?? 0)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        self.isAnswering = true
+        self.unanswered = 0
+        context.write(data, promise: promise)
+    }
+
+    private func schedule(
+        in time: TimeAmount, _ context: ChannelHandlerContext, _ status: Status.Code, _ message: String
+    ) {
+        let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
+        self.deadline = context.eventLoop.scheduleTask(in: time) {
+            bound.value.handler.end(bound.value.context, status, message)
+        }
+    }
+
+    private func end(_ context: ChannelHandlerContext, _ status: Status.Code, _ message: String) {
+        if !self.isAnswering {
+            let answer: HPACKHeaders = [
+                ":status": "200", "content-type": "application/grpc", "grpc-status": "\(status.rawValue)",
+                "grpc-message": message,
+            ]
+            context.writeAndFlush(
+                self.wrapOutboundOut(.headers(.init(headers: answer, endStream: true))), promise: nil)
+        }
+        context.close(promise: nil)
+    }
+}

@@ -1,0 +1,85 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOEmbedded
+import NIOHPACK
+import NIOHTTP2
+import Testing
+
+@testable import FleetEngine
+
+@Suite struct CallArrivalLimitTests {
+    /// What the library gets to see of a deadline; it stops the process at a negative one.
+    private func seen(_ timeout: String) throws -> [String] {
+        let channel = EmbeddedChannel(handler: CallArrivalLimit(.seconds(30)))
+        defer { _ = try? channel.finish() }
+        let headers: HPACKHeaders = [":path": "/grpc.health.v1.Health/Check", "grpc-timeout": timeout]
+        try channel.writeInbound(HTTP2Frame.FramePayload.headers(.init(headers: headers)))
+        guard case .headers(let frame) = try channel.readInbound(as: HTTP2Frame.FramePayload.self) else { return [":"] }
+        #expect(frame.headers.first(name: ":path") == "/grpc.health.v1.Health/Check")
+        return frame.headers["grpc-timeout"]
+    }
+
+    @Test(arguments: ["1S", "0n", "99999999H", "250m", "5u", "2M"])
+    func `a deadline goes on to the call`(timeout: String) throws {
+        #expect(try self.seen(timeout) == [timeout])
+    }
+
+    @Test(arguments: ["-1S", "+1S", "", "S", "1", "1s", "123456789S", "1 S", "0x1S", "-9999999H", "1\u{0661}S"])
+    func `what is no deadline is left out`(timeout: String) throws {
+        #expect(try self.seen(timeout).isEmpty)
+    }
+
+    private static let api = "/maps.fleetengine.v1.VehicleService/UpdateVehicle"
+
+    @Test(
+        arguments: [
+            ("/grpc.health.v1.Health/Check", [4096], nil), ("/grpc.health.v1.Health/Check", [4097], "8"),
+            ("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", [4000, 97], "8"),
+            ("/no.such.Service/Method", [5000], "8"), (api, [1_000_000], nil),
+        ] as [(String, [Int], String?)])
+    func `a call that needs no token sends little`(path: String, sizes: [Int], status: String?) throws {
+        let channel = EmbeddedChannel(handler: CallArrivalLimit(.seconds(30)))
+        defer { _ = try? channel.finish() }
+        try channel.writeInbound(HTTP2Frame.FramePayload.headers(.init(headers: [":path": path])))
+        for size in sizes { try channel.writeInbound(Self.data(size)) }
+        channel.embeddedEventLoop.run()
+        guard let status else {
+            #expect(try channel.readOutbound(as: HTTP2Frame.FramePayload.self) == nil)
+            return
+        }
+        guard case .headers(let answer) = try channel.readOutbound(as: HTTP2Frame.FramePayload.self) else {
+            Issue.record("there is no answer")
+            return
+        }
+        #expect(answer.headers.first(name: "grpc-status") == status && answer.endStream)
+        // Nothing of what was too much is handed on.
+        var handedOn = 0
+        while case .some(let frame) = try channel.readInbound(as: HTTP2Frame.FramePayload.self) {
+            if case .data(let data) = frame { handedOn += data.data.readableBytes }
+        }
+        #expect(handedOn <= CallArrivalLimit.maximumBytesWithoutToken)
+    }
+
+    @Test func `questions that are answered one by one may go on`() throws {
+        let channel = EmbeddedChannel(handler: CallArrivalLimit(.seconds(30)))
+        defer { _ = try? channel.finish() }
+        let path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
+        try channel.writeInbound(HTTP2Frame.FramePayload.headers(.init(headers: [":path": path])))
+        for _ in 1...10 {
+            try channel.writeInbound(Self.data(1000))
+            try channel.writeOutbound(Self.data(1))
+            guard case .data = try channel.readOutbound(as: HTTP2Frame.FramePayload.self) else {
+                Issue.record("the answer did not go out")
+                return
+            }
+        }
+        #expect(try channel.readOutbound(as: HTTP2Frame.FramePayload.self) == nil)
+    }
+
+    private static func data(_ count: Int) -> HTTP2Frame.FramePayload {
+        .data(.init(data: .byteBuffer(ByteBuffer(repeating: 0, count: count))))
+    }
+}
