@@ -14,26 +14,32 @@ import SwiftProtobuf
 /// Tokens are not part of it. Others may add to the file, or cut it short, meanwhile. A call never waits for the file: when
 /// the disk is slower than the callers, calls are left out and counted.
 public final class CallRecorder: Service {
-    /// How many calls wait to be written at the most.
-    static let maximumWaiting = 10_000
-
     private let file: FileHandle
     private let path: String
-    private let calls: AsyncStream<LoggedCall>
-    private let continuation: AsyncStream<LoggedCall>.Continuation
+    private let lines: AsyncStream<[UInt8]>
+    private let continuation: AsyncStream<[UInt8]>.Continuation
+    private let maximumWaiting: Int
+    private let waiting = Locked(0)
     private let logger: Logger
+
+    /// How many bytes wait to be written.
+    var bytesWaiting: Int { self.waiting.withLock { $0 } }
 
     /// Opens the file, and makes it where it is missing; what is in it stays.
     ///
     /// - Parameters:
     ///   - path: The file. It tells who went where, so only this user may read it.
     ///   - logger: Hears of calls that are left out.
+    ///   - maximumWaiting: How many bytes may wait for the disk; calls beyond that are left out.
     /// - Throws: ``CallRecordingError`` when it cannot be written.
-    public init(appendingTo path: String, logger: Logger) throws(CallRecordingError) {
+    public init(
+        appendingTo path: String, logger: Logger, maximumWaiting: Int = 64 << 20
+    ) throws(CallRecordingError) {
         self.file = try Self.file(appendingTo: path)
         self.path = path
         self.logger = logger
-        (self.calls, self.continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.maximumWaiting))
+        self.maximumWaiting = maximumWaiting
+        (self.lines, self.continuation) = AsyncStream.makeStream()
     }
 
     /// Opens the file so that all that is written goes to its end, wherever that is by then.
@@ -59,9 +65,10 @@ public final class CallRecorder: Service {
     /// Writes until graceful shutdown, and then what is left.
     public func run() async throws {
         await withGracefulShutdownHandler {
-            for await call in self.calls {
+            for await line in self.lines {
+                self.waiting.withLock { $0 -= line.count }
                 do {
-                    try Self.append(Self.line(of: call), to: self.file)
+                    try Self.append(line, to: self.file)
                 } catch {
                     self.logger.error(
                         "a call is missing in the recording",
@@ -72,18 +79,6 @@ public final class CallRecorder: Service {
             self.finish()
         }
         try self.file.close()
-    }
-
-    /// A call as it is written: with the fingerprint of each token that somebody sent in place of an id or another text.
-    private static func line(of call: LoggedCall) -> [UInt8] {
-        let line = JSONValue.object(call.entry).serialized
-        // Every header of a token begins so: {" in Base64URL.
-        guard line.firstRange(of: Array("eyJ".utf8)) != nil else { return line }
-        let token = #/eyJ[A-Za-z0-9_\-]+\.[A-Za-z0-9_\-]+\.[A-Za-z0-9_\-]+/#
-        let text = String(decoding: line, as: UTF8.self).replacing(token) { match in
-            "token-\(FleetToken(String(match.output)).fingerprint)"
-        }
-        return Array(text.utf8)
     }
 
     /// Takes no more calls; ``run()`` returns once those taken are written.
@@ -103,7 +98,15 @@ public final class CallRecorder: Service {
         let call = LoggedCall(
             method: method, time: time, request: Self.object(request: request),
             response: response.map { Self.object($0) }, failure: failure)
-        if case .dropped = self.continuation.yield(call) {
+        let line = WrittenTokens.replaced(in: JSONValue.object(call.entry).serialized)
+        let isTaken = self.waiting.withLock { waiting in
+            guard waiting + line.count <= self.maximumWaiting else { return false }
+            waiting += line.count
+            return true
+        }
+        if isTaken {
+            self.continuation.yield(line)
+        } else {
             self.logger.warning("a call is missing in the recording", metadata: ["file": "\(self.path)"])
         }
     }

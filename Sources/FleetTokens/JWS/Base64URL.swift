@@ -11,6 +11,9 @@ package enum Base64URL {
         return table
     }()
 
+    /// Whether a byte is one of the 64 characters.
+    package static func isCharacter(_ byte: UInt8) -> Bool { self.values[Int(byte)] != 0xFF }
+
     /// The text for some bytes, as ASCII.
     package static func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {
         bytes.withContiguousStorageIfAvailable { self.encode($0) }

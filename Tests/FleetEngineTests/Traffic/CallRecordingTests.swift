@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngineAPI
+import FleetTestSupport
 import FleetTokens
 import Foundation
 import Logging
@@ -190,6 +191,39 @@ import Testing
         #expect(text.contains("vehicles/\(shown)\"") || text.contains("vehicles\\/\(shown)\""))
         #expect(text.contains("\(shown)? token-") && text.contains(", eyJa.b"))
         #expect(try CallRecording(parsing: Data(text.utf8)).calls.first?.resourceID == shown)
+    }
+
+    /// The same by a regular expression, which takes very long for long texts.
+    @Test func `tokens are found where they are, in any text`() {
+        let token = #/eyJ[A-Za-z0-9_\-]+\.[A-Za-z0-9_\-]+\.[A-Za-z0-9_\-]+/#
+        var generator = SeededGenerator(seed: 7)
+        for _ in 0..<3000 {
+            let words = ["eyJ", "e", "y", "J", "a", "-", "_", ".", ".", ".", " ", "\"", "ü"]
+            let text = (0..<Int.random(in: 0...40, using: &generator)).map { _ in
+                words.randomElement(using: &generator) ?? ""
+            }
+            .joined()
+            let expected = text.replacing(token) { "token-\(FleetToken(String($0.output)).fingerprint)" }
+            #expect(
+                String(decoding: WrittenTokens.replaced(in: Array(text.utf8)), as: UTF8.self) == expected, "\(text)")
+        }
+        // Each of these places begins what could be a token; a look from each of them to the end would take for ever.
+        for separator in ["", "."] {
+            let long = String(repeating: "eyJ\(separator)", count: 1 << 18)
+            #expect(WrittenTokens.replaced(in: Array(long.utf8)) == Array(long.utf8))
+        }
+    }
+
+    @Test func `calls that would wait beyond the limit are left out`() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).jsonl").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let recorder = try CallRecorder(appendingTo: path, logger: Logger(label: "test"), maximumWaiting: 1000)
+        for _ in 1...10 { Self.recordRefusal(in: recorder) }
+        #expect((1...1000).contains(recorder.bytesWaiting))
+        recorder.finish()
+        try await recorder.run()
+        #expect(recorder.bytesWaiting == 0)
+        #expect((1...9).contains(try CallRecording(parsing: Data(contentsOf: URL(filePath: path))).calls.count))
     }
 
     @Test func `recorders of one file leave each other's calls`() async throws {
