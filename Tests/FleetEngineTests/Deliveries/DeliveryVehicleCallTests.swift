@@ -240,6 +240,13 @@ import Testing
         #expect(try await world.vehicle("dv-1") == planned)
     }
 
+    @Test func `a vehicle has as many stops as the engine reckons with at each report`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        let planned = try await world.plan("dv-1", Array(repeating: [], count: 500))
+        #expect(planned.remainingVehicleJourneySegments.count == 500)
+    }
+
     @Test func `what a request says of distances and durations is computed anew`() async throws {
         let world = DeliveryWorld()
         try await world.createVehicle("dv-1")
@@ -387,6 +394,7 @@ import Testing
                 ([["b"], ["unknown"]], .notFound), ([["theirs"], ["unknown"]], .notFound),
                 ([["unknown"], ["theirs"]], .notFound), ([["closed", "unknown"]], .notFound),
                 ([["b"], ["b"]], .invalidArgument), ([["b", "b"]], .invalidArgument), ([["a/b"]], .invalidArgument),
+                (Array(repeating: [], count: 501), .invalidArgument),
             ]
             for (stops, expected) in cases {
                 #expect(await code { try await world.plan("dv-1", stops) } == expected, "\(stops)")

@@ -10,13 +10,21 @@ import SwiftProtobuf
 ///
 /// Distances and times of the ways between them are derived on reading.
 struct Journey: Sendable {
+    /// How many stops a vehicle may have; each report of a location reckons with all of them.
+    private static let maximumStops = 500
+
     var segments: [VehicleJourneySegment]
 
     /// Reads the stops of a request, of which nothing but place, state and task ids counts.
     ///
-    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT` for a stop without a place and for a task that is named twice.
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT` for more than 500 stops, a stop without a place, and a task that
+    ///   is named twice.
     init(reading segments: [VehicleJourneySegment]) throws(EngineError) {
         let field = DeliveryVehicleFields.segments
+        guard segments.count <= Self.maximumStops else {
+            throw .invalidArgument(
+                "\(field) holds \(segments.count) stops; at most \(Self.maximumStops) are taken.", field: field)
+        }
         var seen: Set<String> = []
         var read: [VehicleJourneySegment] = []
         for segment in segments {
