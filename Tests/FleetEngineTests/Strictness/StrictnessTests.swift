@@ -190,6 +190,14 @@ import Testing
         #expect(request.report?.isOfDevice == isOfDevice)
     }
 
+    @Test(arguments: [(100, true), (101, false)])
+    func `nothing is looked up in a mask that is refused for its length`(count: Int, isLookedAt: Bool) {
+        var request = UpdateVehicle.Request()
+        request.updateMask.paths = Array(repeating: "lastLocation", count: count)
+        request.vehicle.lastLocation = .at(37.4, -122.1)
+        #expect((request.report != nil) == isLookedAt)
+    }
+
     @Test func `each field of a created trip that is the service's own is found`() {
         let trips: [Trip] = [
             .with { $0.pickupTime.seconds = 1 }, .with { $0.dropoffTime.seconds = 1 }, .with { $0.route = [.init()] },

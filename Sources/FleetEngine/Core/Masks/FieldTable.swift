@@ -17,9 +17,6 @@ struct FieldTable<Resource: Message & Sendable>: Sendable {
         let copy: @Sendable (Resource, inout Resource) -> Void
     }
 
-    /// The most paths of a mask; no resource has as many fields and parts that are worth naming.
-    private static var maximumPaths: Int { 100 }
-
     /// The parts of fields that are the service's own, in whichever resource has them.
     private static var outputOnlyParts: [String] { ["last_location.server_time"] }
 
@@ -50,9 +47,10 @@ struct FieldTable<Resource: Message & Sendable>: Sendable {
         guard !mask.paths.isEmpty else {
             throw Self.invalid("update_mask cannot be empty; name the fields to change, separated by commas.")
         }
-        guard mask.paths.count <= Self.maximumPaths else {
+        guard !mask.isTooLong else {
             throw Self.invalid(
-                "update_mask has \(mask.paths.count) paths; at most \(Self.maximumPaths) are read. Name whole fields.")
+                "update_mask has \(mask.paths.count) paths; at most \(Google_Protobuf_FieldMask.maximumPaths) are read. "
+                    + "Name whole fields.")
         }
         var seen: Set<String> = []
         var whole: [Field] = []
@@ -114,4 +112,12 @@ extension FieldTable.Field {
     static func ignored(_ name: String) -> Self {
         Self(name: name, isIgnored: true) { _, _ in }
     }
+}
+
+extension Google_Protobuf_FieldMask {
+    /// The most paths of a mask; no resource has as many fields and parts that are worth naming.
+    static let maximumPaths = 100
+
+    /// Whether it has more, for which an update is refused.
+    var isTooLong: Bool { self.paths.count > Self.maximumPaths }
 }
