@@ -100,9 +100,11 @@ class ListServer(DocumentServer):
     def __init__(self):
         self.key = Ed25519PrivateKey.generate()
         self.text = ""
+        self.pause = 0
         super().__init__()
 
     def answer(self, path):
+        time.sleep(self.pause)
         return 200, self.text if path == "/list" else {"keys": [self.jwk()]}, {}
 
     def jwk(self):
@@ -157,6 +159,18 @@ def test_lists_that_cannot_be_believed_withdraw_nothing(tmp_path, service):
     assert refusal(engine.rest("GET", "vehicles/veh-1", token)) == ("UNAUTHENTICATED", "TOKEN_REVOKED")
     lists.text = lists.sign([])
     eventually(lambda: engine.rest("GET", "vehicles/veh-1", token).status_code == 404)
+    assert engine.stop()[0] == 0
+    lists.shutdown()
+
+
+def test_what_a_list_withdraws_is_refused_from_the_first_call_on(tmp_path, service):
+    lists = ListServer()
+    lists.text = lists.sign([service.account("driver")["private_key_id"]])
+    # An engine that did not wait for it would answer long before.
+    lists.pause = 1
+    engine = Service(accounts(service.data, tmp_path / "engine"), "--revocations", f"{lists.url}/list")
+    token = service.mint("driver", vehicle="veh-1")
+    assert refusal(engine.rest("GET", "vehicles/veh-1", token)) == ("UNAUTHENTICATED", "TOKEN_REVOKED")
     assert engine.stop()[0] == 0
     lists.shutdown()
 

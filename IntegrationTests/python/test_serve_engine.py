@@ -18,6 +18,7 @@ from google.api_core import exceptions
 from clients import vehicle_body, vehicle_message
 from engine_server import EngineServer, certificate, trust_file
 from service import refusal, run
+from test_revocations import ListServer
 
 TLS = "listen: {tls: {certificate: server.pem, key: server-key.pem}}\n"
 
@@ -256,6 +257,18 @@ def test_what_a_token_servers_store_withdraws_is_refused(folder, service):
     assert refusal(server.rest("GET", "vehicles/veh-withdrawn", token)) == ("UNAUTHENTICATED", "TOKEN_REVOKED")
     assert server.get("/readyz").status_code == 200
     assert server.stop()[0] == 0
+
+
+def test_what_a_list_withdraws_is_refused_from_the_first_call_on(folder, service):
+    token = requests.get(f"{service.http}/token/driver/veh-listed", timeout=10).json()["jwt"]
+    lists = ListServer()
+    lists.text = lists.sign([service.account("driver")["private_key_id"]])
+    # An engine that did not wait for it would answer long before.
+    lists.pause = 1
+    server = EngineServer(folder, f"revocations: {{url: '{lists.url}/list'}}\n")
+    assert refusal(server.rest("GET", "vehicles/veh-listed", token)) == ("UNAUTHENTICATED", "TOKEN_REVOKED")
+    assert server.stop()[0] == 0
+    lists.shutdown()
 
 
 def test_a_store_that_is_no_token_servers_withdraws_nothing_and_is_refused(folder, service):

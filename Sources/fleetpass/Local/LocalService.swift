@@ -21,6 +21,7 @@ struct LocalService {
     private let folder: DataFolder
     private let engine: EngineService
     private let tokens: TokenService
+    private let following: RevocationFollowing?
     private let faults: FaultInjector
     private let tokenRoutes: TokenRoutes
     private let logger: Logger
@@ -69,6 +70,7 @@ struct LocalService {
         self.engine = engine
         self.faults = faults
         self.tokens = tokens
+        self.following = followed.following
         self.issuer = tokens.issuer
         self.options = options
         self.provider = provider
@@ -111,6 +113,7 @@ struct LocalService {
         let services = self.engine.services(own + self.tokens.followers + [self.faults])
         try await self.tokens.checkStore()
         try await self.engine.check()
+        await self.following?.look()
         let group = ServiceGroup(serving: services, drain: limits.drain, logger: self.logger)
         do {
             try ListeningPort.check(

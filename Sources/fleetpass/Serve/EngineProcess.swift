@@ -95,6 +95,7 @@ struct EngineProcess {
             throw failure
         } catch {}
         await self.stored?.refresh()
+        await self.following?.look()
         let readiness = EngineReadinessLog(problems: self.problems, logger: self.logger)
         let servers: [any Service] = [EndingTogether([http, grpc]), ready, readiness]
         let group = ServiceGroup(

@@ -4,6 +4,7 @@
 
 import FleetSigning
 import FleetTokenServer
+import FleetTokens
 import Foundation
 import Logging
 import ServiceLifecycle
@@ -40,6 +41,7 @@ struct RevocationFollowing: Service {
     let follower: RevocationFollower
     private let observe: @Sendable (RevocationFollower.Outcome, Duration?) -> Void
     private let logger: Logger
+    private let last = Locked<RevocationFollower.Outcome?>(nil)
 
     /// Follows a list; `observe` hears what became of each look, and how long ago the list in force was made.
     init(
@@ -53,16 +55,23 @@ struct RevocationFollowing: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            var last: RevocationFollower.Outcome?
             while !Task.isCancelled {
-                let outcome = await self.follower.poll()
-                guard !Task.isCancelled else { return }
-                self.observe(outcome, self.follower.age)
-                if outcome != last { self.log(outcome) }
-                last = outcome
+                await self.look()
                 try? await Task.sleep(for: .seconds(2))
             }
         }
+    }
+
+    /// Looks at the list once; before anything is served, so that what was withdrawn is refused from the first call on.
+    func look() async {
+        let outcome = await self.follower.poll()
+        guard !Task.isCancelled else { return }
+        self.observe(outcome, self.follower.age)
+        let isNews = self.last.withLock { last in
+            defer { last = outcome }
+            return last != outcome
+        }
+        if isNews { self.log(outcome) }
     }
 
     private func log(_ outcome: RevocationFollower.Outcome) {
