@@ -80,6 +80,14 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelRead(data)
     }
 
+    /// Keeps the server's end from the calls at work.
+    ///
+    /// The library would tell them to stop, as if their clients had gone. Watchers of health, who need no token, are told.
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is ChannelShouldQuiesceEvent, self.needsToken { return }
+        context.fireUserInboundEventTriggered(event)
+    }
+
     /// Whether a text is a time as gRPC writes it: up to eight digits and a unit.
     private static func isTimeout(_ text: String) -> Bool {
         let digits = text.utf8.dropLast()

@@ -79,6 +79,31 @@ import Testing
         #expect(try channel.readOutbound(as: HTTP2Frame.FramePayload.self) == nil)
     }
 
+    private struct Other {}
+
+    /// Counts the events that are handed on.
+    private final class Events: ChannelInboundHandler {
+        typealias InboundIn = HTTP2Frame.FramePayload
+        var ends = 0
+        var others = 0
+
+        func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+            if event is ChannelShouldQuiesceEvent { self.ends += 1 } else { self.others += 1 }
+        }
+    }
+
+    @Test(arguments: [(api, 0), ("/grpc.health.v1.Health/Watch", 1)])
+    func `calls at work go on when the server ends, and who watches is told`(path: String, ends: Int) throws {
+        let events = Events()
+        let channel = EmbeddedChannel(handlers: [CallArrivalLimit(.seconds(30)), events])
+        defer { _ = try? channel.finish() }
+        try channel.writeInbound(HTTP2Frame.FramePayload.headers(.init(headers: [":path": path])))
+        channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        channel.pipeline.fireUserInboundEventTriggered(Other())
+        #expect(events.ends == ends)
+        #expect(events.others == 1)
+    }
+
     private static func data(_ count: Int) -> HTTP2Frame.FramePayload {
         .data(.init(data: .byteBuffer(ByteBuffer(repeating: 0, count: count))))
     }
