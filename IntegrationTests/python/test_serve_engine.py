@@ -210,6 +210,16 @@ def test_a_client_that_says_nothing_keeps_no_server(folder):
     assert "error" not in errors, errors
 
 
+def test_readers_of_the_page_do_not_hold_up_the_end(folder):
+    server = EngineServer(folder, "page: {visible_to: this_machine}\nlimits: {drain: 40s}\n")
+    with requests.get(f"{server.http}/page/events", stream=True, timeout=60) as events:
+        assert next(events.iter_lines())
+        told = time.monotonic()
+        code, _, errors = server.stop()
+        assert code == 0, errors
+        assert time.monotonic() - told < 20
+
+
 def test_the_strict_profile_warns_and_its_findings_are_for_those_who_may_see_the_page(folder):
     driver, place = mint(folder, "driver", vehicle="veh-1"), {"location": {"latitude": 37.4, "longitude": -122.1}}
     for settings, is_strict, is_visible in [

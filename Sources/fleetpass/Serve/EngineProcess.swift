@@ -97,7 +97,9 @@ struct EngineProcess {
         await self.stored?.refresh()
         await self.following?.look()
         let readiness = EngineReadinessLog(problems: self.problems, logger: self.logger)
-        let servers: [any Service] = [EndingTogether([http, grpc]), ready, readiness]
+        // The page ends first, as its readers would keep the server of HTTP from ending.
+        let servers: [any Service] =
+            [EndingTogether([http, grpc]), ready, readiness] + [self.page].compactMap { $0 as (any Service)? }
         let group = ServiceGroup(
             serving: self.engine.services(self.followers + servers), drain: limits.drain, logger: self.logger)
         do {
@@ -111,9 +113,9 @@ struct EngineProcess {
         }
     }
 
-    /// What keeps up with others: accounts' keys, withdrawn tokens, the certificate, the page.
+    /// What keeps up with others: accounts' keys, withdrawn tokens, the certificate.
     private var followers: [any Service] {
-        let all: [(any Service)?] = [self.trusting, self.following, self.stored, self.certificate, self.page]
+        let all: [(any Service)?] = [self.trusting, self.following, self.stored, self.certificate]
         return all.compactMap(\.self)
     }
 
