@@ -28,6 +28,8 @@ public final class RevocationPublisher: Sendable {
     private struct State {
         var document: Document?
         var readAt: Date?
+        /// The look at the store that is under way, which all who ask meanwhile wait for.
+        var reading: Task<Document, any Error>?
     }
 
     let key: RevocationKey
@@ -53,19 +55,46 @@ public final class RevocationPublisher: Sendable {
     /// The list as it is now.
     func document() async throws -> Document {
         let now = self.now()
-        let (last, readAt) = self.state.withLock { ($0.document, $0.readAt) }
-        if let last, let readAt, (0..<Self.readingInterval).contains(now.timeIntervalSince(readAt)) { return last }
+        let (known, reading) = self.state.withLock { state -> (Document?, Task<Document, any Error>?) in
+            if let last = state.document, let readAt = state.readAt,
+                (0..<Self.readingInterval).contains(now.timeIntervalSince(readAt))
+            {
+                return (last, nil)
+            }
+            // Unstructured on purpose: who asked first may go, and others wait.
+            let reading = state.reading ?? Task { try await self.read() }
+            state.reading = reading
+            return (nil, reading)
+        }
+        if let known { return known }
+        guard let reading else { return try await self.read() }
+        return try await reading.value
+    }
+
+    private func read() async throws -> Document {
+        do {
+            let document = try await self.newest()
+            // Counted from the end: a store that is slow would be asked without a rest.
+            self.state.withLock { $0 = State(document: document, readAt: self.now(), reading: nil) }
+            return document
+        } catch {
+            self.state.withLock { $0.reading = nil }
+            throw error
+        }
+    }
+
+    /// The list of the store, or the last one where that says the same and is not old.
+    private func newest() async throws -> Document {
+        let now = self.now()
+        let last = self.state.withLock { $0.document }
         let list = SignedRevocations(try await self.current(now), at: now)
         if let last, list.revocations == last.list.revocations,
             (0..<Self.renewal).contains(list.issuedAt.timeIntervalSince(last.list.issuedAt))
         {
-            self.state.withLock { $0.readAt = now }
             return last
         }
         let text = try list.signed(with: self.key)
         let tag = SHA256.hash(data: Data(text.utf8)).prefix(12).map { String($0, radix: 16) }.joined()
-        let document = Document(text: text, entityTag: "\"\(tag)\"", list: list)
-        self.state.withLock { $0 = State(document: document, readAt: now) }
-        return document
+        return Document(text: text, entityTag: "\"\(tag)\"", list: list)
     }
 }

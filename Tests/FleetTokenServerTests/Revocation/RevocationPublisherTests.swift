@@ -1,0 +1,65 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSigning
+import FleetTokens
+import Foundation
+import Testing
+
+@testable import FleetTokenServer
+
+@Suite struct RevocationPublisherTests {
+    /// A store that answers when it is told to, and the clock.
+    private final class World: Sendable {
+        let asked = Locked(0)
+        let now = Locked(Date(timeIntervalSince1970: 1_767_225_600))
+        private let held = AsyncStream.makeStream(of: Void.self)
+
+        func answer() { self.held.continuation.finish() }
+
+        func publisher(taking time: TimeInterval = 0) -> RevocationPublisher {
+            RevocationPublisher(key: RevocationKey(), now: { self.now.withLock { $0 } }) { _ in
+                self.asked.withLock { $0 += 1 }
+                for await _ in self.held.stream {}
+                self.now.withLock { $0 += time }
+                return []
+            }
+        }
+    }
+
+    @Test func `the store is asked once for all who ask meanwhile`() async throws {
+        let world = World()
+        let publisher = world.publisher()
+        let asking = (1...5).map { _ in Task { try await publisher.document().entityTag } }
+        for _ in 1...1000 { await Task.yield() }
+        world.answer()
+        var tags: Set<String> = []
+        for asked in asking { tags.insert(try await asked.value) }
+        #expect(tags.count == 1)
+        #expect(world.asked.withLock { $0 } == 1)
+    }
+
+    @Test func `a store that takes longer than its answers are kept has a rest`() async throws {
+        let world = World()
+        world.answer()
+        let publisher = world.publisher(taking: 2)
+        for _ in 1...3 { _ = try await publisher.document() }
+        #expect(world.asked.withLock { $0 } == 1)
+        world.now.withLock { $0 += 1 }
+        _ = try await publisher.document()
+        #expect(world.asked.withLock { $0 } == 2)
+    }
+
+    @Test func `a store that failed is asked again`() async throws {
+        struct Away: Error {}
+        let isAway = Locked(true)
+        let publisher = RevocationPublisher(key: RevocationKey()) { _ in
+            if isAway.withLock({ $0 }) { throw Away() }
+            return []
+        }
+        await #expect(throws: Away.self) { try await publisher.document() }
+        isAway.withLock { $0 = false }
+        _ = try await publisher.document()
+    }
+}
