@@ -4,6 +4,7 @@
 
 package import FleetOperation
 package import Hummingbird
+import NIOCore
 
 /// Keeps the place of a request for as long as it is worked on, whether or not its sender still waits.
 ///
@@ -22,7 +23,11 @@ package struct PendingRequestMiddleware: RouterMiddleware {
         _ request: Request, context: CallerRequestContext,
         next: @concurrent (Request, CallerRequestContext) async throws -> Response
     ) async throws -> Response {
-        guard self.pending.takeOver(from: context.channel) else { return try await next(request, context) }
+        guard self.pending.takeOver(from: context.channel) else {
+            // Its path has no limit, or its sender broke off before it was begun, and with that gave its place back.
+            guard context.channel.isActive else { throw ChannelError.ioOnClosedChannel }
+            return try await next(request, context)
+        }
         defer { self.pending.end() }
         return try await next(request, context)
     }

@@ -5,12 +5,31 @@
 import FleetOperation
 import FleetTokens
 import HTTPTypes
+import Hummingbird
+import Logging
 import NIOCore
 import NIOEmbedded
 import NIOHTTPTypes
 import Testing
 
 @testable import FleetTokenServer
+
+@Suite struct PendingRequestMiddlewareTests {
+    /// A path without a limit has no place either, and its sender is there.
+    @Test(arguments: [true, false])
+    func `a request whose sender broke off before it was begun is not worked on`(isThere: Bool) async throws {
+        let channel = NIOAsyncTestingChannel()
+        if isThere { try await channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).get() }
+        let context = CallerRequestContext(
+            source: ApplicationRequestContextSource(channel: channel, logger: Logger(label: "test")))
+        let request = Request(
+            head: .init(method: .get, scheme: nil, authority: nil, path: "/"), body: .init(buffer: ByteBuffer()))
+        let middleware = PendingRequestMiddleware(PendingRequests(.init(burst: 8, steady: 4)))
+        let answer = try? await middleware.handle(request, context: context) { _, _ in Response(status: .ok) }
+        #expect((answer?.status == .ok) == isThere)
+        _ = try? await channel.finish()
+    }
+}
 
 /// How many requests are worked on at once.
 @Suite struct PendingRequestsTests {
