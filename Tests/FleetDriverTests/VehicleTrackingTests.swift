@@ -178,6 +178,29 @@ import Testing
         #expect(String(decoding: body, as: UTF8.self) == #"{"vehicleState":"OFFLINE"}"#)
     }
 
+    @Test func `the end of tracking sets no vehicle offline that was set online again meanwhile`() async throws {
+        let (held, release) = AsyncStream.makeStream(of: Void.self)
+        let world = try ReporterWorld(
+            engine: StubTransport { _, index in
+                if index == 0 { for await _ in held { break } }
+                return .ok
+            })
+        let reporter = world.reporter
+        await reporter.startTracking()
+        let first = Task { try await reporter.setState(.online) }
+        await world.engine.waitForRequests(1)
+        let end = Task { await reporter.stopTracking() }
+        await world.bide()
+        await reporter.startTracking()
+        try await reporter.setState(.online)
+        release.yield()
+        await end.value
+        try await first.value
+        let bodies = world.engine.requests.compactMap { $0.body.map { String(decoding: $0, as: UTF8.self) } }
+        #expect(!bodies.contains { $0.contains("OFFLINE") }, "\(bodies)")
+        #expect(await reporter.state == .online)
+    }
+
     @Test func `after tracking starts again the vehicle stays offline until it is set`() async throws {
         let world = try ReporterWorld()
         await world.reporter.startTracking()

@@ -73,6 +73,7 @@ extension LocationReporting {
             before = self.unsentCount
             await self.reportInTurn()
         }
+        try Task.checkCancellation()
     }
 
     func putOffNextReport() {

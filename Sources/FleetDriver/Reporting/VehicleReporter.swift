@@ -97,6 +97,8 @@ public actor VehicleReporter {
         guard self.plan.stopTracking() else { return }
         repeat {
             await self.comeToRest()
+            // Tracking may have been turned on meanwhile.
+            guard !self.plan.isTracking else { return await self.reportNow() }
             guard await self.begin(self.plan.lastReport()).value == nil else { return }
         } while !self.plan.isTracking && self.plan.unsentCount > 0
     }
