@@ -9,9 +9,13 @@ import FleetTokens
 ///
 /// A read costs less than to begin and end a transaction and to change threads for it.
 final class GroupReader<Snapshot>: Sendable {
-    private typealias Read = @Sendable (Result<Snapshot, any Error>) -> Void
+    private struct Read: Sendable {
+        let ticket: UInt64
+        let run: @Sendable (Result<Snapshot, any Error>) -> Void
+    }
 
     private struct State: Sendable {
+        var lastTicket: UInt64 = 0
         var waiting: [Read] = []
         var runners = 0
         var isClosed = false
@@ -20,6 +24,7 @@ final class GroupReader<Snapshot>: Sendable {
     private let state = Locked(State())
     private let runnerLimit: Int
     private let groupLimit: Int
+    private let waitingLimit: Int
     private let threads = DispatchQueue(label: "fleetpass.store.reads", attributes: .concurrent)
     private let withSnapshot: @Sendable (_ body: (Snapshot) -> Void) throws -> Void
 
@@ -28,50 +33,70 @@ final class GroupReader<Snapshot>: Sendable {
     /// - Parameters:
     ///   - runnerLimit: How many threads read at once.
     ///   - groupLimit: How many reads share a snapshot, so that a long one keeps few waiting.
+    ///   - waitingLimit: How many reads may wait; more are refused.
     ///   - withSnapshot: Gives a snapshot to a body, or throws without running it.
     init(
-        runnerLimit: Int, groupLimit: Int,
+        runnerLimit: Int, groupLimit: Int, waitingLimit: Int,
         withSnapshot: @escaping @Sendable (_ body: (Snapshot) -> Void) throws -> Void
     ) {
         self.runnerLimit = runnerLimit
         self.groupLimit = groupLimit
+        self.waitingLimit = waitingLimit
         self.withSnapshot = withSnapshot
     }
 
     /// Runs a body that looks.
     ///
-    /// For a task that is cancelled the body is not run, if it does not run yet.
+    /// For a task that is cancelled the body is not run, if it does not run yet, and waits no longer.
     ///
     /// - Returns: What the body returns.
     /// - Throws: What the body throws, why there is no snapshot, ``EngineError`` with `UNAVAILABLE`, or
     ///   `CancellationError`.
     func read<Answer: Sendable>(_ body: @escaping @Sendable (Snapshot) throws -> Answer) async throws -> Answer {
         let reply = Reply<Answer>()
-        let isAdmitted = self.enqueue { snapshot in
+        let ticket = try self.enqueue { snapshot in
             guard !reply.isGiven else { return }
             reply.give(Result { try body(snapshot.get()) })
         }
-        guard isAdmitted else { throw EngineError.storeClosed }
         return try await withTaskCancellationHandler {
             try await reply.wait()
         } onCancel: {
+            self.withdraw(ticket)
             reply.give(.failure(CancellationError()))
         }
     }
 
+    /// How many reads wait for a thread.
+    var waitingCount: Int { self.state.withLock { $0.waiting.count } }
+
     /// Refuses later reads.
     func close() { self.state.withLock { $0.isClosed = true } }
 
-    private func enqueue(_ read: @escaping Read) -> Bool {
-        let (isAdmitted, startsRunner) = self.state.withLock { state in
-            guard !state.isClosed else { return (false, false) }
-            state.waiting.append(read)
-            guard state.runners < self.runnerLimit else { return (true, false) }
+    /// Has a read wait; gives what withdraws it.
+    private func enqueue(
+        _ read: @escaping @Sendable (Result<Snapshot, any Error>) -> Void
+    ) throws(EngineError) -> UInt64 {
+        let admission = self.state.withLock { state -> Result<(ticket: UInt64, startsRunner: Bool), EngineError> in
+            guard !state.isClosed else { return .failure(.storeClosed) }
+            guard state.waiting.count < self.waitingLimit else {
+                return .failure(.store("STORE_OVERLOADED", "Too many reads wait; retry in a second."))
+            }
+            state.lastTicket += 1
+            state.waiting.append(Read(ticket: state.lastTicket, run: read))
+            guard state.runners < self.runnerLimit else { return .success((state.lastTicket, false)) }
             state.runners += 1
-            return (true, true)
+            return .success((state.lastTicket, true))
         }
+        let (ticket, startsRunner) = try admission.get()
         if startsRunner { self.threads.async { self.run() } }
-        return isAdmitted
+        return ticket
+    }
+
+    private func withdraw(_ ticket: UInt64) {
+        self.state.withLock { state in
+            guard let place = state.waiting.firstIndex(where: { $0.ticket == ticket }) else { return }
+            state.waiting.remove(at: place)
+        }
     }
 
     private func run() {
@@ -80,11 +105,11 @@ final class GroupReader<Snapshot>: Sendable {
             do {
                 try self.withSnapshot { snapshot in
                     isRun = true
-                    for read in group { read(.success(snapshot)) }
+                    for read in group { read.run(.success(snapshot)) }
                 }
             } catch {
                 // The end of a transaction that only looked can fail no read.
-                if !isRun { for read in group { read(.failure(error)) } }
+                if !isRun { for read in group { read.run(.failure(error)) } }
             }
         }
     }

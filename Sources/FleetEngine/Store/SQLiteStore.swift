@@ -48,8 +48,11 @@ public final class SQLiteStore: EngineStore {
             let version = recent.version
             try pool.read { body(SQLiteReader(database: $0, recent: (recent, version))) }
         }
-        self.reads = GroupReader(runnerLimit: SQLiteSchema.readers, groupLimit: 16, withSnapshot: withSnapshot)
-        self.scans = GroupReader(runnerLimit: SQLiteSchema.readers / 2, groupLimit: 1, withSnapshot: withSnapshot)
+        self.reads = GroupReader(
+            runnerLimit: SQLiteSchema.readers, groupLimit: 16, waitingLimit: waitingLimit, withSnapshot: withSnapshot)
+        self.scans = GroupReader(
+            runnerLimit: SQLiteSchema.readers / 2, groupLimit: 1, waitingLimit: waitingLimit, withSnapshot: withSnapshot
+        )
         self.logger = logger
         self.queue = GroupWriter(groupLimit: groupLimit, waitingLimit: waitingLimit)
     }
@@ -61,9 +64,10 @@ public final class SQLiteStore: EngineStore {
         self.queue.close()
         self.reads.close()
         self.scans.close()
-        // The writer is serial: what was admitted before runs before this.
+        // The writer is serial. What was admitted before may not have started it yet.
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             self.writer.async {
+                self.drain()
                 self.files.end()
                 self.recent.close()
                 let outcome = Result { try SQLiteSchema.close(self.pool) }

@@ -15,12 +15,18 @@ package final class TimedLook<Finding: Sendable>: Sendable {
         let patience: Task<Void, Never>
     }
 
+    private struct State: Sendable {
+        var isLooking = false
+        /// Who waits for the look that is under way, by number.
+        var waiters: [Int: Waiter] = [:]
+        var nextNumber = 0
+    }
+
     private let limit: Duration
     private let late: Finding
     private let time: TimeSource
     private let look: @Sendable () async -> Finding
-    /// Who waits for the look that is under way.
-    private let waiting = Locked<[Waiter]>([])
+    private let state = Locked(State())
 
     /// Prepares looks.
     ///
@@ -42,23 +48,33 @@ package final class TimedLook<Finding: Sendable>: Sendable {
     package func finding() async -> Finding {
         let finding = Locked<Finding?>(nil)
         let patience = Task { [time, limit] in _ = try? await time.sleep(for: limit) }
-        let isFirst = self.waiting.withLock { waiting in
-            waiting.append(Waiter(finding: finding, patience: patience))
-            return waiting.count == 1
+        let (number, isFirst) = self.state.withLock { state in
+            defer {
+                state.nextNumber += 1
+                state.isLooking = true
+            }
+            state.waiters[state.nextNumber] = Waiter(finding: finding, patience: patience)
+            return (state.nextNumber, !state.isLooking)
         }
         // Unstructured on purpose: nobody waits for what is stuck, and who asked first may have gone.
         if isFirst { Task { await self.begin() } }
         await patience.value
+        // A look that never ends must not remember all who ever asked.
+        self.state.withLock { _ = $0.waiters.removeValue(forKey: number) }
         return finding.withLock { $0 } ?? self.late
     }
 
+    /// How many wait.
+    package var waiterCount: Int { self.state.withLock { $0.waiters.count } }
+
     private func begin() async {
         let finding = await self.look()
-        let waiting = self.waiting.withLock { waiting in
-            defer { waiting = [] }
-            return waiting
+        let waiters = self.state.withLock { state in
+            state.isLooking = false
+            defer { state.waiters = [:] }
+            return state.waiters.values
         }
-        for waiter in waiting {
+        for waiter in waiters {
             waiter.finding.withLock { $0 = finding }
             waiter.patience.cancel()
         }

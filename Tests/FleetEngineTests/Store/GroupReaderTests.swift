@@ -13,7 +13,7 @@ import Testing
     private func withHeldReader(
         _ body: (GroupReader<Int>, _ held: Task<Int, any Error>, _ release: () -> Void) async throws -> Void
     ) async throws {
-        let reader = GroupReader<Int>(runnerLimit: 1, groupLimit: 1) { $0(7) }
+        let reader = GroupReader<Int>(runnerLimit: 1, groupLimit: 1, waitingLimit: 2) { $0(7) }
         let began = AsyncStream.makeStream(of: Void.self)
         let gate = DispatchSemaphore(value: 0)
         let held = Task {
@@ -37,6 +37,21 @@ import Testing
             #expect(try await held.value == 7)
             #expect(try await reader.read { $0 + 1 } == 8)
             #expect(!ran.withLock { $0 })
+        }
+    }
+
+    @Test func `reads beyond the limit are refused, and those whose tasks are cancelled take no place`() async throws {
+        try await self.withHeldReader { (reader, held, release) async throws in
+            let waiting = (1...2).map { number in Task { try await reader.read { $0 + number } } }
+            while reader.waitingCount < 2 { await Task.yield() }
+            let error = await #expect(throws: EngineError.self) { try await reader.read { $0 } }
+            #expect(error?.reason == "STORE_OVERLOADED")
+            waiting[0].cancel()
+            await #expect(throws: CancellationError.self) { try await waiting[0].value }
+            #expect(reader.waitingCount == 1)
+            release()
+            #expect(try await held.value == 7)
+            #expect(try await waiting[1].value == 9)
         }
     }
 

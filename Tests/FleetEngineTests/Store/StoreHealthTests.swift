@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import FleetSigning
 import FleetTestSupport
 import FleetTokens
@@ -51,6 +52,22 @@ import Testing
             #expect(await health.problems() == [:])
             try await store.close()
         }
+    }
+
+    @Test func `a look that never ends remembers nobody who has stopped waiting`() async {
+        let clock = ManualClock()
+        let (answers, answer) = AsyncStream.makeStream(of: Void.self)
+        let look = TimedLook(within: .seconds(2), orElse: "late", time: TimeSource(clock: clock)) {
+            for await _ in answers {}
+            return "found"
+        }
+        let asking = (1...3).map { _ in Task { await look.finding() } }
+        await clock.waitForSleepers(3)
+        #expect(look.waiterCount == 3)
+        clock.advance(by: .seconds(2))
+        for asked in asking { #expect(await asked.value == "late") }
+        #expect(look.waiterCount == 0)
+        answer.finish()
     }
 
     @Test func `a store that does not answer in two seconds counts as failed, and is asked once meanwhile`() async {
