@@ -317,6 +317,20 @@ import Testing
         #expect(try await world.event().unsentCount == 0)
     }
 
+    @Test func `a run that is cancelled while its last locations are on their way says so`() async throws {
+        let world = try ReporterWorld(engine: StubTransport([.ok, .silence]))
+        let reporter = world.reporter
+        await reporter.startTracking()
+        let fixes = AsyncStream<LocationFix> { source in
+            for second in 1...2 { if let fix = try? LocationFix.at(second) { source.yield(fix) } }
+            source.finish()
+        }
+        let run = Task { try await reporter.run(reporting: fixes) }
+        await world.engine.waitForRequests(2)
+        run.cancel()
+        await #expect(throws: CancellationError.self) { try await run.value }
+    }
+
     @Test func `the first location goes out right behind the state that is on its way`() async throws {
         let (held, release) = AsyncStream.makeStream(of: Void.self)
         let world = try ReporterWorld(
