@@ -32,6 +32,12 @@ public final class RevocationPublisher: Sendable {
         var reading: Task<Document, any Error>?
     }
 
+    /// Where the list comes from.
+    private enum Source {
+        case memory(Document)
+        case store(Task<Document, any Error>)
+    }
+
     let key: RevocationKey
     private let current: @Sendable (Date) async throws -> [Revocation]
     private let now: @Sendable () -> Date
@@ -55,20 +61,21 @@ public final class RevocationPublisher: Sendable {
     /// The list as it is now.
     func document() async throws -> Document {
         let now = self.now()
-        let (known, reading) = self.state.withLock { state -> (Document?, Task<Document, any Error>?) in
+        let source = self.state.withLock { state -> Source in
             if let last = state.document, let readAt = state.readAt,
                 (0..<Self.readingInterval).contains(now.timeIntervalSince(readAt))
             {
-                return (last, nil)
+                return .memory(last)
             }
             // Unstructured on purpose: who asked first may go, and others wait.
             let reading = state.reading ?? Task { try await self.read() }
             state.reading = reading
-            return (nil, reading)
+            return .store(reading)
         }
-        if let known { return known }
-        guard let reading else { return try await self.read() }
-        return try await reading.value
+        switch source {
+        case .memory(let document): return document
+        case .store(let reading): return try await reading.value
+        }
     }
 
     private func read() async throws -> Document {
