@@ -68,6 +68,21 @@ extension LocationFix {
     }
 }
 
+extension StubTransport {
+    /// An engine that takes everything; one of its answers waits to be released.
+    ///
+    /// - Parameter held: The request that is not answered before, from 0.
+    /// - Returns: The engine, and what releases the answer.
+    static func takingAll(holding held: Int) -> (engine: StubTransport, release: AsyncStream<Void>.Continuation) {
+        let (gate, release) = AsyncStream.makeStream(of: Void.self)
+        let engine = StubTransport { _, index in
+            if index == held { for await _ in gate { break } }
+            return .ok
+        }
+        return (engine, release)
+    }
+}
+
 extension StubTransport.Answer {
     /// The engine took it.
     static var ok: Self { .status(200) }

@@ -293,12 +293,8 @@ import Testing
     }
 
     @Test func `fixes that come while a report is on its way go with the next one`() async throws {
-        let (held, release) = AsyncStream.makeStream(of: Void.self)
-        let world = try ReporterWorld(
-            engine: StubTransport { _, index in
-                if index == 0 { for await _ in held { break } }
-                return .ok
-            })
+        let (engine, release) = StubTransport.takingAll(holding: 0)
+        let world = try ReporterWorld(engine: engine)
         async let first = world.reporter.startAndReport(1)
         await world.engine.waitForRequests(1)
         await world.reporter.record(try .at(2))

@@ -135,12 +135,8 @@ import Testing
     }
 
     @Test func `a vehicle that is set offline while its last update is on its way is not told twice`() async throws {
-        let (held, release) = AsyncStream.makeStream(of: Void.self)
-        let world = try ReporterWorld(
-            engine: StubTransport { _, index in
-                if index == 1 { for await _ in held { break } }
-                return .ok
-            })
+        let (engine, release) = StubTransport.takingAll(holding: 1)
+        let world = try ReporterWorld(engine: engine)
         let reporter = world.reporter
         await reporter.startTracking()
         try await reporter.setState(.online)
@@ -179,12 +175,8 @@ import Testing
     }
 
     @Test func `the end of tracking sets no vehicle offline that was set online again meanwhile`() async throws {
-        let (held, release) = AsyncStream.makeStream(of: Void.self)
-        let world = try ReporterWorld(
-            engine: StubTransport { _, index in
-                if index == 0 { for await _ in held { break } }
-                return .ok
-            })
+        let (engine, release) = StubTransport.takingAll(holding: 0)
+        let world = try ReporterWorld(engine: engine)
         let reporter = world.reporter
         await reporter.startTracking()
         let first = Task { try await reporter.setState(.online) }
@@ -332,12 +324,8 @@ import Testing
     }
 
     @Test func `the first location goes out right behind the state that is on its way`() async throws {
-        let (held, release) = AsyncStream.makeStream(of: Void.self)
-        let world = try ReporterWorld(
-            engine: StubTransport { _, index in
-                if index == 0 { for await _ in held { break } }
-                return .ok
-            })
+        let (engine, release) = StubTransport.takingAll(holding: 0)
+        let world = try ReporterWorld(engine: engine)
         let reporter = world.reporter
         await reporter.startTracking()
         let online = Task { try await reporter.setState(.online) }
@@ -357,12 +345,8 @@ import Testing
     }
 
     @Test func `what a source yielded last is reported right behind the state that is on its way`() async throws {
-        let (held, release) = AsyncStream.makeStream(of: Void.self)
-        let world = try ReporterWorld(
-            engine: StubTransport { _, index in
-                if index == 1 { for await _ in held { break } }
-                return .ok
-            })
+        let (engine, release) = StubTransport.takingAll(holding: 1)
+        let world = try ReporterWorld(engine: engine)
         let reporter = world.reporter
         await reporter.startTracking()
         let (fixes, source) = AsyncStream.makeStream(of: LocationFix.self)

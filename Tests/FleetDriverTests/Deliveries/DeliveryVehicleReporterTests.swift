@@ -81,12 +81,8 @@ import Testing
     }
 
     @Test func `locations of a source are reported right behind those that are on their way`() async throws {
-        let (held, release) = AsyncStream.makeStream(of: Void.self)
+        let (transport, release) = StubTransport.takingAll(holding: 0)
         let world = try DeliveryReporterWorld()
-        let transport = StubTransport { _, index in
-            if index == 0 { for await _ in held { break } }
-            return .ok
-        }
         let reporter = try DeliveryVehicleReporter(
             provider: world.reporter.provider, vehicle: world.vehicle,
             engine: #require(URL(string: "https://engine.example")), tokens: world.tokens, transport: transport,
@@ -109,12 +105,8 @@ import Testing
     }
 
     @Test func `a report that is due while stops are on their way goes out right after them`() async throws {
-        let (held, release) = AsyncStream.makeStream(of: Void.self)
+        let (transport, release) = StubTransport.takingAll(holding: 0)
         let world = try DeliveryReporterWorld()
-        let transport = StubTransport { _, index in
-            if index == 0 { for await _ in held { break } }
-            return .ok
-        }
         let reporter = try DeliveryVehicleReporter(
             provider: world.reporter.provider, vehicle: world.vehicle,
             engine: #require(URL(string: "https://engine.example")), tokens: world.tokens, transport: transport,

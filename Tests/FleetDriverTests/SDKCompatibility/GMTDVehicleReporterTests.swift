@@ -82,12 +82,8 @@ import Testing
     }
 
     @Test func `a location that is recorded right before tracking ends goes with the last update`() async throws {
-        let (held, release) = AsyncStream.makeStream(of: Void.self)
-        let world = try DriverSDKWorld(
-            engine: StubTransport { _, index in
-                if index == 1 { for await _ in held { break } }
-                return .ok
-            })
+        let (engine, release) = StubTransport.takingAll(holding: 1)
+        let world = try DriverSDKWorld(engine: engine)
         _ = try await world.goOnline()
         world.reporter.record(try .at(1))
         await world.engine.waitForRequests(2)
