@@ -72,7 +72,7 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
                 // Not within the read, whose connection may hold more for other streams.
                 self.schedule(
                     in: .zero, context, .resourceExhausted,
-                    "A call without a token may send \(Self.maximumBytesWithoutToken) bytes at a time.")
+                    "This method takes \(Self.maximumBytesWithoutToken) bytes at most before it answers; send less.")
                 return
             }
         default: break
