@@ -98,10 +98,10 @@ struct EngineProcess {
         await self.following?.look()
         let readiness = EngineReadinessLog(problems: self.problems, logger: self.logger)
         // The page ends first, as its readers would keep the server of HTTP from ending.
-        let servers: [any Service] =
-            [EndingTogether([http, grpc]), ready, readiness] + [self.page].compactMap { $0 as (any Service)? }
+        let servers: [(any Service)?] = [EndingTogether([http, grpc]), ready, readiness, self.page]
         let group = ServiceGroup(
-            serving: self.engine.services(self.followers + servers), drain: limits.drain, logger: self.logger)
+            serving: self.engine.services(self.followers + servers.compactMap(\.self)), drain: limits.drain,
+            logger: self.logger)
         do {
             try await group.run()
             try await self.engine.close()
