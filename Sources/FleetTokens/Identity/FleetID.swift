@@ -40,7 +40,7 @@ public struct FleetID<Kind: FleetIDKind>: Hashable, Sendable, CustomStringConver
         guard !value.isEmpty else { throw Self.error("is empty") }
         guard value.unicodeScalars.count <= 64 else { throw Self.error("is longer than 64 characters") }
         guard value != "*" else {
-            throw Self.error("is the wildcard \"*\", which only trusted code may ask for, and never as an id")
+            throw Self.error("is the wildcard \"*\", which is no id; name one resource")
         }
         guard value != ".", value != ".." else { throw Self.error("is a relative path segment") }
         for scalar in value.unicodeScalars {
