@@ -246,6 +246,27 @@ import Testing
         #expect(running.most == 1)
     }
 
+    @Test func `whoever ends tracking once more waits for the last update too`() async throws {
+        let (engine, release) = StubTransport.takingAll(holding: 0)
+        let world = try ReporterWorld(engine: engine)
+        let reporter = world.reporter
+        await reporter.startTracking()
+        let first = Task { await reporter.stopTracking() }
+        await world.engine.waitForRequests(1)
+        let hasEnded = Locked(false)
+        let second = Task {
+            await reporter.stopTracking()
+            hasEnded.withLock { $0 = true }
+        }
+        await world.bide()
+        #expect(hasEnded.withLock { !$0 })
+        release.yield()
+        await second.value
+        #expect(try await world.event().state == .offline)
+        await first.value
+        #expect(world.engine.requests.count == 1)
+    }
+
     @Test func `the last update is sent even by a cancelled task`() async throws {
         let world = try ReporterWorld()
         await world.reporter.startTracking()
@@ -362,6 +383,31 @@ import Testing
         try await online.value
         try await run.value
         #expect(try world.engine.requests.map { try $0.latitudes } == [[0.1], [0.1], [0.2]])
+    }
+
+    @Test func `the end of a source cuts off no report that is on its way`() async throws {
+        let (engine, release) = StubTransport.takingAll(holding: 1)
+        let recorder = SleepRecorder()
+        let configuration = VehicleReporterConfiguration()
+        let world = try ReporterWorld(engine: engine, configuration: configuration, recorder: recorder)
+        let reporter = world.reporter
+        await reporter.startTracking()
+        let (fixes, source) = AsyncStream.makeStream(of: LocationFix.self)
+        let run = Task { try await reporter.run(reporting: fixes) }
+        source.yield(try .at(1))
+        _ = try await world.event()
+        await reporter.record(try .at(2))
+        await recorder.passNextSleep(except: configuration.timeLimit)
+        await world.engine.waitForRequests(2)
+        source.yield(try .at(3))
+        source.finish()
+        await world.bide()
+        release.yield()
+        try await run.value
+        #expect(try world.engine.requests.map { try $0.latitudes } == [[0.1], [0.2], [0.3]])
+        let events = [try await world.event(), try await world.event()]
+        #expect(events.map(\.location?.latitude) == [0.2, 0.3])
+        #expect(events.allSatisfy { $0.failure == nil && $0.pastLocationCount == 0 })
     }
 
     @Test func `where tracking ends with the source, its last locations set the vehicle offline`() async throws {

@@ -100,14 +100,7 @@ public actor DeliveryVehicleReporter {
     /// It is sent even when the calling task is cancelled, and however soon after the last report. Fixes are not kept
     /// until tracking starts again; changes of stops and outcomes of tasks are.
     public func stopTracking() async {
-        guard self.plan.stopTracking() else { return }
-        repeat {
-            await self.comeToRest()
-            guard let last = self.plan.lastLocations(), await self.begin(.locations(last)).value == nil else { break }
-        } while !self.plan.isTracking
-        if !self.plan.isTracking { self.plan.forgetFixes() }
-        let task = self.repeatPending()
-        await task.value
+        await self.comeToEnd(self.plan.stopTracking())
     }
 
     /// The time between two reports, always within ``VehicleReporterConfiguration/reportingIntervals``.
@@ -140,6 +133,16 @@ public actor DeliveryVehicleReporter {
     public func reportNow() async {
         guard self.reportCount == 0 else { return self.putOffNextReport() }
         await self.reportInTurn()
+    }
+
+    func sendLast() async {
+        repeat {
+            await self.comeToRest()
+            guard let last = self.plan.lastLocations(), await self.begin(.locations(last)).value == nil else { break }
+        } while !self.plan.isTracking
+        if !self.plan.isTracking { self.plan.forgetFixes() }
+        let task = self.repeatPending()
+        await task.value
     }
 
     func reportInTurn() async {

@@ -15,6 +15,8 @@ protocol LocationReporting: Actor {
 
     func startTracking()
     func stopTracking() async
+    /// Sends what is left to be said when tracking has ended.
+    func sendLast() async
     func setReportingInterval(_ interval: Duration)
     func record(_ fix: LocationFix)
     /// Sends a report now, unless one is on its way.
@@ -32,6 +34,7 @@ struct ReportPace: Sendable {
     let time: MonotonicTime
     fileprivate var next: MonotonicInstant
     fileprivate(set) var exchange: Task<(any Error)?, Never>?
+    fileprivate var ending: Task<Void, Never>?
 
     init(_ time: MonotonicTime) {
         self.time = time
@@ -50,23 +53,21 @@ extension LocationReporting {
         self.putOffNextReport()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                var isFirst = true
-                for try await fix in source {
-                    await self.record(fix)
-                    if isFirst { await self.reportInTurn() }
-                    isFirst = false
+                do {
+                    try await self.recordAll(of: source)
+                } catch {
+                    if !Task.isCancelled { await self.comeToRest() }
+                    throw error
                 }
-                guard endsTracking else { return }
                 try Task.checkCancellation()
-                await self.stopTracking()
+                // The end of the source cuts off no report that is on its way.
+                if endsTracking { await self.stopTracking() } else { await self.comeToRest() }
             }
             group.addTask { try await self.reportAtIntervals() }
             defer { group.cancelAll() }
             try await group.next()
         }
         try Task.checkCancellation()
-        // What is on its way may take some of them with it.
-        await self.comeToRest()
         // A long backlog takes several reports; one that does not get through is the last.
         var before = Int.max
         while self.unsentCount > 0, self.unsentCount < before {
@@ -74,6 +75,15 @@ extension LocationReporting {
             await self.reportInTurn()
         }
         try Task.checkCancellation()
+    }
+
+    private func recordAll(of source: some LocationSource) async throws {
+        var isFirst = true
+        for try await fix in source {
+            self.record(fix)
+            if isFirst { await self.reportInTurn() }
+            isFirst = false
+        }
     }
 
     func putOffNextReport() {
@@ -89,6 +99,14 @@ extension LocationReporting {
                 await self.reportNow()
             }
         }
+    }
+
+    /// Sends what is last, even when the calling task is cancelled, and returns when that is done, whoever began it.
+    ///
+    /// - Parameter isEnd: Whether tracking ended with this call.
+    func comeToEnd(_ isEnd: Bool) async {
+        if isEnd { self.pace.ending = Task { await self.sendLast() } }
+        await self.pace.ending?.value
     }
 
     // MARK: - Exchanges

@@ -94,13 +94,7 @@ public actor VehicleReporter {
     /// may still be online; ``setState(_:)`` with ``VehicleState/offline`` says it once more. A backlog of more than 500
     /// fixes takes several reports. Fixes are not kept until tracking starts again.
     public func stopTracking() async {
-        guard self.plan.stopTracking() else { return }
-        repeat {
-            await self.comeToRest()
-            // Tracking may have been turned on meanwhile.
-            guard !self.plan.isTracking else { return await self.reportNow() }
-            guard await self.begin(self.plan.lastReport()).value == nil else { return }
-        } while !self.plan.isTracking && self.plan.unsentCount > 0
+        await self.comeToEnd(self.plan.stopTracking())
     }
 
     /// Sets the vehicle's state, and reports it at once unless a report is on its way already.
@@ -161,6 +155,15 @@ public actor VehicleReporter {
 
 extension VehicleReporter: LocationReporting {
     var unsentCount: Int { self.plan.unsentCount }
+
+    func sendLast() async {
+        repeat {
+            await self.comeToRest()
+            // Tracking may have been turned on meanwhile.
+            guard !self.plan.isTracking else { return await self.reportNow() }
+            guard await self.begin(self.plan.lastReport()).value == nil else { return }
+        } while !self.plan.isTracking && self.plan.unsentCount > 0
+    }
 
     func reportInTurn() async {
         self.putOffNextReport()
