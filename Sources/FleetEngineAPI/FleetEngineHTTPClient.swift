@@ -97,8 +97,7 @@ public final class FleetEngineHTTPClient: Sendable {
         body: [UInt8]? = nil, timeout: Duration = .seconds(30)
     ) async throws -> HTTPClientResponse {
         let call = try FleetEngineCall(method, on: resource, query: query)
-        // Clocks cannot sleep for as long as a duration can be.
-        let end = self.time.uptime + min(timeout, .seconds(31_556_952))
+        let end = self.time.uptime + timeout.waitable
         let token = try await self.token(for: call, until: end)
         let response = try await self.send(call, body, token, until: end)
         guard response.status == .unauthorized else { return response }
@@ -112,7 +111,7 @@ public final class FleetEngineHTTPClient: Sendable {
 
     private func token(for call: FleetEngineCall, until end: Duration) async throws -> FleetToken {
         let left = end - self.time.uptime
-        let token: FleetToken = try await self.time.withLimit(left, orThrow: HTTPClientError.deadlineExceeded) {
+        let token: FleetToken = try await self.time.wait(atMost: left, orThrow: HTTPClientError.deadlineExceeded) {
             do {
                 return try await self.tokens.token(for: call.method, on: call.resource)
             } catch let error as CancellationError {

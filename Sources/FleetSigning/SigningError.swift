@@ -7,7 +7,7 @@ public struct SigningError: Error, Sendable, CustomStringConvertible {
     /// What went wrong, in terms a caller can act on.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Wrapped: String {
-            case invalidKey, invalidKeySet, invalidWindow, signingFailed, releaseCheckFailed, tokenTooLong
+            case invalidKey, invalidKeySet, invalidWindow, signingFailed, heldBack, releaseCheckFailed, tokenTooLong
         }
         private let wrapped: Wrapped
         private init(_ wrapped: Wrapped) { self.wrapped = wrapped }
@@ -22,6 +22,10 @@ public struct SigningError: Error, Sendable, CustomStringConvertible {
         public static let invalidWindow = Self(.invalidWindow)
         /// The signer refused or failed, see ``SigningError/cause``; may be retried.
         public static let signingFailed = Self(.signingFailed)
+        /// The signer was not asked, as a quota that this process keeps to itself is used up; may be retried.
+        ///
+        /// A ``SignerLadder`` takes it for no failure of the signer.
+        public static let heldBack = Self(.heldBack)
         /// The finished token did not verify with the public key and was not released; the signer must be mended.
         public static let releaseCheckFailed = Self(.releaseCheckFailed)
         /// The claims make a token longer than verifiers read, which was not released; claim less, a retry cannot help.
@@ -34,8 +38,6 @@ public struct SigningError: Error, Sendable, CustomStringConvertible {
     public var message: String
     /// The error underneath, if any.
     public var cause: (any Error)?
-    /// Whether this process held the call back by itself, so that the error says nothing of the signer.
-    package var isHeldBack = false
     /// Code and message on one line.
     public var description: String { "\(self.code): \(self.message)" }
 

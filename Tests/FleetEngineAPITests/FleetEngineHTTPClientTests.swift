@@ -217,6 +217,37 @@ import Testing
         #expect(server.requests.isEmpty)
     }
 
+    /// Gives no token before it is released, whatever becomes of who wants one.
+    private final class DeafTokens: FleetTokenSource {
+        private let waiting = Locked<CheckedContinuation<Void, Never>?>(nil)
+        var isWaiting: Bool { self.waiting.withLock { $0 != nil } }
+
+        func release() { self.waiting.withLock { $0 }?.resume() }
+
+        func token(for method: FleetMethod, on resource: ResourceName?) async throws -> FleetToken {
+            await withCheckedContinuation { continuation in self.waiting.withLock { $0 = continuation } }
+            throw NoToken()
+        }
+
+        func discard(_ token: FleetToken, for method: FleetMethod, on resource: ResourceName?) {}
+    }
+
+    @Test func `a call's time ends the wait for a source that does not listen`() async throws {
+        let (server, tokens, clock) = (try Self.server(200), DeafTokens(), ManualClock())
+        let client = try FleetEngineHTTPClient(
+            engine: server.url.absoluteString, tokens: tokens, configuration: HTTPClient.Configuration(), clock: clock)
+        let call = Task {
+            try await client.execute(
+                .listVehicles, on: ResourceName(checking: "providers/acme"), timeout: .seconds(5))
+        }
+        while !tokens.isWaiting { await Task.yield() }
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(5))
+        let error = await #expect(throws: HTTPClientError.self) { try await call.value }
+        #expect(error == .deadlineExceeded)
+        tokens.release()
+    }
+
     @Test func `a call's time ends the wait for another token, and the engine's refusal is the answer`() async throws {
         let server = try Self.server(401)
         let tokens = SilentTokens(after: try Self.token(.server))

@@ -58,6 +58,20 @@ import Testing
         #expect(signer.calls == 2)
     }
 
+    @Test func `a short token that ended by the date is signed anew at once`() async throws {
+        let (clock, date) = (ManualClock(), Locked(Self.now))
+        let signer = try CountingSigner(TestKeys.server.get())
+        let signers = RoleSigners(
+            [.server: signer], window: try MintingWindow(backdating: .zero, lifetime: .seconds(600)), clock: clock
+        ) { date.withLock { $0 } }
+        let first = try await signers.mint(.server)
+        clock.advance(by: .seconds(1))
+        date.withLock { $0 += 700 }
+        let second = try await signers.mint(.server)
+        #expect(second.claims.issuedAt == first.claims.issuedAt + 700)
+        #expect(signer.calls == 2)
+    }
+
     @Test func `shared tokens are told apart by their claims, not by their type`() async throws {
         let signer = try CountingSigner(TestKeys.server.get())
         let signers = self.signers([.deliveryConsumer: signer])

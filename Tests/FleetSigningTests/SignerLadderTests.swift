@@ -93,6 +93,44 @@ import Testing
         await #expect(throws: Never.self) { try await self.mint(ladder) }
     }
 
+    @Test(.timeLimit(.minutes(2))) func `a rung that hangs is left for the next one, but not the last`() async throws {
+        let key = try TestKeys.driver.get()
+        let held = Locked<[CheckedContinuation<Void, Never>]>([])
+        // Whatever becomes of who asked, it goes on waiting.
+        let hanging = try CountingSigner(key) { _ in
+            await withCheckedContinuation { continuation in held.withLock { $0.append(continuation) } }
+        }
+        let ladder = try SignerLadder([hanging, try CountingSigner(key)], clock: self.clock)
+        for number in 1...4 {
+            let minted = Task { try await self.mint(ladder) }
+            // The fourth finds it passed over.
+            if number < 4 {
+                await self.clock.waitForSleepers(1)
+                self.clock.advance(by: SignerLadder.patience)
+            }
+            _ = try await minted.value
+        }
+        #expect(hanging.calls == 3)
+        #expect(ladder.statistics.map(\.failures) == [3, 0] && ladder.passedOver == [true, false])
+
+        let alone = try SignerLadder([hanging], clock: self.clock)
+        let minted = Task { try await self.mint(alone) }
+        while hanging.calls < 4 { await Task.yield() }
+        self.clock.advance(by: .seconds(60))
+        while held.withLock({ $0.count }) < 4 { await Task.yield() }
+        for continuation in held.withLock({ $0 }) { continuation.resume() }
+        await #expect(throws: Never.self) { try await minted.value }
+    }
+
+    @Test func `a signer that was not asked, as its quota is used up, has not failed`() async throws {
+        let key = try TestKeys.driver.get()
+        let first = try CountingSigner(key) { _ in throw SigningError(code: .heldBack, message: "No calls are left.") }
+        let ladder = try SignerLadder([first, try CountingSigner(key)], clock: self.clock)
+        for _ in 0..<4 { _ = try await self.mint(ladder) }
+        #expect(first.calls == 4)
+        #expect(ladder.statistics.map(\.failures) == [0, 0] && ladder.passedOver == [false, false])
+    }
+
     @Test func `a cancelled caller is no failure of the rung`() async throws {
         let signer = try CountingSigner(TestKeys.driver.get()) { _ in try await Task.sleep(for: .seconds(3600)) }
         let ladder = try SignerLadder([signer, signer], clock: self.clock)

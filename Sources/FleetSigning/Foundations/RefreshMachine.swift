@@ -25,7 +25,7 @@ struct RefreshMachine<Value: Sendable>: Sendable {
     private let windows: RefreshWindows
     private var entry: Entry?
     private var failures = 0
-    private var lastError: any Error = CancellationError()
+    private var lastError: any Error = EndedOnArrival()
     /// No refresh starts before this moment.
     private var pausedUntil: Duration = .zero
     private(set) var isRefreshing = false
@@ -105,12 +105,15 @@ struct RefreshMachine<Value: Sendable>: Sendable {
     ///   - isUseless: Whether it is good for nothing, also where no other can be had.
     mutating func renew(at now: Duration, isUseless: Bool) {
         guard let entry else { return }
-        self.entry =
-            isUseless
-            ? nil
-            : Entry(
-                value: entry.value, refreshAt: min(entry.refreshAt, now), waitAt: min(entry.waitAt, now),
-                endsAt: entry.endsAt, fetchedAt: entry.fetchedAt)
+        guard !isUseless else {
+            self.entry = nil
+            // The pause after a value that was near its end ends with the value; one after a failure stays.
+            if self.failures == 0 { self.pausedUntil = now }
+            return
+        }
+        self.entry = Entry(
+            value: entry.value, refreshAt: min(entry.refreshAt, now), waitAt: min(entry.waitAt, now),
+            endsAt: entry.endsAt, fetchedAt: entry.fetchedAt)
     }
 
     /// A refresh failed; a value that has not ended stays.

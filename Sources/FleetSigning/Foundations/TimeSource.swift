@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
 package import Foundation
 
 /// The two clocks that servers need, without their types: one that only goes forward, and the date.
@@ -29,7 +30,29 @@ package struct TimeSource: Sendable {
         try await self.sleeping(duration)
     }
 
-    /// Runs a body that is cancelled when it takes too long.
+    /// Waits for a body as long as a limit allows; what ignores its cancellation is left behind.
+    ///
+    /// - Parameters:
+    ///   - limit: How long to wait.
+    ///   - timeout: What is thrown when it took longer.
+    ///   - body: The work, which may be anybody's.
+    /// - Returns: What the body returns.
+    /// - Throws: The time-out, what the body throws, or `CancellationError`.
+    package func wait<Result: Sendable>(
+        atMost limit: Duration, orThrow timeout: @autoclosure @escaping @Sendable () -> any Error,
+        for body: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
+        try await firstOutcome(of: body) {
+            do {
+                try await self.sleep(for: limit.waitable)
+                return timeout()
+            } catch {
+                return nil
+            }
+        }.get()
+    }
+
+    /// Runs a body that is cancelled when it takes too long, and ends with it.
     ///
     /// - Parameters:
     ///   - limit: How long the body may take.

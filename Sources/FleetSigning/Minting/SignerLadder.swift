@@ -8,9 +8,13 @@ import FleetTokens
 ///
 /// Each rung has a breaker: after three failures in a row it is passed over, for a second at first and for 30 at most,
 /// and then one caller at a time looks whether it has recovered. A rung whose tokens do not say what was to be signed,
-/// do not verify, or are of a withdrawn key, has failed; one that was not asked because this process's own quota is used
-/// up has not.
+/// do not verify, or are of a withdrawn key, has failed; one that throws ``SigningError/Code/heldBack`` has not. A rung that
+/// has not signed within ``patience`` has failed too, unless it is the last: whoever waits for a token waits for the next
+/// rung's.
 public final class SignerLadder: PayloadSigner {
+    /// How long a rung may take before the next one is asked: 3 s, as the project's own apps give a fetch 8 s in all.
+    public static let patience: Duration = .seconds(3)
+
     /// The account of every rung.
     public let account: String
 
@@ -86,7 +90,7 @@ public final class SignerLadder: PayloadSigner {
             let now = self.time.uptime
             guard let pass = self.state.withLock({ $0.breakers[index].admit(at: now) }) else { continue }
             do {
-                let signed = try await rung.sign(payload: payload)
+                let signed = try await self.sign(payload, with: rung, isLast: index == self.rungs.count - 1)
                 try self.checkKey(of: signed.check(against: payload))
                 self.state.withLock { state in
                     state.breakers[index].succeed()
@@ -103,7 +107,7 @@ public final class SignerLadder: PayloadSigner {
                     self.state.withLock { $0.breakers[index].abandon(pass) }
                     throw error
                 }
-                if (error as? SigningError)?.isHeldBack == true {
+                if (error as? SigningError)?.code == .heldBack {
                     self.state.withLock { $0.breakers[index].abandon(pass) }
                     lastError = error
                     continue
@@ -119,6 +123,17 @@ public final class SignerLadder: PayloadSigner {
             }
         }
         throw self.failure(lastError)
+    }
+
+    private func sign(
+        _ payload: [UInt8], with rung: any PayloadSigner, isLast: Bool
+    ) async throws -> SignedToken {
+        guard !isLast else { return try await rung.sign(payload: payload) }
+        let timeout = SigningError(
+            code: .signingFailed, message: "A signer of \(self.account) did not sign within \(Self.patience).")
+        return try await self.time.wait(atMost: Self.patience, orThrow: timeout) {
+            try await rung.sign(payload: payload)
+        }
     }
 
     private func checkKey(of parts: CompactJWS) throws(SigningError) {

@@ -74,10 +74,8 @@ struct IAMSigningCalls: Sendable {
         if Task.isCancelled || error is CancellationError { return CancellationError() }
         let refusal = error as? CredentialError
         let advice = refusal?.nextStep.map { " \($0)" } ?? ""
-        var failed = SigningError(
-            code: .signingFailed, message: "The account \(self.account) could not sign: \(error)\(advice)",
-            cause: error)
-        failed.isHeldBack = refusal?.code == .quotaExhausted
-        return failed
+        return SigningError(
+            code: refusal?.code == .quotaExhausted ? .heldBack : .signingFailed,
+            message: "The account \(self.account) could not sign: \(error)\(advice)", cause: error)
     }
 }

@@ -10,7 +10,7 @@
 ///   - work: The work.
 ///   - alarm: Waits, and says what the outcome is then; `nil` where it was cancelled, which it must heed.
 /// - Returns: What became of the work first.
-func firstOutcome<Value: Sendable>(
+package func firstOutcome<Value: Sendable>(
     of work: @escaping @Sendable () async throws -> Value, orAfter alarm: @escaping @Sendable () async -> (any Error)?
 ) async -> Result<Value, any Error> {
     let (outcomes, sink) = AsyncStream.makeStream(
@@ -35,5 +35,5 @@ func firstOutcome<Value: Sendable>(
 
 extension Duration {
     /// The limit as a clock can wait for it: clocks trap at the longest durations, by which one may say that there is none.
-    var waitable: Duration { min(self, .seconds(365 * 86_400)) }
+    package var waitable: Duration { min(self, .seconds(365 * 86_400)) }
 }
