@@ -43,7 +43,7 @@ public struct TokenIssuer: Sendable {
         self.init(now: now) { claims, role, time in try await minters[role]?.mint(claims, at: time) }
     }
 
-    /// Makes an issuer whose signers change with time.
+    /// Makes an issuer of another way of minting, which must itself see to it that nothing withdrawn is handed out again.
     ///
     /// - Parameters:
     ///   - now: The clock.
@@ -60,13 +60,16 @@ public struct TokenIssuer: Sendable {
 
     /// Makes an issuer of what signers and the keys of a folder sign; nothing goes out that is withdrawn.
     ///
+    /// A token for everything of a kind is one for all callers: when it is withdrawn from one of them, the next caller gets
+    /// another.
+    ///
     /// - Parameters:
-    ///   - signers: The signers of the roles that do not simply sign with the folder's keys.
-    ///   - keys: The folder's keys, for the other roles.
+    ///   - signers: The signers of the roles that do not simply sign with the folder's keys, if any.
+    ///   - keys: The folder's keys, for the other roles, if any.
     ///   - revocations: What is withdrawn, of which signers and keys are to know too.
     ///   - now: The clock.
-    package init(
-        signers: ConfiguredSigners?, keys: SigningKeys?, revocations: RevocationList,
+    public init(
+        signers: ConfiguredSigners? = nil, keys: SigningKeys? = nil, revocations: RevocationList,
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.init(now: now, spreadsWider: { signers?.isBudgetLow ?? false }) { claims, role, time in

@@ -44,10 +44,10 @@ struct AcmeTokenServer {
 
     /// Everything on the port.
     func application(over store: TokenServerStore) throws -> some ApplicationProtocol {
-        let keys = try SigningKeys(folder: KeyFolder(path: self.path("keys")), provider: self.provider)
-        let issuer = TokenIssuer { claims, role, time in
-            try await keys.mint(claims, as: role, at: time)
-        }
+        let revocations = RevocationList()
+        let keys = try SigningKeys(
+            folder: KeyFolder(path: self.path("keys")), provider: self.provider, revocations: revocations)
+        let issuer = TokenIssuer(keys: keys, revocations: revocations)
         let metrics = TokenServerMetrics()
         let readiness = Readiness(
             issuer: issuer, roles: keys.roles, store: store, metrics: metrics, logger: self.logger)
@@ -68,7 +68,8 @@ struct AcmeTokenServer {
             configuration: ApplicationConfiguration(
                 address: .hostname(self.certificate == nil ? "127.0.0.1" : "0.0.0.0", port: 8443), backlog: 4096,
                 availableConnectionsDelegate: .maximum(self.limits.connections, logger: self.logger)),
-            services: [Upkeep(keys: keys, readiness: readiness)], logger: self.logger)
+            services: [Upkeep(keys: keys, readiness: readiness, store: store, revocations: revocations)],
+            logger: self.logger)
     }
 
     /// HTTP/1.1 and, over TLS, HTTP/2, within the limits.
@@ -92,16 +93,21 @@ struct AcmeTokenServer {
     private func path(_ name: String) -> String { self.folder.appending(path: name).path(percentEncoded: false) }
 }
 
-/// Takes in new keys, and makes trial tokens, for as long as the server runs.
+/// Takes in new keys and withdrawn tokens, and makes trial tokens, for as long as the server runs.
 struct Upkeep: Service {
     let keys: SigningKeys
     let readiness: Readiness
+    let store: TokenServerStore
+    let revocations: RevocationList
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
-                // Keys that cannot be read leave those in force.
+                // What cannot be read leaves in force what was.
                 try? self.keys.refresh()
+                if let withdrawn = try? await RevocationStore(store: self.store).current(at: Date()) {
+                    self.revocations.replace(withdrawn)
+                }
                 await self.readiness.check()
                 try? await Task.sleep(for: .seconds(10))
             }
