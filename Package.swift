@@ -122,6 +122,8 @@ let package = Package(
                 server("Crypto", "swift-crypto"),
                 server("NIOCore", "swift-nio"),
                 server("NIOHTTP1", "swift-nio"),
+                server("NIOPosix", "swift-nio"),
+                server("NIOSSL", "swift-nio-ssl"),
             ],
             swiftSettings: settings
         ),

@@ -51,7 +51,7 @@ struct FetchedToken: Sendable {
     }
 
     /// Reads the answer of an OAuth token endpoint (RFC 6749 §5.1).
-    init(oauthAnswer response: CredentialsResponse, from service: String) throws(CredentialError) {
+    init(oauthAnswer response: UpstreamResponse, from service: String) throws(CredentialError) {
         let members = try Self.object(response, from: service)
         let life = members["expires_in"].flatMap { $0.integer ?? $0.string.flatMap { Int64($0) } }
         try self.init(
@@ -62,7 +62,7 @@ struct FetchedToken: Sendable {
     }
 
     /// The JSON object of an answer.
-    static func object(_ response: CredentialsResponse, from service: String) throws(CredentialError) -> JSONObject {
+    static func object(_ response: UpstreamResponse, from service: String) throws(CredentialError) -> JSONObject {
         guard let object = (try? JSONValue(parsing: response.body))?.object else {
             throw CredentialError(code: .invalidAnswer, message: "\(service) sent an answer that is not a JSON object.")
         }

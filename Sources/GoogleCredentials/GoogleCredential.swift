@@ -120,13 +120,16 @@ public struct GoogleCredential: Sendable, CustomStringConvertible {
         return try await account.fetch(audience: audience).token
     }
 
-    /// The e-mail of the service account, or `nil` for a person or another cloud's identity.
+    /// The e-mail of the service account, or `nil` for a person, another cloud's identity, or a machine's that is no
+    /// service account, such as that of a pool of workload identities.
     ///
     /// - Returns: The e-mail, which the metadata server is asked for where the machine's account is used.
     /// - Throws: ``CredentialError``; `CancellationError`.
     public func account() async throws -> String? {
-        if let metadata = self.source as? MetadataServer { return try await metadata.email() }
-        return self.knownAccount
+        guard let metadata = self.source as? MetadataServer else { return self.knownAccount }
+        let email = try await metadata.email()
+        // Clusters whose pods are identities of a pool answer with the pool's name.
+        return email.contains("@") ? email : nil
     }
 
     /// The domain of the universe that the identity belongs to, `googleapis.com` for nearly all.

@@ -41,7 +41,7 @@ private final class Publisher: UpstreamTransport {
             state.fetches += 1
             guard state.isUp else { return UpstreamResponse(status: 500) }
             return UpstreamResponse(
-                status: 200, cacheControl: "max-age=\(state.maximumAge)",
+                status: 200, headers: [("Cache-Control", "max-age=\(state.maximumAge)")],
                 body: state.document ?? JWKS.write(state.elsewhere[request.url] ?? state.keys))
         }
     }

@@ -42,14 +42,14 @@ private final class Publisher: UpstreamTransport {
             if request.url.contains("/jwks.json") {
                 let keys = state.keys.map { String(decoding: $0.published.dropFirst(9).dropLast(2), as: UTF8.self) }
                 return UpstreamResponse(
-                    status: 200, cacheControl: "max-age=300",
+                    status: 200, headers: [("Cache-Control", "max-age=300")],
                     body: Array(#"{"keys":[\#(keys.joined(separator: ","))]}"#.utf8))
             }
             guard let (text, tag) = state.list else { return UpstreamResponse(status: 503) }
             if let tag, request.headers.contains(where: { $0.name == "If-None-Match" && $0.value == tag }) {
                 return UpstreamResponse(status: 304)
             }
-            return UpstreamResponse(status: 200, entityTag: tag, body: text)
+            return UpstreamResponse(status: 200, headers: tag.map { [("ETag", $0)] } ?? [], body: text)
         }
     }
 

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
 import FleetTokens
 import Foundation
 import Testing
@@ -124,7 +125,7 @@ import Testing
     }
 
     @Test func `what answers without naming itself a metadata server is none`() async {
-        let world = World(StandIn { _, _ in CredentialsResponse(status: 200, body: Array("portal".utf8)) })
+        let world = World(StandIn { _, _ in UpstreamResponse(status: 200, body: Array("portal".utf8)) })
         #expect(await self.failure(world)?.code == .notFound)
     }
 

@@ -135,7 +135,7 @@ import Testing
 
     @Test func `a subject token comes from a file, as text or from a field`() async throws {
         var world = self.world
-        world.files = ["/text": Array("MARKED-subject".utf8), "/json": Array(#"{"id":"MARKED-subject"}"#.utf8)]
+        world.files = ["/text": Array("MARKED-subject\n".utf8), "/json": Array(#"{"id":"MARKED-subject"}"#.utf8)]
         for source: JSONObject in [
             ["file": "/text"],
             ["file": "/json", "format": ["type": "json", "subject_token_field_name": "id"]],
@@ -208,14 +208,14 @@ import Testing
             guard request.url.contains("/latest/") else { return try await Google.answer(request, index) }
             if request.method == "PUT" {
                 #expect(request.header("X-aws-ec2-metadata-token-ttl-seconds") == "300")
-                return CredentialsResponse(status: 200, body: Array("session".utf8))
+                return UpstreamResponse(status: 200, body: Array("session".utf8))
             }
             #expect(request.header("X-aws-ec2-metadata-token") == "session")
             if request.url.hasSuffix("availability-zone") {
-                return CredentialsResponse(status: 200, body: Array("us-east-2b".utf8))
+                return UpstreamResponse(status: 200, body: Array("us-east-2b".utf8))
             }
             if request.url.hasSuffix("security-credentials") {
-                return CredentialsResponse(status: 200, body: Array("fleet-role".utf8))
+                return UpstreamResponse(status: 200, body: Array("fleet-role".utf8))
             }
             #expect(request.url.hasSuffix("security-credentials/fleet-role"))
             return .json([

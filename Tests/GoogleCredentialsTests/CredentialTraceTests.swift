@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
 import FleetTokens
 import Foundation
 import Testing
@@ -49,11 +50,11 @@ import Testing
         }
         // Nothing is asked for such a token; it leaves with the service's own requests.
         let token = try await credential.selfSignedToken(audience: audience)
-        let request = CredentialsRequest(url: audience, headers: credential.headers(with: token))
+        let request = UpstreamRequest(url: audience, headers: credential.headers(with: token))
         return .array((world.network.requests + [request]).map(Self.json))
     }
 
-    private static func json(of request: CredentialsRequest) -> JSONValue {
+    private static func json(of request: UpstreamRequest) -> JSONValue {
         let headers = request.headers.map { ($0.name.lowercased(), JSONValue.string($0.value)) }
         return .object([
             "method": .string(request.method), "url": .string(request.url),

@@ -25,7 +25,8 @@ import Testing
         }
         let settings = IAMSigning(
             retries: RetryPolicy(attempts: 1, limit: .seconds(15)), hedges: false, verifiesWithPublishedKeys: false)
-        let signer = try IAMSignBlobSigner(account: Google.account, credential: credential, settings: settings)
+        let signer = try await credential.signer(
+            impersonating: Google.account, method: .signBlob, settings: settings)
         let error = await #expect(throws: SigningError.self) { try await signer.sign(payload: Array("{}".utf8)) }
         let cause = error?.cause as? CredentialError
         #expect(cause?.code == .timedOut)

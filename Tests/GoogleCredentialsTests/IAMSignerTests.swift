@@ -59,10 +59,26 @@ import Testing
         #expect(error?.message.contains("authorized_user") == true)
     }
 
+    @Test func `a machine whose identity is a pool's signs as no account`() async throws {
+        let world = World()
+        world.network.answer { request, index in
+            guard request.url.hasSuffix("/email") else { return try await Google.answer(request, index) }
+            return .metadata("acme-fleet.svc.id.goog")
+        }
+        let credential = try await world.metadata()
+        #expect(try await credential.account() == nil)
+        let error = await #expect(throws: CredentialError.self) { try await credential.signer() }
+        #expect(error?.code == .invalidConfiguration)
+        #expect(world.network.requests(to: ":signJwt").isEmpty)
+        await #expect(throws: Never.self) {
+            try await self.mint(credential.signer(impersonating: Google.account))
+        }
+    }
+
     @Test func `signBlob learns the key's id and names it from the first token on`() async throws {
         let world = World()
         let credential = try await world.metadata()
-        let signer = try IAMSignBlobSigner(account: Google.account, credential: credential)
+        let signer = try await credential.signer(impersonating: Google.account, method: .signBlob)
         for calls in [2, 3] {
             let minted = try await self.mint(signer)
             #expect(try CompactJWS(minted.token.compactSerialization).keyID == (try Google.key.get().keyID))
@@ -82,7 +98,7 @@ import Testing
             }
             return response
         }
-        let minted = try await self.mint(IAMSignBlobSigner(account: Google.account, credential: credential))
+        let minted = try await self.mint(credential.signer(impersonating: Google.account, method: .signBlob))
         #expect(try CompactJWS(minted.token.compactSerialization).keyID == nil)
         #expect(world.network.requests(to: ":signBlob").count == 3)
     }
@@ -121,7 +137,7 @@ import Testing
         let world = World()
         let credential = try await world.metadata()
         world.network.answer { request, index in
-            guard !request.url.contains("/jwk/") else { return CredentialsResponse(status: 404) }
+            guard !request.url.contains("/jwk/") else { return UpstreamResponse(status: 404) }
             return try await Google.answer(request, index)
         }
         let signer = try await credential.signer(impersonating: Google.account)
@@ -165,11 +181,13 @@ import Testing
         world.network.answer { request, index in
             var request = request
             request.url = request.url.replacing("other.example", with: "googleapis.com")
+            if request.url.hasSuffix("/universe-domain") { return .metadata("other.example") }
             return try await Google.answer(request, index)
         }
-        let signer = try IAMSignJwtSigner(account: Google.account, credential: credential, universe: "other.example")
+        let signer = try await credential.signer(impersonating: Google.account)
         _ = try await self.mint(signer)
         #expect(world.network.requests(to: "iamcredentials.other.example").count == 1)
+        #expect(world.network.requests(to: "iamcredentials.googleapis.com").isEmpty)
         #expect(world.network.requests(to: "/jwk/").isEmpty)
     }
 
@@ -180,7 +198,7 @@ import Testing
         let signings = Counter()
         world.network.answer { request, index in
             let fails = request.url.hasSuffix(":signJwt") && signings.next() <= 2
-            return fails ? CredentialsResponse(status: 503) : try await Google.answer(request, index)
+            return fails ? UpstreamResponse(status: 503) : try await Google.answer(request, index)
         }
         let settings = IAMSigning(budget: SigningBudget(callsPerMinute: 10, clock: world.clock))
         let signer = try await credential.signer(impersonating: Google.account, settings: settings)
@@ -206,7 +224,7 @@ import Testing
         // The old token is withdrawn at Google; the metadata server has a new one.
         world.network.answer { request, index in
             if request.url.contains("/token") {
-                var response = CredentialsResponse.json([
+                var response = UpstreamResponse.json([
                     "access_token": "MARKED-access-2", "expires_in": .integer(3599),
                 ])
                 response.headers = [("Metadata-Flavor", "Google")]
@@ -240,6 +258,8 @@ import Testing
             "roles/iam.serviceAccountTokenCreator to \(Google.machine) on \(Google.account)"
         ),
         (403, "SERVICE_DISABLED", "Enable the IAM Service Account Credentials API"),
+        (403, "ACCESS_TOKEN_SCOPE_INSUFFICIENT", "Give the machine the scope https://www.googleapis.com/auth/"),
+        (403, "USER_PROJECT_DENIED", "roles/serviceusage.serviceUsageConsumer on the quota project"),
         (404, "NOT_FOUND", "There is no account \(Google.account)"),
     ])
     func `a refusal says what to do`(status: Int, reason: String, advice: String) async throws {
@@ -271,7 +291,7 @@ import Testing
         let signer = try await credential.signer(impersonating: Google.account)
         world.network.answer { request, index in
             guard request.url.contains(place) else { return try await Google.answer(request, index) }
-            return CredentialsResponse(status: status)
+            return UpstreamResponse(status: status)
         }
         let error = await #expect(throws: SigningError.self) { try await signer.sign(payload: Array("{}".utf8)) }
         let refusal = try #require(error?.cause as? CredentialError)
@@ -297,7 +317,7 @@ import Testing
         let signer = try await world.load(Files.impersonated).signer(impersonating: Google.machine)
         world.network.answer { request, index in
             guard request.url.hasSuffix(":generateAccessToken") else { return try await Google.answer(request, index) }
-            return CredentialsResponse(status: status)
+            return UpstreamResponse(status: status)
         }
         let error = await #expect(throws: SigningError.self) { try await signer.sign(payload: Array("{}".utf8)) }
         let step = try #require((error?.cause as? CredentialError)?.nextStep)
@@ -309,7 +329,7 @@ import Testing
     @Test func `signers find their identity when they first sign, and again after a failed search`() async throws {
         var world = World()
         world.variables = ["GCE_METADATA_HOST": "metadata.google.internal"]
-        world.network.answer { _, _ in CredentialsResponse(status: 500) }
+        world.network.answer { _, _ in UpstreamResponse(status: 500) }
         let google = GoogleSigners(ApplicationDefaultCredentials(context: world.context))
         let signer = google.signer(impersonating: Google.account)
         let own = google.ownSigner(expecting: Google.account)
@@ -400,7 +420,7 @@ import Testing
             // The limit of the call, and the time after which its first attempt would be hedged.
             if failures.next() == 1 { await world.clock.waitForSleepers(2) }
             world.clock.advance(by: .milliseconds(60))
-            return CredentialsResponse(status: 429, headers: [("Retry-After", "0")])
+            return UpstreamResponse(status: 429, headers: [("Retry-After", "0")])
         }
         await #expect(throws: SigningError.self) { try await self.mint(signer) }
         #expect(failures.value == 3)
@@ -475,9 +495,9 @@ import Testing
     @Test(arguments: ["", "a b@c", "a@b/../../x", "a@b:signBlob", "a?b", "..", "ä@b"])
     func `what is not an account's e-mail never reaches a URL`(account: String) async throws {
         let credential = try await World().metadata()
-        #expect(throws: CredentialError.self) { try IAMSignJwtSigner(account: account, credential: credential) }
-        #expect(throws: CredentialError.self) {
-            try IAMSignJwtSigner(account: Google.account, delegates: [account], credential: credential)
+        await #expect(throws: CredentialError.self) { try await credential.signer(impersonating: account) }
+        await #expect(throws: CredentialError.self) {
+            try await credential.signer(impersonating: Google.account, delegates: [account])
         }
     }
 }

@@ -56,7 +56,7 @@ import Testing
         let target = StandIn()
         let server = try await LoopbackServer.start(target, pretendingToBe: "http://target")
         let standIn = StandIn { _, _ in
-            CredentialsResponse(status: 307, headers: [("Location", "\(server.origin)/stolen")])
+            UpstreamResponse(status: 307, headers: [("Location", "\(server.origin)/stolen")])
         }
         try await self.withServers(standIn) { context in
             let credential = GoogleCredential(
@@ -70,10 +70,10 @@ import Testing
 
     @Test func `an answer that stops in its middle is given up`() async throws {
         let server = try await LoopbackServer.start(
-            StandIn { _, _ in CredentialsResponse(status: 200, body: Array("half".utf8)) },
+            StandIn { _, _ in UpstreamResponse(status: 200, body: Array("half".utf8)) },
             pretendingToBe: "http://idp.example", promising: 1000)
-        let request = CredentialsRequest(url: "\(server.origin)/keys", timeout: .milliseconds(500))
-        let error = await #expect(throws: CredentialError.self) {
+        let request = UpstreamRequest(url: "\(server.origin)/keys", timeout: .milliseconds(500))
+        let error = await #expect(throws: UpstreamError.self) {
             try await AsyncHTTPClientTransport().send(request)
         }
         #expect(error?.code == .timedOut)
@@ -81,18 +81,18 @@ import Testing
     }
 
     @Test func `an answer without end and a server that is not there are errors`() async throws {
-        let standIn = StandIn { _, _ in CredentialsResponse(status: 200, body: Array(repeating: 0x20, count: 2 << 20)) }
+        let standIn = StandIn { _, _ in UpstreamResponse(status: 200, body: Array(repeating: 0x20, count: 2 << 20)) }
         try await self.withServers(standIn) { context in
             let metadata = MetadataServer(context: context)
             let error = await #expect(throws: CredentialError.self) { try await metadata.email() }
             #expect(error?.code == .invalidAnswer)
-            #expect(error?.message == "The metadata server sent an unusable answer.")
+            #expect(error?.message == "The metadata server sent too long an answer: more than 1048576 bytes.")
         }
         let gone = CredentialContext(
             variables: [:], hostOverrides: ["metadata.google.internal": "http://127.0.0.1:1"],
             retries: RetryPolicy(attempts: 2))
         let error = await #expect(throws: CredentialError.self) { try await MetadataServer(context: gone).email() }
         #expect(error?.code == .unavailable)
-        #expect(error?.message == "The metadata server could not be reached.")
+        #expect(error?.message == "The metadata server could not be reached: the connection was refused.")
     }
 }

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
 import FleetTestSupport
 import FleetTokens
 import Foundation
@@ -14,17 +15,17 @@ import Testing
     enum Illness: String, CaseIterable, Sendable {
         case refusing, failing, limiting, torn, empty, noToken, endedToken, unreachable, redirecting, poisoned
 
-        func response() throws -> CredentialsResponse {
+        func response() throws -> UpstreamResponse {
             switch self {
             case .refusing: .json(["error": "invalid_grant"], status: 400)
-            case .failing: CredentialsResponse(status: 503)
-            case .limiting: CredentialsResponse(status: 429, headers: [("Retry-After", "1")])
-            case .torn: CredentialsResponse(status: 200, body: Array(#"{"access_token":"MARK"#.utf8))
-            case .empty: CredentialsResponse(status: 200)
+            case .failing: UpstreamResponse(status: 503)
+            case .limiting: UpstreamResponse(status: 429, headers: [("Retry-After", "1")])
+            case .torn: UpstreamResponse(status: 200, body: Array(#"{"access_token":"MARK"#.utf8))
+            case .empty: UpstreamResponse(status: 200)
             case .noToken: .json(["expires_in": .integer(3600)])
             case .endedToken: .json(["access_token": "MARKED", "expires_in": .integer(0)])
             case .unreachable: throw CredentialError(code: .unavailable, message: "down")
-            case .redirecting: CredentialsResponse(status: 302, headers: [("Location", "https://evil.example/")])
+            case .redirecting: UpstreamResponse(status: 302, headers: [("Location", "https://evil.example/")])
             case .poisoned: .json(["access_token": "MARKED\r\nx-evil: 1", "expires_in": .integer(3600)])
             }
         }
@@ -67,7 +68,7 @@ import Testing
     func `credentials that are made from others recover within one pause, too`(
         isExternal: Bool, seed: UInt64
     ) async throws {
-        var world = World(StandIn { _, _ in CredentialsResponse(status: 503) })
+        var world = World(StandIn { _, _ in UpstreamResponse(status: 503) })
         let chance = Locked(SeededGenerator(seed: seed))
         world.random = { chance.withLock { Double.random(in: 0..<1, using: &$0) } }
         world.files["/subject"] = Array("MARKED-subject".utf8)
@@ -92,7 +93,7 @@ import Testing
     }
 
     @Test func `attempts are bounded while nothing works`() async throws {
-        let world = World(StandIn { _, _ in CredentialsResponse(status: 403) })
+        let world = World(StandIn { _, _ in UpstreamResponse(status: 403) })
         let credential = try await world.load(Files.user)
         for _ in 0..<600 {
             _ = try? await credential.accessToken(scopes: [])
@@ -105,7 +106,7 @@ import Testing
     @Test func `a transient error is tried again within a call, a refusal is not`() async throws {
         var world = World(
             StandIn { request, index in
-                index < 2 ? CredentialsResponse(status: 503) : try await Google.answer(request, index)
+                index < 2 ? UpstreamResponse(status: 503) : try await Google.answer(request, index)
             })
         world.retries = RetryPolicy(attempts: 3)
         let credential = try await world.load(Files.user)
@@ -146,7 +147,7 @@ import Testing
         let patient = RetryPolicy(attempts: 3, limit: .seconds(60))
         #expect(patient.pause(afterFailures: 1, retryAfter: .seconds(30), random: 0.5) >= .seconds(30))
         #expect(patient.pause(afterFailures: 40, retryAfter: nil, random: 1) == patient.longestPause)
-        var world = World(StandIn { _, _ in CredentialsResponse(status: 429, headers: [("retry-after", "61")]) })
+        var world = World(StandIn { _, _ in UpstreamResponse(status: 429, headers: [("retry-after", "61")]) })
         world.retries = patient
         let credential = try await world.load(Files.user)
         let error = await #expect(throws: CredentialError.self) { try await credential.accessToken(scopes: []) }
@@ -166,7 +167,7 @@ import Testing
 
     private func expectWait(_ date: String, server: String?, seconds: Int) async throws {
         let headers = [("Retry-After", date)] + (server.map { [("Date", $0)] } ?? [])
-        let world = World(StandIn { _, _ in CredentialsResponse(status: 503, headers: headers) })
+        let world = World(StandIn { _, _ in UpstreamResponse(status: 503, headers: headers) })
         let credential = try await world.load(Files.user)
         let error = await #expect(throws: CredentialError.self) { try await credential.accessToken(scopes: []) }
         #expect(error?.retryAfter == .seconds(seconds))
@@ -176,7 +177,7 @@ import Testing
         var world = World(
             StandIn { _, _ in
                 try await Task.sleep(for: .seconds(3600))
-                return CredentialsResponse(status: 200)
+                return UpstreamResponse(status: 200)
             })
         world.retries = RetryPolicy(attempts: 3, limit: .seconds(20))
         let credential = try await world.load(Files.user)

@@ -196,11 +196,13 @@ extension OSRMRouter: RoadRouter {
             return try OSRMAnswer(json: response.body, status: response.status).way.map { .way($0) } ?? .none
         } catch let error as EngineError {
             return .failure(error.message)
-        } catch let error as URLError where error.code == .dataLengthExceedsMaximum {
+        } catch let error as UpstreamError where error.code == .answerTooLong {
             // The server is well, and the way longer than anybody wants to see.
             return .none
         } catch {
-            return self.uptime() - start >= self.settings.timeLimit ? .late : .failure("\(type(of: error))")
+            let failure = error as? UpstreamError ?? UpstreamError(.unreachable)
+            return failure.code == .timedOut || self.uptime() - start >= self.settings.timeLimit
+                ? .late : .failure("it \(failure)")
         }
     }
 }

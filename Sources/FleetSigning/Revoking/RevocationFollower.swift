@@ -154,7 +154,7 @@ public final class RevocationFollower: Sendable {
         let isKept = self.state.withLock { state in
             // Another poll, or another server at this address, may have brought a newer one before.
             if let newest = state.kept, list.issuedAt < newest.list.issuedAt { return false }
-            state.kept = Kept(list: list, entityTag: answer.entityTag)
+            state.kept = Kept(list: list, entityTag: answer.header("ETag"))
             return true
         }
         return !isKept || list == kept?.list ? .unchanged : .applied(list.revocations.count)

@@ -14,12 +14,13 @@ package enum KeySetFetch {
     package static func document(
         at url: String, over transport: any UpstreamTransport
     ) async throws -> (body: [UInt8], maximumAge: Duration?) {
-        let request = UpstreamRequest(url: url, headers: [("Accept", "application/json")])
+        let request = UpstreamRequest(
+            url: url, headers: [("Accept", "application/json")], maximumBytes: 256 * 1024)
         let answer = try await transport.send(request)
         guard answer.status == 200, answer.body.count <= request.maximumBytes else {
             throw KeySetError(message: "\(request) was answered with \(answer.status), \(answer.body.count) bytes.")
         }
-        return (answer.body, Self.maximumAge(ofCacheControl: answer.cacheControl))
+        return (answer.body, Self.maximumAge(ofCacheControl: answer.header("Cache-Control")))
     }
 
     /// The `max-age` of a header; zero where nothing may be kept, `nil` where nothing is said.

@@ -2,13 +2,13 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-/// One HTTP request to an identity provider, a key set, or the company's own backend.
+/// One HTTP request to Google's services, an identity provider, a key set, or the company's own backend.
 ///
 /// It may carry what is nobody's business: printing it shows verb and address only.
 public struct UpstreamRequest: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The verb, such as `POST`.
     public var method: String
-    /// The absolute URL.
+    /// The absolute URL, already percent-encoded.
     public var url: String
     /// The header fields.
     public var headers: [(name: String, value: String)]
@@ -16,13 +16,13 @@ public struct UpstreamRequest: Sendable, CustomStringConvertible, CustomDebugStr
     public var body: [UInt8]?
     /// How long the whole exchange may take.
     public var timeout: Duration
-    /// The longest body to read; a longer one is an error.
+    /// The longest body to read, in bytes; a longer one is an error.
     public var maximumBytes: Int
 
     /// Makes a request.
     public init(
         method: String = "GET", url: String, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil,
-        timeout: Duration = .seconds(10), maximumBytes: Int = 256 * 1024
+        timeout: Duration = .seconds(10), maximumBytes: Int = 1 << 20
     ) {
         self.method = method
         self.url = url
@@ -46,19 +46,21 @@ public struct UpstreamRequest: Sendable, CustomStringConvertible, CustomDebugStr
 public struct UpstreamResponse: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The HTTP status.
     public var status: Int
-    /// The value of `Cache-Control`, if any.
-    public var cacheControl: String?
-    /// The value of `ETag`, if any.
-    public var entityTag: String?
+    /// The header fields; names are compared without regard to case.
+    public var headers: [(name: String, value: String)]
     /// The body.
     public var body: [UInt8]
 
     /// Makes an answer.
-    public init(status: Int, cacheControl: String? = nil, entityTag: String? = nil, body: [UInt8] = []) {
+    public init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
         self.status = status
-        self.cacheControl = cacheControl
-        self.entityTag = entityTag
+        self.headers = headers
         self.body = body
+    }
+
+    /// The first field of this name, or `nil`.
+    public func header(_ name: String) -> String? {
+        self.headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
     /// Status and size.
@@ -71,12 +73,14 @@ public struct UpstreamResponse: Sendable, CustomStringConvertible, CustomDebugSt
 
 /// Sends HTTP requests to other services.
 ///
-/// Redirects must not be followed, and the request's limits of time and size must be kept.
+/// Redirects must not be followed, as a credential goes to the host it was meant for or nowhere, and the request's limits
+/// of time and size must be kept.
 public protocol UpstreamTransport: Sendable {
     /// Sends a request and waits for the whole answer, of whatever status.
     ///
     /// - Parameter request: What to send.
     /// - Returns: The answer.
-    /// - Throws: Any error when there was no answer, and `CancellationError`.
+    /// - Throws: ``UpstreamError`` when there was no answer, and `CancellationError`. Any other error is taken for
+    ///   ``UpstreamError/Code/unreachable``.
     func send(_ request: UpstreamRequest) async throws -> UpstreamResponse
 }

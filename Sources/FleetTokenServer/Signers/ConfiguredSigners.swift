@@ -79,11 +79,23 @@ public final class ConfiguredSigners: Sendable {
         self.keyFiles = keyFiles
     }
 
-    /// The public keys of the key files that the settings name, and those before them of which tokens may be alive.
+    /// The public keys of the key files that the settings name, those before them of which tokens may be alive, and the
+    /// key of the process's own credentials once it has signed.
     ///
     /// - Parameter time: The time.
     /// - Returns: The keys that verifiers are to trust.
-    public func publishedKeys(at time: Date) -> [RSAPublicKey] { self.keyFiles.flatMap { $0.published(at: time) } }
+    public func publishedKeys(at time: Date) -> [RSAPublicKey] {
+        let ownKey = self.signsAsItself ? self.google.ownKey : nil
+        return self.keyFiles.flatMap { $0.published(at: time) } + (ownKey.map { [$0] } ?? [])
+    }
+
+    /// Whether a role's tokens are those of the account that the process runs as.
+    private var signsAsItself: Bool {
+        self.plans.values.contains { plan in
+            guard case .own = plan.settings.account else { return false }
+            return plan.settings.ways.contains { $0 != .key }
+        }
+    }
 
     /// Reads again which of the key files changed; a key in force stays where its file cannot be used.
     ///

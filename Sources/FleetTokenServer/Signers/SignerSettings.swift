@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+public import FleetSigning
 public import FleetTokens
 public import GoogleCredentials
 
@@ -91,7 +92,7 @@ public struct GoogleSettings: Hashable, Sendable {
     ///   - transport: What sends the requests; by default AsyncHTTPClient, which follows no redirects.
     /// - Returns: The signers, which have asked nothing yet.
     public func signers(
-        variables: [String: String], transport: any CredentialsTransport = AsyncHTTPClientTransport()
+        variables: [String: String], transport: any UpstreamTransport = AsyncHTTPClientTransport()
     ) -> GoogleSigners {
         let context = CredentialContext(
             variables: variables, transport: transport, hostOverrides: self.hostOverrides)

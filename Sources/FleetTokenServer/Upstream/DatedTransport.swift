@@ -2,27 +2,36 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+public import FleetSigning
 public import GoogleCredentials
 
-/// Sends requests to identity services, and remembers the dates of their answers.
-public struct DatedTransport: CredentialsTransport {
-    private let transport: any CredentialsTransport
+/// Sends requests to other services, and remembers the dates of their answers.
+public struct DatedTransport: UpstreamTransport {
+    private let transport: any UpstreamTransport
     private let clocks: UpstreamClocks
+    private let mayBeStored: Bool
 
     /// Makes a transport.
     ///
     /// - Parameters:
     ///   - transport: What sends; by default AsyncHTTPClient, which follows no redirects.
     ///   - clocks: Remembers the dates.
-    public init(_ transport: any CredentialsTransport = AsyncHTTPClientTransport(), clocks: UpstreamClocks) {
+    ///   - mayBeStored: Whether a cache on the way may have kept an answer to a GET, whose date says nothing then;
+    ///     credentials and signatures are made for each request.
+    public init(
+        _ transport: any UpstreamTransport = AsyncHTTPClientTransport(), clocks: UpstreamClocks,
+        mayBeStored: Bool = false
+    ) {
         self.transport = transport
         self.clocks = clocks
+        self.mayBeStored = mayBeStored
     }
 
     /// Sends a request and waits for the whole answer, of whatever status.
-    public func send(_ request: CredentialsRequest) async throws -> CredentialsResponse {
-        // Credentials and signatures are made for each request; no cache may keep them.
-        try await self.clocks.noting(request.url, mayBeStored: false, header: { $0.header($1) }) {
+    public func send(_ request: UpstreamRequest) async throws -> UpstreamResponse {
+        try await self.clocks.noting(
+            request.url, mayBeStored: self.mayBeStored && request.method == "GET", header: { $0.header($1) }
+        ) {
             try await self.transport.send(request)
         }
     }

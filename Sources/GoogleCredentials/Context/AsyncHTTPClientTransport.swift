@@ -3,14 +3,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AsyncHTTPClient
-import FleetSigning
+public import FleetSigning
 import NIOCore
 import NIOHTTP1
+import NIOPosix
+import NIOSSL
 
 /// Sends requests with AsyncHTTPClient over a connection pool of its own.
 ///
 /// Redirects are not followed, and proxy variables are not read.
-public final class AsyncHTTPClientTransport: CredentialsTransport {
+public final class AsyncHTTPClientTransport: UpstreamTransport {
     private let client: HTTPClient
 
     /// Makes a transport; its connections close when it is no longer used.
@@ -32,37 +34,50 @@ public final class AsyncHTTPClientTransport: CredentialsTransport {
     ///
     /// - Parameter request: What to send.
     /// - Returns: The answer.
-    /// - Throws: ``CredentialError`` with ``CredentialError/Code/unavailable``, ``CredentialError/Code/timedOut`` or,
-    ///   for an answer above ``CredentialsRequest/maximumBytes``, ``CredentialError/Code/invalidAnswer``;
-    ///   `CancellationError`.
-    public func send(_ request: CredentialsRequest) async throws -> CredentialsResponse {
+    /// - Throws: `UpstreamError`; `CancellationError`.
+    public func send(_ request: UpstreamRequest) async throws -> UpstreamResponse {
         var outgoing = HTTPClientRequest(url: request.url)
         outgoing.method = HTTPMethod(rawValue: request.method)
         for header in request.headers { outgoing.headers.add(name: header.name, value: header.value) }
         if let body = request.body { outgoing.body = .bytes(body) }
-        let timeout = CredentialError(code: .timedOut, message: "There was no answer in time.")
         do {
             // The client's own limit ends with the answer's head.
-            return try await TimeSource(clock: ContinuousClock()).withLimit(request.timeout, orThrow: timeout) {
+            return try await TimeSource(clock: ContinuousClock()).withLimit(
+                request.timeout, orThrow: UpstreamError(.timedOut)
+            ) {
                 [outgoing] in
                 let response = try await self.client.execute(outgoing, timeout: TimeAmount(request.timeout))
                 let body = try await response.body.collect(upTo: request.maximumBytes)
-                return CredentialsResponse(
+                return UpstreamResponse(
                     status: Int(response.status.code),
                     headers: response.headers.map { ($0.name, $0.value) },
                     body: Array(body.readableBytesView)
                 )
             }
-        } catch let error as CredentialError {
+        } catch let error as UpstreamError {
             throw error
         } catch let error as HTTPClientError where [.deadlineExceeded, .connectTimeout, .readTimeout].contains(error) {
-            throw timeout
+            throw UpstreamError(.timedOut)
         } catch is NIOTooManyBytesError {
-            throw CredentialError(
-                code: .invalidAnswer, message: "The answer has more than \(request.maximumBytes) bytes.")
+            throw UpstreamError(.answerTooLong, detail: "more than \(request.maximumBytes) bytes")
         } catch {
             if Task.isCancelled { throw CancellationError() }
-            throw CredentialError(code: .unavailable, message: "The connection failed.", cause: error)
+            throw UpstreamError(.unreachable, detail: Self.detail(of: error))
+        }
+    }
+
+    /// What is known of a connection that failed.
+    private static func detail(of error: any Error) -> String? {
+        let attempts = (error as? NIOConnectionError)?.connectionErrors.map(\.error)
+        if (attempts ?? [error]).contains(where: { ($0 as? IOError)?.errnoCode == ECONNREFUSED }) {
+            return "the connection was refused"
+        }
+        if attempts?.isEmpty == true { return "the name of its host is not known here" }
+        switch error {
+        case NIOSSLError.handshakeFailed(let error) where "\(error)".contains("CERTIFICATE_VERIFY_FAILED"):
+            return "its certificate is not trusted here, as where the system's authorities are not installed"
+        case is NIOSSLError, is NIOSSLExtraError: return "TLS failed"
+        default: return nil
         }
     }
 }

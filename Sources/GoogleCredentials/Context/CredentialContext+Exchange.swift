@@ -26,8 +26,8 @@ extension CredentialContext {
         with service: String, using ingredient: Ingredient? = nil, policy: RetryPolicy? = nil,
         accepting statuses: Set<Int> = [], hedging: Hedging? = nil,
         renewing renew: @escaping @Sendable () -> Bool = { false },
-        _ make: @escaping @Sendable () async throws -> CredentialsRequest,
-        read: @escaping @Sendable (CredentialsResponse) throws -> Answer
+        _ make: @escaping @Sendable () async throws -> UpstreamRequest,
+        read: @escaping @Sendable (UpstreamResponse) throws -> Answer
     ) async throws -> Answer {
         let policy = policy ?? self.retries
         let limit = policy.limit + (ingredient?.program?.limit ?? .zero)
@@ -66,21 +66,21 @@ extension CredentialContext {
     }
 
     private func attempt(
-        _ service: String, _ request: CredentialsRequest, accepting statuses: Set<Int>
-    ) async throws -> CredentialsResponse {
-        let response: CredentialsResponse
+        _ service: String, _ request: UpstreamRequest, accepting statuses: Set<Int>
+    ) async throws -> UpstreamResponse {
+        let response: UpstreamResponse
         do {
             response = try await self.transport.send(self.redirected(request))
         } catch {
             if Task.isCancelled || error is CancellationError { throw CancellationError() }
-            let code = (error as? CredentialError)?.code ?? .unavailable
-            let problem =
-                switch code {
-                case .invalidAnswer: "sent an unusable answer"
-                case .timedOut: "did not answer in time"
-                default: "could not be reached"
+            let failure = error as? UpstreamError ?? UpstreamError(.unreachable)
+            let code: CredentialError.Code =
+                switch failure.code {
+                case .unreachable: .unavailable
+                case .timedOut: .timedOut
+                case .answerTooLong: .invalidAnswer
                 }
-            throw CredentialError(code: code, message: "\(service) \(problem).", cause: error)
+            throw CredentialError(code: code, message: "\(service) \(failure).", cause: error)
         }
         guard !(200...299).contains(response.status), !statuses.contains(response.status) else { return response }
         let isTransient =
@@ -98,7 +98,7 @@ extension CredentialContext {
     }
 
     /// The wait that an answer asks for, in seconds or as a date; the date counts from the answer's own `Date`.
-    private func retryAfter(_ response: CredentialsResponse) -> Duration? {
+    private func retryAfter(_ response: UpstreamResponse) -> Duration? {
         guard let text = response.header("Retry-After") else { return nil }
         let seconds =
             Int64(text)
@@ -111,7 +111,7 @@ extension CredentialContext {
     }
 
     /// The request, sent elsewhere where its host has an override.
-    private func redirected(_ request: CredentialsRequest) -> CredentialsRequest {
+    private func redirected(_ request: UpstreamRequest) -> UpstreamRequest {
         guard let host = HostRules.host(of: request.url), let origin = self.hostOverrides[host],
             let end = request.url.firstRange(of: "://")?.upperBound
         else { return request }

@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetSigning
+public import FleetSigning
 public import Foundation
 
 #if canImport(Darwin)
@@ -25,7 +25,7 @@ public struct CredentialContext: Sendable {
     /// Runs the programs that some external accounts need.
     public var executables: any ExecutableRunner
     /// Sends the requests.
-    public var transport: any CredentialsTransport
+    public var transport: any UpstreamTransport
     /// Where requests to a host really go, as origins by host, such as `["oauth2.googleapis.com":
     /// "http://127.0.0.1:8080"]`; for tests and private endpoints.
     public var hostOverrides: [String: String]
@@ -49,7 +49,7 @@ public struct CredentialContext: Sendable {
     ///   - random: Gives numbers from 0 to below 1, for jitter.
     public init(
         variables: [String: String],
-        transport: any CredentialsTransport = AsyncHTTPClientTransport(),
+        transport: any UpstreamTransport = AsyncHTTPClientTransport(),
         readFile: @escaping @Sendable (String) throws -> [UInt8]? = Self.readFromDisk,
         executables: any ExecutableRunner = ProcessRunner(),
         hostOverrides: [String: String] = [:],

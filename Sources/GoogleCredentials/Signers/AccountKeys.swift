@@ -36,7 +36,7 @@ final class AccountKeys: Sendable {
                 keys = try await context.exchange(
                     with: service, policy: RetryPolicy(attempts: 2, limit: .seconds(5))
                 ) {
-                    CredentialsRequest(
+                    UpstreamRequest(
                         url: "https://www.googleapis.com/service_accounts/v1/jwk/\(account)", timeout: .seconds(4))
                 } read: {
                     try JWKS.read($0.body)

@@ -37,7 +37,8 @@ extension GoogleCredential {
         guard let account = try await self.account() else {
             throw CredentialError(
                 code: .invalidConfiguration,
-                message: "Credentials of type \(self.kind.rawValue) are no service account; name one to impersonate."
+                message: "Credentials of type \(self.kind.rawValue) are no service account here; name one to "
+                    + "impersonate."
             )
         }
         return try await self.signer(impersonating: account, method: method, settings: settings)

@@ -55,6 +55,11 @@ public final class GoogleSigners: Sendable {
     /// How often access tokens were taken from memory and fetched; `nil` before the identity is found.
     public var statistics: CacheStatistics? { self.credentials.current(true)?.statistics }
 
+    /// The public half of the credentials' own key, where it has signed here.
+    package var ownKey: RSAPublicKey? {
+        IAMMethod.allCases.lazy.compactMap { self.signers.current(.own($0)) as? LocalSigner }.first?.publicKey
+    }
+
     /// The identity that asks IAM.
     ///
     /// - Returns: The credential, found now or before.

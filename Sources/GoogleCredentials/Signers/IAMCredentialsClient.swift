@@ -115,7 +115,7 @@ struct IAMCredentialsClient: Sendable {
 
     private func call<Answer: Sendable>(
         _ method: String, _ account: String, _ delegates: [String], _ body: JSONObject,
-        read: @escaping @Sendable (CredentialsResponse) throws -> Answer
+        read: @escaping @Sendable (UpstreamResponse) throws -> Answer
     ) async throws -> Answer {
         guard Self.isAccount(account) else {
             throw CredentialError(
@@ -137,7 +137,7 @@ struct IAMCredentialsClient: Sendable {
                 let token = try await self.credential.accessToken(scopes: self.credential.iamScopes)
                 used.withLock { $0 = token }
                 try self.budget?.spend()
-                return CredentialsRequest(
+                return UpstreamRequest(
                     method: "POST", url: url,
                     headers: self.credential.headers(with: token) + [("content-type", "application/json")], body: bytes)
             } read: {
@@ -157,7 +157,12 @@ struct IAMCredentialsClient: Sendable {
         switch (error.status, error.reason) {
         case (403, "SERVICE_DISABLED"):
             return "Enable the IAM Service Account Credentials API (iamcredentials.googleapis.com) in the project."
-        case (403, _):
+        case (403, "ACCESS_TOKEN_SCOPE_INSUFFICIENT"):
+            return "Give the machine the scope https://www.googleapis.com/auth/cloud-platform, as by gcloud compute "
+                + "instances set-service-account --scopes=cloud-platform while it is stopped."
+        case (403, "USER_PROJECT_DENIED"):
+            return "Grant the role roles/serviceusage.serviceUsageConsumer on the quota project, or name another one."
+        case (403, "IAM_PERMISSION_DENIED"), (403, "PERMISSION_DENIED"), (403, nil):
             let identity = (try? await self.credential.account()) ?? "the identity of these credentials"
             let chain = delegates + [account]
             let grants = zip([identity] + chain, chain).map { "to \($0) on \($1)" }

@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-public import FleetSigning
+import FleetSigning
 import FleetTokens
 
 /// Signs with IAM's `signBlob`, with no key on any disk of ours.
@@ -10,30 +10,12 @@ import FleetTokens
 /// The header is signed too, and the service says only afterwards which key it took. So the signer remembers the key of
 /// the last answer and names that one; when the service took another, it signs once more under the new name. Where the
 /// key changes with every call, the token goes out without a `kid`, as the vendor's own signers make it.
-public final class IAMSignBlobSigner: PayloadSigner {
+final class IAMSignBlobSigner: PayloadSigner {
     private let calls: IAMSigningCalls
     private let lastKeyID = Locked<String?>(nil)
 
     /// The e-mail of the account that signs.
-    public var account: String { self.calls.account }
-
-    /// Makes a signer.
-    ///
-    /// - Parameters:
-    ///   - account: The e-mail of the account that signs.
-    ///   - delegates: The accounts between the credential's identity and the one that signs, in order.
-    ///   - credential: The identity that asks.
-    ///   - universe: The universe that the account belongs to.
-    ///   - settings: How the service is called.
-    /// - Throws: ``CredentialError`` with ``CredentialError/Code/invalidConfiguration`` for what is not an account.
-    public convenience init(
-        account: String, delegates: [String] = [], credential: GoogleCredential,
-        universe: String = "googleapis.com", settings: IAMSigning = IAMSigning()
-    ) throws(CredentialError) {
-        self.init(
-            calls: try IAMSigningCalls(
-                account: account, delegates: delegates, credential: credential, universe: universe, settings: settings))
-    }
+    var account: String { self.calls.account }
 
     init(calls: IAMSigningCalls) {
         self.calls = calls
@@ -44,7 +26,7 @@ public final class IAMSignBlobSigner: PayloadSigner {
     /// - Parameter payload: The claims, as JSON.
     /// - Returns: The finished token, with the published key where it could be had.
     /// - Throws: `SigningError` with `signingFailed`; `CancellationError`.
-    public func sign(payload: [UInt8]) async throws -> SignedToken {
+    func sign(payload: [UInt8]) async throws -> SignedToken {
         do {
             let start = self.calls.client.context.time.uptime
             var named = self.lastKeyID.withLock { $0 }

@@ -21,7 +21,7 @@ struct AWSSubject: SubjectTokenSource {
         var session: [(name: String, value: String)] = []
         if let sessionTokenURL, self.needsMetadata {
             let token = try await self.ask(
-                CredentialsRequest(
+                UpstreamRequest(
                     method: "PUT", url: sessionTokenURL, headers: [("X-aws-ec2-metadata-token-ttl-seconds", "300")]))
             session = [("X-aws-ec2-metadata-token", token)]
         }
@@ -57,16 +57,16 @@ struct AWSSubject: SubjectTokenSource {
         if let environmentRegion { return environmentRegion }
         guard let regionURL else { throw self.missing("region_url", "AWS_REGION") }
         // The answer is a zone, such as us-east-1d.
-        let zone = try await self.ask(CredentialsRequest(url: regionURL, headers: session))
+        let zone = try await self.ask(UpstreamRequest(url: regionURL, headers: session))
         return String(zone.dropLast())
     }
 
     private func keys(_ session: [(name: String, value: String)]) async throws -> AWSKeys {
         if let environmentKeys { return environmentKeys }
         guard let credentialsURL else { throw self.missing("url", "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY") }
-        let role = try await self.ask(CredentialsRequest(url: credentialsURL, headers: session))
+        let role = try await self.ask(UpstreamRequest(url: credentialsURL, headers: session))
         let answer = try await self.ask(
-            CredentialsRequest(url: "\(credentialsURL)/\(role.percentEncodedForURL)", headers: session))
+            UpstreamRequest(url: "\(credentialsURL)/\(role.percentEncodedForURL)", headers: session))
         guard let members = (try? JSONValue(parsing: Array(answer.utf8)))?.object,
             let id = members["AccessKeyId"]?.string, let secret = members["SecretAccessKey"]?.string
         else {
@@ -82,7 +82,7 @@ struct AWSSubject: SubjectTokenSource {
         )
     }
 
-    private func ask(_ request: CredentialsRequest) async throws -> String {
+    private func ask(_ request: UpstreamRequest) async throws -> String {
         // The exchange around it tries again.
         try await self.context.exchange(with: Self.service, policy: RetryPolicy(attempts: 1)) {
             request

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
 import FleetTokens
 
 /// The server that tells a virtual machine or container of Google Cloud who it is (AIP-4115).
@@ -38,7 +39,7 @@ struct MetadataServer: TokenSource {
             let patience = self.patience
             let policy = RetryPolicy(attempts: 3, limit: patience * 3, firstPause: .milliseconds(100))
             try await self.context.exchange(with: Self.service, policy: policy) {
-                CredentialsRequest(url: "http://\(address)/", headers: [Self.flavor], timeout: patience)
+                UpstreamRequest(url: "http://\(address)/", headers: [Self.flavor], timeout: patience)
             } read: {
                 try Self.checkFlavor($0)
             }
@@ -83,17 +84,17 @@ struct MetadataServer: TokenSource {
     }
 
     private func ask<Answer: Sendable>(
-        _ path: String, acceptsNotFound: Bool = false, read: @escaping @Sendable (CredentialsResponse) throws -> Answer
+        _ path: String, acceptsNotFound: Bool = false, read: @escaping @Sendable (UpstreamResponse) throws -> Answer
     ) async throws -> Answer {
         try await self.context.exchange(with: Self.service, accepting: acceptsNotFound ? [404] : []) {
-            CredentialsRequest(url: "http://\(self.host)/computeMetadata/v1/\(path)", headers: [Self.flavor])
+            UpstreamRequest(url: "http://\(self.host)/computeMetadata/v1/\(path)", headers: [Self.flavor])
         } read: { response in
             try Self.checkFlavor(response)
             return try read(response)
         }
     }
 
-    private static func checkFlavor(_ response: CredentialsResponse) throws(CredentialError) {
+    private static func checkFlavor(_ response: UpstreamResponse) throws(CredentialError) {
         guard response.header(Self.flavor.name) == Self.flavor.value else {
             throw CredentialError(
                 code: .invalidAnswer,

@@ -2,7 +2,9 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
 import FleetTokens
+import Foundation
 
 /// Where the token of the other identity provider comes from.
 protocol SubjectTokenSource: Sendable {
@@ -19,7 +21,7 @@ extension SubjectTokenSource {
 
 /// How a file or an answer holds the token (AIP-4117).
 enum SubjectTokenFormat: Sendable {
-    /// The whole text is the token.
+    /// The whole text is the token, without white space around it, such as a file's last line end.
     case text
     /// The token is a member of a JSON object.
     case json(field: String)
@@ -28,7 +30,8 @@ enum SubjectTokenFormat: Sendable {
     func token(in bytes: [UInt8], from origin: String) throws(CredentialError) -> String {
         let token: String? =
             switch self {
-            case .text: String(validating: bytes, as: UTF8.self)
+            case .text:
+                String(validating: bytes, as: UTF8.self)?.trimmingCharacters(in: .whitespacesAndNewlines)
             case .json(let field): (try? JSONValue(parsing: bytes))?.object?[field]?.string
             }
         guard let token, !token.isEmpty else {
@@ -74,7 +77,7 @@ struct URLSubject: SubjectTokenSource {
     func subjectToken() async throws -> String {
         // The exchange around it tries again.
         try await self.context.exchange(with: Self.service, policy: RetryPolicy(attempts: 1)) {
-            CredentialsRequest(url: self.url, headers: self.headers)
+            UpstreamRequest(url: self.url, headers: self.headers)
         } read: {
             try self.format.token(in: $0.body, from: Self.service)
         }

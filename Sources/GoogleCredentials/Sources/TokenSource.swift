@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
 import FleetTokens
 
 /// A program that is run for a token.
@@ -39,9 +40,9 @@ enum OAuth {
     /// A request with a form as its body.
     static func post(
         _ url: String, form: [(String, String)], headers: [(name: String, value: String)] = []
-    ) -> CredentialsRequest {
+    ) -> UpstreamRequest {
         let body = form.map { "\($0.0.percentEncodedForURL)=\($0.1.percentEncodedForURL)" }.joined(separator: "&")
-        return CredentialsRequest(
+        return UpstreamRequest(
             method: "POST", url: url,
             headers: [("Content-Type", "application/x-www-form-urlencoded")] + headers, body: Array(body.utf8))
     }

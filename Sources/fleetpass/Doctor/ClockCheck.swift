@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
 import FleetTokenServer
 import Foundation
 import GoogleCredentials
@@ -35,7 +36,7 @@ struct ClockCheck {
     /// How many seconds this clock is ahead of a server's; `nil` where the server does not answer.
     private static func lead(over address: String) async -> Double? {
         let clocks = UpstreamClocks()
-        _ = try? await DatedTransport(clocks: clocks).send(CredentialsRequest(url: address, timeout: .seconds(5)))
+        _ = try? await DatedTransport(clocks: clocks).send(UpstreamRequest(url: address, timeout: .seconds(5)))
         return clocks.readings(at: Date()).first?.ahead
     }
 }

@@ -51,7 +51,9 @@ struct AccountTrusting: Service {
         self.accounts = sources.map(\.account.email)
         self.log = WatchLog(logger: logger)
         do throws(SigningError) {
-            self.trust = try AccountTrust(sources, transport: UpstreamSession(clocks: clocks), verifier: verifier)
+            self.trust = try AccountTrust(
+                sources, transport: DatedTransport(UpstreamSession(), clocks: clocks, mayBeStored: true),
+                verifier: verifier)
         } catch {
             throw CommandFailure(
                 status: .configuration, message: "\(paths.joined(separator: ", ")): \(error.message)")

@@ -18,8 +18,8 @@ struct RevocationSource {
     func follower(of list: RevocationList, clocks: UpstreamClocks = UpstreamClocks()) throws -> RevocationFollower {
         do throws(SigningError) {
             return try RevocationFollower(
-                url: self.url, keys: try self.followerKeys(), transport: UpstreamSession(clocks: clocks),
-                list: list)
+                url: self.url, keys: try self.followerKeys(),
+                transport: DatedTransport(UpstreamSession(), clocks: clocks, mayBeStored: true), list: list)
         } catch {
             throw CommandFailure(
                 status: .configuration, message: "\(UpstreamAddress.withoutQuery(self.url)): \(error.message)")

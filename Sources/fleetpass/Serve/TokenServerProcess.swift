@@ -41,8 +41,9 @@ struct TokenServerProcess {
             provider: configuration.provider, revocationKey: configuration.revocationKeyPath, following: others,
             logger: logger)
         // Each request for a token may wait for the policy's webhook, and none for another's answer.
-        let transport = UpstreamSession(
-            connectionsPerHost: configuration.pendingLimits.burst, clocks: others.clocks)
+        let transport = DatedTransport(
+            UpstreamSession(connectionsPerHost: configuration.pendingLimits.burst), clocks: others.clocks,
+            mayBeStored: true)
         let assignments = StoredAssignments(store: self.tokens.store)
         do throws(TokenServerError) {
             let policy = try configuration.policy(

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngineAPI
+import FleetSigning
 import FleetTokens
 import Foundation
 import Logging
@@ -137,7 +138,7 @@ import Testing
 
     @Test func `a way that is too long to read is as none, and does not count against the server`() async throws {
         let world = try World()
-        world.server.fail(.dataLengthExceedsMaximum)
+        world.server.fail(.answerTooLong)
         for leg in Self.legs(10) {
             #expect(await world.router.learn([leg]))
             #expect(world.router.known(leg)?.path == [leg.start, leg.end])

@@ -14,7 +14,7 @@ final class RouterStandIn: UpstreamTransport {
 
     private struct State {
         var status = 200
-        var failure = URLError.Code.cannotConnectToHost
+        var failure = UpstreamError.Code.unreachable
         var body = RouterStandIn.way
         var urls: [String] = []
         var isHeld = false
@@ -34,7 +34,7 @@ final class RouterStandIn: UpstreamTransport {
     }
 
     /// Answers nothing from now on.
-    func fail(_ failure: URLError.Code) {
+    func fail(_ failure: UpstreamError.Code) {
         self.state.withLock { state in
             state.status = 0
             state.failure = failure
@@ -63,7 +63,7 @@ final class RouterStandIn: UpstreamTransport {
             if goesOn { continuation.resume() }
         }
         let (status, body, failure) = self.state.withLock { ($0.status, $0.body, $0.failure) }
-        guard status != 0 else { throw URLError(failure) }
+        guard status != 0 else { throw UpstreamError(failure) }
         return UpstreamResponse(status: status, body: Array(body.utf8))
     }
 }

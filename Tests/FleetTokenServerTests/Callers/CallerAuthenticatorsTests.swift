@@ -284,27 +284,6 @@ import X509
         }
     }
 
-    // MARK: - The way to providers
-
-    struct Transport: CredentialsTransport {
-        func send(_ request: CredentialsRequest) async throws -> CredentialsResponse {
-            CredentialsResponse(
-                status: 200, headers: [("cache-control", "max-age=7")],
-                body: Array("\(request.method) \(request.url) \(request.headers.count)".utf8))
-        }
-    }
-
-    @Test func `requests go out as they are, and long answers are not read`() async throws {
-        var request = UpstreamRequest(
-            method: "POST", url: "https://x.example/?q", headers: [("A", "b")], body: [1], maximumBytes: 29)
-        let answer = try await CredentialsUpstream(Transport()).send(request)
-        #expect(answer.status == 200 && answer.cacheControl == "max-age=7")
-        #expect(String(decoding: answer.body, as: UTF8.self) == "POST https://x.example/?q 1")
-        #expect("\(request)" == "POST https://x.example/")
-        request.maximumBytes = 10
-        await #expect(throws: UpstreamAnswerTooLong.self) { try await CredentialsUpstream(Transport()).send(request) }
-    }
-
     // MARK: - Static secrets
 
     @Test func `a made secret opens its entry, and only that`() async throws {

@@ -102,7 +102,8 @@ final class IdentityProvider: UpstreamTransport {
         }
         let keys = try state.keys.map { JSONValue.object(try $0.key.publicJWK(id: $0.id)) }
         return UpstreamResponse(
-            status: 200, cacheControl: state.cacheControl, body: JSONValue.object(["keys": .array(keys)]).serialized)
+            status: 200, headers: state.cacheControl.map { [("Cache-Control", $0)] } ?? [],
+            body: JSONValue.object(["keys": .array(keys)]).serialized)
     }
 
     // MARK: - Tokens

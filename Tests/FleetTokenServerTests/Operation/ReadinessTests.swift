@@ -183,13 +183,13 @@ import Testing
     private func hear(_ others: UpstreamClocks, _ clocks: Clocks, from host: String = "iam.test", ahead: Double) async {
         let date = HTTPDate.text(unixSeconds: Int64(clocks.now.timeIntervalSince1970 - ahead))
         _ = try? await DatedTransport(Dated(fields: [("Date", date)]), clocks: others).send(
-            CredentialsRequest(url: "https://\(host)/v1"))
+            UpstreamRequest(url: "https://\(host)/v1"))
     }
 
-    private struct Dated: CredentialsTransport {
+    private struct Dated: UpstreamTransport {
         let fields: [(name: String, value: String)]
-        func send(_ request: CredentialsRequest) -> CredentialsResponse {
-            CredentialsResponse(status: 404, headers: self.fields)
+        func send(_ request: UpstreamRequest) -> UpstreamResponse {
+            UpstreamResponse(status: 404, headers: self.fields)
         }
     }
 

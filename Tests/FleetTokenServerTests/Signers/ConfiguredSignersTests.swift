@@ -74,13 +74,26 @@ import Testing
         #expect(try await signers.mint(claims, as: .driver) != nil)
     }
 
+    @Test func `the key of the credentials is published, once it signs`() async throws {
+        let key = try StandInIAM.key.get()
+        let context = CredentialContext(variables: [:], transport: self.iam)
+        let google = GoogleSigners(ApplicationDefaultCredentials(context: context, explicit: .json(Array(key.keyFile))))
+        let signers = try ConfiguredSigners([SignerSettings(role: .driver)], keys: nil, google: google)
+        #expect(signers.publishedKeys(at: .now).isEmpty)
+        let minted = try await signers.mint(self.vehicle("veh-1"), as: .driver)
+        #expect(minted?.keyID == key.keyID)
+        #expect(signers.publishedKeys(at: .now).map(\.id) == [key.keyID])
+        let other = SignerSettings(role: .driver, account: .email(StandInIAM.account))
+        #expect(try ConfiguredSigners([other], keys: nil, google: google).publishedKeys(at: .now).isEmpty)
+    }
+
     @Test func `a key of the same account signs while IAM is down, and the metrics tell`() async throws {
         let file = try self.keyFile(of: StandInIAM.key.get())
         let signers = try ConfiguredSigners(
             [
                 SignerSettings(
                     role: .driver, account: .email(StandInIAM.account), ways: [.iam(.signJwt), .key], keyFile: file)
-            ], keys: nil, google: self.iam.signers())
+            ], keys: nil, google: self.iam.signers(), clock: ManualClock())
         let metrics = TokenServerMetrics()
         signers.report(to: metrics)
         _ = try await signers.mint(self.vehicle("veh-1"), as: .driver)
@@ -101,8 +114,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
-    func `an IAM that takes calls and never answers costs its time limit once, and nobody else anything`() async throws
-    {
+    func `an IAM that takes calls and never answers costs three callers 3 s, and nobody else anything`() async throws {
         let clock = ManualClock()
         let file = try self.keyFile(of: StandInIAM.key.get())
         let signers = try ConfiguredSigners(
@@ -119,10 +131,11 @@ import Testing
             let claims = try self.vehicle("veh-\(number)")
             return Task { try await signers.mint(claims, as: .driver) }
         }
-        await clock.waitForSleepers(3)
+        // For each of them IAM's limit and the ladder's.
+        await clock.waitForSleepers(6)
         // Another role's token does not wait for the one that hangs.
         #expect(try await signers.mint(TokenType.consumer(TripID(checking: "trip-1")).claims, as: .consumer) != nil)
-        clock.advance(by: StandInIAM.limit)
+        clock.advance(by: SignerLadder.patience)
         for task in waiting { #expect(try await task.value?.claims.issuer == StandInIAM.account) }
         #expect(signers.statistics[.driver]?.map(\.rung.isPassedOver) == [true, false])
         #expect(signers.statistics[.driver]?.map(\.rung.failures) == [3, 0])

@@ -9,7 +9,7 @@ import Foundation
 import GoogleCredentials
 
 /// A metadata server, and an IAM that signs for the account whose key it holds, while it is up.
-final class StandInIAM: CredentialsTransport {
+final class StandInIAM: UpstreamTransport {
     static let account = "driver@acme.iam.gserviceaccount.com"
     static let key = Result { try ServiceAccountKey(generatingFor: StandInIAM.account, projectID: "acme") }
 
@@ -29,16 +29,16 @@ final class StandInIAM: CredentialsTransport {
     /// Takes every call for a signature from now on and answers none, or answers again.
     func hang(_ isSilent: Bool) { self.isSilent.withLock { $0 = isSilent } }
 
-    func send(_ request: CredentialsRequest) async throws -> CredentialsResponse {
+    func send(_ request: UpstreamRequest) async throws -> UpstreamResponse {
         if request.url.contains("computeMetadata") || request.url.hasPrefix("http://metadata") {
             let body =
                 request.url.hasSuffix("/email")
                 ? Self.account
                 : request.url.contains("/token")
                     ? #"{"access_token":"machine-token","expires_in":3600}"# : "googleapis.com"
-            return CredentialsResponse(status: 200, headers: [("Metadata-Flavor", "Google")], body: Array(body.utf8))
+            return UpstreamResponse(status: 200, headers: [("Metadata-Flavor", "Google")], body: Array(body.utf8))
         }
-        guard request.url.hasSuffix(":signJwt") else { return CredentialsResponse(status: 404) }
+        guard request.url.hasSuffix(":signJwt") else { return UpstreamResponse(status: 404) }
         self.calls.withLock { $0 += 1 }
         if self.isSilent.withLock({ $0 }) {
             let (silence, end) = AsyncStream.makeStream(of: Void.self)
@@ -48,14 +48,14 @@ final class StandInIAM: CredentialsTransport {
         }
         let status = self.status.withLock { $0 }
         guard status == 200, let body = try JSONValue(parsing: request.body ?? []).object else {
-            return CredentialsResponse(status: status)
+            return UpstreamResponse(status: status)
         }
         let key = try Self.key.get()
         let signed = try await LocalSigner(key).sign(payload: Array((body["payload"]?.string ?? "").utf8))
         let answer: JSONObject = [
             "keyId": .string(key.keyID), "signedJwt": .string(signed.token.compactSerialization),
         ]
-        return CredentialsResponse(status: 200, body: JSONValue.object(answer).serialized)
+        return UpstreamResponse(status: 200, body: JSONValue.object(answer).serialized)
     }
 
     func signers(

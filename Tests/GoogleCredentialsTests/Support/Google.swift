@@ -21,7 +21,7 @@ enum Google {
     ]
 
     /// Answers as the services do when all is well.
-    @Sendable static func answer(_ request: CredentialsRequest, _ index: Int) async throws -> CredentialsResponse {
+    @Sendable static func answer(_ request: UpstreamRequest, _ index: Int) async throws -> UpstreamResponse {
         let url = request.url
         let host = HostRules.host(of: url)
         switch host {
@@ -33,7 +33,7 @@ enum Google {
             if url.hasSuffix("/email") { return .metadata(Self.machine) }
             if url.hasSuffix("/universe-domain") { return .metadata("", status: 404) }
             if url.contains("/token") {
-                var response = CredentialsResponse.json([
+                var response = UpstreamResponse.json([
                     "access_token": "MARKED-access", "expires_in": .integer(3599), "token_type": "Bearer",
                 ])
                 response.headers = [("Metadata-Flavor", "Google")]
@@ -41,13 +41,13 @@ enum Google {
             }
             return .metadata("computeMetadata/")
         case "www.googleapis.com":
-            return CredentialsResponse(status: 200, body: JWKS.write([try Self.key.get().publicKey()]))
+            return UpstreamResponse(status: 200, body: JWKS.write([try Self.key.get().publicKey()]))
         case "iamcredentials.googleapis.com": return try await Self.iam(request)
-        default: return CredentialsResponse(status: 404)
+        default: return UpstreamResponse(status: 404)
         }
     }
 
-    private static func iam(_ request: CredentialsRequest) async throws -> CredentialsResponse {
+    private static func iam(_ request: UpstreamRequest) async throws -> UpstreamResponse {
         guard request.header("authorization")?.hasPrefix("Bearer MARKED") == true else {
             return .json(["error": ["status": "UNAUTHENTICATED"]], status: 401)
         }

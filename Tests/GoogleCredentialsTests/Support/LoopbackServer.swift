@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -39,7 +40,7 @@ struct LoopbackServer: Sendable {
         private let standIn: StandIn
         private let origin: String
         private let promised: Int?
-        private var request = CredentialsRequest(url: "")
+        private var request = UpstreamRequest(url: "")
 
         init(_ standIn: StandIn, _ origin: String, promised: Int?) {
             self.standIn = standIn
@@ -50,7 +51,7 @@ struct LoopbackServer: Sendable {
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             switch self.unwrapInboundIn(data) {
             case .head(let head):
-                self.request = CredentialsRequest(
+                self.request = UpstreamRequest(
                     method: head.method.rawValue, url: self.origin + head.uri,
                     headers: head.headers.map { ($0.name, $0.value) }, body: [])
             case .body(let bytes): self.request.body? += Array(bytes.readableBytesView)
@@ -67,7 +68,7 @@ struct LoopbackServer: Sendable {
             }
         }
 
-        private func write(_ response: CredentialsResponse, to context: ChannelHandlerContext) {
+        private func write(_ response: UpstreamResponse, to context: ChannelHandlerContext) {
             var headers = HTTPHeaders(response.headers.map { ($0.name, $0.value) })
             headers.replaceOrAdd(name: "content-length", value: String(self.promised ?? response.body.count))
             let head = HTTPResponseHead(

@@ -2,30 +2,31 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
 import FleetTokens
 import Foundation
 
 @testable import GoogleCredentials
 
 /// Identity services without a network: answers by URL, and remembers what was asked.
-final class StandIn: CredentialsTransport {
-    typealias Handler = @Sendable (CredentialsRequest, Int) async throws -> CredentialsResponse
+final class StandIn: UpstreamTransport {
+    typealias Handler = @Sendable (UpstreamRequest, Int) async throws -> UpstreamResponse
 
-    private let seen = Locked<[CredentialsRequest]>([])
+    private let seen = Locked<[UpstreamRequest]>([])
     private let handler: Locked<Handler>
 
     init(_ handler: @escaping Handler = Google.answer) {
         self.handler = Locked(handler)
     }
 
-    var requests: [CredentialsRequest] { self.seen.withLock { $0 } }
+    var requests: [UpstreamRequest] { self.seen.withLock { $0 } }
 
     /// The requests whose URL holds a text.
-    func requests(to part: String) -> [CredentialsRequest] { self.requests.filter { $0.url.contains(part) } }
+    func requests(to part: String) -> [UpstreamRequest] { self.requests.filter { $0.url.contains(part) } }
 
     func answer(_ handler: @escaping Handler) { self.handler.withLock { $0 = handler } }
 
-    func send(_ request: CredentialsRequest) async throws -> CredentialsResponse {
+    func send(_ request: UpstreamRequest) async throws -> UpstreamResponse {
         let index = self.seen.withLock { seen in
             seen.append(request)
             return seen.count - 1
@@ -34,7 +35,7 @@ final class StandIn: CredentialsTransport {
     }
 }
 
-extension CredentialsRequest {
+extension UpstreamRequest {
     /// The body as a form.
     var form: [String: String] {
         var form: [String: String] = [:]
@@ -51,7 +52,7 @@ extension CredentialsRequest {
     func header(_ name: String) -> String? { self.headers.first { $0.name.lowercased() == name.lowercased() }?.value }
 }
 
-extension CredentialsResponse {
+extension UpstreamResponse {
     static func json(
         _ object: JSONObject, status: Int = 200, headers: [(name: String, value: String)] = []
     ) -> Self {
