@@ -218,6 +218,45 @@ test("Retry-After is kept to, up to a limit", async () => {
   await tokens.token(trip);
 });
 
+for (const [retryAfter, ...waits] of [
+  ["600", [0, 600], [300, 300], [299, 1], [0.9, 1]], ["86400", [0, 600], [0.5, 600], [599, 1]],
+]) {
+  test(`an error after Retry-After ${retryAfter} tells what is left of the wait`, async () => {
+    const { clock, server, tokens } = world();
+    // In fractions, as a browser counts.
+    clock.seconds = 1234.1;
+    const headers = { "Retry-After": retryAfter };
+    server.plan = () => new Response('{"error":{"message":"Away."}}', { status: 503, headers });
+    for (const [seconds, retryAfterSeconds] of waits) {
+      await clock.advance(seconds);
+      await assert.rejects(tokens.token(trip), {
+        name: "FleetTokenError", code: "unavailable", message: /Away\.$/, status: 503, retryAfterSeconds,
+      });
+    }
+    assert.equal(server.requests.length, 1);
+    server.plan = () => server.grant();
+    await clock.advance(1);
+    assert.equal((await tokens.token(trip)).expiresInSeconds, 3300, "who waits so long is not turned away");
+  });
+}
+
+test("an error tells the wait that is kept to, not a shorter one that the server asked for", async () => {
+  const { clock, server, tokens } = world({ backOffBase: 60 });
+  server.plan = () => new Response("", { status: 503, headers: { "Retry-After": "5" } });
+  await assert.rejects(tokens.token(trip), { retryAfterSeconds: 30 });
+  await clock.advance(10);
+  await assert.rejects(tokens.token(trip), { retryAfterSeconds: 20 });
+});
+
+test("a wait of the app's own error counts down, too, and its cause stays", async () => {
+  const own = new FleetTokenError("unavailable", "No network.", { retryAfterSeconds: 40, cause: new Error("offline") });
+  const { clock, tokens } = world({ headers: async () => { throw own; } });
+  await assert.rejects(tokens.token(trip), (error) => error === own);
+  await clock.advance(15);
+  const { code, message, cause } = own;
+  await assert.rejects(tokens.token(trip), { name: "FleetTokenError", code, message, retryAfterSeconds: 25, cause });
+});
+
 for (const [name, date, wait] of [["its answer's own Date", "1970-01-01T01:00:00Z", 20], ["the page's clock without one", undefined, 40]]) {
   test(`a Retry-After that is a date counts from ${name}`, async () => {
     const { clock, server, tokens } = world();

@@ -18,6 +18,8 @@ export class FleetTokenError extends Error {
    * @param {"invalidArgument"|"refused"|"unavailable"|"timeout"|"invalidAnswer"|"tooManyRefusals"} code
    * @param {string} message
    * @param {{status?: number, retryAfterSeconds?: number, cause?: unknown}} details
+   *   `retryAfterSeconds` is how long to wait, where the server asked for it; from a FleetTokens, what is left of the
+   *   wait that it keeps to.
    */
   constructor(code, message, { status, retryAfterSeconds, cause } = {}) {
     super(message, cause === undefined ? undefined : { cause });
@@ -107,7 +109,7 @@ export class FleetTokens {
     }
     if (this.#isBackingOff(entry, now)) {
       if (held) return this.#hand(held, now);
-      throw entry.failure;
+      throw failureOf(entry, now);
     }
     try {
       await this.#fetch(entry);
@@ -211,8 +213,9 @@ export class FleetTokens {
     } catch (error) {
       const failure = error instanceof FleetTokenError
         ? error : new FleetTokenError("unavailable", "The token server could not be reached.", { cause: error });
-      this.#backOff(entry, failure, this.#now());
-      throw failure;
+      const now = this.#now();
+      this.#backOff(entry, failure, now);
+      throw failureOf(entry, now);
     }
   }
 
@@ -301,6 +304,15 @@ function headersFailure(cause) {
 /** Headers as a record, also where they come as pairs or as `Headers`, which have no members to copy. */
 function recordOf(headers) {
   return typeof headers?.[Symbol.iterator] === "function" ? Object.fromEntries(headers) : headers;
+}
+
+/** What the last fetch failed with; where that asks for a wait, with what is left of the one that is kept to. */
+function failureOf({ failure, retryAt }, now) {
+  const { code, message, status, retryAfterSeconds, cause } = failure;
+  // In whole milliseconds, as the sums of a clock's fractions come to a little more than the wait.
+  const left = Math.ceil(Math.round((retryAt - now.monotonic) * 1000) / 1000);
+  if ((retryAfterSeconds ?? left) === left) return failure;
+  return new FleetTokenError(code, message, { status, retryAfterSeconds: left, cause });
 }
 
 /** How old a token is, by the clock that went further: after a sleep that is the wall clock. */
