@@ -17,3 +17,16 @@ for (const [name, tell] of Object.entries({ clockTime, minuteTime })) {
     assert.match(tell(noon, new Date(2031, 5, 17, 12, 30).getTime()), /2031/);
   });
 }
+
+for (const locale of ["en-US", "de", "ja", "en-u-hc-h12"]) {
+  test(`the hour after midnight is 00 to clockTime in ${locale}`, (context) => {
+    const tell = Date.prototype.toLocaleTimeString;
+    context.mock.method(Date.prototype, "toLocaleTimeString", function (_, options) {
+      return tell.call(this, locale, options);
+    });
+    const midnight = new Date(2031, 4, 17, 0, 0, 5).getTime();
+    assert.equal(clockTime(midnight, midnight), "00:00:05");
+    assert.match(clockTime(midnight, midnight + 86_400_000), /2031.*00:00:05/);
+    assert.equal(clockTime(midnight - 6000, midnight - 6000), "23:59:59");
+  });
+}

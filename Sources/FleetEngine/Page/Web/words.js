@@ -6,7 +6,7 @@
 
 /** A time of day to the second, with its date where that is not today. */
 export function clockTime(milliseconds, now = Date.now()) {
-  return timeOfDay(milliseconds, now, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+  return timeOfDay(milliseconds, now, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 }
 
 /** A time of day to the minute, likewise, as people tell it. */
