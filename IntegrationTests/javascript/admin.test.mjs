@@ -189,3 +189,14 @@ test("a token that the engine refuses is not called good", async () => {
   const wrong = await findings(await signed(header, { ...claims, authorization: { trackingid: "t", taskid: "a" } }));
   assert.match(bad(wrong)[0], /authorization claims break a rule/);
 });
+
+test("a claim that is named like what every object has reaches nothing", async () => {
+  const none = "It has no authorization claims; only an administrator's token needs none.";
+  for (const [authorization, said] of [
+    [{ constructor: { a: 1 } }, none], [{ toString: "veh-1" }, none], [JSON.parse('{"__proto__": {"a": 1}}'), none],
+    [{ valueOf: "a", vehicleid: "veh-1" }, "It reaches the vehicle veh-1."],
+  ]) {
+    const found = await findings(await signed(header, { ...claims, authorization }));
+    assert.deepEqual(found.map(([, text]) => text).filter((text) => text.startsWith("It ")), [said]);
+  }
+});

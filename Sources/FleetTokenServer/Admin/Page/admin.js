@@ -231,7 +231,7 @@ function explain({ checks, payload, keyID }, now) {
 }
 
 function reached(claims) {
-  const known = Object.entries(claims).filter(([name]) => name in kinds);
+  const known = Object.entries(claims).filter(([name]) => Object.hasOwn(kinds, name));
   if (!known.length) return [[undefined, "It has no authorization claims; only an administrator's token needs none."]];
   return known.map(([name, value]) => {
     const ids = [value].flat();
