@@ -46,8 +46,11 @@ const find = (id) => elements.get(id) ?? elements.set(id, new Element()).get(id)
 const asked = [];
 mock.method(Date, "now", () => now * 1000);
 globalThis.document = { getElementById: find, createElement: (name) => new Element(name) };
-/** What forms hold: nothing. */
-globalThis.FormData = class { *[Symbol.iterator]() {} };
+/** What forms hold: what a test put there. */
+globalThis.FormData = class {
+  constructor(form) { this.fields = form.fields ?? {}; }
+  [Symbol.iterator]() { return Object.entries(this.fields)[Symbol.iterator](); }
+};
 const pathOf = (account) => `/.well-known/jwks/${encodeURIComponent(account)}`;
 const keySets = new Map([
   ["/.well-known/jwks.json", [others, published, servers]], [pathOf(driver), [others, published]], [pathOf(server), [servers]],
@@ -87,9 +90,19 @@ const bad = (found) => found.filter(([name]) => name === "bad").map(([, text]) =
 async function signIn(answer) {
   answering = answer;
   find("secret").value = "the secret";
-  find("sign-in").listeners.get("submit")({ preventDefault() {}, target: find("sign-in") });
+  await submit("sign-in");
+}
+
+/** Submits a form that holds some fields. */
+async function submit(id, fields = {}) {
+  const form = Object.assign(find(id), { fields, reset() {} });
+  form.listeners.get("submit")({ preventDefault() {}, target: form });
   await settle();
 }
+
+/** The text of an element and all that is in it. */
+const textOf = (node) => (typeof node === "string" ? node : node.children.map(textOf).join(" "));
+const message = () => [find("message").className, find("message").textContent];
 
 /** Lets everything run that waits for nothing but promises. */
 const settle = () => new Promise((resolve) => setTimeout(resolve));
@@ -101,7 +114,7 @@ test("an answer that is no JSON is told by its status", async (context) => {
     [401, "The server answered with 401, and not in JSON."],
   ]) {
     await signIn(async () => new Response("<html>Bad gateway</html>", { status }));
-    assert.deepEqual([find("message").className, find("message").textContent], ["bad", said]);
+    assert.deepEqual(message(), ["bad", said]);
   }
   assert.equal(find("records").hidden, true, "after a 401 the page is closed");
   await signIn(async () => Response.json({ detail: "The store is away." }, { status: 503 }));
@@ -126,6 +139,97 @@ test("a row's button ends the assignment of that row alone", async (context) => 
     assert.match(find("message").textContent, /^What login\/dora had of veh-3 from .* is ended\.$/);
   }
   assert.equal(ended.length, 2);
+});
+
+/** Holds answers back until it is opened. */
+function gate() {
+  let release;
+  const isOpen = new Promise((resolve) => { release = resolve; });
+  return { isOpen, open: async () => { release(); await settle(); } };
+}
+
+/** A server whose lists hold one entry: who was asked for. An answer can be held back, or be a refusal. */
+function slowServer() {
+  const gates = new Map();
+  const refused = new Set();
+  const answer = async (path) => {
+    const parameters = new URLSearchParams(path.split("?")[1]);
+    const name = parameters.get("holder") ?? parameters.get("subject") ?? "everybody";
+    await gates.get(name)?.isOpen;
+    if (refused.has(name)) return Response.json({ detail: `There is no ${name}.` }, { status: 400 });
+    const record = { time_ms: 0, caller: name, subject: name, role: "driver", claims: {}, decision: "granted" };
+    const one = { holder: name, kind: "vehicle", id: "veh-3", start: "2026-01-01T06:00:00Z" };
+    return Response.json({ assignments: [one], decisions: [{ record }], revocations: [], keys: [] });
+  };
+  const holdBack = (name) => gates.set(name, gate()).get(name).open;
+  return { answer, holdBack, refuse: (name) => refused.add(name) };
+}
+
+for (const [form, field, table] of [["filter", "holder", "assignments"], ["search", "subject", "decisions"]]) {
+  test(`a table of ${table} shows the last that was asked for, whatever is answered last`, async (context) => {
+    context.after(() => { answering = undefined; });
+    const server = slowServer();
+    await signIn(server.answer);
+    const release = server.holdBack("login/first");
+    await submit(form, { [field]: "login/first" });
+    await submit(form, { [field]: "login/second" });
+    assert.match(textOf(find(table)), /login\/second/);
+    await release();
+    assert.match(textOf(find(table)), /login\/second/);
+    // What became of the last question stays said, too.
+    server.refuse("login/third");
+    const releaseAgain = server.holdBack("login/first");
+    await submit(form, { [field]: "login/first" });
+    await submit(form, { [field]: "login/third" });
+    await releaseAgain();
+    assert.match(textOf(find(table)), /login\/second/);
+    assert.deepEqual(message(), ["bad", "There is no login/third."]);
+    // And what became of one before it is not.
+    const releaseThird = server.holdBack("login/third");
+    await submit(form, { [field]: "login/third" });
+    await submit(form, { [field]: "login/fourth" });
+    await releaseThird();
+    assert.match(textOf(find(table)), /login\/fourth/);
+    assert.deepEqual(message(), ["", ""]);
+  });
+}
+
+test("a change while a filter is asked for lists by that filter, and by none that was refused", async (context) => {
+  context.after(() => { answering = undefined; });
+  const server = slowServer();
+  await signIn(server.answer);
+  const release = server.holdBack("login/dora");
+  await submit("filter", { holder: "login/dora" });
+  await submit("assign", { holder: "login/emil", kind: "vehicle", id: "veh-4" });
+  await release();
+  assert.match(textOf(find("assignments")), /login\/dora/);
+  server.refuse("login/nobody");
+  for (const isSlow of [false, true]) {
+    const answerNobody = server.holdBack("login/nobody");
+    await submit("filter", { holder: "login/nobody" });
+    if (isSlow) await submit("assign", { holder: "login/emil", kind: "vehicle", id: "veh-4" });
+    await answerNobody();
+    assert.deepEqual(message(), ["bad", "There is no login/nobody."]);
+    await submit("assign", { holder: "login/emil", kind: "vehicle", id: "veh-4" });
+    assert.equal(find("message").className, "");
+    assert.match(textOf(find("assignments")), /login\/dora/);
+  }
+});
+
+test("a sign-in in whose place another came opens nothing", async (context) => {
+  context.after(() => { answering = undefined; });
+  find("sign-out").listeners.get("submit")({ preventDefault() {} });
+  const [first, second] = [gate(), gate()];
+  for (const { isOpen } of [first, second]) {
+    await signIn(async (path) => {
+      if (!path.endsWith("keys")) await isOpen;
+      return Response.json({ assignments: [], decisions: [], revocations: [], keys: [] });
+    });
+  }
+  await first.open();
+  assert.equal(find("records").hidden, true);
+  await second.open();
+  assert.equal(find("records").hidden, false);
 });
 
 test("a good token is explained, the account alone asked for", async () => {

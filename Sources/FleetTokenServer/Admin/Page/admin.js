@@ -9,8 +9,11 @@ const find = (id) => document.getElementById(id);
 let secret = "";
 /// Counts how often the secret changed; an answer to what was asked with another is thrown away.
 let session = 0;
-/// The filter by which assignments are listed.
+/// The filter by which assignments are listed, and the last one that was answered.
 let wanted = {};
+let shown = wanted;
+/// How often each table was asked for; only the answer to the last question is shown.
+const questions = new Map();
 /// As many as the server lists at most.
 const mostAssignments = 1000;
 
@@ -49,10 +52,12 @@ function say(text, isBad = false) {
 }
 
 /// Does something that can fail, and says what came of it.
-async function attempt(action, success = "") {
+async function attempt(action) {
+  // Not at its end: what was begun later may have said something by then.
+  say("");
   try {
     const text = await action();
-    say(text ?? success);
+    if (text) say(text);
   } catch (error) {
     say(error.message, true);
   }
@@ -99,10 +104,31 @@ function fill(id, rows, empty) {
   find(id).replaceChildren(...lines);
 }
 
+/// What a table is to show; `undefined` where it was asked for once more meanwhile, as by another filter.
+async function list(id, path = id) {
+  const question = (questions.get(id) ?? 0) + 1;
+  questions.set(id, question);
+  const begun = session;
+  const isLast = () => questions.get(id) === question;
+  try {
+    const content = await call(path);
+    return isLast() ? content[id] : undefined;
+  } catch (error) {
+    // That the page was closed counts for whatever was asked for before.
+    if (isLast() || session !== begun) throw error;
+  }
+}
+
 async function showAssignments(filter = wanted) {
-  const { assignments } = await call(
-    `assignments?${query({ limit: String(mostAssignments), ending_after: new Date().toISOString(), ...filter })}`);
+  // At once, so that what changes meanwhile is listed by it, too.
   wanted = filter;
+  const path = `assignments?${query({ limit: String(mostAssignments), ending_after: new Date().toISOString(), ...filter })}`;
+  const assignments = await list("assignments", path).catch((error) => {
+    wanted = shown;
+    throw error;
+  });
+  if (!assignments) return;
+  shown = filter;
   fill("assignments", assignments.map((one) => {
     const button = element("button", "End");
     button.setAttribute("aria-label", `End ${one.holder} ${one.kind} ${one.id} from ${timeWords(one.start)}`);
@@ -119,7 +145,8 @@ async function showAssignments(filter = wanted) {
 }
 
 async function showDecisions() {
-  const { decisions } = await call(`decisions?${query({ limit: "50", ...fields(find("search")) })}`);
+  const decisions = await list("decisions", `decisions?${query({ limit: "50", ...fields(find("search")) })}`);
+  if (!decisions) return;
   fill("decisions", decisions.map(({ record }) => [
     moment(record.time_ms),
     longCode(record.subject === record.caller ? record.caller : `${record.caller} (${record.issuer}/${record.subject})`),
@@ -130,12 +157,14 @@ async function showDecisions() {
 }
 
 async function showRevocations() {
-  const { revocations } = await call("revocations");
+  const revocations = await list("revocations");
+  if (!revocations) return;
   fill("revocations", revocations.map((one) => [one.kind, code(one.value), moment(one.ends_at)]), "None is withdrawn.");
 }
 
 async function showKeys() {
-  const { keys } = await call("keys");
+  const keys = await list("keys");
+  if (!keys) return;
   fill("keys", keys.map((key) => [
     key.role.replaceAll("_", " "), code(key.key_id), element("span", key.state, key.state === "signing" ? "good" : ""),
     key.signs_from ? moment(key.signs_from) : "the beginning", moment(key.retired_from),
