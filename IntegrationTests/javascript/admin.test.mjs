@@ -44,7 +44,10 @@ class Element {
 const elements = new Map();
 const find = (id) => elements.get(id) ?? elements.set(id, new Element()).get(id);
 const asked = [];
-mock.method(Date, "now", () => now * 1000);
+/** How far this machine's clock is ahead of the server's, in seconds. */
+let ahead = 0;
+mock.method(Date, "now", () => (now + ahead) * 1000);
+const dated = (seconds, others) => ({ headers: { Date: new Date(seconds * 1000).toUTCString(), ...others } });
 globalThis.document = { getElementById: find, createElement: (name) => new Element(name) };
 /** What forms hold: what a test put there. */
 globalThis.FormData = class {
@@ -60,9 +63,12 @@ let answering;
 globalThis.fetch = async (path, init) => {
   asked.push(path);
   if (answering) return answering(path, init);
-  const keys = keySets.get(path);
-  return { ok: keys !== undefined, status: keys ? 200 : 404, json: async () => (keys ? { keys } : { detail: "unknown" }) };
+  return keysAnswer(path);
 };
+function keysAnswer(path, init = dated(now)) {
+  const keys = keySets.get(path);
+  return keys ? Response.json({ keys }, init) : Response.json({ detail: "unknown" }, { ...init, status: 404 });
+}
 await import(pathToFileURL(join(folder, "admin.js")));
 
 /** What the inspector says of a token, each as `[good | bad | "", words]`. */
@@ -230,6 +236,40 @@ test("a sign-in in whose place another came opens nothing", async (context) => {
   assert.equal(find("records").hidden, true);
   await second.open();
   assert.equal(find("records").hidden, false);
+});
+
+for (const hours of [-2, 2]) {
+  test(`where this machine's clock is ${hours} h ahead, the server's counts`, async (context) => {
+    context.after(() => { answering = undefined; ahead = 0; });
+    ahead = hours * 3600;
+    let endingAfter;
+    await signIn(async (path) => {
+      endingAfter = new URLSearchParams(path.split("?")[1]).get("ending_after") ?? endingAfter;
+      return Response.json({ assignments: [], decisions: [], revocations: [], keys: [] }, dated(now));
+    });
+    // What an assignment that was ended just now has as its end is past, though a Date is up to two seconds old.
+    assert.equal(endingAfter, new Date((now + 2) * 1000).toISOString());
+    const answers = [];
+    answering = async (path, init) => {
+      answers.push(init.cache);
+      return keysAnswer(path);
+    };
+    const found = await findings(await signed(header, claims));
+    assert.deepEqual(bad(found), []);
+    assert.ok(found.some(([, text]) => text === "Good for another 55 min 0 s."));
+    assert.deepEqual(answers, ["no-store", "no-store"], "an answer that was kept has a time of before");
+  });
+}
+
+test("an answer that a cache kept, or that has no time, changes no clock", async (context) => {
+  context.after(() => { answering = undefined; });
+  const token = await signed(header, claims);
+  await findings(token);
+  for (const init of [dated(now - 7200, { Age: "7200" }), {}, { headers: { Date: "yesterday" } }]) {
+    answering = async (path) => keysAnswer(path, init);
+    const found = await findings(token);
+    assert.deepEqual([bad(found), found.some(([, text]) => text === "Good for another 55 min 0 s.")], [[], true]);
+  }
 });
 
 test("a good token is explained, the account alone asked for", async () => {

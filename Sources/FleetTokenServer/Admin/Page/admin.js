@@ -16,6 +16,10 @@ let shown = wanted;
 const questions = new Map();
 /// As many as the server lists at most.
 const mostAssignments = 1000;
+/// How far the server's clock is ahead of this machine's, as its answers tell. In milliseconds.
+let ahead = 0;
+/// How far an answer's Date may lag behind that clock: it is cut to a second, and made once a second. In milliseconds.
+const dateLag = 2000;
 
 // MARK: Requests
 
@@ -23,6 +27,15 @@ const mostAssignments = 1000;
 function use(text) {
   secret = text;
   session += 1;
+}
+
+/// The time by the server's clock, in Unix milliseconds: assignments and tokens end by it.
+const serverTime = () => Date.now() + ahead;
+
+/// Takes the time from an answer of the server; one that a cache kept has a time of before.
+function readClock({ headers }) {
+  const time = Date.parse(headers.get("Date"));
+  if (Number.isFinite(time) && !headers.has("Age")) ahead = time - Date.now();
 }
 
 async function call(path, body) {
@@ -35,6 +48,7 @@ async function call(path, body) {
     cache: "no-store",
     credentials: "omit",
   });
+  readClock(answer);
   // A proxy before the server may answer with a page of its own.
   const content = await answer.json().catch(() => undefined);
   if (session !== begun) throw new Error("The page was closed before the server answered.");
@@ -122,7 +136,9 @@ async function list(id, path = id) {
 async function showAssignments(filter = wanted) {
   // At once, so that what changes meanwhile is listed by it, too.
   wanted = filter;
-  const path = `assignments?${query({ limit: String(mostAssignments), ending_after: new Date().toISOString(), ...filter })}`;
+  // What was ended just now is over, however far its answer's Date lagged behind.
+  const end = new Date(serverTime() + dateLag).toISOString();
+  const path = `assignments?${query({ limit: String(mostAssignments), ending_after: end, ...filter })}`;
   const assignments = await list("assignments", path).catch((error) => {
     wanted = shown;
     throw error;
@@ -191,8 +207,9 @@ function close() {
 onSubmit("sign-in", async () => {
   use(find("secret").value.trim());
   find("secret").value = "";
-  await showAssignments();
-  await Promise.all([showDecisions(), showRevocations(), showKeys()]);
+  // First what asks for no time: its answer tells the server's.
+  await showKeys();
+  await Promise.all([showAssignments(), showDecisions(), showRevocations()]);
   open();
 });
 onSubmit("sign-out", async () => close());
@@ -231,7 +248,8 @@ function span(seconds) {
 /// The keys to verify a token with, or why there are none, as the rules take them.
 async function keysFor({ header: { kid }, payload: { iss } }) {
   const keysAt = async (path) => {
-    const answer = await fetch(`/.well-known/${path}`, { credentials: "omit" });
+    const answer = await fetch(`/.well-known/${path}`, { cache: "no-store", credentials: "omit" });
+    readClock(answer);
     return answer.status === 404 ? [] : (await answer.json()).keys;
   };
   try {
@@ -278,10 +296,12 @@ async function inspect() {
   find("content").hidden = true;
   find("findings").replaceChildren();
   if (!token) return;
-  const now = Math.floor(Date.now() / 1000);
-  // The account alone leaves the page, to ask for its keys.
-  const read = await examine(token, { now });
-  const result = await examine(token, { now, ...(read.payload && await keysFor(read)) });
+  const seconds = () => Math.floor(serverTime() / 1000);
+  // The account alone leaves the page, to ask for its keys; their answers tell the server's time, too.
+  const read = await examine(token, { now: seconds() });
+  const keys = read.payload && await keysFor(read);
+  const now = seconds();
+  const result = await examine(token, { now, ...keys });
   const findings = explain(result, now);
   if (result.payload && globalThis.crypto?.subtle) findings.push([undefined, `Its fingerprint is ${await fingerprint(token)}.`]);
   // Another token may have been pasted in the meantime.
