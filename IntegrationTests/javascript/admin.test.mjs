@@ -27,28 +27,37 @@ const files = ["FleetTokenServer/Admin/Page/admin.js", "FleetOperation/Web/token
 for (const file of files) await writeFile(join(folder, file.split("/").at(-1)), await readFile(new URL(file, sources)));
 await writeFile(join(folder, "package.json"), '{"type": "module"}');
 
-/** As much of an element as the script asks of one. */
+/** As much of an element as the script asks of one. What is taken away or hidden loses the focus, as in a browser. */
 class Element {
   listeners = new Map();
   children = [];
   value = "";
   parentElement = { tHead: { rows: [{ cells: [] }] } };
+  #isHidden = false;
   constructor(name = "") { this.tagName = name.toUpperCase(); }
-  focus() {}
+  get hidden() { return this.#isHidden; }
+  set hidden(isHidden) { this.#isHidden = isHidden; if (isHidden) this.#blur(this); }
+  focus() { document.activeElement = this; }
   setAttribute() {}
   addEventListener(name, listener) { this.listeners.set(name, listener); }
   append(...children) { this.children.push(...children); }
-  replaceChildren(...children) { this.children = children; }
+  replaceChildren(...children) { this.children.forEach((child) => this.#blur(child)); this.children = children; }
+  contains(other) { return this === other || this.children.some((child) => child.contains?.(other)); }
+  querySelector(name) { return [...this.#all()].find((node) => node.tagName === name.toUpperCase()) ?? null; }
+  closest(selector) { return find(`${selector} of ${this.id}`); }
+  *#all() { for (const child of this.children) if (child instanceof Element) yield* [child, ...child.#all()]; }
+  #blur(node) { if (node.contains?.(document.activeElement)) document.activeElement = document.body; }
 }
 
 const elements = new Map();
-const find = (id) => elements.get(id) ?? elements.set(id, new Element()).get(id);
+const find = (id) => elements.get(id) ?? elements.set(id, Object.assign(new Element(), { id })).get(id);
 const asked = [];
 /** How far this machine's clock is ahead of the server's, in seconds. */
 let ahead = 0;
 mock.method(Date, "now", () => (now + ahead) * 1000);
 const dated = (seconds, others) => ({ headers: { Date: new Date(seconds * 1000).toUTCString(), ...others } });
-globalThis.document = { getElementById: find, createElement: (name) => new Element(name) };
+globalThis.document = { getElementById: find, createElement: (name) => new Element(name), body: new Element("body") };
+find("sign-in").append(find("secret"));
 /** What forms hold: what a test put there. */
 globalThis.FormData = class {
   constructor(form) { this.fields = form.fields ?? {}; }
@@ -145,6 +154,77 @@ test("a row's button ends the assignment of that row alone", async (context) => 
     assert.match(find("message").textContent, /^What login\/dora had of veh-3 from .* is ended\.$/);
   }
   assert.equal(ended.length, 2);
+});
+
+/** A server whose assignments begin at some times, and end where the page says so. */
+function endingServer(starts) {
+  const held = new Set(starts);
+  return async (path, { body }) => {
+    if (path.endsWith("/end")) held.delete(JSON.parse(body).start);
+    const assignments = [...held].map((start) => ({ holder: "login/dora", kind: "vehicle", id: "veh-3", start }));
+    return Response.json({ assignments, decisions: [], revocations: [], keys: [], ended: 1 });
+  };
+}
+const starts = ["2026-01-01T06:00:00Z", "2026-01-02T06:00:00Z", "2026-01-03T06:00:00Z"];
+const endButton = (row) => find("assignments").children[row].querySelector("button");
+
+test("who ends an assignment with the keyboard goes on where it was", async (context) => {
+  context.after(() => { answering = undefined; });
+  await signIn(endingServer(starts));
+  const end = async (row) => {
+    const button = endButton(row);
+    button.focus();
+    button.listeners.get("click")();
+    await settle();
+    assert.match(find("message").textContent, /is ended/);
+  };
+  await end(1);
+  assert.equal(document.activeElement, endButton(1));
+  // Where no row has that place, the table that scrolls has the focus.
+  const region = find(".rows of assignments");
+  await end(1);
+  assert.equal(document.activeElement, region);
+  await end(0);
+  assert.equal(textOf(find("assignments")), "Nobody holds anything.");
+  assert.equal(document.activeElement, region);
+});
+
+test("a table that changes takes the focus from nobody who is elsewhere", async (context) => {
+  context.after(() => { answering = undefined; });
+  await signIn(endingServer(starts));
+  const button = endButton(0);
+  button.focus();
+  button.listeners.get("click")();
+  find("token").focus();
+  await settle();
+  assert.equal(document.activeElement, find("token"));
+});
+
+test("a key that is held ends one assignment, and not those that come in its place", async (context) => {
+  context.after(() => { answering = undefined; });
+  await signIn(endingServer(starts));
+  const isPassed = (repeat) => {
+    let isPassed = true;
+    endButton(0).listeners.get("keydown")({ repeat, preventDefault() { isPassed = false; } });
+    return isPassed;
+  };
+  assert.deepEqual([isPassed(false), isPassed(true)], [true, false]);
+});
+
+test("who signs in is at the beginning of what opens, unless they are elsewhere by then", async (context) => {
+  context.after(() => { answering = undefined; });
+  const signInFrom = async (id) => {
+    find("sign-out").listeners.get("submit")({ preventDefault() {} });
+    assert.equal(document.activeElement, find("secret"));
+    find(id).focus();
+    await signIn(endingServer(starts));
+    return document.activeElement;
+  };
+  assert.equal(await signInFrom("secret"), find("assignments-title"));
+  assert.equal(await signInFrom("token"), find("token"));
+  const html = await readFile(new URL("FleetTokenServer/Admin/Page/admin.html", sources), "utf8");
+  assert.match(html, /<h2 id="assignments-title" tabindex="-1">/);
+  assert.match(html, /<div class="rows" tabindex="0"[^>]*>\s*<table>(?:(?!<\/table>)[^])*<tbody id="assignments">/);
 });
 
 /** Holds answers back until it is opened. */

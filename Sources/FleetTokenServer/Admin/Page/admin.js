@@ -108,14 +108,19 @@ function moment(value) {
   return node;
 }
 
+/// Puts rows in the place of a table's. Where one of those had the focus, the row that comes in its place gets it.
 function fill(id, rows, empty) {
+  const body = find(id);
   const lines = rows.map((cells) => element("tr", cells.map((cell) => cell.tagName === "TD" ? cell : element("td", cell))));
   if (!lines.length) {
     const cell = element("td", empty, "empty");
-    cell.colSpan = find(id).parentElement.tHead.rows[0].cells.length;
+    cell.colSpan = body.parentElement.tHead.rows[0].cells.length;
     lines.push(element("tr", cell));
   }
-  find(id).replaceChildren(...lines);
+  const focused = [...body.children].findIndex((line) => line.contains(document.activeElement));
+  body.replaceChildren(...lines);
+  if (focused < 0) return;
+  (lines[focused]?.querySelector("button") ?? body.closest(".rows")).focus();
 }
 
 /// What a table is to show; `undefined` where it was asked for once more meanwhile, as by another filter.
@@ -154,6 +159,8 @@ async function showAssignments(filter = wanted) {
       await showAssignments();
       return `What ${one.holder} had of ${one.id} from ${timeWords(one.start)} is ended.`;
     }));
+    // The key that pressed it may be held still when another row's button has come in its place.
+    button.addEventListener("keydown", (event) => { if (event.repeat) event.preventDefault(); });
     return [code(one.holder), one.kind.replace("_", " "), longCode(one.id), moment(one.start),
       one.end ? moment(one.end) : "open", element("td", button, "action")];
   }), Object.keys(filter).length ? "There is none." : "Nobody holds anything.");
@@ -190,9 +197,11 @@ async function showKeys() {
 // MARK: Coming and going
 
 function open() {
+  const isHere = find("sign-in").contains(document.activeElement);
   find("records").hidden = false;
   find("sign-in").hidden = true;
   find("sign-out").hidden = false;
+  if (isHere) find("assignments-title").focus();
 }
 
 function close() {
