@@ -39,6 +39,46 @@ import Testing
         #expect(world.engine.requests.count == 1)
     }
 
+    @Test func `a state that is set while a report is on its way goes out right behind it`() async throws {
+        let (engine, release) = StubTransport.takingAll(holding: 0)
+        let world = try ReporterWorld(engine: engine)
+        let reporter = world.reporter
+        await reporter.startTracking()
+        let (fixes, source) = AsyncStream.makeStream(of: LocationFix.self)
+        let run = Task { try await reporter.run(reporting: fixes) }
+        source.yield(try .at(1))
+        await world.engine.waitForRequests(1)
+        let online = Task { try await reporter.setState(.online) }
+        while await reporter.state != .online { await Task.yield() }
+        #expect(world.engine.requests.count == 1)
+        release.yield()
+        // The clock stands still: no interval passes.
+        try await online.value
+        source.finish()
+        try await run.value
+        #expect(try world.engine.requests.map { try $0.json["vehicleState"] as? String } == ["OFFLINE", "ONLINE"])
+        #expect(try world.engine.requests.map { try $0.latitudes } == [[0.1], [0.1]])
+    }
+
+    @Test func `whoever sets the state while a report is on its way shares the one behind it`() async throws {
+        let (engine, release) = StubTransport.takingAll(holding: 0)
+        let world = try ReporterWorld(engine: engine)
+        let reporter = world.reporter
+        await reporter.startTracking()
+        await reporter.record(try .at(1))
+        let first = Task { await reporter.reportNow() }
+        await world.engine.waitForRequests(1)
+        var callers: [Task<Void, any Error>] = []
+        for state in [VehicleState.online, .offline, .online] {
+            callers.append(Task { try await reporter.setState(state) })
+            while await reporter.state != state { await Task.yield() }
+        }
+        release.yield()
+        await first.value
+        for caller in callers { try await caller.value }
+        #expect(try world.engine.requests.map { try $0.json["vehicleState"] as? String } == ["OFFLINE", "ONLINE"])
+    }
+
     @Test func `a state that could not be reported is repeated while tracking is on`() async throws {
         let world = try ReporterWorld(engine: StubTransport([.offline, .ok]))
         await world.reporter.startTracking()
@@ -184,10 +224,12 @@ import Testing
         let end = Task { await reporter.stopTracking() }
         await world.bide()
         await reporter.startTracking()
-        try await reporter.setState(.online)
+        let again = Task { try await reporter.setState(.online) }
+        while await reporter.state != .online { await Task.yield() }
         release.yield()
         await end.value
         try await first.value
+        try await again.value
         let bodies = world.engine.requests.compactMap { $0.body.map { String(decoding: $0, as: UTF8.self) } }
         #expect(!bodies.contains { $0.contains("OFFLINE") }, "\(bodies)")
         #expect(await reporter.state == .online)
@@ -397,7 +439,7 @@ import Testing
         source.yield(try .at(1))
         _ = try await world.event()
         await reporter.record(try .at(2))
-        await recorder.passNextSleep(except: configuration.timeLimit)
+        _ = await recorder.passNextSleep(except: configuration.timeLimit)
         await world.engine.waitForRequests(2)
         source.yield(try .at(3))
         source.finish()

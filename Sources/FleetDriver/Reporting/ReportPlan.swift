@@ -22,6 +22,9 @@ struct ReportPlan: Sendable {
 
     var unsentCount: Int { self.fixes.unsentCount }
 
+    /// Whether the engine is to be told a state that it may not have.
+    var isStateDue: Bool { self.isStateSet && self.state != self.confirmed }
+
     // MARK: - What the driver does
 
     mutating func startTracking() {
@@ -58,8 +61,7 @@ struct ReportPlan: Sendable {
 
     /// The report for now, or `nil` while there is nothing to say.
     func nextReport() -> VehicleReport? {
-        let isStateDue = self.isStateSet && self.state != self.confirmed
-        guard self.isTracking, isStateDue || !self.fixes.isEmpty else { return nil }
+        guard self.isTracking, self.isStateDue || !self.fixes.isEmpty else { return nil }
         return VehicleReport(state: self.state, fixes: self.fixes.batch(repeatingNewest: true), endsTracking: false)
     }
 

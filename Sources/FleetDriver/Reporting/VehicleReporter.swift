@@ -97,21 +97,29 @@ public actor VehicleReporter {
         await self.comeToEnd(self.plan.stopTracking())
     }
 
-    /// Sets the vehicle's state, and reports it at once unless a report is on its way already.
+    /// Sets the vehicle's state, and reports it at once, or right behind the report that is on its way.
     ///
-    /// A report that fails is repeated at each interval of ``run(reporting:endsTracking:)``, or by ``reportNow()``, while
-    /// tracking is on. While it is off, one report sets the vehicle offline, behind the one that is on its way, and even
-    /// when the calling task is cancelled. Nothing is sent where the engine is known to have the vehicle offline.
+    /// Several callers who wait for what is on its way share the report behind it. One that fails is repeated at each
+    /// interval of ``run(reporting:endsTracking:)``, or by ``reportNow()``, while tracking is on. While it is off, one report
+    /// sets the vehicle offline, behind the one that is on its way, and even when the calling task is cancelled. Nothing is
+    /// sent where the engine is known to have the vehicle offline.
     ///
     /// - Parameter state: The wanted state.
     /// - Throws: ``DriverError`` with ``DriverError/Code/trackingDisabled`` for online while tracking is off.
     public func setState(_ state: VehicleState) async throws(DriverError) {
         try self.plan.set(state)
-        guard !self.plan.isTracking else { return await self.reportNow() }
+        guard !self.plan.isTracking else { return await self.reportState() }
         await self.comeToRest()
         // Tracking may have been turned on meanwhile.
         guard !self.plan.isTracking else { return await self.reportNow() }
         if let report = self.plan.offlineReport() { _ = await self.begin(report).value }
+    }
+
+    /// What is on its way may carry the state before, or this one already.
+    private func reportState() async {
+        guard self.pace.exchange != nil else { return await self.reportInTurn() }
+        await self.comeToRest()
+        if self.plan.isStateDue { await self.reportInTurn() }
     }
 
     /// The time between two reports, always within ``VehicleReporterConfiguration/reportingIntervals``.

@@ -24,6 +24,21 @@ import Testing
                 == TestTokens.token(for: .driver(try VehicleID(checking: "veh-3"))).authorizationHeader)
     }
 
+    @Test func `a vehicle goes online right behind its first location`() async throws {
+        let (engine, release) = StubTransport.takingAll(holding: 0)
+        let world = try DriverSDKWorld(engine: engine)
+        world.reporter.locationTrackingEnabled = true
+        world.reporter.record(try .at(1))
+        await world.engine.waitForRequests(1)
+        world.reporter.update(.online)
+        // Time enough for the state to be set, which need not wait for the engine.
+        for _ in 0..<10_000 { await Task.yield() }
+        release.yield()
+        // The clock stands still: no interval passes.
+        #expect(try await world.listener.next().update.vehicleState == .offline)
+        #expect(try await world.listener.next().update.vehicleState == .online)
+    }
+
     @Test func `the fetcher is asked for each report, with the vehicle`() async throws {
         let contexts = Locked<[GMTDAuthorizationContext?]>([])
         let fetcher = ScriptedDriverFetcher { context, completion in
