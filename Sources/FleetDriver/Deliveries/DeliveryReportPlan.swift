@@ -18,8 +18,8 @@ struct DeliveryReportPlan: Sendable {
         self.fixes = FixBuffer(capacity: capacity)
     }
 
-    /// How many changes the engine has not taken yet.
-    var pendingCount: Int { self.stopChanges.count + self.outcomes.count }
+    /// How many changes the engine has not taken yet, apart from those that are not kept.
+    var pendingCount: Int { self.stopChanges.all.count { !$0.replacesAll } + self.outcomes.count }
 
     /// The stops that are left when everything is done that is still to be sent.
     var remainingStops: [VehicleStop]? {
@@ -119,6 +119,15 @@ struct DeliveryReportPlan: Sendable {
             }
         }
         return last.map { (stops, $0.task) }
+    }
+
+    /// Ends a caller's wait for a change, and tells the refusal that came meanwhile.
+    ///
+    /// A list that did not get through is not kept: later, it would undo what a dispatcher set meanwhile, and close the
+    /// tasks that are not in it.
+    mutating func endStopWait(_ number: Int) -> (any Error)? {
+        if self.stopChanges.change(number)?.replacesAll == true { self.stopChanges.remove { $0 == number } }
+        return self.stopChanges.endWait(number)
     }
 
     private func nextStop() throws(DriverError) -> VehicleStop {

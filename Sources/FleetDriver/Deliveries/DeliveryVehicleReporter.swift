@@ -10,8 +10,8 @@ public import Foundation
 ///
 /// Locations go out as those of a ``VehicleReporter``: one report at each interval while tracking is on, with what could
 /// not be sent before. A change of the stops, or a task's outcome, goes out at once; when that fails for a reason that may
-/// pass, the error is thrown, and the change is kept and repeated after each report while tracking is on. There is never
-/// more than one exchange with the engine on its way.
+/// pass, the error is thrown, and the change is kept and repeated after each report while tracking is on. Only a list of
+/// all stops is not kept, see ``setStops(_:)``. There is never more than one exchange with the engine on its way.
 ///
 /// Locations travel with the vehicle's own token. Stops and tasks are for trusted devices only, whose tokens name a task
 /// besides: the first one of the stop, or the one whose outcome is told. A token for the vehicle alone will do for stops
@@ -172,12 +172,13 @@ public actor DeliveryVehicleReporter {
 
     /// Sets all stops that are left, in the order in which the vehicle will visit them.
     ///
-    /// A task that is in no stop any more closes.
+    /// A task that is in no stop any more closes. So a list that did not get through is not kept, unlike the other
+    /// changes: later, it would undo what a dispatcher set meanwhile. Read the stops before you set them once more; the
+    /// engine may have taken the list though its answer was lost.
     ///
     /// - Parameter stops: The stops, of which only the first may be begun.
     /// - Returns: The stops that the engine has now.
-    /// - Throws: ``DriverError`` with ``DriverError/Code/invalidStops``, `EngineFailure`, or `CancellationError`. After
-    ///   a failure that may pass, the change is kept and repeated.
+    /// - Throws: ``DriverError`` with ``DriverError/Code/invalidStops``, `EngineFailure`, or `CancellationError`.
     @discardableResult public func setStops(_ stops: [VehicleStop]) async throws -> [VehicleStop] {
         try await self.deliver(DeliveryReportPlan.replacingStops(by: stops))
     }
@@ -232,7 +233,7 @@ public actor DeliveryVehicleReporter {
         let number = self.plan.stopChanges.add(change)
         await self.comeToRest()
         let failure = self.plan.stopChanges.isPending(number) ? await self.exchange(.stops(upTo: number)) : nil
-        if let failure = self.plan.stopChanges.endWait(number) ?? failure { throw failure }
+        if let failure = self.plan.endStopWait(number) ?? failure { throw failure }
         return self.plan.remainingStops ?? []
     }
 

@@ -23,7 +23,8 @@ public struct DeliveryVehicleUpdateEvent: Sendable {
     public var outcome: VehicleUpdateEvent.Outcome
     /// How many fixes are still unsent.
     public var unsentCount: Int
-    /// How many changes of stops and outcomes of tasks are still unsent.
+    /// How many changes of stops and outcomes of tasks are still unsent, apart from lists of all stops, which are not
+    /// kept.
     public var pendingCount: Int
     /// How many fixes were lost since the event before, to the full buffer or because the engine refused them for good.
     public var droppedCount: Int

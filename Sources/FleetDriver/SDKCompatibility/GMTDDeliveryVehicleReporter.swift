@@ -12,7 +12,7 @@ public typealias GMTDVehicleReporterStopCompletionHandler =
 /// Reports a delivery vehicle's location and its stops, in the shape of Google's Driver SDK; for the main thread only.
 ///
 /// Underneath is a ``DeliveryVehicleReporter``. What is said takes effect in the order in which it was said. After an
-/// error that may pass, a change is kept and repeated while tracking is on.
+/// error that may pass, a change is kept and repeated while tracking is on; only a list of all stops is not.
 @preconcurrency @MainActor public final class GMTDDeliveryVehicleReporter: GMTDVehicleReporter {
     private let reporter: DeliveryVehicleReporter
 
@@ -32,7 +32,7 @@ public typealias GMTDVehicleReporterStopCompletionHandler =
 
     // MARK: - Stops
 
-    /// Sets all stops that are left, in the order in which the vehicle will visit them.
+    /// Sets all stops that are left, in the order in which the vehicle will visit them; not repeated after an error.
     ///
     /// - Parameters:
     ///   - vehicleStops: The stops, of which only the first may be begun.
@@ -81,7 +81,7 @@ public typealias GMTDVehicleReporterStopCompletionHandler =
 // MARK: - The same as async functions
 
 extension GMTDDeliveryVehicleReporter {
-    /// Sets all stops that are left, in the order in which the vehicle will visit them.
+    /// Sets all stops that are left, in the order in which the vehicle will visit them; not repeated after an error.
     ///
     /// - Parameter vehicleStops: The stops, of which only the first may be begun.
     /// - Returns: The stops that the engine has now.

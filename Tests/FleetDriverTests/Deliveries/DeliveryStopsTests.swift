@@ -184,6 +184,28 @@ import Testing
         #expect(world.engine.stops == ["2 b+c ENROUTE", "3 d NEW"])
     }
 
+    @Test(arguments: [false, true]) func `a list that did not get through is not sent over a later one`(
+        isCancelled: Bool
+    ) async throws {
+        let world = try DeliveryReporterWorld(stops: ["1 a NEW", "2 b NEW"])
+        let reporter = world.reporter
+        let stops = try await reporter.readRemainingStops()
+        world.engine.answer(isCancelled ? .silence : .status(503))
+        let change = Task { try await reporter.setStops(stops.reversed()) }
+        await world.engine.transport.waitForRequests(2)
+        if isCancelled { change.cancel() }
+        await #expect(throws: (any Error).self) { try await change.value }
+        if !isCancelled { #expect(try await world.event().pendingCount == 0) }
+        #expect(await reporter.remainingStops == stops)
+
+        world.engine.stops.append("9 z NEW")
+        _ = try await world.report(1)
+        await reporter.stopTracking()
+        #expect(world.requests.map(\.mask) == [nil, "remaining_vehicle_journey_segments", "last_location"])
+        #expect(world.engine.stops == ["1 a NEW", "2 b NEW", "9 z NEW"])
+        #expect(try await reporter.reportArrivedAtStop().short == ["1 a ARRIVED", "2 b NEW", "9 z NEW"])
+    }
+
     @Test(arguments: [429, 503, 504]) func `an engine in trouble is not sent all that is pending`(
         status: Int
     ) async throws {
