@@ -236,6 +236,18 @@ import Testing
             (NSError(domain: NSURLErrorDomain, code: -1), .unreachable),
             (NSError(domain: "com.example.identity", code: 17), .refused),
             (WrappingItself(), .refused),
+            (CancellationError(), .unreachable),
+            (SessionError.network(cause: URLError(.notConnectedToInternet)), .unreachable),
+            (SessionError.renewal(SessionError.network(cause: URLError(.timedOut)), attempts: 3), .timedOut),
+            (SessionError.network(cause: URLError(.userAuthenticationRequired)), .refused),
+            (SessionError.renewal(CancellationError(), attempts: 1), .unreachable),
+            (SessionError.renewal(SignedOut(), attempts: 1), .refused),
+            (SessionError.signedOut, .refused),
+            (WithCause(cause: URLError(.timedOut)), .timedOut),
+            (WithCause(cause: Self.identityError(URLError(.notConnectedToInternet))), .unreachable),
+            (WithCause(cause: nil), .refused),
+            (Self.identityError(WithCause(cause: wrapped)), .timedOut),
+            (HoldingItself(), .refused),
             (TokenClientError(code: .rateLimited, message: "Wait."), .rateLimited),
         ]
         for code in unreachable { failures.append((URLError(code), .unreachable)) }
@@ -249,6 +261,21 @@ import Testing
 
     /// A class that is an error, but none of Foundation's.
     private final class SignedOut: Error {}
+
+    /// An error as apps write them: the cause is in the case.
+    private enum SessionError: Error {
+        case network(cause: URLError)
+        case renewal(any Error, attempts: Int)
+        case signedOut
+    }
+
+    private struct WithCause: Error {
+        let cause: (any Error)?
+    }
+
+    private struct HoldingItself: Error, CustomReflectable {
+        var customMirror: Mirror { Mirror(self, children: ["first": self, "second": self]) }
+    }
 
     private struct WrappingItself: CustomNSError {
         var errorUserInfo: [String: Any] { [NSUnderlyingErrorKey: self] }

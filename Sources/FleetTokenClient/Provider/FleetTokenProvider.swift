@@ -32,8 +32,10 @@ public final class FleetTokenProvider: TokenProvider {
     /// What the app sends along to say who its user is, as header fields; asked for before each fetch.
     ///
     /// A ``TokenClientError`` that it throws is the callers' error too. A `URLError` becomes `unreachable` or `timedOut`,
-    /// also where another error wraps it under `NSUnderlyingErrorKey`, unless it is `userAuthenticationRequired` or
-    /// `userCancelledAuthentication`. These and anything else become `refused`: the user has to sign in again.
+    /// also where another error holds it: under `NSUnderlyingErrorKey`, in a property or as a value of its case; and a
+    /// `CancellationError` becomes `unreachable`. But `userAuthenticationRequired`, `userCancelledAuthentication` and
+    /// anything else become `refused`: the user has to sign in again. Where an app's own error says that the network
+    /// failed and holds no `URLError`, throw a ``TokenClientError`` with `unreachable` in its place.
     public typealias Credentials = @Sendable () async throws -> [(name: String, value: String)]
     /// What the app sends along to prove that it is itself, as header fields; asked for after the credentials.
     ///

@@ -75,16 +75,29 @@ struct TokenFetcher: Sendable {
         )
     }
 
-    /// The number of the `URLError` that an error is or wraps, as the SDKs of identity providers do.
+    /// The number of the `URLError` that an error is or holds, the outermost one's; a cancellation counts as one.
     private static func urlErrorNumber(in error: any Error) -> Int? {
-        var next: NSError? = error as NSError
-        // Bounded, because an error may wrap itself.
-        for _ in 0..<8 {
-            guard let known = next else { return nil }
-            if known.domain == NSURLErrorDomain { return known.code }
-            next = (known.userInfo[NSUnderlyingErrorKey] as? any Error).map { $0 as NSError }
+        var found = [error]
+        var next = 0
+        // Bounded, because an error may hold itself.
+        while next < min(found.count, 32) {
+            let error = found[next]
+            next += 1
+            if error is CancellationError { return URLError.Code.cancelled.rawValue }
+            let native = error as NSError
+            if native.domain == NSURLErrorDomain { return native.code }
+            found += [native.userInfo[NSUnderlyingErrorKey] as? any Error].compactMap(\.self) + Self.errors(in: error)
         }
         return nil
+    }
+
+    /// The errors that a Swift error holds in its properties or in the values of its case.
+    private static func errors(in value: Any) -> [any Error] {
+        Mirror(reflecting: value).children.flatMap { child -> [any Error] in
+            if let error = child.value as? any Error { return [error] }
+            let isValuesOfCase = Mirror(reflecting: child.value).displayStyle == .tuple
+            return isValuesOfCase ? Self.errors(in: child.value) : []
+        }
     }
 
     private func send(_ request: HTTPTransportRequest) async throws(TokenClientError) -> HTTPTransportResponse {
