@@ -16,5 +16,11 @@ func drive(_ id: String, along fixes: some LocationSource, session: Session) asy
         provider: session.provider, vehicle: vehicle, engine: session.engine, tokens: tokens)
     await reporter.startTracking()
     try await reporter.setState(.online)
-    try await reporter.run(reporting: fixes)
+    do {
+        try await reporter.run(reporting: fixes, endsTracking: true)
+    } catch {
+        // The end of the fixes sets the vehicle offline; a task that is cancelled, and fixes that fail, do not.
+        await reporter.stopTracking()
+        throw error
+    }
 }
