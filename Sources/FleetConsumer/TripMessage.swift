@@ -97,13 +97,13 @@ extension TripMessage {
             intermediateDestinations: (self.intermediateDestinations ?? []).compactMap(\.point?.point),
             intermediateDestinationIndex: self.intermediateDestinationIndex ?? 0,
             type: self.tripType,
-            numberOfPassengers: self.numberOfPassengers ?? 0,
-            versions: .init(
-                route: self.currentRouteSegmentVersion ?? kept?.versions.route,
-                waypoints: self.remainingWaypointsVersion ?? kept?.versions.waypoints,
-                waypointRoutes: self.remainingWaypointsRouteVersion ?? kept?.versions.waypointRoutes,
-                traffic: self.currentRouteSegmentTrafficVersion ?? kept?.versions.traffic
-            )
+            numberOfPassengers: self.numberOfPassengers ?? 0
+        )
+        snapshot.versions = .init(
+            route: self.currentRouteSegmentVersion ?? kept?.versions.route,
+            waypoints: self.remainingWaypointsVersion ?? kept?.versions.waypoints,
+            waypointRoutes: self.remainingWaypointsRouteVersion ?? kept?.versions.waypointRoutes,
+            traffic: self.currentRouteSegmentTrafficVersion ?? kept?.versions.traffic
         )
         guard let kept else { return snapshot }
         func isUnchanged(_ version: KeyPath<TripSnapshot.Versions, String?>) -> Bool {

@@ -44,6 +44,47 @@ public struct TripSnapshot: Hashable, Sendable {
     /// How many people ride.
     public var numberOfPassengers: Int
 
+    /// Makes a snapshot, as for an app's previews and tests; by default, of a trip of which nothing more is known.
+    public init(
+        trip: TripID,
+        status: TripStatus,
+        vehicle: VehicleID? = nil,
+        vehiclePosition: VehiclePosition? = nil,
+        etaToNextWaypoint: Date? = nil,
+        remainingDistanceMeters: Int? = nil,
+        remainingWaypoints: [TripWaypoint] = [],
+        route: [GeoPoint] = [],
+        encodedRoute: String? = nil,
+        traffic: RouteTraffic? = nil,
+        pickupPoint: GeoPoint? = nil,
+        pickupTime: Date? = nil,
+        dropoffPoint: GeoPoint? = nil,
+        dropoffTime: Date? = nil,
+        intermediateDestinations: [GeoPoint] = [],
+        intermediateDestinationIndex: Int = 0,
+        type: String? = nil,
+        numberOfPassengers: Int = 0
+    ) {
+        self.trip = trip
+        self.status = status
+        self.vehicle = vehicle
+        self.vehiclePosition = vehiclePosition
+        self.etaToNextWaypoint = etaToNextWaypoint
+        self.remainingDistanceMeters = remainingDistanceMeters
+        self.remainingWaypoints = remainingWaypoints
+        self.route = route
+        self.encodedRoute = encodedRoute
+        self.traffic = traffic
+        self.pickupPoint = pickupPoint
+        self.pickupTime = pickupTime
+        self.dropoffPoint = dropoffPoint
+        self.dropoffTime = dropoffTime
+        self.intermediateDestinations = intermediateDestinations
+        self.intermediateDestinationIndex = intermediateDestinationIndex
+        self.type = type
+        self.numberOfPassengers = numberOfPassengers
+    }
+
     /// The versions to send with the next question, exactly as the engine wrote them.
     var versions = Versions()
 

@@ -31,6 +31,35 @@ public struct ShipmentSnapshot: Hashable, Sendable {
     public var estimatedCompletion: Date?
     /// The way to the stop; empty while that is not shown.
     public var route: [GeoPoint]
+
+    /// Makes a snapshot, as for an app's previews and tests; by default, of a shipment of which nothing more is shown.
+    public init(
+        tracking: TrackingID,
+        state: ShipmentState,
+        outcome: ShipmentOutcome? = nil,
+        outcomeTime: Date? = nil,
+        plannedPoint: GeoPoint? = nil,
+        timeWindow: DateInterval? = nil,
+        vehiclePosition: VehiclePosition? = nil,
+        remainingStopCount: Int? = nil,
+        remainingDistanceMeters: Int? = nil,
+        estimatedArrival: Date? = nil,
+        estimatedCompletion: Date? = nil,
+        route: [GeoPoint] = []
+    ) {
+        self.tracking = tracking
+        self.state = state
+        self.outcome = outcome
+        self.outcomeTime = outcomeTime
+        self.plannedPoint = plannedPoint
+        self.timeWindow = timeWindow
+        self.vehiclePosition = vehiclePosition
+        self.remainingStopCount = remainingStopCount
+        self.remainingDistanceMeters = remainingDistanceMeters
+        self.estimatedArrival = estimatedArrival
+        self.estimatedCompletion = estimatedCompletion
+        self.route = route
+    }
 }
 
 // MARK: - Changes

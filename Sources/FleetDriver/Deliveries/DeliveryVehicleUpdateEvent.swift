@@ -31,6 +31,23 @@ public struct DeliveryVehicleUpdateEvent: Sendable {
     /// How long the report waited for tokens.
     public var tokenWait: Duration
 
+    /// Makes an event, as for an app's previews and tests.
+    public init(
+        content: Content,
+        outcome: VehicleUpdateEvent.Outcome,
+        unsentCount: Int = 0,
+        pendingCount: Int = 0,
+        droppedCount: Int = 0,
+        tokenWait: Duration = .zero
+    ) {
+        self.content = content
+        self.outcome = outcome
+        self.unsentCount = unsentCount
+        self.pendingCount = pendingCount
+        self.droppedCount = droppedCount
+        self.tokenWait = tokenWait
+    }
+
     /// The failure, if the report failed.
     public var failure: EngineFailure? {
         if case .failed(let failure) = self.outcome { failure } else { nil }

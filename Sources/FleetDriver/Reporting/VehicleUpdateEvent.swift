@@ -30,6 +30,25 @@ public struct VehicleUpdateEvent: Sendable {
     /// How much older the location became because the report waited for a token.
     public var tokenWait: Duration
 
+    /// Makes an event, as for an app's previews and tests.
+    public init(
+        outcome: Outcome,
+        state: VehicleState,
+        location: LocationFix? = nil,
+        pastLocationCount: Int = 0,
+        unsentCount: Int = 0,
+        droppedCount: Int = 0,
+        tokenWait: Duration = .zero
+    ) {
+        self.outcome = outcome
+        self.state = state
+        self.location = location
+        self.pastLocationCount = pastLocationCount
+        self.unsentCount = unsentCount
+        self.droppedCount = droppedCount
+        self.tokenWait = tokenWait
+    }
+
     /// The failure, if the report failed.
     public var failure: EngineFailure? {
         if case .failed(let failure) = self.outcome { failure } else { nil }

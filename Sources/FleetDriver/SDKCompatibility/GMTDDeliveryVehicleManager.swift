@@ -19,11 +19,12 @@ public final class GMTDDeliveryVehicle: NSObject, Sendable {
     /// The stops that are left.
     public let vehicleStops: [GMTDVehicleStop]?
 
-    init(provider: ProviderID, vehicle: DeliveryVehicleID, stops: [GMTDVehicleStop]) {
-        self.providerID = provider.value
-        self.vehicleID = vehicle.value
-        self.vehicleName = "providers/\(provider.value)/deliveryVehicles/\(vehicle.value)"
-        self.vehicleStops = stops
+    /// Makes a vehicle, as for an app's tests.
+    public init(providerID: String, vehicleID: String, vehicleStops: [GMTDVehicleStop]?) {
+        self.providerID = providerID
+        self.vehicleID = vehicleID
+        self.vehicleName = "providers/\(providerID)/deliveryVehicles/\(vehicleID)"
+        self.vehicleStops = vehicleStops
     }
 }
 
@@ -45,7 +46,10 @@ public final class GMTDDeliveryVehicle: NSObject, Sendable {
     public func getVehicleWithCompletion(_ completion: @escaping GMTDDeliveryVehicleManagerCompletionHandler) {
         let (provider, vehicle) = (self.provider, self.vehicleID)
         self.reporter.getRemainingVehicleStops { stops, error in
-            completion(stops.map { GMTDDeliveryVehicle(provider: provider, vehicle: vehicle, stops: $0) }, error)
+            let found = stops.map {
+                GMTDDeliveryVehicle(providerID: provider.value, vehicleID: vehicle.value, vehicleStops: $0)
+            }
+            completion(found, error)
         }
     }
 
@@ -55,6 +59,7 @@ public final class GMTDDeliveryVehicle: NSObject, Sendable {
     /// - Throws: An `NSError`.
     public func vehicle() async throws -> GMTDDeliveryVehicle {
         GMTDDeliveryVehicle(
-            provider: self.provider, vehicle: self.vehicleID, stops: try await self.reporter.remainingVehicleStops())
+            providerID: self.provider.value, vehicleID: self.vehicleID.value,
+            vehicleStops: try await self.reporter.remainingVehicleStops())
     }
 }

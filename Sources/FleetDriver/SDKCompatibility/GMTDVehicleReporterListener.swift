@@ -17,7 +17,8 @@ public final class GMTDVehicleUpdate: NSObject, Sendable {
     /// The newest location, if there was one.
     public let location: LocationFix?
 
-    init(vehicleState: GMTDVehicleState, location: LocationFix?) {
+    /// Makes an update, as for a listener's tests.
+    public init(vehicleState: GMTDVehicleState, location: LocationFix?) {
         self.vehicleState = vehicleState
         self.location = location
     }
