@@ -287,6 +287,7 @@ static void check_arguments(fp_provider *provider) {
           !fp_provider_metrics(NULL, &metrics, sizeof metrics) && !fp_provider_metrics(provider, NULL, sizeof metrics)
               && !fp_provider_metrics(provider, &metrics, 8));
     fp_provider_destroy(NULL);
+    fp_provider_retry_now(NULL);
     fp_fetch_cancel(NULL);
     fp_fetch_release(NULL);
     fp_token_release(NULL);
@@ -455,6 +456,23 @@ static void check_sdk_questions(const char *server, const char *chaos) {
     sdk_code(provider, FP_SUBJECT_DRIVER, "fine-c-sdk", NULL);
     sdk_code(provider, FP_SUBJECT_DRIVER, "fine-c-sdk", NULL);
     CHECK("and replaced", asked_for(server, "chaos/token/driver/fine-c-sdk") == 2);
+    fp_provider_destroy(provider);
+}
+
+static void check_pauses(const char *server, const char *chaos) {
+    fp_options options;
+    fp_options_init(&options, sizeof options);
+    options.server_url = chaos;
+    fp_provider *provider = fp_provider_create(&options, NULL);
+    for (int call = 0; call < 2; call++) {
+        CHECK("a server that asks for a wait is left alone",
+              code_for(provider, FP_SUBJECT_DRIVER, "busy-c", NULL) == FP_ERROR_RATE_LIMITED
+                  && asked_for(server, "chaos/token/driver/busy-c") == 1);
+    }
+    fp_provider_retry_now(provider);
+    CHECK("until the app knows of a reason to ask again",
+          code_for(provider, FP_SUBJECT_DRIVER, "busy-c", NULL) == FP_ERROR_RATE_LIMITED
+              && asked_for(server, "chaos/token/driver/busy-c") == 2);
     fp_provider_destroy(provider);
 }
 
@@ -697,6 +715,7 @@ int main(int count, char **arguments) {
     check_own_client(up);
     check_credentials_and_cancelling(arguments[1], chaos);
     check_sdk_questions(arguments[1], chaos);
+    check_pauses(arguments[1], chaos);
     check_life(arguments[1], chaos);
     check_metrics(chaos);
     check_store(arguments[1], chaos);

@@ -348,6 +348,12 @@ static void checkErrors(void) {
     Outcome *busy = fetchBadly(tokens, @"busy-1");
     CHECK("429 tells the wait", failedWith(busy, FPTokenErrorRateLimited)
               && [[[[busy error] userInfo] objectForKey:FPTokenErrorRetryAfterKey] doubleValue] == 7);
+    BOOL isLeftAlone = failedWith(fetchBadly(tokens, @"busy-1"), FPTokenErrorRateLimited)
+        && count("chaos/token/driver/busy-1") == 1;
+    [tokens retryNow];
+    CHECK("the wait ends where the app knows of a reason to ask again",
+          isLeftAlone && failedWith(fetchBadly(tokens, @"busy-1"), FPTokenErrorRateLimited)
+              && count("chaos/token/driver/busy-1") == 2);
     CHECK("500 may be tried again", failedWith(fetchBadly(tokens, @"broken-1"), FPTokenErrorUnreachable));
     CHECK("a text is no answer", failedWith(fetchBadly(tokens, @"text-1"), FPTokenErrorInvalidAnswer));
     CHECK("another vehicle's token is thrown away", failedWith(fetchBadly(tokens, @"other-1"), FPTokenErrorWrongToken));

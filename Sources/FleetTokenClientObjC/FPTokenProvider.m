@@ -205,4 +205,8 @@ typedef void (*FPFetchFunction)(fp_provider *provider, const fp_subject *subject
     return found;
 }
 
+- (void)retryNow {
+    fp_provider_retry_now(_provider);
+}
+
 @end

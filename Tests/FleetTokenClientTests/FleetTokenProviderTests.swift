@@ -200,6 +200,28 @@ import Testing
         #expect(try await caller.value == TestTokens.token(for: subject))
     }
 
+    @Test func `after a sign-in the next call fetches at once`() async throws {
+        let isSignedIn = Locked(false)
+        let transport = StubTransport([self.answer(0)])
+        let provider = try self.provider(transport) {
+            guard isSignedIn.withLock({ $0 }) else {
+                throw TokenClientError(code: .refused, message: "Nobody is signed in.", retryAfter: .seconds(600))
+            }
+            return []
+        }
+        for _ in 1...3 {
+            let error = await #expect(throws: TokenClientError.self) { try await provider.token(for: self.subject) }
+            #expect(error?.code == .refused)
+        }
+        isSignedIn.withLock { $0 = true }
+        await #expect(throws: TokenClientError.self) { try await provider.token(for: self.subject) }
+        #expect(transport.requests.isEmpty)
+        provider.retryNow()
+        // The clock stands still: no pause passes.
+        #expect(try await provider.token(for: self.subject) == TestTokens.token(for: self.subject))
+        #expect(transport.requests.count == 1)
+    }
+
     @Test func `the event stream ends with the provider and keeps the newest events only`() async throws {
         let transport = StubTransport((0..<10).map { self.answer($0) })
         let stream = try await {

@@ -246,6 +246,46 @@ import Testing
         #expect(bench.error(of: next)?.retryAfter == nil)
     }
 
+    @Test(arguments: [nil, Duration.seconds(600)])
+    func `an app that knows better ends the pause, and the next one goes on growing`(asked: Duration?) throws {
+        var bench = try MachineBench(seed: 7)
+        bench.request()
+        for _ in 1...8 {
+            bench.fail(.refused)
+            _ = bench.waitForNextFetch()
+        }
+        let fetches = bench.started.count
+        bench.fail(.refused, retryAfter: asked)
+        bench.feed(.pausesLifted)
+        #expect(bench.started.count == fetches)
+        let caller = bench.request()
+        #expect(bench.isWaiting(caller) && bench.started.count == fetches + 1)
+        bench.fail(.refused)
+        #expect(bench.error(of: caller)?.code == .refused)
+        let entry = try #require(bench.machine.entries[bench.subject])
+        #expect(entry.backOff?.failures == 10)
+        bench.feed(.pausesLifted)
+        let next = bench.request()
+        let token = bench.land()
+        #expect(bench.token(of: next) == token)
+    }
+
+    @Test func `an app that knows better loses no token, and disturbs no fetch`() throws {
+        var bench = try MachineBench()
+        let waiting = bench.request()
+        bench.feed(.pausesLifted)
+        #expect(bench.isWaiting(waiting) && bench.stopped.isEmpty)
+        let token = bench.land()
+        bench.advance(.seconds(3001))
+        bench.request()
+        bench.fail(retryAfter: .seconds(600))
+        bench.feed(.pausesLifted)
+        #expect(bench.tokenNow() == token)
+        #expect(bench.started.count == 3)
+        let new = bench.land()
+        #expect(bench.tokenNow() == new)
+    }
+
     @Test func `a fetch that never answers ends at its deadline, and its late answer is ignored`() throws {
         var bench = try MachineBench()
         let caller = bench.request()
@@ -350,6 +390,8 @@ import Testing
         }
         #expect(bench.started.count == 6, "the first fetch and five replacements")
         #expect(refused?.code == .excessiveRefresh)
+        bench.feed(.pausesLifted)
+        #expect(bench.errorNow()?.code == .excessiveRefresh)
         bench.advance(.seconds(2))
         let caller = bench.request()
         let token = bench.land()

@@ -237,7 +237,7 @@ extension TokenCacheWorld {
         case .restored(let flight, _), .fetched(let flight, _), .failed(let flight, _), .deadlinePassed(let flight):
             subject = flight.subject
             if self.open[subject]?.flight == flight { self.open[subject] = nil }
-        case .closed: return self.violate("the session ended by itself")
+        case .pausesLifted, .closed: return self.violate("the app did something by itself")
         }
         for action in self.machine.handle(event, at: self.now) {
             switch action {

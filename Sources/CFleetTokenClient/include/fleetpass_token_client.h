@@ -46,8 +46,8 @@
 ///
 /// 2: `fp_provider_ensure`, `fp_options.store_folder` and `fp_provider_metrics`. 3: `fp_provider_close`. 4:
 /// `fp_provider_fetch_sdk_token`, `fp_provider_invalidate_last` and the errors from 201. 5:
-/// `fp_credentials_reply_fail_with`. 6: `fp_options.patience_ms`.
-#define FP_API_VERSION 6
+/// `fp_credentials_reply_fail_with`. 6: `fp_options.patience_ms`. 7: `fp_provider_retry_now`.
+#define FP_API_VERSION 7
 
 /// The name under which errors of this library travel where errors have domains, such as `NSError`.
 #define FP_ERROR_DOMAIN "FPTokenErrorDomain"
@@ -562,6 +562,15 @@ bool fp_provider_invalidate(
 /// \param subject Whose token it was. Of a delivery driver's tokens the newest is meant, whatever its task.
 /// \returns Whether there was such a token. A question that failed or was cancelled since leaves it the last one.
 bool fp_provider_invalidate_last(fp_provider *FP_NULLABLE provider, const fp_subject *FP_NULLABLE subject);
+
+/// Ends the pauses after failures, so that the next call fetches at once; since version 7.
+///
+/// Call it for what the provider cannot know: that the user has signed in again, or that the network is back. A wait that
+/// the server asked for ends too, so do not call it after each error. Tokens in hand are kept, a fetch under way goes on,
+/// and nothing is fetched before somebody asks. The pause with `FP_ERROR_EXCESSIVE_REFRESH` holds.
+///
+/// \param provider The provider. NULL and one that is closed are no error.
+void fp_provider_retry_now(fp_provider *FP_NULLABLE provider);
 
 /// Hears that a provider is closed.
 ///

@@ -44,6 +44,8 @@ extension TokenCacheMachine {
         case deadlinePassed(FlightID)
         /// The service refused a token.
         case invalidated(TokenSubject, FleetToken)
+        /// The app knows of a reason to ask again at once.
+        case pausesLifted
         /// The app's session is over.
         case closed
     }

@@ -165,6 +165,20 @@ extension TokenCacheMachine {
     }
 }
 
+extension TokenCacheMachine {
+    /// Lets the next call fetch at once, except after refusals by the service; a failure then is followed by a pause that
+    /// goes on growing.
+    mutating func liftPauses(at now: MonotonicInstant) {
+        for (subject, entry) in self.entries {
+            guard let backOff = entry.backOff, now < backOff.retryAt, backOff.error.code != .excessiveRefresh else {
+                continue
+            }
+            self.entries[subject]?.backOff = TokenCacheEntry.BackOff(
+                failures: backOff.failures, retryAt: now, error: backOff.error)
+        }
+    }
+}
+
 // MARK: - Refusals by the service
 
 extension TokenCacheMachine {

@@ -85,6 +85,9 @@ package struct TokenCacheMachine: Sendable {
             let actions = self.fail(id, error, at: now)
             return actions.isEmpty ? [] : [.stopFetch(id)] + actions
         case .invalidated(let subject, let token): return self.invalidate(token, of: subject, at: now)
+        case .pausesLifted:
+            self.liftPauses(at: now)
+            return []
         case .closed: return self.close()
         }
     }

@@ -152,6 +152,17 @@ public final class FleetTokenProvider: TokenProvider {
         self.apply(.invalidated(subject, token))
     }
 
+    /// Ends the pauses after failures, so that the next call fetches at once.
+    ///
+    /// Call it for what the provider cannot know: that the user has signed in again, or that the network is back, as
+    /// `NWPathMonitor` tells. Otherwise a pause lasts up to a minute (``TokenCacheConfiguration/backOffCap``), or as long
+    /// as the server asked for (``TokenCacheConfiguration/retryAfterLimit``), which ends too: so do not call it after each
+    /// error. Tokens in hand are kept, a fetch under way goes on, and nothing is fetched before somebody asks. When the
+    /// next fetch fails, the pauses go on growing. The pause with `excessiveRefresh` holds.
+    public func retryNow() {
+        self.apply(.pausesLifted)
+    }
+
     /// Ends the provider at sign-out, so that ``TokenStore/removeAll()`` leaves nothing behind.
     ///
     /// The tokens in hand are forgotten. Calls that wait end with `refused`, as do those that come later. Fetches are

@@ -76,6 +76,12 @@ public func fp_provider_invalidate_last(_ provider: OpaquePointer?, _ subject: U
     return true
 }
 
+/// Ends the pauses after failures.
+@c @implementation
+public func fp_provider_retry_now(_ provider: OpaquePointer?) {
+    ProviderHandle.borrowed(provider)?.tokens.retryNow()
+}
+
 /// Writes what a provider did so far.
 @c @implementation
 public func fp_provider_metrics(

@@ -126,6 +126,13 @@ typedef void (^FPTokenLifeCompletion)(NSTimeInterval life, NSError *_Nullable er
 /// \returns Whether there was such a token. A question that failed or was cancelled since leaves it the last one.
 - (BOOL)invalidateLastTokenForSubject:(FPTokenSubject *)subject;
 
+/// Ends the pauses after failures, so that the next call fetches at once.
+///
+/// Call it for what the provider cannot know: that the user has signed in again, or that the network is back. A wait that
+/// the server asked for ends too, so do not call it after each error. Tokens in hand are kept, a fetch under way goes on,
+/// and nothing is fetched before somebody asks. The pause with `FPTokenErrorExcessiveRefresh` holds.
+- (void)retryNow;
+
 @end
 
 NS_ASSUME_NONNULL_END
