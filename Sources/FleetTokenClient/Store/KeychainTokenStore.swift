@@ -13,7 +13,11 @@
     /// installation may find old ones: they are judged by their age like any other.
     ///
     /// An app and its extension share a store by giving the same service and an access group that both are entitled to.
-    /// Without a group each has its own.
+    ///
+    /// Without a group, the system puts an item into the first of the app's groups, and looks for it in all of them. Where
+    /// the app has the entitlement `keychain-access-groups` (Keychain Sharing), the first is one that other apps of the team
+    /// may have too: nothing but the service keeps their items apart, and each could read those of the others. So name the
+    /// group there; the app's own is `TEAMID.` and its bundle identifier.
     public struct KeychainTokenStore: TokenStore {
         private let service: String
         private let accessGroup: String?
@@ -22,13 +26,18 @@
         /// Names the items; nothing is read yet.
         ///
         /// - Parameters:
-        ///   - service: What tells this store's items from the app's others.
-        ///   - accessGroup: The keychain access group or app group that shares the items, such as `TEAMID.com.example.shared`.
+        ///   - service: What tells this store's items from others in the same groups; by default, the bundle's identifier
+        ///     and `.fleetpass.tokens`, so that an extension has another one than its app.
+        ///   - accessGroup: The keychain access group or app group that holds the items, such as `TEAMID.com.example.shared`.
         ///   - capacity: How many tokens are kept, at least one; those saved longest ago go first.
-        public init(service: String = "fleetpass.tokens", accessGroup: String? = nil, capacity: Int = 32) {
-            self.service = service
+        public init(service: String? = nil, accessGroup: String? = nil, capacity: Int = 32) {
+            self.service = service ?? Self.defaultService
             self.accessGroup = accessGroup
             self.capacity = max(capacity, 1)
+        }
+
+        private static var defaultService: String {
+            (Bundle.main.bundleIdentifier.map { "\($0)." } ?? "") + "fleetpass.tokens"
         }
 
         /// Reads a subject's item.
