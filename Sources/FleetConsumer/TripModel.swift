@@ -10,7 +10,7 @@ public import Foundation
 ///
 /// ```swift
 /// async let watching: Void = model.run()
-/// for await change in model.changes {
+/// for await change in await model.changes() {
 ///     if case .etaToNextWaypoint(let eta) = change { show(eta) }
 /// }
 /// try await watching
@@ -24,16 +24,14 @@ public actor TripModel {
     public nonisolated let provider: ProviderID
     /// The trip.
     public nonisolated let trip: TripID
-    /// What becomes different, for one reader.
-    ///
-    /// The stream ends with ``run()``; a slow reader misses the oldest changes.
-    public nonisolated let changes: AsyncStream<TripChange>
     /// What is known of the trip; `nil` before the first answer.
     public private(set) var snapshot: TripSnapshot?
 
     private let polling: EnginePolling
-    private let published: AsyncStream<TripChange>.Continuation
+    private let published = Broadcast<TripChange>()
     private var lastToken = LastToken()
+    /// How many runs there are: one that was cancelled may end after the next one began.
+    private var runs = 0
 
     /// Makes a model.
     ///
@@ -68,16 +66,21 @@ public actor TripModel {
             time: time
         )
         self.polling = EnginePolling(call: call, time: time, configuration: configuration, random: random)
+    }
+
+    /// What becomes different from now on, after what is known already; a slow reader misses the oldest changes.
+    ///
+    /// - Returns: A stream of its own, which ends with ``run()``, or at once where the trip is over.
+    public func changes() -> AsyncStream<TripChange> {
         // One answer makes up to twelve changes, which must fit.
-        (self.changes, self.published) = AsyncStream.makeStream(
-            bufferingPolicy: .bufferingNewest(max(16, configuration.changeCapacity)))
+        self.published.stream(
+            bufferingNewest: max(16, self.polling.configuration.changeCapacity),
+            after: self.snapshot?.changes(since: nil) ?? [], isOver: self.isOver)
     }
 
-    deinit {
-        self.published.finish()
-    }
-
-    /// Asks until the trip is over; run it once.
+    /// Asks until the trip is over; one run at a time.
+    ///
+    /// After one that was cancelled, another goes on from what is known.
     ///
     /// - Throws: `CancellationError` when the calling task was cancelled.
     public func run() async throws {
@@ -86,7 +89,11 @@ public actor TripModel {
 
     /// Asks until the trip is over, and does something after each question.
     func run(afterEach: @Sendable () async -> Void) async throws {
-        defer { self.published.finish() }
+        self.runs += 1
+        defer {
+            self.runs -= 1
+            if self.isOver || self.runs == 0 { self.published.finish() }
+        }
         try await self.polling.run {
             let round = try await self.poll()
             await afterEach()
@@ -96,6 +103,8 @@ public actor TripModel {
 
     // MARK: - One question
 
+    private var isOver: Bool { self.snapshot?.status.isFinal == true }
+
     private func poll() async throws -> EnginePolling.Round {
         let answer = try await self.polling.call.send(
             self.request, lastToken: self.lastToken, limit: self.polling.configuration.timeLimit)
@@ -104,10 +113,10 @@ public actor TripModel {
         do throws(EngineFailure) {
             self.take(try EnginePolling.message(TripMessage.self, in: answer, named: "a trip"))
         } catch {
-            self.published.yield(.failure(error))
+            self.published.send(.failure(error))
             failure = error
         }
-        return EnginePolling.Round(failure: failure, isOver: self.snapshot?.status.isFinal == true)
+        return EnginePolling.Round(failure: failure, isOver: self.isOver)
     }
 
     private var request: EngineRequest {
@@ -127,6 +136,6 @@ public actor TripModel {
         let old = self.snapshot
         let new = message.snapshot(of: self.trip, after: old)
         self.snapshot = new
-        for change in new.changes(since: old) { self.published.yield(change) }
+        for change in new.changes(since: old) { self.published.send(change) }
     }
 }

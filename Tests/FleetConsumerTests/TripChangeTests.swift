@@ -49,8 +49,9 @@ import Testing
             })
         #expect(await world.model.snapshot == nil)
         let model = world.model
+        let changes = await model.changes()
         let run = Task { try await model.run() }
-        _ = await model.changes.first { _ in true }
+        _ = await changes.first { _ in true }
         let snapshot = try #require(await model.snapshot)
         run.cancel()
         #expect(snapshot.trip == world.trip)
@@ -169,7 +170,7 @@ import Testing
         let world = try TripWorld(engine: StubTransport([.json("{\"tripStatus\":\"\(status)\"}")]))
         try await world.model.run()
         var changes: [String] = []
-        for await change in world.model.changes { changes.append(change.summary) }
+        for await change in await world.model.changes() { changes.append(change.summary) }
         #expect(changes == ["status \(status)", "ended \(status)"])
         #expect(world.engine.requests.count == 1)
         #expect(await world.model.snapshot?.status.isFinal == true)

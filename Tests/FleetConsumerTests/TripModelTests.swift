@@ -190,13 +190,14 @@ import Testing
     @Test func `a question that is never answered is given up, and nothing is asked meanwhile`() async throws {
         let world = try TripWorld(engine: StubTransport([.silence, .complete]), configuration: .init())
         let model = world.model
+        let changes = await model.changes()
         let run = Task { try await model.run() }
         await world.engine.waitForRequests(1)
         await world.clock.waitForSleepers(1)
         world.clock.advance(by: .seconds(7))
         #expect(world.engine.requests.count == 1)
         world.clock.advance(by: .seconds(1))
-        let change = await world.model.changes.first { _ in true }
+        let change = await changes.first { _ in true }
         #expect(change?.summary == "failure DEADLINE_EXCEEDED -")
         await world.clock.waitForSleepers(1)
         world.clock.advance(by: .seconds(10))
@@ -223,10 +224,61 @@ import Testing
     @Test func `a cancelled model stops`() async throws {
         let world = try TripWorld(engine: StubTransport([.silence]))
         let model = world.model
+        let changes = await model.changes()
         let run = Task { try await model.run() }
         await world.engine.waitForRequests(1)
         run.cancel()
         await #expect(throws: CancellationError.self) { try await run.value }
-        #expect(await world.model.changes.first { _ in true } == nil)
+        #expect(await changes.first { _ in true } == nil)
+    }
+
+    // MARK: - Readers
+
+    private static func summaries(_ changes: AsyncStream<TripChange>) async -> [String] {
+        var heard: [String] = []
+        for await change in changes { heard.append(change.summary) }
+        return heard
+    }
+
+    @Test func `readers come and go, and a run after a cancelled one goes on from what is known`() async throws {
+        let world = try TripWorld(engine: StubTransport([.json(#"{"tripStatus":"NEW"}"#), .complete]))
+        let model = world.model
+        let gone = await model.changes()
+        let reader = Task { for await _ in gone {} }
+        reader.cancel()
+        await reader.value
+        let first = await model.changes()
+        let run = Task { try await model.run() }
+        #expect(await first.first { _ in true }?.summary == "status NEW")
+        run.cancel()
+        await #expect(throws: CancellationError.self) { try await run.value }
+        #expect(await first.first { _ in true } == nil)
+
+        let second = await model.changes()
+        try await model.run()
+        #expect(await Self.summaries(second) == ["status NEW", "status COMPLETE", "ended COMPLETE"])
+        #expect(await Self.summaries(model.changes()) == ["status COMPLETE", "ended COMPLETE"])
+        #expect(world.engine.requests.count == 2)
+    }
+
+    @Test func `a cancelled run that ends after the next one began takes nobody's stream away`() async throws {
+        let (held, release) = AsyncStream.makeStream(of: Void.self)
+        let world = try TripWorld(
+            engine: StubTransport { _, index in
+                guard index == 1 else { return .json(#"{"tripStatus":"NEW"}"#) }
+                for await _ in held { break }
+                return .complete
+            })
+        let model = world.model
+        let changes = await model.changes()
+        let old = Task { try await model.run() }
+        #expect(await changes.first { _ in true }?.summary == "status NEW")
+        let new = Task { try await model.run() }
+        await world.engine.waitForRequests(2)
+        old.cancel()
+        await #expect(throws: CancellationError.self) { try await old.value }
+        release.yield()
+        try await new.value
+        #expect(await Self.summaries(changes) == ["status COMPLETE", "ended COMPLETE"])
     }
 }

@@ -49,7 +49,7 @@ struct TripWorld: Sendable {
     /// Runs the model to its end while the clock runs on, and gives all changes.
     func changesToTheEnd() async throws -> [TripChange] {
         let model = self.model
-        return try await self.clock.elements(of: model.changes) { try await model.run() }
+        return try await self.clock.elements(of: await model.changes()) { try await model.run() }
     }
 }
 

@@ -16,6 +16,7 @@ struct ReporterWorld: Sendable {
     let tokens: StubTokenProvider
     let engine: StubTransport
     let reporter: VehicleReporter
+    private let updates: AsyncStream<VehicleUpdateEvent>
 
     init(
         provider: String = "acme",
@@ -39,11 +40,12 @@ struct ReporterWorld: Sendable {
             clock: recorder,
             configuration: configuration
         )
+        self.updates = self.reporter.updates()
     }
 
     /// The event of the next report.
     func event() async throws -> VehicleUpdateEvent {
-        let event = await self.reporter.updates.first { _ in true }
+        let event = await self.updates.first { _ in true }
         return try #require(event)
     }
 

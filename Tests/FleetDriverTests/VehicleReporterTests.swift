@@ -10,6 +10,26 @@ import Foundation
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct VehicleReporterTests {
+    // MARK: - Readers
+
+    @Test func `each reader hears of each report, whatever becomes of another`() async throws {
+        let world = try ReporterWorld()
+        let (gone, other) = (world.reporter.updates(), world.reporter.updates())
+        let reader = Task { for await _ in gone {} }
+        reader.cancel()
+        await reader.value
+        _ = try await world.report(1)
+        let late = world.reporter.updates()
+        _ = try await world.report(2)
+        #expect(await late.first { _ in true }?.location?.latitude == 0.2)
+        for latitude in [0.1, 0.2] { #expect(await other.first { _ in true }?.location?.latitude == latitude) }
+    }
+
+    @Test func `a reader's stream ends with the reporter`() async throws {
+        let updates = try ReporterWorld().reporter.updates()
+        #expect(await updates.first { _ in true } == nil)
+    }
+
     // MARK: - What is sent
 
     @Test func `a report puts state and location to the vehicle`() async throws {

@@ -91,8 +91,8 @@ import Testing
             await reporter.record(try self.place(37.4))
             await reporter.reportNow()
             let shipment = try scene.shipment(1)
+            var changes = await shipment.changes().makeAsyncIterator()
             let following = Task { try await shipment.run() }
-            var changes = shipment.changes.makeAsyncIterator()
             var seen: VehiclePosition?
             while seen == nil, let change = await changes.next() {
                 if case .vehiclePosition(let position) = change { seen = position }
@@ -122,8 +122,8 @@ import Testing
             await reporter.record(try self.place(37.4))
             await reporter.reportNow()
             let shipment = try scene.shipment(7)
+            var changes = await shipment.changes().makeAsyncIterator()
             let following = Task { try await shipment.run() }
-            var changes = shipment.changes.makeAsyncIterator()
             guard case .state(.open) = await changes.next() else {
                 Issue.record("The shipment is not known.")
                 return
@@ -145,10 +145,10 @@ import Testing
     @Test func `an untrusted driver reports places and no stops`() async throws {
         try await self.withScene { scene in
             let reporter = try scene.reporter(scene.untrusted)
+            var updates = reporter.updates().makeAsyncIterator()
             let error = await #expect(throws: EngineFailure.self) { try await reporter.reportArrivedAtStop() }
             #expect(error?.code == .permissionDenied && error?.reason == "ROLE_LACKS_PERMISSION")
             #expect(await reporter.remainingStops?.count == 7)
-            var updates = reporter.updates.makeAsyncIterator()
             _ = await updates.next()
             await reporter.startTracking()
             await reporter.record(try self.place(37.4))

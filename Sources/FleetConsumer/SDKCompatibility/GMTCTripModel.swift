@@ -118,12 +118,15 @@ import FleetTokens
                     clock: self.engine.clock,
                     configuration: self.options.configuration
                 )
+                let changes = await model.changes()
+                // It may have ended meanwhile, too.
+                guard !Task.isCancelled else { return }
                 self.hasBegun = true
                 self.tell { $0.tripModel(self, didUpdate: .active) }
                 // Also where nothing changed, as subscribers go without a word.
                 let run = Task { try await model.run { await self.stopWithoutSubscribers() } }
                 await withTaskCancellationHandler {
-                    for await change in model.changes {
+                    for await change in changes {
                         let trip = await model.snapshot
                         self.welcome()
                         guard !Task.isCancelled else { break }

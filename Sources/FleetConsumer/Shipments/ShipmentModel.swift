@@ -13,7 +13,7 @@ public typealias ShipmentModelConfiguration = TripModelConfiguration
 ///
 /// ```swift
 /// async let following: Void = model.run()
-/// for await change in model.changes {
+/// for await change in await model.changes() {
 ///     if case .estimatedArrival(let time) = change { show(time) }
 /// }
 /// try await following
@@ -27,16 +27,14 @@ public actor ShipmentModel {
     public nonisolated let provider: ProviderID
     /// What the recipient knows the shipment by.
     public nonisolated let tracking: TrackingID
-    /// What becomes different, for one reader.
-    ///
-    /// The stream ends with ``run()``; a slow reader misses the oldest changes.
-    public nonisolated let changes: AsyncStream<ShipmentChange>
     /// What is known of the shipment; `nil` before the first answer.
     public private(set) var snapshot: ShipmentSnapshot?
 
     private let polling: EnginePolling
-    private let published: AsyncStream<ShipmentChange>.Continuation
+    private let published = Broadcast<ShipmentChange>()
     private var lastToken = LastToken()
+    /// How many runs there are: one that was cancelled may end after the next one began.
+    private var runs = 0
 
     /// Makes a model.
     ///
@@ -71,27 +69,38 @@ public actor ShipmentModel {
             time: time
         )
         self.polling = EnginePolling(call: call, time: time, configuration: configuration, random: random)
+    }
+
+    /// What becomes different from now on, after what is known already; a slow reader misses the oldest changes.
+    ///
+    /// - Returns: A stream of its own, which ends with ``run()``, or at once where the shipment's outcome is known.
+    public func changes() -> AsyncStream<ShipmentChange> {
         // One answer makes up to nine changes, which must fit.
-        (self.changes, self.published) = AsyncStream.makeStream(
-            bufferingPolicy: .bufferingNewest(max(16, configuration.changeCapacity)))
+        self.published.stream(
+            bufferingNewest: max(16, self.polling.configuration.changeCapacity),
+            after: self.snapshot?.changes(since: nil) ?? [], isOver: self.isOver)
     }
 
-    deinit {
-        self.published.finish()
-    }
-
-    /// Asks until the shipment's outcome is known; run it once.
+    /// Asks until the shipment's outcome is known; one run at a time.
+    ///
+    /// After one that was cancelled, another goes on from what is known.
     ///
     /// A task that was closed without an outcome does not end it: the outcome may follow, or another task with the same
     /// tracking id that makes another attempt.
     ///
     /// - Throws: `CancellationError` when the calling task was cancelled.
     public func run() async throws {
-        defer { self.published.finish() }
+        self.runs += 1
+        defer {
+            self.runs -= 1
+            if self.isOver || self.runs == 0 { self.published.finish() }
+        }
         try await self.polling.run { try await self.poll() }
     }
 
     // MARK: - One question
+
+    private var isOver: Bool { self.snapshot?.outcome != nil }
 
     private func poll() async throws -> EnginePolling.Round {
         let request = EngineRequest(
@@ -105,16 +114,16 @@ public actor ShipmentModel {
             self.take(
                 try EnginePolling.message(TrackingMessage.self, in: answer, named: "a shipment's tracking information"))
         } catch {
-            self.published.yield(.failure(error))
+            self.published.send(.failure(error))
             failure = error
         }
-        return EnginePolling.Round(failure: failure, isOver: self.snapshot?.outcome != nil)
+        return EnginePolling.Round(failure: failure, isOver: self.isOver)
     }
 
     private func take(_ message: TrackingMessage) {
         let old = self.snapshot
         let new = message.snapshot(of: self.tracking)
         self.snapshot = new
-        for change in new.changes(since: old) { self.published.yield(change) }
+        for change in new.changes(since: old) { self.published.send(change) }
     }
 }

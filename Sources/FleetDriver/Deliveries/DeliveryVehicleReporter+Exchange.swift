@@ -100,7 +100,7 @@ extension DeliveryVehicleReporter: LocationReporting {
     private func tell(
         _ content: DeliveryVehicleUpdateEvent.Content, _ failure: EngineFailure?, _ tokenWait: Duration
     ) {
-        self.events.yield(
+        self.events.send(
             DeliveryVehicleUpdateEvent(
                 content: content,
                 outcome: failure.map { .failed($0) } ?? .succeeded,

@@ -31,14 +31,13 @@ public actor DeliveryVehicleReporter {
     public nonisolated let provider: ProviderID
     /// The vehicle.
     public nonisolated let vehicle: DeliveryVehicleID
-    /// What became of each report, for one reader; a slow one misses the oldest events.
-    public nonisolated let updates: AsyncStream<DeliveryVehicleUpdateEvent>
 
     var pace: ReportPace
     var configuration: VehicleReporterConfiguration
     var plan: DeliveryReportPlan
     let calls: DeliveryCalls
-    let events: AsyncStream<DeliveryVehicleUpdateEvent>.Continuation
+    let events = Broadcast<DeliveryVehicleUpdateEvent>()
+    private let eventCapacity: Int
     /// The tokens that were sent last, which tell a 403 after a token change from any other.
     var lastToken = LastToken()
     var lastTaskToken = LastToken()
@@ -77,12 +76,14 @@ public actor DeliveryVehicleReporter {
             provider: provider, vehicle: vehicle, endpoint: try EngineEndpoint(engine), tokens: tokens,
             transport: transport, time: time)
         self.plan = DeliveryReportPlan(capacity: configuration.capacity)
-        (self.updates, self.events) = AsyncStream.makeStream(
-            bufferingPolicy: .bufferingNewest(max(1, configuration.eventCapacity)))
+        self.eventCapacity = configuration.eventCapacity
     }
 
-    deinit {
-        self.events.finish()
+    /// What becomes of each report from now on; a slow reader misses the oldest events.
+    ///
+    /// - Returns: A stream of its own, which ends with the reporter.
+    public nonisolated func updates() -> AsyncStream<DeliveryVehicleUpdateEvent> {
+        self.events.stream(bufferingNewest: self.eventCapacity)
     }
 
     // MARK: - Locations
@@ -121,7 +122,7 @@ public actor DeliveryVehicleReporter {
     /// Start tracking first: locations that come while it is off are ignored. Those after the last report are reported
     /// when the source ends, however soon that is after it: an app that waited might not be there any more. Where the
     /// service's least time between two updates, five seconds, must never be broken, end the source no sooner than that
-    /// after the newest report in ``updates``.
+    /// after the newest report in ``updates()``.
     ///
     /// - Parameter source: Where the locations come from.
     /// - Throws: What the source throws, or `CancellationError` when the calling task was cancelled.

@@ -12,7 +12,7 @@ public import Foundation
 /// by an app that was killed, stays so until the first report, or until ``setState(_:)`` with ``VehicleState/offline``.
 /// With tracking on, ``run(reporting:endsTracking:)`` sends one report at each interval: the state, the newest location,
 /// and the locations that could not be sent before. There is never more than one report on its way, and one report ends,
-/// by success or by its time limit, before the next is due. What became of each is in ``updates``.
+/// by success or by its time limit, before the next is due. What became of each, ``updates()`` tells.
 ///
 /// ```swift
 /// await reporter.startTracking()
@@ -24,13 +24,12 @@ public actor VehicleReporter {
     public nonisolated let provider: ProviderID
     /// The vehicle.
     public nonisolated let vehicle: VehicleID
-    /// What became of each report, for one reader; a slow one misses the oldest events.
-    public nonisolated let updates: AsyncStream<VehicleUpdateEvent>
 
     var pace: ReportPace
     private var configuration: VehicleReporterConfiguration
     private let call: AuthorizedCall
-    private let events: AsyncStream<VehicleUpdateEvent>.Continuation
+    private let events = Broadcast<VehicleUpdateEvent>()
+    private let eventCapacity: Int
     private var plan: ReportPlan
     private var lastToken = LastToken()
 
@@ -67,12 +66,14 @@ public actor VehicleReporter {
             time: time
         )
         self.plan = ReportPlan(capacity: configuration.capacity)
-        (self.updates, self.events) = AsyncStream.makeStream(
-            bufferingPolicy: .bufferingNewest(max(1, configuration.eventCapacity)))
+        self.eventCapacity = configuration.eventCapacity
     }
 
-    deinit {
-        self.events.finish()
+    /// What becomes of each report from now on; a slow reader misses the oldest events.
+    ///
+    /// - Returns: A stream of its own, which ends with the reporter.
+    public nonisolated func updates() -> AsyncStream<VehicleUpdateEvent> {
+        self.events.stream(bufferingNewest: self.eventCapacity)
     }
 
     // MARK: - Tracking and state
@@ -207,7 +208,7 @@ extension VehicleReporter: LocationReporting {
         self.plan.finish(report, event.failure)
         event.unsentCount = self.plan.unsentCount
         event.droppedCount = self.plan.takeDropped()
-        self.events.yield(event)
+        self.events.send(event)
         return event.failure
     }
 }

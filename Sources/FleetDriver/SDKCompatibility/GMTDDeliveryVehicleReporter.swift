@@ -19,7 +19,7 @@ public typealias GMTDVehicleReporterStopCompletionHandler =
     init(_ reporter: DeliveryVehicleReporter, locations: (any LocationSource)?) {
         self.reporter = reporter
         super.init(reporter, locations: locations)
-        let updates = reporter.updates
+        let updates = reporter.updates()
         Task { [weak self] in
             for await event in updates {
                 // What became of stops, their completions hear.

@@ -65,7 +65,7 @@ import FleetTokens
         self.init(
             reporter, locations: context.locations,
             setState: { state throws(DriverError) in try await reporter.setState(state) })
-        let updates = reporter.updates
+        let updates = reporter.updates()
         Task { [weak self] in
             for await event in updates {
                 self?.tell(

@@ -46,7 +46,7 @@ public final class FleetTokenProvider: TokenProvider {
     let time: MonotonicTime
     let fetcher: TokenFetcher
     let archive: TokenArchive?
-    let broadcast = TokenEventBroadcast()
+    let broadcast = Broadcast<TokenEvent>()
 
     /// Makes a provider with nothing cached; nothing is fetched yet.
     ///

@@ -17,10 +17,10 @@ final class TokenArchive: Sendable {
 
     let deviceClock: DeviceClock
     private let store: any TokenStore
-    private let broadcast: TokenEventBroadcast
+    private let broadcast: Broadcast<TokenEvent>
     private let writes: AsyncStream<Write>.Continuation
 
-    init(store: any TokenStore, deviceClock: DeviceClock, broadcast: TokenEventBroadcast) {
+    init(store: any TokenStore, deviceClock: DeviceClock, broadcast: Broadcast<TokenEvent>) {
         self.store = store
         self.deviceClock = deviceClock
         self.broadcast = broadcast
@@ -59,7 +59,7 @@ final class TokenArchive: Sendable {
     }
 
     private static func perform(
-        _ write: Write, on store: any TokenStore, reportingTo broadcast: TokenEventBroadcast
+        _ write: Write, on store: any TokenStore, reportingTo broadcast: Broadcast<TokenEvent>
     ) async {
         switch write {
         case .save(let subject, let token):

@@ -111,7 +111,8 @@ struct DriveCommand: AsyncParsableCommand {
                 configuration: .init(reportingInterval: .seconds(self.interval))
             )
         }
-        let outcome = Task { await DriveReport.print(reporter.updates) { DriveReport($0) } }
+        let updates = reporter.updates()
+        let outcome = Task { await DriveReport.print(updates) { DriveReport($0) } }
         await reporter.startTracking()
         try await reporter.setState(.online)
         try await reporter.run(reporting: source, endsTracking: true)
@@ -129,7 +130,8 @@ struct DriveCommand: AsyncParsableCommand {
                 configuration: .init(reportingInterval: .seconds(self.interval))
             )
         }
-        let outcome = Task { await DriveReport.print(reporter.updates) { DriveReport($0) } }
+        let updates = reporter.updates()
+        let outcome = Task { await DriveReport.print(updates) { DriveReport($0) } }
         await reporter.startTracking()
         if self.reportStops {
             try await DeliveryRound(reporter: reporter).drive(along: source)

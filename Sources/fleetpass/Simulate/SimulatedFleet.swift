@@ -96,8 +96,9 @@ struct SimulatedFleet: Sendable {
                 provider: self.provider, vehicle: vehicle, engine: self.engine, tokens: self.tokens,
                 transport: self.transport, configuration: self.configuration)
         else { return }
+        let updates = reporter.updates()
         let counting = Task { [meter] in
-            for await update in reporter.updates { meter.count(update) }
+            for await update in updates { meter.count(update) }
         }
         await reporter.startTracking()
         let lap = self.routes.first { $0.name == start.name && $0.fixes.last == start.fixes.last } ?? start

@@ -34,7 +34,8 @@ import Testing
         /// Runs the model to its end, and gives a short text for each change.
         func changesToTheEnd() async throws -> [String] {
             let model = self.model
-            return try await self.recorder.clock.elements(of: model.changes) { try await model.run() }.map(\.summary)
+            return try await self.recorder.clock.elements(of: await model.changes()) { try await model.run() }
+                .map(\.summary)
         }
     }
 
@@ -177,11 +178,12 @@ import Testing
     @Test func `a cancelled model stops`() async throws {
         let world = try World(.silence)
         let model = world.model
+        let changes = await model.changes()
         let run = Task { try await model.run() }
         await world.engine.waitForRequests(1)
         run.cancel()
         await #expect(throws: CancellationError.self) { try await run.value }
-        #expect(await world.model.changes.first { _ in true } == nil)
+        #expect(await changes.first { _ in true } == nil)
     }
 }
 

@@ -81,6 +81,7 @@ struct DeliveryReporterWorld: Sendable {
     let tokens: StubTokenProvider
     let engine: StubDeliveryEngine
     let reporter: DeliveryVehicleReporter
+    private let updates: AsyncStream<DeliveryVehicleUpdateEvent>
 
     init(
         stops: [String] = ["1 a NEW", "2 b+c NEW"],
@@ -101,13 +102,14 @@ struct DeliveryReporterWorld: Sendable {
             clock: recorder,
             configuration: configuration
         )
+        self.updates = self.reporter.updates()
     }
 
     var requests: [HTTPTransportRequest] { self.engine.transport.requests }
 
     /// The event of the next report.
     func event() async throws -> DeliveryVehicleUpdateEvent {
-        let event = await self.reporter.updates.first { _ in true }
+        let event = await self.updates.first { _ in true }
         return try #require(event)
     }
 

@@ -124,6 +124,21 @@ import Testing
         #expect(transport.requests.map(\.mask) == ["remaining_vehicle_journey_segments", "last_location"])
     }
 
+    @Test func `each reader hears of each report, whatever becomes of another`() async throws {
+        let world = try DeliveryReporterWorld()
+        let (gone, other) = (world.reporter.updates(), world.reporter.updates())
+        let reader = Task { for await _ in gone {} }
+        reader.cancel()
+        await reader.value
+        _ = try await world.report(1)
+        let event = try #require(await other.first { _ in true })
+        guard case .locations(let newest, 0) = event.content else {
+            Issue.record("The event is about something else: \(event)")
+            return
+        }
+        #expect(newest == (try .at(1)))
+    }
+
     // MARK: - Tokens that must not leave
 
     private static func claims(_ vehicle: String?, _ task: String?) -> AuthorizationClaims? {

@@ -22,9 +22,16 @@ struct RealDay {
     private struct Vehicle: Sendable {
         let subject: TokenSubject
         let reporter: VehicleReporter
+        let updates: AsyncStream<VehicleUpdateEvent>
         /// The report that is on its way, and what became of it.
         var asking: DayObserver.Asking?
         let outcome = Locked<VehicleUpdateEvent?>(nil)
+
+        init(subject: TokenSubject, reporter: VehicleReporter) {
+            self.subject = subject
+            self.reporter = reporter
+            self.updates = reporter.updates()
+        }
 
         var isReporting: Bool { self.asking != nil && self.outcome.withLock { $0 } == nil }
     }
@@ -122,7 +129,7 @@ struct RealDay {
         self.observer.lastReports[vehicle.subject] = self.world.now
         Task {
             await vehicle.reporter.reportNow()
-            let event = await vehicle.reporter.updates.first { _ in true }
+            let event = await vehicle.updates.first { _ in true }
             vehicle.outcome.withLock { $0 = event }
         }
         // The report ends by then at the latest.
