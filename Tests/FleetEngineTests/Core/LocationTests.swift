@@ -136,6 +136,29 @@ import Testing
         #expect(try await report(6, at: 99) == 5)
     }
 
+    @Test func `a clock that is far behind is believed once a position without a time of its own is old`()
+        async throws
+    {
+        let fixture = try await Self.world()
+        func report(_ latitude: Double, at seconds: TimeInterval?) async throws -> VehicleLocation {
+            try await fixture.updateVehicle("veh-1", ["last_location"]) {
+                $0.lastLocation = .at(latitude, 0)
+                if let seconds { $0.lastLocation.updateTime = .init(date: TestClock.start + seconds) }
+            }.lastLocation
+        }
+        let untimed = try await report(1, at: nil)
+        fixture.advance(by: 300)
+        #expect(try await report(2, at: -600) == untimed)
+        fixture.advance(by: 1)
+        let located = try await report(3, at: -299)
+        #expect(located.location.latitude == 3)
+        #expect(located.updateTime.date == TestClock.start - 299)
+        #expect(located.serverTime.date == TestClock.start + 301)
+        fixture.advance(by: 5)
+        #expect(try await report(4, at: -294).location.latitude == 4)
+        #expect(try await report(5, at: -295).location.latitude == 4)
+    }
+
     @Test func `a report that comes late changes what is not of the moment, and the way as little as the place`()
         async throws
     {

@@ -35,7 +35,7 @@ enum LocationRules {
                 location.serverTime = stored.serverTime
             }
         }
-        if let stored, location.hasUpdateTime, stored.isNewer(than: location.updateTime) { return nil }
+        if let stored, location.hasUpdateTime, stored.isNewer(than: location.updateTime, at: now) { return nil }
         return location
     }
 
@@ -122,11 +122,13 @@ extension ReportedLocation {
 
     /// Whether a position that was taken at this time is older; it is not where this location has no position.
     ///
-    /// Where no device told when this one was taken, its `server_time` counts, less what a clock may be off.
-    fileprivate func isNewer(than time: Google_Protobuf_Timestamp) -> Bool {
+    /// Where no device told when this one was taken, its `server_time` counts, less what a clock may be off, and for as
+    /// long only: after that, a device whose clock is further behind would never be located again.
+    fileprivate func isNewer(than time: Google_Protobuf_Timestamp, at now: Google_Protobuf_Timestamp) -> Bool {
         guard self.place != nil else { return false }
         guard self.hasUpdateTime else {
             return self.hasServerTime && time.advanced(by: LocationRules.clockTolerance) < self.serverTime
+                && self.serverTime.duration(to: now) <= LocationRules.clockTolerance
         }
         return !self.isAhead && time < self.updateTime
     }
