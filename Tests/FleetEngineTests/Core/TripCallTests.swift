@@ -185,6 +185,42 @@ import Testing
         }
     }
 
+    @Test func `of the actual points, those of pickup and drop-off are shown and no others`() async throws {
+        let fixture = try await self.assigned()
+        let mask = [
+            "actual_pickup_point", "actual_pickup_arrival_point", "actual_dropoff_point",
+            "actual_intermediate_destinations", "actual_intermediate_destination_arrival_points",
+        ]
+        let stops = (1...5).map { number in StopLocation.with { $0.point = .at(Double(number), 0) } }
+        let updated = try await fixture.updateTrip("trip-1", mask) {
+            $0.actualPickupPoint = stops[0]
+            $0.actualPickupArrivalPoint = stops[1]
+            $0.actualDropoffPoint = stops[2]
+            $0.actualIntermediateDestinations = [stops[3]]
+            $0.actualIntermediateDestinationArrivalPoints = [stops[4]]
+        }
+        func search(_ vehicle: String) async throws -> [Trip] {
+            try await fixture.engine.perform(
+                SearchTrips.self,
+                .with {
+                    $0.parent = "providers/acme"
+                    $0.vehicleID = vehicle
+                }, token: serverToken
+            ).trips
+        }
+        let read = try await [fixture.trip("trip-1"), fixture.trip("trip-1") { $0.view = .journeySharingV1S }]
+        let found = try await search("veh-1") + search("")
+        #expect(found.count == 2)
+        let done = try await self.set(.complete, fixture)
+        for trip in [updated] + read + found + [done] {
+            #expect(trip.actualPickupPoint == stops[0])
+            #expect(trip.actualDropoffPoint == stops[2])
+            #expect(!trip.hasActualPickupArrivalPoint)
+            #expect(trip.actualIntermediateDestinations.isEmpty)
+            #expect(trip.actualIntermediateDestinationArrivalPoints.isEmpty)
+        }
+    }
+
     @Test func `a complete trip keeps its record, and the vehicle no trace`() async throws {
         let fixture = try await self.assigned()
         try await self.set(.enrouteToDropoff, fixture)

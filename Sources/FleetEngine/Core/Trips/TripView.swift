@@ -18,6 +18,7 @@ enum TripView {
     static func show(_ trip: Trip, id: String, vehicle: Vehicle?, context: CallContext) -> Trip {
         var shown = trip
         shown.view = .sdk
+        shown.hideInputOnly()
         guard let vehicle, trip.isUnderway else { return shown }
         let path = Itinerary.path(of: id, in: VehicleView.timed(vehicle, context: context))
         shown.remainingWaypoints = path
@@ -107,5 +108,14 @@ enum TripView {
         shown.clearEtaToFirstWaypoint()
         shown.clearRemainingTimeToFirstWaypoint()
         return shown
+    }
+}
+
+extension Trip {
+    /// Clears what a caller may only tell, and not read; actual pickup and drop-off points were recorded in responses.
+    fileprivate mutating func hideInputOnly() {
+        self.clearActualPickupArrivalPoint()
+        self.actualIntermediateDestinationArrivalPoints = []
+        self.actualIntermediateDestinations = []
     }
 }
