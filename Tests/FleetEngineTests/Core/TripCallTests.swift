@@ -221,6 +221,51 @@ import Testing
         }
     }
 
+    @Test func `the deprecated time of an actual point becomes its time, unless that is given too`() async throws {
+        let fixture = try await self.assigned()
+        let deprecated = StopLocation.with {
+            $0.point = .at(1, 2)
+            $0.stopTime.seconds = 100
+        }
+        let both = StopLocation.with(deprecated) { $0.timestamp.seconds = 200 }
+        func time(_ seconds: Int64) -> StopLocation {
+            .with {
+                $0.point = .at(1, 2)
+                $0.timestamp.seconds = seconds
+            }
+        }
+        let mask = [
+            "actual_pickup_point", "actual_pickup_arrival_point", "actual_dropoff_point",
+            "actual_intermediate_destinations", "actual_intermediate_destination_arrival_points",
+        ]
+        try await fixture.updateTrip("trip-1", mask) {
+            $0.actualPickupPoint = deprecated
+            $0.actualPickupArrivalPoint = deprecated
+            $0.actualDropoffPoint = both
+            $0.actualIntermediateDestinations = [deprecated, both]
+            $0.actualIntermediateDestinationArrivalPoints = [both, deprecated]
+        }
+        let stored = try #require(try await fixture.store.read { try $0.trip(TestID.id("trip-1"), of: TestID.acme) })
+        #expect(stored.actualPickupPoint == time(100))
+        #expect(stored.actualPickupArrivalPoint == time(100))
+        #expect(stored.actualDropoffPoint == time(200))
+        #expect(stored.actualIntermediateDestinations == [time(100), time(200)])
+        #expect(stored.actualIntermediateDestinationArrivalPoints == [time(200), time(100)])
+
+        // A mask that names the deprecated field alone renews the one that replaced it.
+        let renewed = try await fixture.updateTrip("trip-1", ["actualDropoffPoint.stopTime"]) {
+            $0.actualDropoffPoint.stopTime.seconds = 300
+        }
+        #expect(renewed.actualDropoffPoint == time(300))
+        let kept = try await fixture.updateTrip(
+            "trip-1", ["actual_dropoff_point.stop_time", "actual_dropoff_point.timestamp"]
+        ) {
+            $0.actualDropoffPoint.stopTime.seconds = 400
+            $0.actualDropoffPoint.timestamp.seconds = 500
+        }
+        #expect(kept.actualDropoffPoint == time(500))
+    }
+
     @Test func `a complete trip keeps its record, and the vehicle no trace`() async throws {
         let fixture = try await self.assigned()
         try await self.set(.enrouteToDropoff, fixture)

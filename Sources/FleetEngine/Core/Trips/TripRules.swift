@@ -64,6 +64,7 @@ enum TripRules {
         }
         try self.check(updated)
         try self.checkProgress(of: updated)
+        self.renameTimes(of: &updated, selection)
         if updated.intermediateDestinations != trip.intermediateDestinations {
             updated.intermediateDestinationsVersion = .version(after: trip.intermediateDestinationsVersion, at: now)
         }
@@ -177,6 +178,24 @@ enum TripRules {
         }
     }
 
+    /// Moves the times of the trip's record from the deprecated field to the one that replaced it.
+    private static func renameTimes(of trip: inout Trip, _ selection: FieldSelection<Trip>) {
+        func rename(_ field: String, _ stop: inout StopLocation) {
+            // Where the update names the deprecated field alone, that renews what is stored under the new name.
+            if selection.covers("\(field).stop_time"), !selection.covers("\(field).timestamp") { stop.clearTimestamp() }
+            stop.renameDeprecated()
+        }
+        if trip.hasActualPickupPoint { rename("actual_pickup_point", &trip.actualPickupPoint) }
+        if trip.hasActualPickupArrivalPoint { rename("actual_pickup_arrival_point", &trip.actualPickupArrivalPoint) }
+        if trip.hasActualDropoffPoint { rename("actual_dropoff_point", &trip.actualDropoffPoint) }
+        for index in trip.actualIntermediateDestinations.indices {
+            trip.actualIntermediateDestinations[index].renameDeprecated()
+        }
+        for index in trip.actualIntermediateDestinationArrivalPoints.indices {
+            trip.actualIntermediateDestinationArrivalPoints[index].renameDeprecated()
+        }
+    }
+
     private static func check(_ places: [some Place], _ field: String) throws(EngineError) {
         for place in places {
             guard place.hasPoint else {
@@ -201,4 +220,13 @@ extension TerminalLocation: Place {
 
 extension StopLocation: Place {
     var times: [Google_Protobuf_Timestamp] { [self.timestamp, self.stopTime] }
+}
+
+extension StopLocation {
+    /// Moves the time from the deprecated field to the one that replaced it, unless that has one.
+    fileprivate mutating func renameDeprecated() {
+        guard self.hasStopTime else { return }
+        if !self.hasTimestamp { self.timestamp = self.stopTime }
+        self.clearStopTime()
+    }
 }
