@@ -249,6 +249,53 @@ import Testing
         #expect(done.taskOutcomeLocationSource == .lastVehicleLocation)
     }
 
+    @Test(arguments: [false, true])
+    func `a time or place of an outcome that a mask names, and the body leaves out, is the service's again`(
+        isClosed: Bool
+    ) async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        for id in ["a", "b"] { try await world.createTask(id) }
+        try await world.plan("dv-1", [["a"]])
+        for id in ["a", "b"] {
+            try await world.updateTask(id, ["task_outcome", "task_outcome_time", "task_outcome_location"]) {
+                $0.taskOutcome = .succeeded
+                $0.taskOutcomeTime.seconds = 1_800_000_030
+                $0.taskOutcomeLocation.point = .at(1, 2)
+            }
+        }
+        if isClosed { try await world.plan("dv-1", []) }
+        world.clock.advance(by: 60)
+        let replaced = try await world.updateTask("a", ["taskOutcomeLocation"])
+        #expect(replaced.taskOutcomeLocation.point == .at(37.42, -122.07))
+        #expect(replaced.taskOutcomeLocationSource == .lastVehicleLocation)
+        #expect(replaced.taskOutcomeTime.seconds == 1_800_000_030)
+        // Never assigned, so nobody knows where.
+        let cleared = try await world.updateTask("b", ["task_outcome_location"])
+        #expect(!cleared.hasTaskOutcomeLocation)
+        #expect(cleared.taskOutcomeLocationSource == .unspecified)
+        let now = try await world.updateTask("a", ["task_outcome_time"])
+        #expect(now.taskOutcomeTime.date == TestClock.start + 60)
+        #expect(now.taskOutcomeLocation == replaced.taskOutcomeLocation)
+        #expect(now.taskOutcomeLocationSource == .lastVehicleLocation)
+        let read = try await [world.task("a"), world.task("b")]
+        #expect(read.map(\.taskOutcome) == [.succeeded, .succeeded])
+        #expect(read.map(\.taskOutcomeTime) == [now.taskOutcomeTime, cleared.taskOutcomeTime])
+        #expect(read[0].taskOutcomeLocation == replaced.taskOutcomeLocation)
+        #expect(!read[1].hasTaskOutcomeLocation)
+    }
+
+    @Test func `an outcome's time and place can be named and left out where there is none`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        try await world.createTask("a")
+        try await world.plan("dv-1", [["a"]])
+        let task = try await world.updateTask("a", ["task_outcome_time", "task_outcome_location"])
+        #expect(!task.hasTaskOutcomeTime)
+        #expect(!task.hasTaskOutcomeLocation)
+        #expect(task.taskOutcomeLocationSource == .unspecified)
+    }
+
     @Test func `time and place of an outcome need one`() async throws {
         let world = DeliveryWorld()
         try await world.createTask("a")

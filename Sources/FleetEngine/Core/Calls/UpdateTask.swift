@@ -46,7 +46,7 @@ enum UpdateTask: UpdatingCall {
         _ task: DeliveryTask, _ request: Request, _ selection: FieldSelection<DeliveryTask>
     ) -> Bool {
         guard task.state != .open else { return true }
-        let givesPlace = selection.touches("task_outcome_location") && request.task.hasTaskOutcomeLocation
-        return selection.touches("task_outcome") && task.taskOutcome == .unspecified && !givesPlace
+        if selection.touches("task_outcome_location") { return !request.task.hasTaskOutcomeLocation }
+        return selection.touches("task_outcome") && task.taskOutcome == .unspecified
     }
 }

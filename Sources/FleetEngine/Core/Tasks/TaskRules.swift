@@ -93,14 +93,14 @@ extension TaskRules {
             }
             return
         }
-        if !task.hasTaskOutcomeTime { task.taskOutcomeTime = stored.hasTaskOutcomeTime ? stored.taskOutcomeTime : now }
-        if selection.touches("task_outcome_location"), task.hasTaskOutcomeLocation {
+        if !task.hasTaskOutcomeTime { task.taskOutcomeTime = now }
+        let isPlaceNamed = selection.touches("task_outcome_location")
+        if isPlaceNamed, task.hasTaskOutcomeLocation {
             task.taskOutcomeLocationSource = .provider
-        } else if stored.hasTaskOutcomeLocation {
-            task.taskOutcomeLocation = stored.taskOutcomeLocation
-        } else if isNew, let point = vehicle.flatMap(self.rawPlace) {
-            task.taskOutcomeLocation.point = point
-            task.taskOutcomeLocationSource = .lastVehicleLocation
+        } else if isPlaceNamed || isNew {
+            let point = vehicle.flatMap(self.rawPlace)
+            if let point { task.taskOutcomeLocation.point = point }
+            task.taskOutcomeLocationSource = point == nil ? .unspecified : .lastVehicleLocation
         }
     }
 
