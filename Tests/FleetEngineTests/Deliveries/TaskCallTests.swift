@@ -24,6 +24,29 @@ import Testing
         #expect(await code { try await world.createTask("task-1") } == .alreadyExists)
     }
 
+    @Test func `an attribute without a value has the empty text`() async throws {
+        let world = DeliveryWorld()
+        let count = TaskAttribute.with {
+            $0.key = "b"
+            $0.numberValue = 2
+        }
+        let given = [TaskAttribute.with { $0.key = "a" }, count]
+        let kept = [
+            TaskAttribute.with {
+                $0.key = "a"
+                $0.stringValue = ""
+            }, count,
+        ]
+        let created = try await world.createTask("task-1") { $0.attributes = given }
+        let batch = try await Self.batch(world, ["task-2"]) { $0.requests[0].task.attributes = given }
+        #expect(created.attributes == kept)
+        #expect(batch.map(\.attributes) == [kept])
+        try await world.updateTask("task-1", ["attributes"])
+        let updated = try await world.updateTask("task-1", ["attributes"]) { $0.attributes = given }
+        #expect(updated.attributes == kept)
+        #expect(try await world.task("task-1").attributes == kept)
+    }
+
     private static let malformed: [Change] = [
         { $0.type = .unspecified }, { $0.type = .UNRECOGNIZED(9) }, { $0.state = .closed }, { $0.state = .unspecified },
         { $0.trackingID = "" }, { $0.trackingID = "a/b" }, { $0.clearPlannedLocation() },

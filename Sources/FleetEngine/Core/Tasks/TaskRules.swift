@@ -29,6 +29,7 @@ enum TaskRules {
         task.clearTaskOutcomeLocation()
         task.clearJourneySharingInfo()
         try self.check(task)
+        task.attributes = self.completing(task.attributes)
         return task
     }
 
@@ -48,6 +49,7 @@ enum TaskRules {
     ) throws(EngineError) -> DeliveryTask {
         var updated = try selection.patching(task, with: body)
         try self.check(updated)
+        if selection.touches("attributes") { updated.attributes = self.completing(updated.attributes) }
         if selection.touches("state") { try self.checkState(updated.state, of: task) }
         try self.applyOutcome(&updated, from: task, selection, vehicle: vehicle, at: now)
         return updated
@@ -58,6 +60,15 @@ enum TaskRules {
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
     static func check(_ body: DeliveryTask, selection: FieldSelection<DeliveryTask>) throws(EngineError) {
         try self.check(selection.patching(.with { $0.state = .open }, with: body))
+    }
+
+    /// Gives the attributes without a value the empty text, as the service does.
+    private static func completing(_ attributes: [TaskAttribute]) -> [TaskAttribute] {
+        var completed = attributes
+        for index in completed.indices where completed[index].taskAttributeValue == nil {
+            completed[index].stringValue = ""
+        }
+        return completed
     }
 }
 
