@@ -219,9 +219,48 @@ import Testing
         #expect(try await world.tracking("shp-1").hasVehicleLocation == isVisible)
     }
 
-    @Test func `a vehicle that fell silent comes no nearer to a threshold`() async throws {
+    @Test(arguments: [false, true])
+    func `a threshold of time goes by the time of arrival that is told, whoever estimated it`(
+        isReported: Bool
+    ) async throws {
+        let threshold = 395.0
         let world = try await Self.world(stops: 2) {
-            $0.vehicleLocationVisibility.durationUntilEstimatedArrivalTimeThreshold.seconds = 400
+            $0.vehicleLocationVisibility.durationUntilEstimatedArrivalTimeThreshold.seconds = Int64(threshold)
+        }
+        if isReported {
+            let mask = ["current_route_segment", "current_route_segment_end_point", "remaining_duration"]
+            try await world.updateVehicle("dv-1", mask) {
+                $0.currentRouteSegment = Data([1])
+                $0.currentRouteSegmentEndPoint = .at(37.43, -122.07)
+                $0.remainingDuration.seconds = 174
+            }
+        }
+        // 407 s lie ahead at first; after 600 s the first stop should have been reached, and is not left.
+        var isShown: [Bool] = []
+        for wait in [0, 10, 10, 580] as [TimeInterval] {
+            world.clock.advance(by: wait)
+            let info = try await world.tracking("shp-1")
+            let left = info.estimatedArrivalTime.date.timeIntervalSince(world.clock.now)
+            #expect(info.hasVehicleLocation == (left <= threshold), "\(left)")
+            isShown.append(info.hasVehicleLocation)
+        }
+        #expect(isShown == [false, false, true, true])
+    }
+
+    @Test func `an arrival that is over passes each threshold of time`() async throws {
+        let world = try await Self.world(stops: 1) {
+            $0.vehicleLocationVisibility.durationUntilEstimatedArrivalTimeThreshold.seconds = 0
+        }
+        #expect(try await !world.tracking("shp-1").hasVehicleLocation)
+        world.clock.advance(by: 600)
+        let late = try await world.tracking("shp-1")
+        #expect(late.estimatedArrivalTime.date < world.clock.now)
+        #expect(late.hasVehicleLocation)
+    }
+
+    @Test func `a vehicle that fell silent comes no nearer to a threshold of distance`() async throws {
+        let world = try await Self.world(stops: 2) {
+            $0.vehicleLocationVisibility.remainingDrivingDistanceMetersThreshold = 2880
         }
         world.clock.advance(by: 600)
         #expect(try await !world.tracking("shp-1").hasVehicleLocation)

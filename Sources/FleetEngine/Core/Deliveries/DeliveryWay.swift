@@ -83,14 +83,9 @@ struct DeliveryWay {
         return self.legs[stop].estimate.map { departure.advanced(by: $0.duration) }
     }
 
-    /// How long the vehicle takes to a stop from where it is shown, whenever that was: one that fell silent comes no nearer.
+    /// How long it is until the ``arrival(at:)``; zero once that is over.
     func duration(to stop: Int) -> Duration? {
-        var total = Duration.zero
-        for (index, leg) in self.legs[...stop].enumerated() {
-            guard let estimate = leg.estimate else { return nil }
-            total += estimate.duration + (index < stop ? leg.service : .zero)
-        }
-        return total
+        self.arrival(at: stop).map { max(.zero, self.now.duration(to: $0)) }
     }
 
     private static func isLed(
