@@ -102,10 +102,12 @@ public struct TokenRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// A token without claims, or with none that counts, of an account that needs some.
     static func claimsMissing(_ claims: AuthorizationClaims?) -> Self {
         let areIgnored = claims?.ignoredNames.isEmpty == false
+        // The service's own words, which alone are known: programs and people look for them.
+        let published = claims == nil ? "JWT does not contain any scopes. " : ""
         return .permissionDenied(
             .claimsMissing,
-            "The token has no authorization claims\(areIgnored ? " that count" : ""), and the role of its account needs "
-                + "them.",
+            "\(published)The token has no authorization claims\(areIgnored ? " that count" : ""), and the role of its "
+                + "account needs them.",
             fix: claims?.spellingFix
                 ?? "Mint the token with the claim that names the resource, or sign with an admin account."
         )

@@ -166,6 +166,7 @@ import Testing
         var authorization: String? = "Bearer \(serverToken)"
         let status: String
         var reason: String?
+        var message: String?
     }
 
     /// One row for each kind of error; a vehicle `veh-1` and an assigned trip `trip-1` exist.
@@ -192,6 +193,12 @@ import Testing
             description: "another vehicle's token for one that is not there",
             call: get("providers/acme/vehicles/none"), authorization: "Bearer driver|vehicleid=veh-2",
             status: "PERMISSION_DENIED", reason: "CLAIM_MISMATCH"),
+        Refusal(
+            description: "a token without an authorization object", call: get(vehicleName),
+            authorization: "Bearer server", status: "PERMISSION_DENIED", reason: "CLAIMS_MISSING",
+            message: "JWT does not contain any scopes. The token has no authorization claims, and the role of its "
+                + "account needs them. Mint the token with the claim that names the resource, or sign with an admin "
+                + "account."),
         Refusal(
             description: "a role that may not", call: create("veh-2"),
             authorization: "Bearer driver|vehicleid=veh-2", status: "PERMISSION_DENIED",
@@ -255,6 +262,7 @@ import Testing
                 let failure = try await client.failure(of: refusal.call, authorization: refusal.authorization)
                 #expect(failure?.status == refusal.status, "\(refusal)")
                 if let reason = refusal.reason { #expect(failure?.reason == reason, "\(refusal)") }
+                if let message = refusal.message { #expect(failure?.message == message, "\(refusal)") }
                 #expect(failure?.message.isEmpty == false, "\(refusal)")
             }
         }
