@@ -11,10 +11,10 @@ import NIOHTTP2
 
 /// Ends a gRPC call whose request takes too long to arrive, with `DEADLINE_EXCEEDED`; the answer is not counted.
 ///
-/// One that needs no token, to health or reflection, ends with `RESOURCE_EXHAUSTED` once it sends far more than these take:
-/// the library would keep it until its message is whole, and ``StrangerLimit`` does not count it. Deadlines of clients that
-/// are none in gRPC's form are left out: the library stops the process at a negative one. It stands at the network's end of
-/// a stream's handlers.
+/// One whose message is longer than its method takes ends with `RESOURCE_EXHAUSTED`. So does one that needs no token,
+/// to health or reflection, once it sends far more than these take: the library would keep it until its message is
+/// whole, and ``StrangerLimit`` does not count it. Deadlines of clients that are none in gRPC's form are left out: the
+/// library stops the process at a negative one. It stands at the network's end of a stream's handlers.
 final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias InboundOut = HTTP2Frame.FramePayload
@@ -26,6 +26,8 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
 
     private let limit: Duration
     private var needsToken = true
+    /// Measures the message of a call that needs a token.
+    private var meter: MessageMeter?
     private var unanswered = 0
     private var sentTooMuch = false
     private var deadline: Scheduled<Void>?
@@ -57,7 +59,9 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
         case .headers(var headers):
             if headers.endStream { self.deadline.cancelOnce() }
             if let path = headers.headers.first(name: ":path") {
-                self.needsToken = FleetMethod(rawValue: String(path.dropFirst())) != nil
+                let method = FleetMethod(rawValue: String(path.dropFirst()))
+                self.needsToken = method != nil
+                self.meter = method.map { MessageMeter(limit: $0.maximumRequestBytes) }
             }
             guard !headers.headers["grpc-timeout"].allSatisfy(Self.isTimeout) else { break }
             headers.headers.remove(name: "grpc-timeout")
@@ -65,19 +69,27 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
             return
         case .data(let data):
             if data.endStream { self.deadline.cancelOnce() }
-            self.unanswered += data.data.readableBytes
-            guard self.needsToken || self.unanswered <= Self.maximumBytesWithoutToken else {
+            if let excess = self.excess(with: data.data) {
                 self.sentTooMuch = true
                 self.deadline.cancelOnce()
                 // Not within the read, whose connection may hold more for other streams.
-                self.schedule(
-                    in: .zero, context, .resourceExhausted,
-                    "This method takes \(Self.maximumBytesWithoutToken) bytes at most before it answers; send less.")
+                self.schedule(in: .zero, context, .resourceExhausted, excess)
                 return
             }
         default: break
         }
         context.fireChannelRead(data)
+    }
+
+    /// Why a call with these bytes has sent too much; `nil` where it has not.
+    private func excess(with data: IOData) -> String? {
+        if let limit = self.meter?.limit, case .byteBuffer(let bytes) = data {
+            guard self.meter?.take(bytes) == false else { return nil }
+            return "The request is longer than \(limit) bytes; send less at once."
+        }
+        self.unanswered += data.readableBytes
+        guard self.unanswered > Self.maximumBytesWithoutToken else { return nil }
+        return "This method takes \(Self.maximumBytesWithoutToken) bytes at most before it answers; send less."
     }
 
     /// Keeps the server's end from the calls at work.
@@ -117,8 +129,9 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
                 ":status": "200", "content-type": "application/grpc", "grpc-status": "\(status.rawValue)",
                 "grpc-message": message,
             ]
-            context.writeAndFlush(
-                self.wrapOutboundOut(.headers(.init(headers: answer, endStream: true))), promise: nil)
+            context.write(self.wrapOutboundOut(.headers(.init(headers: answer, endStream: true))), promise: nil)
+            // A close alone is a reset that says the call was cancelled, which clients may take for its outcome.
+            context.writeAndFlush(self.wrapOutboundOut(.rstStream(.noError)), promise: nil)
         }
         context.close(promise: nil)
     }

@@ -15,8 +15,8 @@ public import ServiceLifecycle
 /// Messages may be compressed with gzip or deflate; an answer is compressed as its request was. On graceful shutdown it
 /// accepts nothing new, finishes the calls at work, and returns from ``run()``.
 public struct EngineGRPCServer: Service {
-    /// The most bytes that a request may have.
-    public static let maximumRequestBytes = 1024 * 1024
+    /// The most bytes that a request may have, unless it is a batch of tasks, see ``EngineRoutes/maximumBatchBytes``.
+    public static let maximumRequestBytes = EngineRoutes.maximumBodyBytes
     /// The most calls at once on one connection; a client's library keeps more back until one is answered.
     public static let maximumCallsOfConnection = 1000
 
@@ -100,7 +100,8 @@ public struct EngineGRPCServer: Service {
         config.connection.keepalive.clientBehavior.allowWithoutCalls = true
         config.http2.maxConcurrentStreams = Self.maximumCallsOfConnection
         config.compression.enabledAlgorithms = .all
-        config.rpc.maxRequestPayloadSize = Self.maximumRequestBytes
+        // The one for all methods; CallArrivalLimit holds each to its own.
+        config.rpc.maxRequestPayloadSize = EngineRoutes.maximumBatchBytes
         config.channelDebuggingCallbacks.onAcceptHTTP2Stream = { stream in
             stream.eventLoop.makeCompletedFuture {
                 try stream.pipeline.syncOperations.addHandler(CallArrivalLimit(limits.request), position: .first)

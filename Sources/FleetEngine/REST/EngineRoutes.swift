@@ -10,7 +10,7 @@ import NIOCore
 public struct EngineRoutes: Sendable {
     /// The most bytes that a body may have, unless it is a batch of tasks.
     public static let maximumBodyBytes = 1024 * 1024
-    /// The most bytes that a batch of tasks may have; one that is full has 500 tasks with all their attributes.
+    /// The most bytes that a batch of tasks may have, over gRPC too: 500 tasks of 16 KiB each.
     public static let maximumBatchBytes = 8 * 1024 * 1024
 
     private let engine: Engine
@@ -89,14 +89,15 @@ public struct EngineRoutes: Sendable {
 
     /// The whole body as it was before it was compressed.
     private static func body(of request: Request, for rule: HTTPRule) async throws(EngineError) -> [UInt8] {
-        guard let received = try? await request.body.collect(upTo: rule.maximumBodyBytes),
+        let limit = rule.method.maximumRequestBytes
+        guard let received = try? await request.body.collect(upTo: limit),
             let body = try ContentCoding.decode(
-                Array(buffer: received), coding: request.headers[.contentEncoding], upTo: rule.maximumBodyBytes)
+                Array(buffer: received), coding: request.headers[.contentEncoding], upTo: limit)
         else {
             throw EngineError(
                 code: .invalidArgument,
                 reason: self.tooLarge,
-                message: "The body is longer than \(rule.maximumBodyBytes) bytes; send less at once."
+                message: "The body is longer than \(limit) bytes; send less at once."
             )
         }
         return body

@@ -35,10 +35,6 @@ struct HTTPRule: Sendable {
     var takesBody: Bool {
         if case .none = self.body { false } else { true }
     }
-    /// The most bytes that a body may have.
-    var maximumBodyBytes: Int {
-        self.method == .batchCreateTasks ? EngineRoutes.maximumBatchBytes : EngineRoutes.maximumBodyBytes
-    }
     /// The fields that the query binds, by their names in JSON.
     let query: [String: QueryField]
     /// What calls the RPC.

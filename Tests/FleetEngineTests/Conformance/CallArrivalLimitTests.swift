@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import GzipCoding
 import NIOCore
 import NIOEmbedded
 import NIOHPACK
@@ -38,7 +39,7 @@ import Testing
         arguments: [
             ("/grpc.health.v1.Health/Check", [4096], nil), ("/grpc.health.v1.Health/Check", [4097], "8"),
             ("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", [4000, 97], "8"),
-            ("/no.such.Service/Method", [5000], "8"), (api, [1_000_000], nil),
+            ("/no.such.Service/Method", [5000], "8"),
         ] as [(String, [Int], String?)])
     func `a call that needs no token sends little`(path: String, sizes: [Int], status: String?) throws {
         let channel = EmbeddedChannel(handler: CallArrivalLimit(.seconds(30)))
@@ -61,6 +62,64 @@ import Testing
             if case .data(let data) = frame { handedOn += data.data.readableBytes }
         }
         #expect(handedOn <= CallArrivalLimit.maximumBytesWithoutToken)
+    }
+
+    private static let batch = "/maps.fleetengine.delivery.v1.DeliveryService/BatchCreateTasks"
+
+    /// What is told of a call whose bytes come in pieces, the first of which ends before its message begins.
+    private func answer(to path: String, _ message: ByteBuffer) throws -> HPACKHeaders? {
+        let channel = EmbeddedChannel(handler: CallArrivalLimit(.seconds(30)))
+        defer { _ = try? channel.finish() }
+        try channel.writeInbound(HTTP2Frame.FramePayload.headers(.init(headers: [":path": path])))
+        var message = message
+        for length in [3, 100, message.readableBytes - 103] {
+            let piece = message.readSlice(length: length)
+            try channel.writeInbound(HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(#require(piece)))))
+        }
+        channel.embeddedEventLoop.run()
+        guard case .headers(let answer)? = try channel.readOutbound(as: HTTP2Frame.FramePayload.self) else {
+            return nil
+        }
+        #expect(answer.endStream)
+        // Not a reset that says the call was cancelled.
+        guard case .rstStream(let code)? = try channel.readOutbound(as: HTTP2Frame.FramePayload.self) else {
+            Issue.record("the stream is not reset")
+            return nil
+        }
+        #expect(code == .noError)
+        return answer.headers
+    }
+
+    private static func message(_ bytes: [UInt8], isCompressed: Bool = false) -> ByteBuffer {
+        var message = ByteBuffer()
+        message.writeInteger(UInt8(isCompressed ? 1 : 0))
+        message.writeInteger(UInt32(bytes.count))
+        message.writeBytes(bytes)
+        return message
+    }
+
+    @Test(arguments: [(api, EngineRoutes.maximumBodyBytes), (batch, EngineRoutes.maximumBatchBytes)], [false, true])
+    func `a message is as long as its method takes, compressed or not`(
+        method: (path: String, limit: Int), isCompressed: Bool
+    ) throws {
+        func answer(_ count: Int) throws -> HPACKHeaders? {
+            let bytes = [UInt8](repeating: 7, count: count)
+            let sent = isCompressed ? try #require(Gzip.compress(bytes)) : bytes
+            return try self.answer(to: method.path, Self.message(sent, isCompressed: isCompressed))
+        }
+        #expect(try answer(method.limit) == nil)
+        let refusal = try #require(try answer(method.limit + 1))
+        #expect(refusal.first(name: "grpc-status") == "8")
+        #expect(
+            refusal.first(name: "grpc-message")
+                == "The request is longer than \(method.limit) bytes; send less at once.")
+    }
+
+    @Test func `nothing comes behind the message of a call that needs a token`() throws {
+        var two = Self.message([UInt8](repeating: 7, count: 1000))
+        #expect(try self.answer(to: Self.api, two) == nil)
+        two.writeImmutableBuffer(Self.message([]))
+        #expect(try self.answer(to: Self.api, two)?.first(name: "grpc-status") == "8")
     }
 
     @Test func `questions that are answered one by one may go on`() throws {

@@ -102,6 +102,31 @@ import Testing
     }
 
     @Test(arguments: WireSetup.all)
+    func `a batch of tasks may be longer than other requests`(setup: WireSetup) async throws {
+        let text = String(repeating: "x", count: 240)
+        let request = BatchCreateTasks.Request.with {
+            $0.parent = Self.parent
+            $0.requests = (1...500).map { number in
+                DeliveryWorld.creation(of: "task-\(number)") { task in
+                    task.attributes = (1...10).map { key in
+                        .with {
+                            $0.key = "key-\(key)"
+                            $0.stringValue = text
+                        }
+                    }
+                }
+            }
+        }
+        #expect(try (request.serializedBytes() as [UInt8]).count > EngineGRPCServer.maximumRequestBytes)
+        try await setup.withClient { client in
+            let batch: BatchCreateTasks.Response = try await client.call(
+                .batchCreateTasks(request), token: "delivery_server|taskids=*")
+            #expect(batch.tasks.count == 500)
+            #expect(batch.tasks.allSatisfy { $0.attributes.count == 10 })
+        }
+    }
+
+    @Test(arguments: WireSetup.all)
     func `a batch is listed page by page`(setup: WireSetup) async throws {
         try await setup.withClient { client in
             let batch: BatchCreateTasks.Response = try await client.call(

@@ -66,6 +66,19 @@ import Testing
         #expect(failure?.reason == "INVALID_ARGUMENT")
     }
 
+    @Test func `a request that is too long is refused in words that say what to do`() async throws {
+        let engine = Engine(store: MemoryStore(), verifier: TextVerifier())
+        let call = WireCall.getVehicle(
+            .with { $0.name = String(repeating: "x", count: EngineGRPCServer.maximumRequestBytes) })
+        let error = try await GRPCWire.withClient(of: engine) { client in
+            await #expect(throws: RPCError.self) {
+                _ = try await client.send(call, authorization: "Bearer \(serverToken)")
+            }
+        }
+        #expect(error?.code == .resourceExhausted)
+        #expect(error?.message == "The request is longer than 1048576 bytes; send less at once.")
+    }
+
     /// As of a client that is newer than the engine.
     @Test func `fields that the engine does not know change nothing`() async throws {
         // Field 4000, a number.
@@ -103,7 +116,7 @@ import Testing
         let method = MethodDescriptor(fullyQualifiedService: "maps.fleetengine.v1.VehicleService", method: "GetVehicle")
         let arrived = AsyncStream.makeStream(of: Void.self)
         let gate = AsyncStream.makeStream(of: Void.self)
-        @Sendable func call(_ token: String) async -> RPCError.Code? {
+        @Sendable func call(_ token: String, _ method: MethodDescriptor = method) async -> RPCError.Code? {
             let request = StreamingServerRequest<Int>(
                 metadata: ["authorization": .string("Bearer \(token)")],
                 messages: RPCAsyncSequence(wrapping: AsyncThrowingStream { $0.finish() }))
@@ -131,6 +144,11 @@ import Testing
             gate.continuation.finish()
         }
         #expect(await call("bad") == nil)
+        // A batch of tasks may be far longer than other requests, so no stranger's is read.
+        let batch = MethodDescriptor(
+            fullyQualifiedService: "maps.fleetengine.delivery.v1.DeliveryService", method: "BatchCreateTasks")
+        #expect(await call("bad", batch) == .unauthenticated)
+        #expect(await call(serverToken, batch) == nil)
     }
 
     @Test(arguments: [

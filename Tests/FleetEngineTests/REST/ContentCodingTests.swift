@@ -18,6 +18,31 @@ import Testing
         #expect(Gzip.decompress(compressed, upTo: length) == .bytes(bytes))
     }
 
+    @Test(arguments: [0, 1, 1024, 100_000], [1, 7, 1_000_000])
+    func `what compressed bytes stand for is counted as they arrive`(length: Int, piece: Int) throws {
+        let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ ($0 >> 9)) }
+        let compressed = try #require(Gzip.compress(bytes))
+        let inflated = InflatedLength()
+        for start in stride(from: 0, to: compressed.count, by: piece) {
+            inflated.add(Array(compressed[start...].prefix(piece)), upTo: length)
+        }
+        #expect(inflated.count == length)
+        // What comes behind the end stands for nothing.
+        inflated.add([1, 2, 3], upTo: length)
+        #expect(inflated.count == length)
+    }
+
+    @Test func `of compressed bytes that stand for too much no more is looked at`() throws {
+        let bomb = try #require(Gzip.compress([UInt8](repeating: 0, count: 10_000_000)))
+        let inflated = InflatedLength()
+        inflated.add(bomb, upTo: 1_000_000)
+        #expect((1_000_001...1_100_000).contains(inflated.count))
+        // What is not compressed stands for nothing either.
+        let plain = InflatedLength()
+        plain.add(Self.text, upTo: 1_000_000)
+        #expect(plain.count == 0)
+    }
+
     @Test func `a body that grows beyond the limit is too long`() throws {
         let bomb = try #require(Gzip.compress([UInt8](repeating: 0, count: 10_000_000)))
         #expect(bomb.count < 100_000)

@@ -1,0 +1,45 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import GzipCoding
+import NIOCore
+
+/// Measures the one message of a call as it arrives, and as its sender had it before it was compressed.
+///
+/// The library has one limit for the messages of all methods, and ends a call beyond that without a word.
+struct MessageMeter {
+    /// What comes before a message: whether it is compressed, and its length as it is sent.
+    private static let headBytes = 5
+
+    /// The most bytes that the message may have.
+    let limit: Int
+    private var head: [UInt8] = []
+    private var left = 0
+    private var inflated: InflatedLength?
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// Takes what has arrived.
+    ///
+    /// - Parameter bytes: The next bytes of the call.
+    /// - Returns: Whether the message is within the limit as far as is known, with nothing behind it.
+    mutating func take(_ bytes: ByteBuffer) -> Bool {
+        var bytes = bytes
+        let missing = min(Self.headBytes - self.head.count, bytes.readableBytes)
+        if missing > 0 {
+            self.head += bytes.readBytes(length: missing) ?? []
+            guard self.head.count == Self.headBytes else { return true }
+            self.left = self.head.dropFirst().reduce(0) { $0 << 8 | Int($1) }
+            guard self.left <= self.limit else { return false }
+            if self.head[0] == 1 { self.inflated = InflatedLength() }
+        }
+        self.left -= bytes.readableBytes
+        guard self.left >= 0 else { return false }
+        guard let inflated = self.inflated else { return true }
+        inflated.add(Array(buffer: bytes), upTo: self.limit)
+        return inflated.count <= self.limit
+    }
+}
