@@ -532,14 +532,27 @@ def open_events(service, **headers):
 
 
 def open_when_free(service):
-    """A reader that went is noticed at the next event, ten seconds later at most."""
-    deadline = time.monotonic() + 20
+    """A reader that went is noticed at once, and not by the events that can no longer be sent to it."""
+    deadline = time.monotonic() + 5
     while True:
         answer, lines = open_events(service)
         if answer.status_code == 200:
             return answer, lines
         assert answer.status_code == 503 and time.monotonic() < deadline
-        time.sleep(0.5)
+        time.sleep(0.1)
+
+
+def test_readers_that_left_make_room_though_nothing_happens(tmp_path):
+    service = Service(tmp_path / "data")
+    try:
+        readers = [open_events(service) for _ in range(32)]
+        assert all(next(lines) == "retry: 2000" for _, lines in readers)
+        assert open_events(service)[0].status_code == 503
+        for answer, _ in readers:
+            answer.close()
+        assert next(open_when_free(service)[1]) == "retry: 2000"
+    finally:
+        service.stop()
 
 
 def test_events_go_on_where_a_reader_was_and_are_bounded_in_readers(tmp_path):

@@ -73,6 +73,8 @@ public struct EnginePage: Service {
 
     /// Adds `/`, `/share/…` and everything below `/page/`.
     ///
+    /// The body of a request for events must arrive as it came: middleware that replaces it hides that its sender left.
+    ///
     /// - Parameter router: The router to add to; it must stand at the root.
     public func add<Context: RequestContext>(to router: some RouterMethods<Context>) {
         self.files.add(to: router)
@@ -127,7 +129,12 @@ public struct EnginePage: Service {
         let body = ResponseBody { writer in
             if let reader = try self.feed.join(after: lastEventID, at: self.engine.now()) {
                 defer { self.feed.leave(reader) }
-                try await Self.write(reader, to: &writer)
+                // Who closed its end has gone; a write would tell so only at the next event, or at the one after.
+                try await request.body.consumeWithInboundCloseHandler { _ in
+                    try await Self.write(reader, to: &writer)
+                } onInboundClosed: {
+                    self.feed.leave(reader)
+                }
             }
             try await writer.finish(nil)
         }

@@ -300,6 +300,41 @@ import Testing
         }
     }
 
+    /// Notes the status of each answer.
+    private struct StatusNotes<Context: RequestContext>: RouterMiddleware {
+        let noted: Locked<[HTTPResponse.Status]>
+
+        @concurrent func handle(
+            _ request: Request, context: Context, next: @concurrent (Request, Context) async throws -> Response
+        ) async throws -> Response {
+            let response = try await next(request, context)
+            self.noted.withLock { $0.append(response.status) }
+            return response
+        }
+    }
+
+    @Test func `readers that closed their ends make room for others, though nothing happens`() async throws {
+        let statuses = Locked<[HTTPResponse.Status]>([])
+        let router = Router()
+        router.add(middleware: StatusNotes(noted: statuses))
+        EnginePage(engine: EngineFixture().engine, provider: try Self.provider()).add(to: router)
+        try await Application(router: router).test(.live) { client in
+            let port = try #require(client.port)
+            for _ in 0...PageFeed.maximumReaders {
+                let reader = TestClient(host: "localhost", port: port)
+                reader.connect()
+                let channel = try await reader.getChannel()
+                let request = TestClient.Request("/page/events", method: .get, authority: "localhost", headers: [:])
+                try await reader.executeAndDontWaitForResponse(request)
+                try await channel.close(mode: .output)
+                // The server closes its end once it has let the reader go.
+                try await channel.closeFuture.get()
+            }
+        }
+        let told = statuses.withLock { $0 }
+        #expect(told == Array(repeating: .ok, count: PageFeed.maximumReaders + 1))
+    }
+
     @Test func `the matrix is the table that decides, row by row`() async throws {
         try await Self.withPage(of: EngineFixture()) { client in
             let matrix = try Self.object(try await client.execute(uri: "/page/matrix", method: .get))
