@@ -46,12 +46,36 @@ final class BoundQueries<Request: Message & Sendable>: Sendable {
         let read = try HTTPQuery(query, allowed: allowed)
         var request = Request()
         if !read.fields.isEmpty {
-            request = try MessageJSON.read(JSONValue.object(read.fields).serialized, at: "The query")
+            do throws(EngineError) {
+                request = try MessageJSON.read(JSONValue.object(read.fields).serialized, at: "The query")
+            } catch {
+                throw Self.fault(in: read.fields) ?? error
+            }
         }
         if let mask = read.mask { self.setMask(&request, mask) }
         let bound = Bound(request: request, wantsEnumNumbers: read.wantsEnumNumbers)
         if isMemorable { self.remembered.keep(bound, for: query) }
         return bound
+    }
+
+    /// The error of the first field that cannot be read by itself: that of the whole query does not say which it is.
+    private static func fault(in fields: JSONObject, within path: [String] = []) -> EngineError? {
+        for key in fields.keys {
+            guard let value = fields[key] else { continue }
+            let path = path + [key]
+            if let members = value.object {
+                if let fault = self.fault(in: members, within: path) { return fault }
+                continue
+            }
+            let alone = path.reversed().reduce(value) { .object([$1: $0]) }
+            let name = path.joined(separator: ".")
+            do throws(EngineError) {
+                let _: Request = try MessageJSON.read(alone.serialized, at: "The query parameter \(name)")
+            } catch {
+                return .invalidArgument(error.message, field: FieldName.snakeCase(name))
+            }
+        }
+        return nil
     }
 
     /// How many queries are remembered now.

@@ -51,8 +51,9 @@ struct HTTPMatch {
             return
         }
         do throws(EngineError) {
-            let parent = "providers/\(try Self.decode(provider))"
-            self.name = if let id { "\(parent)/\(collection)/\(try Self.decode(id))" } else { parent }
+            let field = id == nil ? "parent" : "name"
+            let parent = "providers/\(try Self.decode(provider, of: field))"
+            self.name = if let id { "\(parent)/\(collection)/\(try Self.decode(id, of: field))" } else { parent }
             self.fault = nil
         } catch {
             self.name = String(name)
@@ -72,12 +73,14 @@ struct HTTPMatch {
     /// The custom verbs of the table, and one that the API had once: a call of it is no call of UpdateVehicle.
     private static let actions = Set(HTTPRule.all.map(\.action) + [":updateLocation"])
 
-    private static func decode(_ segment: Substring) throws(EngineError) -> String {
+    private static func decode(_ segment: Substring, of field: String) throws(EngineError) -> String {
         guard let text = PercentCoding.decode(segment) else {
-            throw .invalidArgument("A segment of the path is not percent-encoded UTF-8; encode each id on its own.")
+            throw .invalidArgument(
+                "A segment of the path is not percent-encoded UTF-8; encode each id on its own.", field: field)
         }
         guard !text.utf8.contains(UInt8(ascii: "/")) else {
-            throw .invalidArgument("An id in the path holds an encoded slash; none of / : ? , # is allowed in ids.")
+            throw .invalidArgument(
+                "An id in the path holds an encoded slash; none of / : ? , # is allowed in ids.", field: field)
         }
         return text
     }

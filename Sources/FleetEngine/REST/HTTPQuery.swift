@@ -30,9 +30,12 @@ struct HTTPQuery {
         for parameter in query.utf8.split(separator: UInt8(ascii: "&")) {
             let parts = parameter.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
                 .map(Substring.init)
-            guard let name = PercentCoding.decode(parts[0], plusIsSpace: true),
-                let value = PercentCoding.decode(parts.count == 2 ? parts[1] : "", plusIsSpace: true)
-            else { throw .invalidArgument("The query is not percent-encoded UTF-8.") }
+            let name = PercentCoding.decode(parts[0], plusIsSpace: true)
+            guard let name, let value = PercentCoding.decode(parts.count == 2 ? parts[1] : "", plusIsSpace: true)
+            else {
+                throw .invalidArgument(
+                    "The query is not percent-encoded UTF-8.", field: name.map { FieldName.snakeCase($0) })
+            }
             if name.hasPrefix("$") || Self.systemParameters.contains(name) && allowed[name] == nil {
                 if name == "$alt" || name == "alt" { self.wantsEnumNumbers = value.hasSuffix(";enum-encoding=int") }
                 continue
@@ -76,7 +79,8 @@ struct HTTPQuery {
         case .enumeration: return Int64(value).map(JSONValue.integer) ?? .string(value)
         case .flag:
             guard let flag = Bool(value) else {
-                throw .invalidArgument("The query parameter \(name) is neither true nor false.", field: name)
+                throw .invalidArgument(
+                    "The query parameter \(name) is neither true nor false.", field: FieldName.snakeCase(name))
             }
             return .bool(flag)
         }
@@ -89,10 +93,11 @@ struct HTTPQuery {
     }
 
     private static func repeated(_ name: String) -> EngineError {
-        .invalidArgument("The query parameter \(name) is given more than once.", field: name)
+        .invalidArgument("The query parameter \(name) is given more than once.", field: FieldName.snakeCase(name))
     }
 
     private static func unknown(_ name: String) -> EngineError {
-        .invalidArgument("The query parameter \"\(name.prefix(64))\" is not one of this method.")
+        .invalidArgument(
+            "The query parameter \"\(name.prefix(64))\" is not one of this method.", field: FieldName.snakeCase(name))
     }
 }

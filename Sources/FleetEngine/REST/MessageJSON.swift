@@ -14,7 +14,7 @@ enum MessageJSON {
     ///   - json: The UTF-8 JSON; nothing at all stands for a message without fields.
     ///   - place: What is read, for the message of an error, such as `The body`.
     /// - Returns: The message.
-    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`, which names the field where that is not one of the message.
     static func read<Read: Message>(
         _ json: some SwiftProtobufContiguousBytes, at place: String
     ) throws(EngineError) -> Read {
@@ -22,7 +22,7 @@ enum MessageJSON {
         do {
             return try Read(jsonUTF8Bytes: json)
         } catch {
-            throw .invalidArgument("\(place) \(self.problem(error, in: json)).")
+            throw .invalidArgument("\(place) \(self.problem(error, in: json)).", field: self.field(error))
         }
     }
 
@@ -42,6 +42,12 @@ enum MessageJSON {
             throw EngineError(
                 code: .internalError, reason: "INTERNAL", message: "The answer cannot be written as JSON; use gRPC.")
         }
+    }
+
+    /// The field that is at fault; the library tells it of those alone that a message does not have.
+    private static func field(_ error: any Error) -> String? {
+        guard case .unknownField(let name)? = error as? JSONDecodingError else { return nil }
+        return FieldName.snakeCase(name)
     }
 
     private static func problem(_ error: any Error, in json: some SwiftProtobufContiguousBytes) -> String {

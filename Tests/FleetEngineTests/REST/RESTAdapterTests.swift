@@ -233,7 +233,7 @@ import Testing
             #expect(try Self.message(body) == "The body \(problem)")
             let text = number.filter { $0 != "\"" }
             let query = try await Self.send(client, .get, Self.path + "?viewport.low.latitude=\(text)")
-            #expect(try Self.message(query) == "The query \(problem)")
+            #expect(try Self.message(query) == "The query parameter viewport.low.latitude \(problem)")
         }
     }
 
@@ -247,6 +247,45 @@ import Testing
             let response = try await Self.send(
                 client, .put, Self.path + "/veh-1" + query, #"{"vehicleState":"OFFLINE"}"#)
             #expect(response.status == .badRequest)
+        }
+    }
+
+    /// What is wrong in each, as the contract spells it.
+    private static let namedFields: [(HTTPRequest.Method, uri: String, body: String, field: String?)] = [
+        (.get, "?pageSize=abc&minimumCapacity=2&vehicleState=2", "", "page_size"),
+        (.get, "?pageSize=5&minimumCapacity=-1e400&vehicleState=2", "", "minimum_capacity"),
+        (.get, "?pageSize=-1", "", "page_size"), (.get, "?pageSize=1&page_size=1", "", "page_size"),
+        (.get, "?vehicleState=ONLINEE", "", "vehicle_state"), (.get, "?tripTypes=SHARED&tripTypes=X", "", "trip_types"),
+        (.get, "?onTripOnly=1", "", "on_trip_only"), (.get, "?maximumStaleness=soon", "", "maximum_staleness"),
+        (.get, "?viewport.low.latitude=1&viewport.high.latitude=up", "", "viewport.high.latitude"),
+        (.get, "?header.regionCode=US&header.androidApiLevel=many", "", "header.android_api_level"),
+        (.get, "?foo=1", "", "foo"), (.get, "?header.someNonsense=1", "", "header.some_nonsense"),
+        (.get, "?pageToken=%zz", "", "page_token"), (.get, "?%FF=1", "", nil),
+        (.get, "/a%2Fb", "", "name"), (.get, "/%ff", "", "name"),
+        (.put, "/veh-1?updateMask=vehicleState", #"{"vehicleSate":"ONLINE"}"#, "vehicle_sate"),
+        (.put, "/veh-1?updateMask=vehicleState", #"{"vehicleState":"XX"}"#, nil),
+    ]
+
+    @Test(arguments: namedFields)
+    func `what is wrong is named in the metadata where it can be told`(
+        verb: HTTPRequest.Method, uri: String, body: String, field: String?
+    ) async throws {
+        try await self.withClient { client in
+            let response = try await Self.send(client, verb, Self.path + uri, body)
+            #expect(response.status == .badRequest)
+            let error = try #require(Self.object(response)["error"] as? [String: Any])
+            let info = try #require((error["details"] as? [[String: Any]])?.first)
+            #expect(info["reason"] as? String == "INVALID_ARGUMENT")
+            #expect(info["metadata"] as? [String: String] == field.map { ["field": $0] } ?? [:])
+        }
+    }
+
+    @Test func `a provider that cannot be one is named as the parent`() async throws {
+        try await self.withClient { client in
+            let response = try await Self.send(client, .get, "/v1/providers/%ff/vehicles")
+            let error = try #require(Self.object(response)["error"] as? [String: Any])
+            let info = try #require((error["details"] as? [[String: Any]])?.first)
+            #expect(info["metadata"] as? [String: String] == ["field": "parent"])
         }
     }
 
