@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 public import FleetTokens
 import Foundation
 import HTTPTypes
@@ -78,7 +79,7 @@ public struct EnginePage: Service {
     /// - Parameter router: The router to add to; it must stand at the root.
     public func add<Context: RequestContext>(to router: some RouterMethods<Context>) {
         self.files.add(to: router)
-        router.get("/page/settings") { _, _ in
+        router.getAndHead("/page/settings") { _, _ in
             try self.json(
                 Settings(
                     provider: self.provider.value, profile: self.engine.watch.profile.rawValue,
@@ -86,8 +87,8 @@ public struct EnginePage: Service {
                     leafletFolder: self.files.options.leafletFolder,
                     tiles: self.files.options.tiles.map(Settings.Tiles.init)))
         }
-        router.get("/page/matrix") { _, _ in try self.json(PageMatrix()) }
-        router.get("/page/state") { _, _ in
+        router.getAndHead("/page/matrix") { _, _ in try self.json(PageMatrix()) }
+        router.getAndHead("/page/state") { _, _ in
             try self.json(await PageState(of: self.engine, provider: self.provider))
         }
         router.get("/page/events") { request, _ in self.events(for: request) }

@@ -72,10 +72,10 @@ struct PageFiles: Sendable {
     /// Adds a route for each file.
     func add<Context: RequestContext>(to router: some RouterMethods<Context>) {
         for file in Self.own {
-            router.get(file.path) { _, _ in self.answer(file.bytes, type: file.type) }
+            router.getAndHead(file.path) { _, _ in self.answer(file.bytes, type: file.type) }
         }
         for file in Self.leaflet {
-            router.get("/page/leaflet/\(file.name)") { _, _ in
+            router.getAndHead("/page/leaflet/\(file.name)") { _, _ in
                 let path = "\(self.options.leafletFolder)/\(file.name)"
                 guard let bytes = FileManager.default.contents(atPath: path) else { throw HTTPError(.notFound) }
                 return self.answer([UInt8](bytes), type: file.type)

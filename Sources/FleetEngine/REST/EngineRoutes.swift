@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import HTTPTypes
 public import Hummingbird
 import NIOCore
@@ -26,7 +27,7 @@ public struct EngineRoutes: Sendable {
     ///
     /// - Parameter router: The router or group to add to; it must stand at the root.
     public func add<Context: RequestContext>(to router: some RouterMethods<Context>) {
-        router.get(RouterPath(EngineOpenAPI.path)) { _, _ in RESTAnswer.description }
+        router.getAndHead(RouterPath(EngineOpenAPI.path)) { _, _ in RESTAnswer.description }
         for verb in HTTPRule.verbs + [.options] {
             for path: RouterPath in ["/v1", "/v1/**"] {
                 router.on(path, method: verb) { request, _ in await self.respond(to: request) }

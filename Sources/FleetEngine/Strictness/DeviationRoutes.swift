@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import Foundation
 import HTTPTypes
 public import Hummingbird
@@ -22,7 +23,7 @@ public struct DeviationRoutes: Sendable {
     ///
     /// - Parameter router: The router to add to; it must stand at the root.
     public func add<Context: RequestContext>(to router: some RouterMethods<Context>) {
-        router.get("/deviations") { _, _ in
+        router.getAndHead("/deviations") { _, _ in
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
             let report = try encoder.encode(DeviationReport(self.watch, profile: self.watch.profile))

@@ -20,4 +20,11 @@ extension RouterMethods {
             self.on(path, method: method) { _, _ -> Response in throw Problem(methodOtherThan: allowed) }
         }
     }
+
+    /// Answers GET, and HEAD with the same head and no body (RFC 9110 §9.1); for what only reads.
+    func readResource(
+        _ path: RouterPath, _ handler: @escaping @Sendable (Request, Context) async throws -> Response
+    ) {
+        self.resource(path, [.get: handler, .head: { try await handler($0, $1).createHeadResponse() }])
+    }
 }

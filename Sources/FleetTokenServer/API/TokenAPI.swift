@@ -13,8 +13,8 @@ struct TokenAPI {
 
     func add<Context: RequestContext>(to router: some RouterMethods<Context>) {
         router.resource("/v1/tokens", [.post: { try await self.issue($0, $1) }])
-        router.resource("/openapi.json", [.get: { _, _ in Self.description }])
-        router.resource("/problems", [.get: { _, _ in Self.problems }])
+        router.readResource("/openapi.json") { _, _ in Self.description }
+        router.readResource("/problems") { _, _ in Self.problems }
     }
 
     private func issue(_ request: Request, _ context: some RequestContext) async throws -> Response {

@@ -17,7 +17,7 @@ enum AdminPage {
             ("/admin/\(TokenRulesScript.name)", "text/javascript; charset=utf-8", TokenRulesScript.bytes),
         ]
         for file in files {
-            router.resource(file.path, [.get: { _, _ in Self.answer(file.bytes, type: file.type) }])
+            router.readResource(file.path) { _, _ in Self.answer(file.bytes, type: file.type) }
         }
     }
 

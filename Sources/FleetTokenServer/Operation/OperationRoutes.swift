@@ -43,8 +43,7 @@ public struct OperationRoutes: Sendable {
     /// Adds the routes to a router.
     public func add<Context: RequestContext>(to router: some RouterMethods<Context>) {
         func answer(_ path: RouterPath, _ response: @escaping @Sendable () async -> Response) {
-            router.resource(
-                path, [.get: { _, _ in await response() }, .head: { _, _ in await response().createHeadResponse() }])
+            router.readResource(path) { _, _ in await response() }
         }
         answer("/healthz") { Self.text("ok\n") }
         answer("/readyz") {

@@ -23,17 +23,13 @@ public struct RevocationRoutes: Sendable {
 
     /// Adds the routes to a router.
     public func add<Context: RequestContext>(to router: some RouterMethods<Context>) {
-        router.resource("/.well-known/revocations", [.get: { request, _ in try await self.list(for: request) }])
-        router.resource(
-            "/.well-known/revocations/jwks.json",
-            [
-                .get: { _, _ in
-                    Response(
-                        status: .ok,
-                        headers: [.contentType: "application/jwk-set+json", .cacheControl: "public, max-age=300"],
-                        body: ResponseBody(byteBuffer: ByteBuffer(bytes: self.publisher.key.published)))
-                }
-            ])
+        router.readResource("/.well-known/revocations") { request, _ in try await self.list(for: request) }
+        router.readResource("/.well-known/revocations/jwks.json") { _, _ in
+            Response(
+                status: .ok,
+                headers: [.contentType: "application/jwk-set+json", .cacheControl: "public, max-age=300"],
+                body: ResponseBody(byteBuffer: ByteBuffer(bytes: self.publisher.key.published)))
+        }
     }
 
     private func list(for request: Request) async throws -> Response {

@@ -68,7 +68,9 @@ struct RouteError: Error, HTTPResponseError {
             retryAfter: excess.retryAfter)
     }
 
-    func response(from request: Request, context: some RequestContext) throws -> Response { self.response }
+    func response(from request: Request, context: some RequestContext) throws -> Response {
+        request.method == .head ? self.response.createHeadResponse() : self.response
+    }
 
     /// The whole answer.
     var response: Response {

@@ -33,21 +33,16 @@ public struct TokenRoutes: Sendable {
     public func add<Context: RequestContext>(to router: some RouterMethods<Context>) {
         router.resource("/token/**", [.get: { try await self.issue($0, $1) }])
         router.resource("/token", [.get: { try await self.issue($0, $1) }])
-        router.resource("/.well-known/jwks.json", [.get: { _, _ in Self.keySet(self.published()) }])
-        router.resource(
-            "/.well-known/jwks/{account}",
-            [
-                .get: { _, context in
-                    let account = context.parameters["account"].flatMap { PercentCoding.decode($0) }
-                    let keys = account.map { email in self.published().filter { $0.account?.email == email } } ?? []
-                    guard !keys.isEmpty else {
-                        throw RouteError.notFound(
-                            "No key of this account is published here; name a service account whose key this server has."
-                        )
-                    }
-                    return Self.keySet(keys)
-                }
-            ])
+        router.readResource("/.well-known/jwks.json") { _, _ in Self.keySet(self.published()) }
+        router.readResource("/.well-known/jwks/{account}") { _, context in
+            let account = context.parameters["account"].flatMap { PercentCoding.decode($0) }
+            let keys = account.map { email in self.published().filter { $0.account?.email == email } } ?? []
+            guard !keys.isEmpty else {
+                throw RouteError.notFound(
+                    "No key of this account is published here; name a service account whose key this server has.")
+            }
+            return Self.keySet(keys)
+        }
         TokenAPI(desk: self.desk).add(to: router)
     }
 

@@ -53,6 +53,20 @@ import Testing
         }
     }
 
+    @Test func `who asks for the head alone gets what belongs to the answer, without its body`() async throws {
+        try await Self.withPage(of: EngineFixture()) { client in
+            let paths = ["/page/settings", "/page/matrix", "/page/state", "/page/leaflet/leaflet.js", "/page/none"]
+            for path in Self.files + paths {
+                let whole = try await client.execute(uri: path, method: .get)
+                let head = try await client.execute(uri: path, method: .head)
+                #expect(head.status == whole.status, "\(path)")
+                #expect(head.headers[.contentType] == whole.headers[.contentType], "\(path)")
+                #expect(head.headers[.contentLength] == "\(whole.body.readableBytes)", "\(path)")
+                #expect(head.body.readableBytes == 0, "\(path)")
+            }
+        }
+    }
+
     @Test func `tiles widen the policy by their origin for images alone`() async throws {
         let tiles = try #require(
             TileSource(template: "https://tiles.example:8443/a/{z}/{x}/{y}.png", attribution: "us"))

@@ -223,6 +223,8 @@ import Testing
             let answer = try await client.execute(uri: "/v1/openapi.json", method: .get)
             #expect(answer.status == .ok)
             #expect(Array(answer.body.readableBytesView) == Self.document.serialized)
+            let head = try await client.execute(uri: "/v1/openapi.json", method: .head)
+            #expect(head.headers == answer.headers && head.body.readableBytes == 0)
             let other = try await client.execute(uri: "/v1/openapi.json", method: .post)
             #expect(other.status == .notFound)
         }

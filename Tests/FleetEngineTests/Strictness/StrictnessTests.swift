@@ -438,6 +438,8 @@ import Testing
         DeviationRoutes(engine: world.engine).add(to: router)
         try await Application(router: router).test(.router) { client in
             let response = try await client.execute(uri: "/deviations", method: .get)
+            let head = try await client.execute(uri: "/deviations", method: .head)
+            #expect(head.headers == response.headers && head.body.readableBytes == 0)
             let report = try JSONDecoder().decode(DeviationReport.self, from: Data(response.body.readableBytesView))
             #expect(report.profile == "real")
             #expect(report.deviations.map(\.id) == ["deprecated-field"])

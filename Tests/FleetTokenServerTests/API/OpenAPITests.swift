@@ -76,6 +76,22 @@ import Testing
         }
     }
 
+    @Test func `who asks for the head alone gets what belongs to the answer, without its body`() async throws {
+        let temporary = try TemporaryStore()
+        try await Application(router: try Self.makeRouter(over: temporary.store)).test(.router) { client in
+            let paths = try Self.documented().filter { $0.value.contains("HEAD") }.keys
+                .map { $0.replacing(#/{[a-z_]+}/#, with: "example") }
+            #expect(paths.count == 13)
+            for path in paths + ["/.well-known/jwks/nobody"] {
+                let whole = try await client.execute(uri: path, method: .get)
+                let head = try await client.execute(uri: path, method: .head)
+                #expect(head.status == whole.status, "\(path)")
+                #expect(head.headers[.contentType] == whole.headers[.contentType], "\(path)")
+                #expect(head.headers[.contentLength] != nil && head.body.readableBytes == 0, "\(path)")
+            }
+        }
+    }
+
     @Test(arguments: [
         ("/admin/api/assignments", ["holder", "kind", "id", "at", "ending_after", "limit"]),
         ("/admin/api/decisions", ["decision", "subject", "fingerprint", "limit"]),
