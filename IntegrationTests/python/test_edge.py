@@ -187,6 +187,15 @@ def test_a_connection_of_http_1_0_ends_with_its_answer_unless_it_is_to_be_kept(s
         while data := old.recv(65536):
             received += data
         assert received.startswith(b"HTTP/1.1 200 ") and received.endswith(b"ok\n")
+    with connect(port) as reader:
+        # Of an answer whose length is not known, the end is the connection's, and nothing stands between its parts.
+        reader.sendall(b"GET /page/events HTTP/1.0\r\nHost: 127.0.0.1\r\nConnection: keep-alive\r\n\r\n")
+        received = b""
+        while b"retry: 2000\n\n" not in received:
+            received += read(reader)
+        head, _, body = received.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.0 200 ") and b"connection: close" in head.lower()
+        assert b"transfer-encoding" not in head.lower() and body.startswith(b"retry: 2000\n\n")
     with connect(port) as kept:
         for _ in range(2):
             kept.sendall(b"GET /healthz HTTP/1.0\r\nHost: 127.0.0.1\r\nConnection: keep-alive\r\n\r\n")

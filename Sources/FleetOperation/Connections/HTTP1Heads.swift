@@ -5,13 +5,22 @@
 import NIOCore
 import NIOHTTP1
 
-/// Says in the heads of requests what follows from their version of HTTP/1, which the handlers behind are not told.
+/// Says in the heads of requests and answers what follows from the version of HTTP/1, which the handlers behind are not
+/// told.
 ///
 /// Without `Connection: keep-alive` a connection of HTTP/1.0 ends with its answer (RFC 9112 §9.3), and it knows no interim
-/// answers (RFC 9110 §15.2).
-final class HTTP1Heads: ChannelInboundHandler, RemovableChannelHandler {
+/// answers (RFC 9110 §15.2). It knows no chunks either: an answer whose length is not told ends with the connection
+/// (RFC 9112 §6.1).
+final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    /// Whether each of the requests whose answers have not ended is of HTTP/1.0, the first of them first.
+    private var areOld = CircularBuffer<Bool>()
+    /// Whether the connection ends with the answer that is being written.
+    private var isLastAnswer = false
 
     /// Puts a handler behind the decoder of HTTP/1, where the connection has one; streams of HTTP/2 have none.
     static func add(to pipeline: ChannelPipeline) {
@@ -22,8 +31,36 @@ final class HTTP1Heads: ChannelInboundHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .head(var head) = self.unwrapInboundIn(data) else { return context.fireChannelRead(data) }
+        let isOld = (head.version.major, head.version.minor) < (1, 1)
+        self.areOld.append(isOld)
         if !head.isKeepAlive { head.headers.replaceOrAdd(name: "Connection", value: "close") }
-        if (head.version.major, head.version.minor) < (1, 1) { head.headers.remove(name: "Expect") }
+        if isOld { head.headers.remove(name: "Expect") }
         context.fireChannelRead(self.wrapInboundOut(.head(head)))
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        switch self.unwrapOutboundIn(data) {
+        case .head(var head) where self.areOld.first == true && head.isWithoutLength:
+            self.isLastAnswer = true
+            // The encoder cuts answers of HTTP/1.1 into chunks.
+            head.version = .http1_0
+            head.headers.replaceOrAdd(name: "Connection", value: "close")
+            context.write(self.wrapOutboundOut(.head(head)), promise: promise)
+        case .head, .body: context.write(data, promise: promise)
+        case .end:
+            _ = self.areOld.popFirst()
+            guard self.isLastAnswer else { return context.write(data, promise: promise) }
+            let written = context.writeAndFlush(data)
+            written.cascade(to: promise)
+            let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+            written.whenComplete { _ in bound.value.close(promise: nil) }
+        }
+    }
+}
+
+extension HTTPResponseHead {
+    /// Whether the length of the body that may follow is not told.
+    fileprivate var isWithoutLength: Bool {
+        self.status.mayHaveResponseBody && !self.headers.contains(name: "Content-Length")
     }
 }

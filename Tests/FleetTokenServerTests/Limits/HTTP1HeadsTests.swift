@@ -1,0 +1,79 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import Testing
+
+@testable import FleetOperation
+
+/// What becomes of heads between the network and the handlers of HTTP.
+@Suite struct HTTP1HeadsTests {
+    private let channel = EmbeddedChannel()
+
+    init() throws {
+        try self.channel.pipeline.syncOperations.configureHTTPServerPipeline(
+            withPipeliningAssistance: false, withErrorHandling: false)
+        HTTP1Heads.add(to: self.channel.pipeline)
+        try self.channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+    }
+
+    private func send(_ lines: String...) throws {
+        let text = lines.map { "\($0)\r\n" }.joined() + "\r\n"
+        try self.channel.writeInbound(ByteBuffer(string: text))
+    }
+
+    private func answer(_ status: HTTPResponseStatus = .ok, length: String? = nil, body: String...) throws {
+        var head = HTTPResponseHead(version: .http1_1, status: status)
+        if let length { head.headers.add(name: "Content-Length", value: length) }
+        try self.channel.writeOutbound(HTTPServerResponsePart.head(head))
+        for text in body {
+            try self.channel.writeOutbound(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: text))))
+        }
+        try self.channel.writeOutbound(HTTPServerResponsePart.end(nil))
+        self.channel.embeddedEventLoop.run()
+    }
+
+    /// The bytes that went out.
+    private func answered() throws -> String {
+        var bytes = ByteBuffer()
+        while case .byteBuffer(var part)? = try self.channel.readOutbound(as: IOData.self) { bytes.writeBuffer(&part) }
+        return String(buffer: bytes)
+    }
+
+    @Test(arguments: ["Connection: keep-alive", "Connection: close", "X: y"])
+    func `an answer without a length is no chunks for HTTP 1.0, and ends with the connection`(field: String) throws {
+        try self.send("GET /page/events HTTP/1.0", field)
+        try self.answer(body: "retry: 2000\n\n", "event: beat\n\n")
+        #expect(
+            try self.answered() == "HTTP/1.0 200 OK\r\nConnection: close\r\n\r\nretry: 2000\n\nevent: beat\n\n")
+        #expect(!self.channel.isActive)
+    }
+
+    @Test(arguments: ["HTTP/1.0", "HTTP/1.1"])
+    func `an answer with a length, and one without a body, leave the connection open`(version: String) throws {
+        for _ in 0..<2 {
+            try self.send("GET / \(version)", "Host: x", "Connection: keep-alive")
+            try self.answer(length: "2", body: "ok")
+            #expect(try self.answered() == "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            try self.send("GET / \(version)", "Host: x", "Connection: keep-alive")
+            try self.answer(.notModified)
+            #expect(try self.answered() == "HTTP/1.1 304 Not Modified\r\n\r\n")
+        }
+        #expect(self.channel.isActive)
+    }
+
+    @Test func `each answer is written as its own request can read it`() throws {
+        try self.send("GET /page/events HTTP/1.1", "Host: x")
+        try self.send("GET /page/events HTTP/1.0")
+        try self.answer(body: "one")
+        let first = try self.answered()
+        #expect(first.lowercased().contains("transfer-encoding: chunked") && first.hasSuffix("3\r\none\r\n0\r\n\r\n"))
+        #expect(self.channel.isActive)
+        try self.answer(body: "two")
+        #expect(try self.answered().hasSuffix("\r\n\r\ntwo"))
+        #expect(!self.channel.isActive)
+    }
+}
