@@ -110,6 +110,17 @@ def test_broken_http_does_no_harm(service, request_bytes):
     assert requests.get(f"{service.http}/healthz", timeout=10).status_code == 200
 
 
+@pytest.mark.parametrize("hosts", [b"", b"Host: localhost\r\nHost: attacker.example\r\n"], ids=["none", "two"])
+def test_a_request_that_does_not_name_one_host_is_refused(service, hosts):
+    assert exchange(service, b"GET /healthz HTTP/1.1\r\n" + hosts + b"\r\n").startswith(b"HTTP/1.1 400 ")
+
+
+def test_the_host_that_a_whole_address_names_counts_and_not_the_one_beside_it(service):
+    for name, answer in [(b"attacker.example", b"421"), (b"localhost", b"200")]:
+        request = b"GET http://" + name + b"/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        assert exchange(service, request).startswith(b"HTTP/1.1 " + answer)
+
+
 def test_a_page_elsewhere_cannot_reach_the_service_by_a_name_of_its_own(service):
     answer = requests.get(f"{service.http}/token/driver/v", headers={"Host": "attacker.example"}, timeout=10)
     assert answer.status_code == 421

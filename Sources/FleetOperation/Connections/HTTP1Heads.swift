@@ -11,6 +11,9 @@ import NIOHTTP1
 /// Without `Connection: keep-alive` a connection of HTTP/1.0 ends with its answer (RFC 9112 §9.3), and it knows no interim
 /// answers (RFC 9110 §15.2). It knows no chunks either: an answer whose length is not told ends with the connection
 /// (RFC 9112 §6.1).
+///
+/// A request that leaves open for which host it is meant ends the connection with 400 (RFC 9112 §3.2): what stands behind
+/// decides by the host who may ask. A target in absolute form names it in place of `Host` (RFC 9112 §3.2.2).
 final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -21,6 +24,7 @@ final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
     private var areOld = CircularBuffer<Bool>()
     /// Whether the connection ends with the answer that is being written.
     private var isLastAnswer = false
+    private var isRefused = false
 
     /// Puts a handler behind the decoder of HTTP/1, where the connection has one; streams of HTTP/2 have none.
     static func add(to pipeline: ChannelPipeline) {
@@ -30,8 +34,18 @@ final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        // As behind what the decoder cannot read, nothing more is.
+        guard !self.isRefused else { return }
         guard case .head(var head) = self.unwrapInboundIn(data) else { return context.fireChannelRead(data) }
         let isOld = (head.version.major, head.version.minor) < (1, 1)
+        let hosts = head.headers["Host"].count
+        guard hosts == 1 || hosts == 0 && isOld else {
+            self.isRefused = true
+            return context.fireErrorCaught(HTTPParserError.invalidHeaderToken)
+        }
+        if let authority = Self.authority(of: head.uri) {
+            head.headers.replaceOrAdd(name: "Host", value: String(authority))
+        }
         self.areOld.append(isOld)
         if !head.isKeepAlive { head.headers.replaceOrAdd(name: "Connection", value: "close") }
         if isOld { head.headers.remove(name: "Expect") }
@@ -55,6 +69,13 @@ final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
             let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
             written.whenComplete { _ in bound.value.close(promise: nil) }
         }
+    }
+
+    /// The host, and the port, that a target in absolute form names; `nil` for one in another form.
+    private static func authority(of target: String) -> Substring? {
+        guard !target.hasPrefix("/"), let scheme = target.firstRange(of: "://") else { return nil }
+        let authority = target[scheme.upperBound...].prefix { !"/?#".contains($0) }
+        return authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
     }
 }
 

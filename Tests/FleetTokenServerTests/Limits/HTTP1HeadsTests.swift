@@ -43,6 +43,47 @@ import Testing
         return String(buffer: bytes)
     }
 
+    /// The head that came through.
+    private func arrived() throws -> HTTPRequestHead? {
+        guard case .head(let head)? = try self.channel.readInbound(as: HTTPServerRequestPart.self) else { return nil }
+        return head
+    }
+
+    @Test(arguments: [
+        ("HTTP/1.1", []), ("HTTP/1.1", ["Host: 127.0.0.1", "host: x"]), ("HTTP/1.1", ["Host: x", "Host: x"]),
+        ("HTTP/1.0", ["Host: 127.0.0.1", "Host: x", "Connection: keep-alive"]),
+    ])
+    func `a request with no host, or several, is refused, and nothing behind it is read`(
+        version: String, fields: [String]
+    ) throws {
+        let lines = (["GET / \(version)"] + fields).map { "\($0)\r\n" }.joined() + "\r\n"
+        let next = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+        #expect(throws: HTTPParserError.invalidHeaderToken) {
+            try self.channel.writeInbound(ByteBuffer(string: lines + next))
+        }
+        try self.channel.writeInbound(ByteBuffer(string: next))
+        #expect(try self.arrived() == nil)
+    }
+
+    @Test(
+        arguments: [
+            ("/", "HTTP/1.1", "localhost:8080", ["localhost:8080"]), ("/", "HTTP/1.0", nil, []),
+            ("/", "HTTP/1.0", "x", ["x"]),
+            ("*", "HTTP/1.1", "x", ["x"]), ("/?to=http://other", "HTTP/1.1", "x", ["x"]), ("/", "HTTP/1.1", "", [""]),
+            ("http://other.example:81/a?b", "HTTP/1.1", "localhost", ["other.example:81"]),
+            ("http://localhost:1@other.example?b", "HTTP/1.1", "localhost", ["other.example"]),
+            ("HTTP://[::1]:80", "HTTP/1.0", nil, ["[::1]:80"]),
+        ] as [(String, String, String?, [String])])
+    func `the host is what the target says, and the field where that says none`(
+        target: String, version: String, host: String?, known: [String]
+    ) throws {
+        let field = host.map { "Host: \($0)" } ?? "X: y"
+        try self.send("GET \(target) \(version)", field)
+        let head = try #require(try self.arrived())
+        #expect(head.uri == target)
+        #expect(head.headers["Host"] == known)
+    }
+
     @Test(arguments: ["Connection: keep-alive", "Connection: close", "X: y"])
     func `an answer without a length is no chunks for HTTP 1.0, and ends with the connection`(field: String) throws {
         try self.send("GET /page/events HTTP/1.0", field)
