@@ -110,6 +110,21 @@ import Testing
         #expect(try SigningKeyFile(path: self.argument("copy.json").location).read().keyID == self.key.keyID)
     }
 
+    @Test func `no key of a folder is trusted or signs where its list of retired ones cannot be read`() async throws {
+        defer { try? FileManager.default.removeItem(at: self.folder) }
+        try self.write(self.key.keyFile, to: "driver.json")
+        try FileManager.default.createDirectory(
+            at: self.folder.appending(path: ".retired"), withIntermediateDirectories: false)
+        let trusting = await #expect(throws: CommandFailure.self) { try await self.argument().read() }
+        let signing = #expect(throws: CommandFailure.self) {
+            try SigningKeyFile(path: self.argument("driver.json").location).read()
+        }
+        for failure in [trusting, signing] {
+            #expect(failure?.status == .configuration)
+            #expect(failure?.message.contains("the list of the keys that were retired, cannot be read") == true)
+        }
+    }
+
     @Test func `a link to a key that was rotated out signs no more, and a mounted secret's links are keys`() throws {
         defer { try? FileManager.default.removeItem(at: self.folder) }
         let next = try ServiceAccountKey(generatingFor: self.key.account, projectID: "acme")

@@ -48,7 +48,7 @@ public struct KeyFolder: Sendable {
         clock: some Clock<Duration>, now: @escaping @Sendable () -> Date
     ) throws(TokenServerError) -> [Role: KeyRing] {
         // Looked at first: a key that is retired meanwhile is no reason for an alarm, and its absence is seen next time.
-        let retired = self.retired
+        let retired = try self.retired
         let rings = try self.rings(clock: clock, now: now)
         for (role, ring) in rings.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             for entry in ring.entries where retired.contains(entry.key.keyID, of: role) {
@@ -63,7 +63,9 @@ public struct KeyFolder: Sendable {
     /// - Returns: The keys of each role.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` that names the file.
     package func readToChange() throws(TokenServerError) -> [Role: KeyRing] {
-        try self.rings(clock: ContinuousClock(), now: { Date() })
+        // Nothing is changed where nobody can tell which keys were retired.
+        _ = try self.retired
+        return try self.rings(clock: ContinuousClock(), now: { Date() })
     }
 
     private func rings(
@@ -93,10 +95,11 @@ public struct KeyFolder: Sendable {
     ///
     /// - Parameter time: The time.
     /// - Returns: The files of all roles; none where the folder holds no key files.
-    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` where the folder cannot be read.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` where the folder or its `.retired`
+    ///   cannot be read.
     package func states(at time: Date) throws(TokenServerError) -> [String: KeySchedule.State] {
         var states: [String: KeySchedule.State] = [:]
-        let retired = self.retired
+        let retired = try self.retired
         for (role, files) in try self.files() {
             let schedule = KeySchedule(published: files.map(\.published))
             for (index, file) in files.enumerated() {
@@ -145,7 +148,7 @@ public struct KeyFolder: Sendable {
                 throw Self.invalid(
                     "The new key is of \(key.account), and those of the role \(role) are of \(newest.key.account).")
             }
-            guard !self.retired.contains(key.keyID, of: role) else {
+            guard try !self.retired.contains(key.keyID, of: role) else {
                 throw Self.invalid(
                     "The key \(key.keyID) was retired from the role \(role), and never signs again; have a new one made."
                 )
@@ -191,10 +194,10 @@ public struct KeyFolder: Sendable {
             throw Self.invalid("The key \(keyID) is \(state)\(end); tokens of it may be alive.")
         }
         let file = ring.entries[index].file
+        var retired = try self.retired
+        retired.insert(keyID, of: role)
         do {
             // Before the key goes, so that no reader takes it for one that was merely replaced.
-            var retired = self.retired
-            retired.insert(keyID, of: role)
             try self.write(Data(retired.text.utf8), to: Self.retiredList)
             if successor > index {
                 // The next key takes its name, and with it its place and time, in one step.
@@ -214,8 +217,27 @@ extension KeyFolder {
     private static let retiredList = ".retired"
 
     /// The keys that were retired here, which are not to be trusted whatever took their places, and never sign again.
+    ///
+    /// Only where there is no list are there none: one that cannot be read may name a key that was stolen.
     var retired: RetiredKeys {
-        RetiredKeys(text: (try? String(contentsOf: self.url(Self.retiredList), encoding: .utf8)) ?? "")
+        get throws(TokenServerError) {
+            let path = self.url(Self.retiredList).path(percentEncoded: false)
+            do {
+                return RetiredKeys(text: try String(contentsOfFile: path, encoding: .utf8))
+            } catch let error as CocoaError where error.code == .fileReadNoSuchFile && !Self.isLink(path) {
+                return RetiredKeys(text: "")
+            } catch {
+                let reason = PathProblem.reading(path) ?? error.localizedDescription
+                throw Self.invalid(
+                    "\(path), the list of the keys that were retired, cannot be read: \(reason); let this user read it, "
+                        + "or restore it. Without it, a retired key that is put back would sign again.")
+            }
+        }
+    }
+
+    /// Whether a path is a link, wherever that leads.
+    private static func isLink(_ path: String) -> Bool {
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: path)) != nil
     }
 
     private static func putBack(_ entry: KeyRing.Entry, of role: Role) -> TokenServerError {

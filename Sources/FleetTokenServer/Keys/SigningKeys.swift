@@ -142,7 +142,7 @@ public final class SigningKeys: Sendable {
         let (before, seen) = self.state.withLock { ($0.rings, $0.fingerprint) }
         guard fingerprint != seen else { return }
         let rings = try self.read(self.folder)
-        let retired = self.folder.retired.ids
+        let retired = try self.folder.retired.ids
         let exchanged = before.flatMap { role, ring in
             self.publicKeys(ring.exchanged(in: rings[role], at: now), of: role)
         }

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import FleetSigning
 import FleetTokenServer
 import FleetTokens
@@ -29,7 +30,8 @@ struct SigningKeyFile {
     /// - Parameter now: The time at which the key is to sign.
     /// - Returns: The key.
     /// - Throws: ``CommandFailure`` with `configuration` for a file that cannot be read, holds no key, or stands in a
-    ///   key folder where a later key signs by now, itself or as what it is a link to.
+    ///   key folder where a later key signs by now, itself or as what it is a link to, or whose list of the retired keys
+    ///   cannot be read.
     func read(at now: Date = Date()) throws(CommandFailure) -> ServiceAccountKey {
         let bytes: Data
         if self.path == "-" {
@@ -51,7 +53,10 @@ struct SigningKeyFile {
 
     /// Refuses a key whose turn has passed, as verifiers drop it: the next one of its folder signs.
     private func checkTurn(at now: Date) throws(CommandFailure) {
-        let turns = self.files.compactMap { Turn(of: $0, at: now) }
+        var turns: [Turn] = []
+        for file in self.files {
+            if let turn = try Turn(of: file, at: now) { turns.append(turn) }
+        }
         if let passed = turns.first(where: { $0.state == .retiring || $0.state == .retired }) {
             throw CommandFailure(
                 status: .configuration,
@@ -84,13 +89,19 @@ private struct Turn {
     /// The file of the role's key that signs, where one does.
     let next: String?
 
-    /// Looks at a file's name and those beside it; `nil` where they are not those of a key folder.
-    init?(of file: URL, at time: Date) {
+    /// Looks at a file's name and those beside it; `nil` where they are not those of a key folder, or cannot be seen.
+    init?(of file: URL, at time: Date) throws(CommandFailure) {
         let folder = file.deletingLastPathComponent()
-        guard let role = KeyFolder.role(ofFile: file.lastPathComponent),
-            let states = try? KeyFolder(path: folder.path(percentEncoded: false)).states(at: time),
-            let state = states[file.lastPathComponent]
+        let path = folder.path(percentEncoded: false)
+        guard let role = KeyFolder.role(ofFile: file.lastPathComponent), PathProblem.reading(folder: path) == nil
         else { return nil }
+        let states: [String: KeySchedule.State]
+        do throws(TokenServerError) {
+            states = try KeyFolder(path: path).states(at: time)
+        } catch {
+            throw CommandFailure(status: .configuration, message: error.message)
+        }
+        guard let state = states[file.lastPathComponent] else { return nil }
         self.role = role
         self.state = state
         self.next = states.first { KeyFolder.role(ofFile: $0.key) == role && $0.value == .signing }

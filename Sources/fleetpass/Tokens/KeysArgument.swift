@@ -76,7 +76,6 @@ struct KeysArgument {
         // The data folder of `up` holds its accounts one level down.
         let accounts = location.appending(path: "service-accounts")
         let folder = FileManager.default.fileExists(atPath: accounts.path(percentEncoded: false)) ? accounts : location
-        let states = (try? KeyFolder(path: folder.path(percentEncoded: false)).states(at: now)) ?? [:]
         let files: [URL]
         do {
             files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
@@ -85,6 +84,12 @@ struct KeysArgument {
                 PathProblem.reading(folder: folder.path(percentEncoded: false)) ?? error.localizedDescription
             throw CommandFailure(
                 status: .configuration, message: "the keys in \(self.location) cannot be read: \(reason).")
+        }
+        let states: [String: KeySchedule.State]
+        do throws(TokenServerError) {
+            states = try KeyFolder(path: folder.path(percentEncoded: false)).states(at: now)
+        } catch {
+            throw CommandFailure(status: .configuration, message: error.message)
         }
         return
             files.filter { ["json", "pem"].contains($0.pathExtension) && states[$0.lastPathComponent] != .retired }

@@ -185,18 +185,53 @@ import Testing
         _ = try world.folder.rotate(.driver, at: Self.now)
         _ = try world.folder.retire(world.first.keyID, of: .driver, at: Self.now, isForced: true)
         #expect(try world.folder.read()[.consumer]?.entries.map(\.key.keyID) == [world.first.keyID])
-        #expect(world.folder.retired.ids == [world.first.keyID])
+        #expect(try world.folder.retired.ids == [world.first.keyID])
         _ = try world.folder.rotate(.consumer, at: Self.now)
         _ = try world.folder.retire(world.first.keyID, of: .consumer, at: Self.now, isForced: true)
-        #expect(world.folder.retired.contains(world.first.keyID, of: .driver))
-        #expect(world.folder.retired.contains(world.first.keyID, of: .consumer))
-        #expect(!world.folder.retired.contains(world.first.keyID, of: .server))
+        #expect(try world.folder.retired.contains(world.first.keyID, of: .driver))
+        #expect(try world.folder.retired.contains(world.first.keyID, of: .consumer))
+        #expect(try !world.folder.retired.contains(world.first.keyID, of: .server))
         #expect(throws: Never.self) { try world.folder.read() }
 
         try Data("another\n\(world.first.keyID)".utf8).write(to: world.url.appending(path: ".retired"))
-        #expect(world.folder.retired.ids == ["another", world.first.keyID])
+        #expect(try world.folder.retired.ids == ["another", world.first.keyID])
         let error = #expect(throws: TokenServerError.self) { try world.folder.read() }
         #expect(error?.message.contains("server.json") == true)
+    }
+
+    @Test(arguments: ["a folder", "a link to nothing", "not text"])
+    func `no key is read and none changed while the list of the retired ones cannot be read`(_ kind: String) throws {
+        let world = try World()
+        let second = try #require(try world.folder.rotate(.driver, at: Self.now).entries.last).key
+        let keys = try SigningKeys(folder: world.folder, provider: try ProviderID(checking: "acme"))
+        let list = world.url.appending(path: ".retired")
+        switch kind {
+        case "a folder": try FileManager.default.createDirectory(at: list, withIntermediateDirectories: false)
+        case "a link to nothing":
+            try FileManager.default.createSymbolicLink(
+                atPath: list.path(percentEncoded: false), withDestinationPath: "nothing")
+        default: try Data([0xFF]).write(to: list)
+        }
+        let attempts: [() throws -> Void] = [
+            { _ = try world.folder.read() }, { _ = try world.folder.readToChange() },
+            { _ = try world.folder.states(at: Self.now) }, { _ = try world.folder.rotate(.driver, at: Self.now + 600) },
+            { _ = try world.folder.retire(world.first.keyID, of: .driver, at: Self.now, isForced: true) },
+        ]
+        let before = try FileManager.default.attributesOfItem(atPath: list.path(percentEncoded: false))
+        for attempt in attempts {
+            let error = #expect(throws: TokenServerError.self) { try attempt() }
+            #expect(error?.code == .invalidConfiguration)
+            let words = "/.retired, the list of the keys that were retired, cannot be read"
+            #expect(error?.message.contains(words) == true)
+        }
+        let after = try FileManager.default.attributesOfItem(atPath: list.path(percentEncoded: false))
+        #expect(after[.type] as? FileAttributeType == before[.type] as? FileAttributeType)
+        #expect(try world.files() == ["driver.1767225600.json", "driver.json"])
+
+        // A running server goes on with the keys that it has.
+        try world.first.keyFile.write(to: world.url.appending(path: "driver.7.json"))
+        #expect(throws: TokenServerError.self) { try keys.refresh(at: Self.now) }
+        #expect(keys.published(at: Self.now).map(\.id) == [world.first.keyID, second.keyID])
     }
 
     @Test(arguments: [0.0, 600, 4799])
