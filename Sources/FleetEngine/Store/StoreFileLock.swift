@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTokens
+import Foundation
 
 #if canImport(Glibc)
     import Glibc
@@ -20,17 +21,31 @@ final class StoreFileLock: Sendable {
     /// Takes the lock.
     ///
     /// - Parameter path: The store's file; its folder must exist.
-    /// - Throws: ``EngineError`` with `STORE_BUSY` where another holds it. A folder that cannot be written to is left
-    ///   to the store to report.
+    /// - Throws: ``EngineError`` with `STORE_BUSY` where another holds it, or with `STORE_NOT_WRITABLE` where there is none to
+    ///   be had: without it, two processes would each go by what they remember, and not by what the other changed.
     init(_ path: String) throws(EngineError) {
-        let descriptor = open("\(path)-lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        self.descriptor = Locked(descriptor >= 0 ? descriptor : nil)
-        guard descriptor >= 0, flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK else { return }
+        // Whatever links lead to the store's file, there is one lock.
+        let file = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false) + "-lock"
+        let descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw Self.failure(errno, locking: file, of: path) }
+        self.descriptor = Locked(descriptor)
+        guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else { return }
+        let problem = errno
         self.release()
+        guard problem == EWOULDBLOCK else { throw Self.failure(problem, locking: file, of: path) }
         throw EngineError(
             code: .unavailable,
             reason: "STORE_BUSY",
             message: "The store \(path) is in use by another process; stop that process or name another file."
+        )
+    }
+
+    private static func failure(_ problem: CInt, locking file: String, of path: String) -> EngineError {
+        EngineError(
+            code: .unavailable,
+            reason: "STORE_NOT_WRITABLE",
+            message: "The store \(path) cannot be kept from other processes, as \(file) cannot be locked "
+                + "(\(String(cString: strerror(problem)))); create its folder and make both writable."
         )
     }
 

@@ -121,6 +121,33 @@ import Testing
         }
     }
 
+    @Test(arguments: [("engine.sqlite", "link.sqlite"), ("link.sqlite", "engine.sqlite")])
+    func `a file is one store's, whatever links lead to it`(_ name: String, _ other: String) async throws {
+        try await withTemporaryFolder { folder in
+            func path(_ name: String) -> String { folder.appending(path: name).path }
+            try await SQLiteStore(path: path("engine.sqlite")).close()
+            try FileManager.default.createSymbolicLink(
+                atPath: path("link.sqlite"), withDestinationPath: "engine.sqlite")
+            let first = try SQLiteStore(path: path(name))
+            let error = try #require(throws: EngineError.self) { try SQLiteStore(path: path(other)) }
+            #expect(error.reason == "STORE_BUSY" && error.message.contains(path(other)))
+            try await first.close()
+            try await SQLiteStore(path: path(other)).close()
+        }
+    }
+
+    @Test func `a store that cannot be kept from other processes is refused`() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "engine.sqlite").path
+            try FileManager.default.createDirectory(
+                atPath: path + "-lock", withIntermediateDirectories: false)
+            let error = try #require(throws: EngineError.self) { try SQLiteStore(path: path) }
+            #expect(error.reason == "STORE_NOT_WRITABLE")
+            #expect(error.message.contains("\(path)-lock cannot be locked (Is a directory)"))
+            #expect(!FileManager.default.fileExists(atPath: path))
+        }
+    }
+
     @Test func `a commit waits for the disk`() async throws {
         try await withTemporaryFolder { folder in
             let pool = try SQLiteSchema.open(folder.appending(path: "engine.sqlite").path)
