@@ -217,13 +217,18 @@ public struct AuditReader: Sendable {
     static func search(
         _ query: AuditQuery, in database: any TokenServerTransaction, _ body: (AuditMatch) throws -> Void
     ) throws {
-        let (condition, values) = query.sql
-        try database.rows(
-            "SELECT sequence, content, hash FROM audit_record WHERE \(condition) ORDER BY sequence", values
-        ) { row in
+        let (sql, values) = Self.statement(of: query)
+        try database.rows(sql, values) { row in
             if let match = query.match(try AuditEntry(row: row)) { try body(match) }
             return true
         }
+    }
+
+    /// What finds a query's records within a transaction, in their order.
+    static func statement(of query: AuditQuery) -> (sql: String, values: [StoreValue]) {
+        let (condition, values) = query.sql
+        // Computed so that the condition's index is used: in the sequence's own order, the whole audit would be read.
+        return ("SELECT sequence, content, hash FROM audit_record WHERE \(condition) ORDER BY sequence + 0", values)
     }
 }
 

@@ -2,12 +2,13 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetTokenServer
 import FleetTokens
 import Foundation
 import Logging
 import PostgreSQLTestSupport
 import Testing
+
+@testable import FleetTokenServer
 
 /// Searches for who could read trip T at 14:05.
 @Suite struct AuditSearchTests {
@@ -121,6 +122,32 @@ import Testing
         late.from = Date(timeIntervalSince1970: 100)
         let times = try await world.matches(late).map(\.event.time)
         #expect(times.sorted() == (Int64(100)...900).map { $0 * 1000 })
+    }
+
+    @Test(
+        arguments: [
+            (nil, "INDEX audit_record_time (time_ms>?)"),
+            (AuditHead(sequence: 7, hash: ""), "INTEGER PRIMARY KEY (rowid>?)"),
+        ] as [(AuditHead?, String)])
+    func `an index finds what was decided lately and what came after a place`(
+        after: AuditHead?, index: String
+    ) async throws {
+        let world = try TemporaryStore()
+        defer { withExtendedLifetime(world) {} }
+        var query = AuditQuery()
+        query.from = Date(timeIntervalSince1970: Self.fiveAfterTwo)
+        query.after = after
+        query.mentioned = "driver-7"
+        let (sql, values) = AuditReader.statement(of: query)
+        let plan = try await world.store.database.read { database in
+            var plan: [String] = []
+            try database.rows("EXPLAIN QUERY PLAN \(sql)", values) { row in
+                plan.append(try row.text(3))
+                return true
+            }
+            return plan
+        }
+        #expect(plan.first == "SEARCH audit_record USING \(index)", "\(plan)")
     }
 
     @Test(.enabled(if: PostgreSQLServer.isInstalled, Comment(rawValue: PostgreSQLServer.absence)))
