@@ -53,10 +53,17 @@ final class GroupReader<Snapshot>: Sendable {
     /// - Throws: What the body throws, why there is no snapshot, ``EngineError`` with `UNAVAILABLE`, or
     ///   `CancellationError`.
     func read<Answer: Sendable>(_ body: @escaping @Sendable (Snapshot) throws -> Answer) async throws -> Answer {
+        try await self.readWhileWanted { snapshot, _ in try body(snapshot) }
+    }
+
+    /// Runs a body that looks as ``read(_:)`` does, and that can ask whether its task still waits.
+    func readWhileWanted<Answer: Sendable>(
+        _ body: @escaping @Sendable (Snapshot, _ isWanted: @escaping @Sendable () -> Bool) throws -> Answer
+    ) async throws -> Answer {
         let reply = Reply<Answer>()
         let ticket = try self.enqueue { snapshot in
             guard !reply.isGiven else { return }
-            reply.give(Result { try body(snapshot.get()) })
+            reply.give(Result { try body(snapshot.get()) { !reply.isGiven } })
         }
         return try await withTaskCancellationHandler {
             try await reply.wait()

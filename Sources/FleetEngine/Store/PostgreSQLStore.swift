@@ -100,10 +100,10 @@ public final class PostgreSQLStore: EngineStore {
     private func look<Result: Sendable>(
         _ body: @escaping @Sendable (any EngineReader) throws -> Result
     ) async throws -> Result {
-        try await self.reading { session in
+        try await self.reading { session, isWanted in
             let reader = PostgreSQLReader(session, begin: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             do {
-                let result = try body(reader)
+                let result = try body(WantedReader(reader, while: isWanted))
                 try reader.end()
                 return result
             } catch {
@@ -114,7 +114,7 @@ public final class PostgreSQLStore: EngineStore {
     }
 
     func status() async throws -> StoreStatus? {
-        try await self.reading { session in
+        try await self.reading { session, _ in
             let answers = try session.pipeline([PostgreSQLQuery.status] + PostgreSQLQuery.looks)
             guard let row = answers.first?.first else { return nil }
             let status = StoreStatus(
@@ -141,17 +141,17 @@ public final class PostgreSQLStore: EngineStore {
         self.isDoubted.withLock { $0 = false }
     }
 
-    /// Uses a reader's connection, unless the task is cancelled before it is its turn; a fault of a statement is left as it
-    /// is, as no caller can do anything about it.
+    /// Uses a reader's connection, unless the task is cancelled before it is its turn, with what tells whether it was
+    /// cancelled since; a fault of a statement is left as it is, as no caller can do anything about it.
     private func reading<Result: Sendable>(
-        _ body: @escaping @Sendable (PostgreSQLSession) throws -> Result
+        _ body: @escaping @Sendable (PostgreSQLSession, _ isWanted: @escaping @Sendable () -> Bool) throws -> Result
     ) async throws -> Result {
         let isWanted = Locked(true)
         do {
             return try await withTaskCancellationHandler {
                 try await self.readers.run { session in
                     guard isWanted.withLock({ $0 }) else { throw CancellationError() }
-                    return try body(session)
+                    return try body(session) { isWanted.withLock { $0 } }
                 }
             } onCancel: {
                 isWanted.withLock { $0 = false }

@@ -92,7 +92,7 @@ public final class SQLiteStore: EngineStore {
                 return try await self.reads.read { try LookupReader.run(body, over: $0) }
             } catch is LookupReader.Scans {}
         }
-        return try await self.scans.read { try body($0) }
+        return try await self.scans.readWhileWanted { try body(WantedReader($0, while: $1)) }
     }
 
     func write<Result: Sendable>(

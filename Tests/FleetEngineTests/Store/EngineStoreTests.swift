@@ -368,6 +368,50 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(5)), arguments: StoreKind.allCases.filter { $0 != .memory })
+    func `a list that is given up ends, and makes room for another`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            try await store.write { transaction in
+                for number in 1...600 { try transaction.put(Vehicle(), TestID.id("veh-\(number)"), of: TestID.acme) }
+            }
+            let began = AsyncStream.makeStream(of: Void.self)
+            let ended = AsyncStream.makeStream(of: Int.self)
+            let gate = DispatchSemaphore(value: 0)
+            let list = Task {
+                try await store.read { reader in
+                    var count = 0
+                    // Nothing is found where the store runs the body to see what it looks for.
+                    defer { if count > 0 { ended.continuation.yield(count) } }
+                    try reader.scan(StoreScan(), of: TestID.acme) { (_, _: Vehicle) in
+                        count += 1
+                        if count == 1 {
+                            began.continuation.yield()
+                            gate.wait()
+                        }
+                        return true
+                    }
+                }
+            }
+            for await _ in began.stream { break }
+            list.cancel()
+            gate.signal()
+            await #expect(throws: CancellationError.self) { try await list.value }
+            for await count in ended.stream {
+                #expect(count < 256)
+                break
+            }
+            let found = try await store.read { reader in
+                var count = 0
+                try reader.scan(StoreScan(), of: TestID.acme) { (_, _: Vehicle) in
+                    count += 1
+                    return true
+                }
+                return count
+            }
+            #expect(found == 600)
+        }
+    }
+
     @Test(arguments: StoreKind.allCases)
     func `a scan finds by vehicle, activity, age and position`(kind: StoreKind) async throws {
         try await kind.withStore { store in
