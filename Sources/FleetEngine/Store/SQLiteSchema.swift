@@ -13,15 +13,19 @@ import SwiftProtobuf
 enum SQLiteSchema {
     /// Opens or creates the database and brings its tables up to date.
     ///
-    /// - Parameter path: The file; its folder must exist.
+    /// - Parameters:
+    ///   - path: The file; its folder must exist.
+    ///   - logLimit: How many bytes the `-wal` keeps when it is begun anew.
     /// - Returns: The open database, whose commits are durable.
     /// - Throws: ``EngineError`` that names the file and the fix.
-    static func open(_ path: String) throws(EngineError) -> DatabasePool {
+    static func open(_ path: String, logLimit: Int64 = Self.logLimit) throws(EngineError) -> DatabasePool {
         do {
             self.createPrivateFile(path)
             let pool = try DatabasePool(path: path, configuration: self.configuration)
             // Set after opening: switching to WAL lowers it, and a commit must have reached the disk.
-            try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+            try pool.writeWithoutTransaction { database in
+                try database.execute(sql: "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = \(logLimit)")
+            }
             guard try !pool.read(self.migrator.hasBeenSuperseded) else { throw self.tooNew(path) }
             let isCurrent = try pool.read(self.migrator.hasCompletedMigrations)
             try self.migrator.migrate(pool)
@@ -82,6 +86,9 @@ enum SQLiteSchema {
 
     /// How many connections look at once.
     static let readers = 4
+
+    /// How many bytes the `-wal` may grow to before it is begun anew, for which lists are waited for.
+    static let logLimit: Int64 = 64 << 20
 
     /// The pages that each connection keeps: the upper parts of the indexes of a large fleet.
     private static let cacheKibibytes = 16 * 1024

@@ -25,6 +25,9 @@ public final class SQLiteStore: EngineStore {
     private let queue: GroupWriter
     /// Whether a group was not kept, and no change was since.
     private let isDoubted = Locked(false)
+    private let logLimit: Int64
+    /// Beyond how many bytes of the `-wal` it is begun anew.
+    private let logDue: Locked<Int64>
     private let logger: Logger
     /// Serial, and the only place that waits for the disk: no thread of the concurrency runtime ever does.
     private let writer = DispatchQueue(label: "fleetpass.store.group-commit")
@@ -39,9 +42,13 @@ public final class SQLiteStore: EngineStore {
         try self.init(path: path, logger: logger, groupLimit: 512, waitingLimit: 16 * 1024)
     }
 
-    init(path: String, logger: Logger, groupLimit: Int, waitingLimit: Int) throws(EngineError) {
+    init(
+        path: String, logger: Logger, groupLimit: Int, waitingLimit: Int, logLimit: Int64 = SQLiteSchema.logLimit
+    ) throws(EngineError) {
         self.lock = try StoreFileLock(path)
-        let pool = try SQLiteSchema.open(path)
+        let pool = try SQLiteSchema.open(path, logLimit: logLimit)
+        self.logLimit = logLimit
+        self.logDue = Locked(logLimit)
         self.pool = pool
         self.files = DatabaseFiles(of: path)
         let withSnapshot: @Sendable (_ body: (SQLiteReader) -> Void) throws -> Void = { [recent] body in
@@ -129,7 +136,26 @@ public final class SQLiteStore: EngineStore {
     var waitingWrites: Int { self.queue.waiting }
 
     private func drain() {
-        while let group = self.queue.nextGroup() { self.commit(group) }
+        while let group = self.queue.nextGroup() {
+            self.commit(group)
+            self.shortenLog()
+        }
+    }
+
+    /// Begins the `-wal` anew where it has grown long, once the lists that look at it have ended; the next group waits
+    /// for that, for 5 seconds at most.
+    ///
+    /// SQLite itself waits for no list, so the file would grow for as long as there is always some list under way.
+    private func shortenLog() {
+        let bytes = self.files.logBytes
+        let due = self.logDue.withLock { due in
+            if bytes <= self.logLimit { due = self.logLimit }
+            return due
+        }
+        guard bytes > due else { return }
+        let isBegunAnew = (try? self.pool.writeWithoutTransaction { try $0.checkpoint(.restart) }) != nil
+        // Where lists take longer than that, writes wait again when as much has come once more.
+        self.logDue.withLock { $0 = isBegunAnew ? self.logLimit : bytes + self.logLimit }
     }
 
     private func commit(_ group: [QueuedWrite]) {

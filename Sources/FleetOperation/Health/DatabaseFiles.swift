@@ -35,6 +35,7 @@ package final class DatabaseFiles: Sendable {
 
     /// The database's file, as it was named.
     package let path: String
+    private let log: String
     private let state: Locked<State>
 
     /// Takes note of the files.
@@ -44,9 +45,16 @@ package final class DatabaseFiles: Sendable {
         self.path = path
         // SQLite keeps the other file beside the one that a link leads to.
         let file = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
+        self.log = file + "-wal"
         var state = State()
-        for name in [file, file + "-wal"] { state.opened[name] = Identity(ofFileAt: name) }
+        for name in [file, self.log] { state.opened[name] = Identity(ofFileAt: name) }
         self.state = Locked(state)
+    }
+
+    /// The bytes of the `-wal`; 0 where there is none.
+    package var logBytes: Int64 {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: self.log)
+        return (attributes?[.size] as? NSNumber)?.int64Value ?? 0
     }
 
     /// Misses nothing any more, as whoever closes the database last removes the `-wal`.

@@ -176,6 +176,57 @@ import Testing
         }
     }
 
+    @Test func `the -wal stays short while there is always some list under way`() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "engine.sqlite").path
+            let limit: Int64 = 256 * 1024
+            let store = try SQLiteStore(path: path, logLimit: limit)
+            /// Some 20 KiB, so that few writes are much.
+            func put(_ number: Int, _ name: String) async throws {
+                let vehicle = Vehicle.at(1, 2, name: name + String(repeating: "n", count: 20_000))
+                try await store.write { try $0.put(vehicle, TestID.id("veh-\(number)"), of: TestID.acme) }
+            }
+            for number in 0..<100 { try await put(number, "before") }
+            let begun = [DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)]
+            let isOver = Locked(false)
+            let longest = try await withThrowingTaskGroup(of: Void.self) { group in
+                for own in 0...1 {
+                    group.addTask {
+                        // Each list ends after one of the other's has begun, the last ones but for the end of it all.
+                        defer { begun[own].signal() }
+                        let isFirst = Locked(own == 1)
+                        while !isOver.withLock({ $0 }) {
+                            try await store.read { reader in
+                                var count = 0
+                                try reader.scan(StoreScan(), of: TestID.acme) { (_, _: Vehicle) in
+                                    count += 1
+                                    guard count == 1 else { return true }
+                                    // What the other's first list began with is no sign of its next.
+                                    if isFirst.withLock({ $0 }) { begun[0].wait() }
+                                    isFirst.withLock { $0 = false }
+                                    begun[own].signal()
+                                    return true
+                                }
+                                begun[1 - own].wait()
+                            }
+                        }
+                    }
+                }
+                defer { isOver.withLock { $0 = true } }
+                var longest: Int64 = 0
+                for number in 0..<500 {
+                    try await put(number % 100, "\(number)")
+                    let attributes = try FileManager.default.attributesOfItem(atPath: path + "-wal")
+                    longest = max(longest, (attributes[.size] as? NSNumber)?.int64Value ?? .max)
+                }
+                return longest
+            }
+            // Some lists may take too long for one attempt.
+            #expect(longest < 16 * limit)
+            try await store.close()
+        }
+    }
+
     // MARK: - Opening
 
     @Test func `a missing folder is named with its fix`() async throws {

@@ -70,9 +70,12 @@ extension PostgreSQLStore {
 
 extension SQLiteStore {
     /// A store that tells nobody.
-    convenience init(path: String, groupLimit: Int = 512, waitingLimit: Int = 10_000) throws(EngineError) {
+    convenience init(
+        path: String, groupLimit: Int = 512, waitingLimit: Int = 10_000, logLimit: Int64 = SQLiteSchema.logLimit
+    ) throws(EngineError) {
         let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        try self.init(path: path, logger: silent, groupLimit: groupLimit, waitingLimit: waitingLimit)
+        try self.init(
+            path: path, logger: silent, groupLimit: groupLimit, waitingLimit: waitingLimit, logLimit: logLimit)
     }
 }
 
