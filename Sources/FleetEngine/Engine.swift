@@ -27,7 +27,7 @@ public struct Engine: Sendable {
     private let recorder: CallRecorder?
     let faults: FaultInjector?
     private let metrics: EngineMetrics?
-    private let logger: Logger?
+    let logger: Logger?
 
     init(
         store: any EngineStore,

@@ -6,6 +6,7 @@ import FleetEngineAPI
 import FleetPostgreSQL
 import FleetTokens
 import Foundation
+import Logging
 import SwiftProtobuf
 
 extension Engine {
@@ -14,33 +15,53 @@ extension Engine {
     /// - Parameter policy: How long what is kept.
     /// - Returns: How many resources were deleted.
     /// - Throws: ``EngineError`` with the reason `STORE_CLOCK`, and nothing is deleted, while this machine's clock is more
-    ///   than 5 seconds from the database's; or what the store throws, and what was deleted before stays deleted.
+    ///   than 5 seconds from the database's; or what the store throws, once the collections at which it does not are swept.
     @discardableResult
     public func sweep(_ policy: RetentionPolicy) async throws -> Int {
         let now = try await self.timeOfSweep()
         var count = 0
-        for provider in try await self.store.read({ try $0.providers() }) {
-            // Trips first: a vehicle may go once it has none.
-            count += try await self.sweep(provider, at: now, after: policy.trips, Self.removeTrip)
-            count += try await self.sweep(provider, at: now, after: policy.vehicles) {
-                (store, id, vehicle: Vehicle, _) in
-                guard vehicle.currentTrips.isEmpty else { return false }
-                try store.remove(id, of: provider, as: Vehicle.self)
-                return true
-            }
-            count += try await self.sweep(provider, at: now, after: policy.deliveryVehicles) {
-                (store, id, vehicle: DeliveryVehicle, _) in
-                guard Journey(of: vehicle).tasks.isEmpty else { return false }
-                try store.remove(id, of: provider, as: DeliveryVehicle.self)
-                return true
-            }
-            count += try await self.sweep(provider, at: now, after: policy.tasks) {
-                (store, id, task: DeliveryTask, _) in
-                guard task.state == .closed || task.deliveryVehicleID.isEmpty else { return false }
-                try store.remove(id, of: provider, as: DeliveryTask.self)
-                return true
+        var failure: (any Error)?
+        func add(_ collection: StoreCollection, _ sweep: () async throws -> Int) async throws {
+            do {
+                count += try await sweep()
+            } catch let error as CancellationError {
+                throw error
+            } catch {
+                failure = failure ?? error
+                self.logger?.error(
+                    "What is old could not be deleted",
+                    metadata: ["collection": "\(collection.rawValue)", "error": "\(error)"])
             }
         }
+        for provider in try await self.store.read({ try $0.providers() }) {
+            // Trips first: a vehicle may go once it has none.
+            try await add(.trips) { try await self.sweep(provider, at: now, after: policy.trips, Self.removeTrip) }
+            try await add(.vehicles) {
+                try await self.sweep(provider, at: now, after: policy.vehicles) {
+                    (store, id, vehicle: Vehicle, _) in
+                    guard vehicle.currentTrips.isEmpty else { return false }
+                    try store.remove(id, of: provider, as: Vehicle.self)
+                    return true
+                }
+            }
+            try await add(.deliveryVehicles) {
+                try await self.sweep(provider, at: now, after: policy.deliveryVehicles) {
+                    (store, id, vehicle: DeliveryVehicle, _) in
+                    guard Journey(of: vehicle).tasks.isEmpty else { return false }
+                    try store.remove(id, of: provider, as: DeliveryVehicle.self)
+                    return true
+                }
+            }
+            try await add(.tasks) {
+                try await self.sweep(provider, at: now, after: policy.tasks) {
+                    (store, id, task: DeliveryTask, _) in
+                    guard task.state == .closed || task.deliveryVehicleID.isEmpty else { return false }
+                    try store.remove(id, of: provider, as: DeliveryTask.self)
+                    return true
+                }
+            }
+        }
+        if let failure { throw failure }
         return count
     }
 

@@ -10,8 +10,11 @@ import FleetTokens
 ///
 /// A row's place is one where the resource was, at most ``IndexedPlace/reach`` from where it is.
 enum PostgreSQLQuery {
-    /// The resources that a scan looks through.
-    static func scan(_ scan: StoreScan, _ collection: StoreCollection, _ provider: ProviderID) -> PostgreSQLStatement {
+    /// The resources that a scan looks through; with bounds, those up to an id, and as many as a limit says.
+    static func scan(
+        _ scan: StoreScan, _ collection: StoreCollection, _ provider: ProviderID,
+        within bounds: (last: String, limit: Int)? = nil
+    ) -> PostgreSQLStatement {
         var sql = "SELECT id, message FROM \(collection.rawValue) WHERE provider = $1"
         var values: [PostgreSQLValue] = [.text(provider.value)]
         /// Adds a condition, with `?` for its value.
@@ -20,6 +23,7 @@ enum PostgreSQLQuery {
             sql += " AND " + condition.replacing("?", with: "$\(values.count)")
         }
         if !scan.after.isEmpty { restrict("id > ?", .text(scan.after)) }
+        if let bounds { restrict("id <= ?", .text(bounds.last)) }
         if scan.isActiveOnly { sql += " AND active" }
         if let holder = scan.holder { restrict("holder = ?", .text(holder)) }
         if let tracking = scan.tracking { restrict("tracking = ?", .text(tracking)) }
@@ -35,7 +39,20 @@ enum PostgreSQLQuery {
             sql += " AND place <@ box(point($\(first), $\(first + 1)), point($\(first + 2), $\(first + 3)))"
         }
         if scan.isOrdered { sql += " ORDER BY id" }
+        if let bounds { sql += " LIMIT \(bounds.limit)" }
         return PostgreSQLStatement(sql, values)
+    }
+
+    /// The last of some ids that come after one; `NULL` where there is none.
+    static func last(
+        of count: Int, after id: String, _ collection: StoreCollection, _ provider: ProviderID
+    ) -> PostgreSQLStatement {
+        PostgreSQLStatement(
+            """
+            SELECT max(id) FROM (
+                SELECT id FROM \(collection.rawValue) WHERE provider = $1 AND id > $2 ORDER BY id LIMIT \(count)
+            ) AS next
+            """, [.text(provider.value), .text(id)])
     }
 
     static func find(_ key: ResourceKey) -> PostgreSQLStatement {
@@ -116,8 +133,17 @@ enum PostgreSQLQuery {
         }
     }
 
+    /// Every provider, each found by one look into the index, however many resources the others have.
     static let providers = PostgreSQLStatement(
-        StoreCollection.allCases.map { "SELECT provider FROM \($0.rawValue)" }.joined(separator: " UNION "))
+        StoreCollection.allCases.map { collection in
+            let next = "SELECT min(provider) AS provider FROM \(collection.rawValue)"
+            return """
+                (WITH RECURSIVE found AS (
+                    \(next) UNION ALL
+                    SELECT (\(next) WHERE provider > found.provider) FROM found WHERE found.provider IS NOT NULL
+                ) SELECT provider FROM found WHERE provider IS NOT NULL)
+                """
+        }.joined(separator: " UNION "))
 
     static func remove(_ keys: [ResourceKey], from collection: StoreCollection) -> PostgreSQLStatement {
         PostgreSQLStatement(

@@ -8,15 +8,25 @@ import SwiftProtobuf
 
 /// What can be looked up in one transaction, which begins with the first look.
 final class PostgreSQLReader: EngineReader {
+    /// How many resources one statement finds at most.
+    private static let portion = 512
+
     private let session: PostgreSQLSession
+    private let rowLimit: Int
     private var begin: PostgreSQLStatement?
     private var cursors = 0
     /// What was read ahead, `nil` for what is absent.
     private var fetched: [ResourceKey: [UInt8]?] = [:]
 
     /// Looks within a transaction that is under way, or in one of its own that begins so.
-    init(_ session: PostgreSQLSession, begin: String? = nil) {
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - begin: What begins the transaction; `nil` for one that is under way.
+    ///   - rowLimit: How many rows one statement looks at where no index tells which are wanted.
+    init(_ session: PostgreSQLSession, begin: String? = nil, rowLimit: Int = 10_000) {
         self.session = session
+        self.rowLimit = rowLimit
         self.begin = begin.map { .once($0) }
     }
 
@@ -50,7 +60,6 @@ final class PostgreSQLReader: EngineReader {
     func scan<Resource: StoredResource>(
         _ scan: StoreScan, of provider: ProviderID, _ body: (_ id: String, Resource) throws -> Bool
     ) throws {
-        let statement = PostgreSQLQuery.scan(scan, Resource.collection, provider)
         /// Whether more rows are wanted.
         func look(_ rows: PostgreSQLRows?) throws -> Bool {
             for number in 0..<(rows?.count ?? 0) {
@@ -61,6 +70,10 @@ final class PostgreSQLReader: EngineReader {
             }
             return true
         }
+        if scan.unchangedSince != nil, scan.isOrdered {
+            return try self.scanInSteps(scan, Resource.collection, provider, look)
+        }
+        let statement = PostgreSQLQuery.scan(scan, Resource.collection, provider)
         guard scan.isOrdered else {
             _ = try look(try self.send([statement]))
             return
@@ -73,7 +86,25 @@ final class PostgreSQLReader: EngineReader {
         while true {
             let rows = try self.send(statements + [.once("FETCH \(portion) FROM \(cursor)")])
             guard try look(rows), rows?.count == portion else { return }
-            (portion, statements) = (512, [])
+            (portion, statements) = (Self.portion, [])
+        }
+    }
+
+    /// Looks through some rows after the other, however few of them are wanted: a statement that went through millions to
+    /// find one would be ended for the time it takes.
+    private func scanInSteps(
+        _ scan: StoreScan, _ collection: StoreCollection, _ provider: ProviderID,
+        _ look: (PostgreSQLRows?) throws -> Bool
+    ) throws {
+        var scan = scan
+        while true {
+            let step = PostgreSQLQuery.last(of: self.rowLimit, after: scan.after, collection, provider)
+            guard let end = try self.send([step])?.first, !end.isNull(0) else { return }
+            let bounds = (last: try end.text(0), limit: Self.portion)
+            let rows = try self.send([PostgreSQLQuery.scan(scan, collection, provider, within: bounds)])
+            guard try look(rows) else { return }
+            let isWhole = (rows?.count ?? 0) < Self.portion
+            scan.after = if !isWhole, let rows { try rows[rows.count - 1].text(0) } else { bounds.last }
         }
     }
 

@@ -160,6 +160,8 @@ public final class PostgreSQLStore: EngineStore {
             // What is wrong with a connection, its pool tells.
             if error.code == .wrongSchema {
                 self.logger.error("The store's tables cannot be read", metadata: ["error": "\(error)"])
+            } else if error.isStatementEnded {
+                self.logger.error("A look at the store was ended", metadata: ["error": "\(error)"])
             }
             throw EngineError(error)
         }
@@ -222,6 +224,11 @@ public final class PostgreSQLStore: EngineStore {
     }
 }
 
+extension PostgreSQLError {
+    /// Whether the server is there, and ended a statement for the time it took, or at somebody's request.
+    fileprivate var isStatementEnded: Bool { self.sqlState == "57014" }
+}
+
 extension EngineError {
     /// A store in which others hold what a write is about.
     static let storeContended = Self.store(
@@ -235,6 +242,8 @@ extension EngineError {
             case .closed: .storeClosed
             case .conflict: .storeContended
             case .statementFailed: .unexpected
+            case .timedOut where error.isStatementEnded:
+                .store("STORE_UNAVAILABLE", "The store took too long over this; retry in a while.")
             default: .store("STORE_UNAVAILABLE", "The store cannot be reached now; retry in a second.")
             }
     }

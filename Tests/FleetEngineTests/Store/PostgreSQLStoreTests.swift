@@ -215,6 +215,44 @@ struct PostgreSQLStoreTests {
         }
     }
 
+    @Test(arguments: [7, 1000])
+    func `what is old is found among much that is not, some rows at a time`(rowLimit: Int) async throws {
+        let address = try await PostgreSQLServer.shared().makeDatabase()
+        let store = try PostgreSQLStore(address: address)
+        let (old, fresh) = (Google_Protobuf_Timestamp(seconds: 1), Google_Protobuf_Timestamp(seconds: 2))
+        // More of one age after each other than a statement finds, and few between many.
+        let isOld: @Sendable (Int) -> Bool = { $0 < 600 || $0 % 90 == 0 }
+        try await store.write { transaction in
+            for number in 0..<1500 {
+                try transaction.put(
+                    Vehicle(), TestID.id("v\(number)"), of: TestID.acme, at: isOld(number) ? old : fresh)
+            }
+            try transaction.put(Trip(), TestID.trip, of: TestID.other)
+        }
+        let pool = PostgreSQLPool(
+            try PostgreSQLAddress(address), connections: 1, schema: PostgreSQLEngineSchema.schema, logger: .silent)
+        let found = try await pool.run { session in
+            let reader = PostgreSQLReader(session, begin: "BEGIN", rowLimit: rowLimit)
+            var ids: [String] = []
+            try reader.scan(StoreScan(unchangedSince: old), of: TestID.acme) { (id, _: Vehicle) in
+                ids.append(id)
+                return true
+            }
+            try reader.end()
+            return ids
+        }
+        #expect(found == (0..<1500).filter(isOld).map { "v\($0)" }.sorted())
+        #expect(Set(try await store.read { try $0.providers() }) == [TestID.acme, TestID.other])
+        await pool.close()
+        await store.close()
+    }
+
+    @Test func `a look that took too long is not told as a database that is away`() {
+        let error = EngineError(PostgreSQLError(code: .timedOut, message: "canceled", sqlState: "57014"))
+        #expect(error.code == .unavailable && error.reason == "STORE_UNAVAILABLE")
+        #expect(error.message == "The store took too long over this; retry in a while.")
+    }
+
     @Test func `sweeps of several nodes at once delete each thing once`() async throws {
         try await self.withNodes { nodes in
             let fixtures = nodes.map { EngineFixture(store: StatedStore(store: $0)) }

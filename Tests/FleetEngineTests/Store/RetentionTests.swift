@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngineAPI
+import FleetTokens
 import Foundation
 import SwiftProtobuf
 import Testing
@@ -102,6 +103,23 @@ import Testing
         #expect(try await fixture.engine.sweep(RetentionPolicy()) == 900)
     }
 
+    @Test func `a collection that cannot be looked through keeps no other from being swept`() async throws {
+        let store = MemoryStore()
+        let fixture = EngineFixture(store: StoreWithoutTripLists(store: store))
+        try await fixture.createVehicle("old")
+        try await fixture.createTrip("old")
+        try await store.write { try $0.put(Vehicle.sample, TestID.id("old"), of: TestID.other) }
+        fixture.advance(by: Self.week)
+        await #expect(throws: StoreWithoutTripLists.Broken.self) {
+            try await fixture.engine.sweep(RetentionPolicy())
+        }
+        let left = try await store.read { reader in
+            try [TestID.acme, TestID.other].map { try reader.count(.vehicles, of: $0) }
+        }
+        #expect(left == [0, 0])
+        #expect(await code { try await fixture.trip("old") } == nil)
+    }
+
     @Test func `where machines share a database, its clock says what is old`() async throws {
         let database = TestClock(TestClock.start)
         let fixture = EngineFixture(
@@ -126,5 +144,47 @@ import Testing
         }
         #expect(error?.reason == "STORE_CLOCK")
         #expect(await code { try await fixture.vehicle("old") } == nil)
+    }
+}
+
+/// A store whose trips cannot be looked through.
+private struct StoreWithoutTripLists: EngineStore {
+    struct Broken: Error {}
+
+    let store: MemoryStore
+
+    func read<Result: Sendable>(
+        _ body: @escaping @Sendable (any EngineReader) throws -> Result
+    ) async throws -> Result {
+        try await self.store.read { try body(Reader(reader: $0)) }
+    }
+
+    func write<Result: Sendable>(
+        _ body: @escaping @Sendable (any EngineTransaction) throws -> Result
+    ) async throws -> Result {
+        try await self.store.write(body)
+    }
+
+    private struct Reader: EngineReader {
+        let reader: any EngineReader
+
+        func find<Resource: StoredResource>(
+            _ id: FleetID<Resource.Kind>, of provider: ProviderID, as type: Resource.Type
+        ) throws -> Resource? {
+            try self.reader.find(id, of: provider, as: type)
+        }
+
+        func scan<Resource: StoredResource>(
+            _ scan: StoreScan, of provider: ProviderID, _ body: (_ id: String, Resource) throws -> Bool
+        ) throws {
+            if Resource.collection == .trips { throw Broken() }
+            try self.reader.scan(scan, of: provider, body)
+        }
+
+        func count(_ collection: StoreCollection, of provider: ProviderID) throws -> Int {
+            try self.reader.count(collection, of: provider)
+        }
+
+        func providers() throws -> [ProviderID] { try self.reader.providers() }
     }
 }
