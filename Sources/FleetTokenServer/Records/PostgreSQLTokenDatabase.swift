@@ -12,9 +12,11 @@ struct PostgreSQLTokenDatabase: TokenServerDatabase {
     private let pool: PostgreSQLPool
     var place: String { self.pool.address.description }
 
-    init(_ address: PostgreSQLAddress, limits: PostgreSQLLimits = PostgreSQLLimits(), logger: Logger) {
+    init(
+        _ address: PostgreSQLAddress, connections: Int, limits: PostgreSQLLimits = PostgreSQLLimits(), logger: Logger
+    ) {
         self.pool = PostgreSQLPool(
-            address, connections: 4, limits: limits, schema: TokenServerSchema.postgreSQL, logger: logger)
+            address, connections: connections, limits: limits, schema: TokenServerSchema.postgreSQL, logger: logger)
     }
 
     func read<Result: Sendable>(

@@ -67,7 +67,18 @@ public struct TokenServerStore: Sendable {
     ///   - logger: Hears when the server is lost and found again.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` for a malformed address.
     public init(postgreSQL address: String, logger: Logger) throws(TokenServerError) {
-        try self.init(postgreSQL: address, limits: PostgreSQLLimits(), logger: logger)
+        try self.init(postgreSQL: address, connections: 4, logger: logger)
+    }
+
+    /// Prepares the use of a PostgreSQL database by a few connections.
+    ///
+    /// - Parameters:
+    ///   - address: `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`.
+    ///   - connections: How many connections to make at most.
+    ///   - logger: Hears when the server is lost and found again.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` for a malformed address.
+    package init(postgreSQL address: String, connections: Int, logger: Logger) throws(TokenServerError) {
+        try self.init(postgreSQL: address, connections: connections, limits: PostgreSQLLimits(), logger: logger)
     }
 
     /// Prepares reading a PostgreSQL database for a person, who waits longer than a caller does: ten minutes for a look
@@ -78,12 +89,16 @@ public struct TokenServerStore: Sendable {
     ///   - logger: Hears when the server is lost and found again.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` for a malformed address.
     package init(readingPostgreSQL address: String, logger: Logger) throws(TokenServerError) {
-        try self.init(postgreSQL: address, limits: PostgreSQLLimits(statement: .seconds(600)), logger: logger)
+        try self.init(
+            postgreSQL: address, connections: 4, limits: PostgreSQLLimits(statement: .seconds(600)), logger: logger)
     }
 
-    private init(postgreSQL address: String, limits: PostgreSQLLimits, logger: Logger) throws(TokenServerError) {
+    private init(
+        postgreSQL address: String, connections: Int, limits: PostgreSQLLimits, logger: Logger
+    ) throws(TokenServerError) {
         do throws(PostgreSQLError) {
-            self.database = PostgreSQLTokenDatabase(try PostgreSQLAddress(address), limits: limits, logger: logger)
+            self.database = PostgreSQLTokenDatabase(
+                try PostgreSQLAddress(address), connections: connections, limits: limits, logger: logger)
         } catch {
             throw TokenServerError(code: .invalidConfiguration, message: error.message)
         }

@@ -33,9 +33,11 @@ struct StoredRevocations: Service {
             try Self.check(TokenServerStore.inspect(file: place))
         }
         do throws(TokenServerError) {
+            // It has one question at a time.
             self.store =
                 isAddress
-                ? try TokenServerStore(postgreSQL: place, logger: logger) : try TokenServerStore(openingAt: place)
+                ? try TokenServerStore(postgreSQL: place, connections: 1, logger: logger)
+                : try TokenServerStore(openingAt: place)
         } catch {
             throw CommandFailure(
                 status: CommandFailure(store: error).status, message: "revocations.store: \(error.message)")

@@ -3,11 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetSigning
-import FleetTokenServer
 import FleetTokens
 import Foundation
 import Logging
+import PostgreSQLTestSupport
 import Testing
+
+@testable import FleetTokenServer
 
 @Suite struct RevocationTests {
     private static let now = Date(timeIntervalSince1970: 1_767_225_600)
@@ -187,6 +189,32 @@ import Testing
         #expect(refusal(of: second) == .tokenRevoked)
         list.replace(fingerprints: [], keyIDs: ["another"])
         #expect(refusal(of: first) == nil)
+    }
+
+    @Test(.enabled(if: PostgreSQLServer.isInstalled, Comment(rawValue: PostgreSQLServer.absence)))
+    func `who follows a store by one connection makes no more`() async throws {
+        let address = try await PostgreSQLServer.shared().makeDatabase()
+        let store = try TokenServerStore(postgreSQL: address, connections: 1, logger: .silent)
+        try await withThrowingDiscardingTaskGroup { group in
+            for _ in 0..<16 {
+                group.addTask { _ = try await RevocationStore(store: store).current(at: Self.now) }
+            }
+        }
+        let count = try await store.database.read { database in
+            var count: Int64 = 0
+            try database.rows(
+                """
+                SELECT count(*) FROM pg_stat_activity
+                WHERE datname = current_database() AND backend_type = 'client backend'
+                """, []
+            ) { row in
+                count = try row.integer(0)
+                return false
+            }
+            return count
+        }
+        #expect(count == 1)
+        try store.close()
     }
 
     @Test func `a minted token is withdrawn by its fingerprint or with its key`() async throws {
