@@ -54,6 +54,25 @@ enum SQLiteSchema {
         try pool.close()
     }
 
+    /// Moves what is in the `-wal` to the file and has the next commit begin it anew, once no list looks at it any more.
+    ///
+    /// - Parameter database: The connection that writes.
+    /// - Returns: Whether all lists ended within 5 seconds.
+    /// - Throws: An error of SQLite.
+    static func beginLogAnew(_ database: Database) throws -> Bool {
+        defer { try? database.execute(sql: "PRAGMA busy_timeout = \(1000 * self.busySeconds)") }
+        // New lists may take the lock that is waited for, one after the other, although they are in nobody's way: whoever
+        // looks anew sees that. Long lists take the last and longest wait.
+        for milliseconds in [100, 300, 600, 1000, 3000] {
+            try database.execute(sql: "PRAGMA busy_timeout = \(milliseconds)")
+            do {
+                try database.checkpoint(.restart)
+                return true
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {}
+        }
+        return false
+    }
+
     /// A file of a store was moved, removed or replaced while it was open.
     struct FileMoved: Error, CustomStringConvertible {
         /// The store's file.
@@ -93,10 +112,13 @@ enum SQLiteSchema {
     /// The pages that each connection keeps: the upper parts of the indexes of a large fleet.
     private static let cacheKibibytes = 16 * 1024
 
+    /// How long is waited for another process.
+    private static let busySeconds = 5
+
     private static var configuration: Configuration {
         var configuration = Configuration()
         configuration.label = "fleetpass.store"
-        configuration.busyMode = .timeout(5)
+        configuration.busyMode = .timeout(TimeInterval(self.busySeconds))
         configuration.maximumReaderCount = self.readers
         configuration.prepareDatabase { database in
             try database.execute(sql: "PRAGMA cache_size = -\(self.cacheKibibytes)")

@@ -26,8 +26,8 @@ public final class SQLiteStore: EngineStore {
     /// Whether a group was not kept, and no change was since.
     private let isDoubted = Locked(false)
     private let logLimit: Int64
-    /// Beyond how many bytes of the `-wal` it is begun anew.
-    private let logDue: Locked<Int64>
+    /// Beyond how many bytes of the `-wal` it is begun anew, and how many writes came since somebody looked at it.
+    private let log: Locked<(due: Int64, unseen: Int)>
     private let logger: Logger
     /// Serial, and the only place that waits for the disk: no thread of the concurrency runtime ever does.
     private let writer = DispatchQueue(label: "fleetpass.store.group-commit")
@@ -48,7 +48,7 @@ public final class SQLiteStore: EngineStore {
         self.lock = try StoreFileLock(path)
         let pool = try SQLiteSchema.open(path, logLimit: logLimit)
         self.logLimit = logLimit
-        self.logDue = Locked(logLimit)
+        self.log = Locked((due: logLimit, unseen: 0))
         self.pool = pool
         self.files = DatabaseFiles(of: path)
         let withSnapshot: @Sendable (_ body: (SQLiteReader) -> Void) throws -> Void = { [recent] body in
@@ -138,7 +138,7 @@ public final class SQLiteStore: EngineStore {
     private func drain() {
         while let group = self.queue.nextGroup() {
             self.commit(group)
-            self.shortenLog()
+            self.shortenLog(after: group.count)
         }
     }
 
@@ -146,17 +146,27 @@ public final class SQLiteStore: EngineStore {
     /// for that, for 5 seconds at most.
     ///
     /// SQLite itself waits for no list, so the file would grow for as long as there is always some list under way.
-    private func shortenLog() {
+    private func shortenLog(after writes: Int) {
+        let isSeen = self.log.withLock { log in
+            log.unseen += writes
+            guard log.unseen >= Self.writesBetweenLooks else { return true }
+            log.unseen = 0
+            return false
+        }
+        guard !isSeen else { return }
         let bytes = self.files.logBytes
-        let due = self.logDue.withLock { due in
-            if bytes <= self.logLimit { due = self.logLimit }
-            return due
+        let due = self.log.withLock { log in
+            if bytes <= self.logLimit { log.due = self.logLimit }
+            return log.due
         }
         guard bytes > due else { return }
-        let isBegunAnew = (try? self.pool.writeWithoutTransaction { try $0.checkpoint(.restart) }) != nil
+        let isBegunAnew = (try? self.pool.writeWithoutTransaction(SQLiteSchema.beginLogAnew)) ?? false
         // Where lists take longer than that, writes wait again when as much has come once more.
-        self.logDue.withLock { $0 = isBegunAnew ? self.logLimit : bytes + self.logLimit }
+        self.log.withLock { $0.due = isBegunAnew ? self.logLimit : bytes + self.logLimit }
     }
+
+    /// How many writes go by before the length of the `-wal` is looked at again, which takes as long as a write.
+    private static let writesBetweenLooks = 64
 
     private func commit(_ group: [QueuedWrite]) {
         var outcomes: [QueuedWrite.Outcome] = []
