@@ -227,6 +227,7 @@ extension KeyFolder {
             } catch let error as CocoaError where error.code == .fileReadNoSuchFile && !Self.isLink(path) {
                 return RetiredKeys(text: "")
             } catch {
+                if let problem = PathProblem.reading(folder: self.path) { throw self.unreadable(problem) }
                 let reason = PathProblem.reading(path) ?? error.localizedDescription
                 throw Self.invalid(
                     "\(path), the list of the keys that were retired, cannot be read: \(reason); let this user read it, "
@@ -252,15 +253,11 @@ extension KeyFolder {
     private typealias File = (name: String, published: Date)
 
     private func files() throws(TokenServerError) -> [Role: [File]] {
-        let path = self.folder.path(percentEncoded: false)
         let names: [String]
         do {
-            names = try FileManager.default.contentsOfDirectory(atPath: path)
+            names = try FileManager.default.contentsOfDirectory(atPath: self.path)
         } catch {
-            let reason = PathProblem.reading(folder: path) ?? error.localizedDescription
-            throw Self.invalid(
-                "The key folder \(path) cannot be read: \(reason); name a folder that this user may read, such as "
-                    + "service-accounts in the data folder of fleetpass up.")
+            throw self.unreadable(PathProblem.reading(folder: self.path) ?? error.localizedDescription)
         }
         var files: [Role: [File]] = [:]
         for name in names {
@@ -268,6 +265,14 @@ extension KeyFolder {
             files[role, default: []].append((name, time))
         }
         return files.mapValues { $0.sorted { $0.published < $1.published } }
+    }
+
+    private var path: String { self.folder.path(percentEncoded: false) }
+
+    private func unreadable(_ problem: String) -> TokenServerError {
+        Self.invalid(
+            "The key folder \(self.path) cannot be read: \(problem); name a folder that this user may read, such as "
+                + "service-accounts in the data folder of fleetpass up.")
     }
 
     /// When a key was made known by its file's name; `nil` where the name is not of the form.
@@ -281,7 +286,7 @@ extension KeyFolder {
     private func ring(of role: Role) throws(TokenServerError) -> KeyRing {
         guard let ring = try self.readToChange()[role] else {
             throw Self.invalid(
-                "\(self.folder.path(percentEncoded: false)) holds no key of the role \(role); start the service once.")
+                "\(self.path) holds no key of the role \(role); start the service once.")
         }
         return ring
     }
@@ -323,7 +328,7 @@ extension KeyFolder {
         try self.settle()
     }
 
-    private func settle() throws { try PrivateFile.settle(folder: self.folder.path(percentEncoded: false)) }
+    private func settle() throws { try PrivateFile.settle(folder: self.path) }
 
     private static func invalid(_ message: String) -> TokenServerError {
         TokenServerError(code: .invalidConfiguration, message: message)
