@@ -15,7 +15,7 @@ enum FetcherKind: Sendable {
 
     /// How long the absence of everything is believed: a right fetcher always answers, and may be slow on a busy machine.
     var patience: Duration {
-        if case .sample(let flaws) = self, !flaws.isEmpty { .milliseconds(500) } else { .seconds(60) }
+        if case .sample(let flaws) = self, !flaws.isEmpty { .seconds(5) } else { .seconds(60) }
     }
 }
 
