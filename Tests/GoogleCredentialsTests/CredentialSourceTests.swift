@@ -135,7 +135,7 @@ import Testing
 
     @Test func `a subject token comes from a file, as text or from a field`() async throws {
         var world = self.world
-        world.files = ["/text": Array("MARKED-subject\n".utf8), "/json": Array(#"{"id":"MARKED-subject"}"#.utf8)]
+        world.files = ["/text": Array("MARKED-subject".utf8), "/json": Array(#"{"id":"MARKED-subject"}"#.utf8)]
         for source: JSONObject in [
             ["file": "/text"],
             ["file": "/json", "format": ["type": "json", "subject_token_field_name": "id"]],

@@ -4,7 +4,6 @@
 
 import FleetSigning
 import FleetTokens
-import Foundation
 
 /// Where the token of the other identity provider comes from.
 protocol SubjectTokenSource: Sendable {
@@ -21,7 +20,7 @@ extension SubjectTokenSource {
 
 /// How a file or an answer holds the token (AIP-4117).
 enum SubjectTokenFormat: Sendable {
-    /// The whole text is the token, without white space around it, such as a file's last line end.
+    /// The whole text is the token.
     case text
     /// The token is a member of a JSON object.
     case json(field: String)
@@ -30,8 +29,7 @@ enum SubjectTokenFormat: Sendable {
     func token(in bytes: [UInt8], from origin: String) throws(CredentialError) -> String {
         let token: String? =
             switch self {
-            case .text:
-                String(validating: bytes, as: UTF8.self)?.trimmingCharacters(in: .whitespacesAndNewlines)
+            case .text: String(validating: bytes, as: UTF8.self)
             case .json(let field): (try? JSONValue(parsing: bytes))?.object?[field]?.string
             }
         guard let token, !token.isEmpty else {
