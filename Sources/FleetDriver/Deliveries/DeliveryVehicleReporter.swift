@@ -43,7 +43,7 @@ public actor DeliveryVehicleReporter {
     var lastTaskToken = LastToken()
     /// How many reports of locations are on their way, or wait for what is.
     private var reportCount = 0
-    private var repeating: Task<Void, Never>?
+    private(set) var repeating: Task<Void, Never>?
     /// Before this nothing is repeated, as the engine or the token server asked for.
     private var repeatsFrom: MonotonicInstant?
 

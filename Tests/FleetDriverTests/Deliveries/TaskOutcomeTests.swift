@@ -2,12 +2,13 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetDriver
 import FleetTestSupport
 import FleetTokenClient
 import FleetTokens
 import Foundation
 import Testing
+
+@testable import FleetDriver
 
 @Suite(.timeLimit(.minutes(10))) struct TaskOutcomeTests {
     private static let time = Date(timeIntervalSince1970: 1_738_774_952)
@@ -117,7 +118,7 @@ import Testing
         world.engine.answer(nil, .proxy(status))
         _ = try await world.report(1)
         #expect(try await world.event().pendingCount == 2)
-        await world.reporter.stopTracking()
+        while await world.reporter.repeating != nil { await Task.yield() }
         _ = try await world.report(2)
         #expect(try await [world.event().pendingCount, world.event().pendingCount] == [1, 0])
         #expect(world.requests.map(\.url.lastPathComponent) == ["a", "b", "van-1", "a", "van-1", "a", "b"])
