@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
 import FleetTokens
 public import Foundation
 
@@ -46,17 +47,16 @@ public final class UpstreamClocks: Sendable {
     /// - Parameters:
     ///   - url: Where it is sent.
     ///   - mayBeStored: Whether a cache on the way may answer it, with a date of before.
-    ///   - header: A header field of an answer.
     ///   - send: Sends it and waits for the answer.
     /// - Returns: The answer.
     /// - Throws: What `send` throws.
-    public func noting<Response>(
-        _ url: String, mayBeStored: Bool, header: (Response, String) -> String?, send: () async throws -> Response
-    ) async throws -> Response {
+    func noting(
+        _ url: String, mayBeStored: Bool, send: () async throws -> UpstreamResponse
+    ) async throws -> UpstreamResponse {
         let start = self.uptime()
         let response = try await send()
         // What a cache says to have kept has the date of when that was made.
-        guard let date = header(response, "Date").flatMap(HTTPDate.unixSeconds), header(response, "Age") == nil,
+        guard let date = response.header("Date").flatMap(HTTPDate.unixSeconds), response.header("Age") == nil,
             let host = URL(string: url)?.host()
         else { return response }
         // The other looked somewhere between, and writes whole seconds.

@@ -29,9 +29,7 @@ public struct DatedTransport: UpstreamTransport {
 
     /// Sends a request and waits for the whole answer, of whatever status.
     public func send(_ request: UpstreamRequest) async throws -> UpstreamResponse {
-        try await self.clocks.noting(
-            request.url, mayBeStored: self.mayBeStored && request.method == "GET", header: { $0.header($1) }
-        ) {
+        try await self.clocks.noting(request.url, mayBeStored: self.mayBeStored && request.method == "GET") {
             try await self.transport.send(request)
         }
     }

@@ -258,10 +258,9 @@ import Testing
         func readings(ahead: Double, age: String? = nil, mayBeStored: Bool) async throws -> [Double] {
             let others = UpstreamClocks { clocks.uptime }
             let date = HTTPDate.text(unixSeconds: Int64(clocks.now.timeIntervalSince1970 - ahead))
-            let fields = ["Date": date, "Age": age]
-            _ = try await others.noting("https://keys.test/jwks", mayBeStored: mayBeStored, header: { $0[$1] ?? nil }) {
-                fields
-            }
+            let dated = Dated(fields: [("Date", date)] + (age.map { [("Age", $0)] } ?? []))
+            let transport = DatedTransport(dated, clocks: others, mayBeStored: mayBeStored)
+            _ = try await transport.send(UpstreamRequest(url: "https://keys.test/jwks"))
             return others.readings(at: clocks.now).map { $0.ahead.rounded(.up) }
         }
         #expect(try await readings(ahead: 300, mayBeStored: true) == [])
