@@ -95,4 +95,52 @@ import Testing
         #expect(error?.code == .unavailable)
         #expect(error?.message == "The metadata server could not be reached: the connection was refused.")
     }
+
+    @Test func `a request says what sends it, unless it does itself`() async throws {
+        let standIn = StandIn { _, _ in UpstreamResponse(status: 200, body: []) }
+        let server = try await LoopbackServer.start(standIn, pretendingToBe: "http://idp.example")
+        let transport = AsyncHTTPClientTransport()
+        _ = try await transport.send(UpstreamRequest(url: server.origin))
+        _ = try await transport.send(UpstreamRequest(url: server.origin, headers: [("user-agent", "acme/1")]))
+        #expect(standIn.requests.map { $0.header("User-Agent") } == ["fleetpass", "acme/1"])
+        try await server.stop()
+    }
+
+    @Test func `a server is reached by an address of IPv6`() async throws {
+        let standIn = StandIn { _, _ in UpstreamResponse(status: 200, body: Array("six".utf8)) }
+        let server: LoopbackServer
+        do {
+            server = try await LoopbackServer.start(standIn, pretendingToBe: "http://idp.example", host: "::1")
+        } catch {
+            try Test.cancel("this machine has no address ::1")
+        }
+        let answer = try await AsyncHTTPClientTransport().send(UpstreamRequest(url: "\(server.origin)/keys"))
+        #expect(answer.body == Array("six".utf8))
+        try await server.stop()
+    }
+
+    @Test func `as many requests to one host are under way as connections are allowed`() async throws {
+        let all = 20
+        let arrived = Locked(0)
+        let (waiting, go) = AsyncStream.makeStream(of: Void.self)
+        let standIn = StandIn { _, _ in
+            let count = arrived.withLock { count in
+                count += 1
+                return count
+            }
+            if count == all { go.finish() }
+            // No answer before the last has come.
+            for await _ in waiting {}
+            return UpstreamResponse(status: 200, body: [])
+        }
+        let server = try await LoopbackServer.start(standIn, pretendingToBe: "http://hook.example")
+        let transport = AsyncHTTPClientTransport(connectionsPerHost: all)
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<all {
+                group.addTask { try await transport.send(UpstreamRequest(url: server.origin, timeout: .seconds(50))) }
+            }
+            for try await answer in group { #expect(answer.status == 200) }
+        }
+        try await server.stop()
+    }
 }

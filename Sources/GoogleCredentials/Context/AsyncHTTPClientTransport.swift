@@ -9,19 +9,25 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// Sends requests with AsyncHTTPClient over a connection pool of its own.
+/// Sends a server's own requests with AsyncHTTPClient over a connection pool of its own.
 ///
 /// Redirects are not followed, and proxy variables are not read.
 public final class AsyncHTTPClientTransport: UpstreamTransport {
     private let client: HTTPClient
 
     /// Makes a transport; its connections close when it is no longer used.
-    public init() {
+    ///
+    /// - Parameter connectionsPerHost: The most connections to one host over HTTP/1.1 that are kept open for further
+    ///   requests, which wait for one of them where all are busy; at least 1. `nil` leaves it to AsyncHTTPClient.
+    public init(connectionsPerHost: Int? = nil) {
         var configuration = HTTPClient.Configuration()
         configuration.redirectConfiguration = .disallow
         configuration.timeout.connect = .seconds(5)
         // A refused connection is an answer; whoever sends decides whether to try again.
         configuration.connectionPool.retryConnectionEstablishment = false
+        if let connectionsPerHost {
+            configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connectionsPerHost
+        }
         self.client = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
     }
 
@@ -39,6 +45,10 @@ public final class AsyncHTTPClientTransport: UpstreamTransport {
         var outgoing = HTTPClientRequest(url: request.url)
         outgoing.method = HTTPMethod(rawValue: request.method)
         for header in request.headers { outgoing.headers.add(name: header.name, value: header.value) }
+        // Servers that turn away whoever does not say what it is are not rare.
+        if !outgoing.headers.contains(name: "User-Agent") {
+            outgoing.headers.add(name: "User-Agent", value: "fleetpass")
+        }
         if let body = request.body { outgoing.body = .bytes(body) }
         do {
             // The client's own limit ends with the answer's head.

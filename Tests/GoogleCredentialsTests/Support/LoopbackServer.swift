@@ -12,13 +12,14 @@ import NIOPosix
 /// A real HTTP server on this machine's loopback address, which answers as a stand-in does.
 struct LoopbackServer: Sendable {
     let port: Int
+    private let host: String
     private let channel: any Channel
 
-    var origin: String { "http://127.0.0.1:\(self.port)" }
+    var origin: String { "http://\(self.host.contains(":") ? "[\(self.host)]" : self.host):\(self.port)" }
 
     /// Starts a server whose answers never end where they are shorter than they promise to be, in bytes.
     static func start(
-        _ standIn: StandIn, pretendingToBe origin: String, promising length: Int? = nil
+        _ standIn: StandIn, pretendingToBe origin: String, promising length: Int? = nil, host: String = "127.0.0.1"
     ) async throws -> Self {
         let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .childChannelInitializer { channel in
@@ -27,8 +28,8 @@ struct LoopbackServer: Sendable {
                     try channel.pipeline.syncOperations.addHandler(Handler(standIn, origin, promised: length))
                 }
             }
-            .bind(host: "127.0.0.1", port: 0).get()
-        return Self(port: channel.localAddress?.port ?? 0, channel: channel)
+            .bind(host: host, port: 0).get()
+        return Self(port: channel.localAddress?.port ?? 0, host: host, channel: channel)
     }
 
     func stop() async throws { try await self.channel.close() }
