@@ -46,6 +46,8 @@ struct Fleetpass: AsyncParsableCommand {
             failure.end()
         } catch let error as TokenServerError {
             CommandFailure(store: error).end()
+        } catch let error as ConfigurationError {
+            CommandFailure(status: .configuration, message: error.message).end()
         } catch let error as PostgreSQLError {
             CommandFailure(database: error).end()
         } catch {

@@ -212,7 +212,7 @@ import Testing
         let unasked = try await self.argument().verifier()
         #expect(!unasked.looksAtWithdrawals && self.refusal(of: token, by: unasked) == nil)
         let path = self.folder.path(percentEncoded: false)
-        try TokenServerStore(creatingAt: path + "/" + TokenStoreOptions.fileName).close()
+        try TokenServerStore(creatingAt: TokenServerStore.file(inFolder: path)).close()
         try await RevokeCommand.parse(["--data", path, "--key", "another"]).run()
         let asked = try await self.argument().verifier()
         #expect(asked.looksAtWithdrawals && self.refusal(of: token, by: asked) == nil)

@@ -162,7 +162,9 @@ extension ConfigurationValues {
         self.list(path).map { Self.absolute($0, in: folder) }
     }
 
-    private static func absolute(_ path: String, in folder: URL) -> String {
-        URL(filePath: path, relativeTo: folder).path(percentEncoded: false)
+    /// A path that may be relative to a folder; its URL need not end with a slash.
+    package static func absolute(_ path: String, in folder: URL) -> String {
+        let folder = URL(filePath: folder.path(percentEncoded: false), directoryHint: .isDirectory)
+        return URL(filePath: path, relativeTo: folder).path(percentEncoded: false)
     }
 }

@@ -17,6 +17,13 @@ extension TokenServerConfiguration {
     public func authenticator(
         transport: any UpstreamTransport, metrics: TokenServerMetrics? = nil
     ) throws(TokenServerError) -> any CallerAuthenticator {
+        CallerAuthenticators(try self.authenticators(transport: transport, metrics: metrics))
+    }
+
+    /// The authenticators of the configuration, in the order in which they are asked.
+    func authenticators(
+        transport: any UpstreamTransport, metrics: TokenServerMetrics?
+    ) throws(TokenServerError) -> [any CallerAuthenticator] {
         var members: [any CallerAuthenticator] = []
         let start = ContinuousClock.now
         let providers = try IDTokenAuthenticator.all(
@@ -33,8 +40,7 @@ extension TokenServerConfiguration {
         if !self.certificateCallers.isEmpty {
             members.append(try ClientCertificateAuthenticator(entries: self.certificateCallers))
         }
-        members += self.proxies
-        return CallerAuthenticators(members)
+        return members + self.proxies
     }
 
     /// Who may use the admin API.

@@ -207,15 +207,6 @@ public struct TokenServerConfiguration: Sendable {
             self.admin = Admin(callersFile: callersFile, rule: self.admin?.rule)
         }
         self.revocationKeyFile = file("revocations.key_file")
-        let hasCallers =
-            self.callersFile != nil || !self.identityProviders.isEmpty || !self.sessions.isEmpty
-            || !self.certificateCallers.isEmpty || !self.proxies.isEmpty
-        guard hasCallers else {
-            throw ConfigurationError(
-                "No authenticator is set up, so anyone could have any token. For apps whose users log in, set "
-                    + "callers.oidc.login.issuer and callers.oidc.login.audience; for backends, callers.file or "
-                    + "callers.certificate; for your own session tokens, callers.session. See docs/configuration.md.")
-        }
         self.log = try LogSettings(in: values)
         try self.refuseSharedTokens()
     }
@@ -238,6 +229,21 @@ public struct TokenServerConfiguration: Sendable {
         }
         return labels + (values["callers.file"] == nil ? [] : ["static"])
             + (values.names(in: "callers.certificate").isEmpty ? [] : ["certificate"])
+    }
+
+    /// Refuses to go without any way to know who asks.
+    ///
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
+    package func requireCallers() throws(TokenServerError) {
+        let hasCallers =
+            self.callersFile != nil || !self.identityProviders.isEmpty || !self.sessions.isEmpty
+            || !self.certificateCallers.isEmpty || !self.proxies.isEmpty
+        guard !hasCallers else { return }
+        throw TokenServerError(
+            code: .invalidConfiguration,
+            message: "No authenticator is set up, so anyone could have any token. For apps whose users log in, set "
+                + "callers.oidc.login.issuer and callers.oidc.login.audience; for backends, callers.file or "
+                + "callers.certificate; for your own session tokens, callers.session. See docs/configuration.md.")
     }
 
     /// Refuses a policy with a rule for an issuer that is none of the labels, or for a role that no authenticator of a

@@ -57,6 +57,15 @@ extension TokenServerStore {
         }
     }
 
+    /// Fails where a database does not answer.
+    ///
+    /// - Parameter address: `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnreachable``.
+    package static func checkAnswer(of address: String) async throws(TokenServerError) {
+        guard case .unreachable(let problem) = await Self.inspect(postgreSQL: address) else { return }
+        throw TokenServerError(code: .storeUnreachable, message: "the store: \(problem)")
+    }
+
     /// Looks whether a file can be used as the store, and changes nothing.
     ///
     /// - Parameter path: The file, which exists.

@@ -23,6 +23,11 @@ public struct TokenServerStore: Sendable {
         self.database = database
     }
 
+    /// The store's file in a token server's data folder.
+    package static func file(inFolder folder: String) -> String {
+        URL(filePath: folder).appending(path: "token-server.sqlite").path(percentEncoded: false)
+    }
+
     /// Opens a file for a server, and makes the store where the file is missing or empty.
     ///
     /// - Parameter path: The file; its folder must exist. One that holds something else is refused, and left as it is.

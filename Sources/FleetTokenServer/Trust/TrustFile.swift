@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 public import FleetSigning
 import FleetTokens
 public import Foundation
@@ -138,7 +139,7 @@ public struct TrustFile: Sendable {
             }
             return .address(text)
         }
-        let path = URL(filePath: text, relativeTo: folder).path(percentEncoded: false)
+        let path = ConfigurationValues.absolute(text, in: folder)
         guard FileManager.default.isReadableFile(atPath: path) else {
             throw node.error("the keys' file \(path) cannot be read.")
         }

@@ -9,9 +9,6 @@ import Logging
 
 /// Where the token server's store is.
 struct TokenStoreOptions: ParsableArguments {
-    /// The store's name in a data folder.
-    static let fileName = "token-server.sqlite"
-
     @Option(help: ArgumentHelp("The data folder of the token server.", valueName: "dir"))
     var data: String?
 
@@ -29,7 +26,7 @@ struct TokenStoreOptions: ParsableArguments {
 
     /// The store's file.
     var path: String {
-        self.store ?? URL(filePath: self.data ?? "").appending(path: Self.fileName).path(percentEncoded: false)
+        self.store ?? TokenServerStore.file(inFolder: self.data ?? "")
     }
 
     /// Whether it is one that a server writes, in a data folder or a database, and so no archive.
@@ -43,7 +40,7 @@ struct TokenStoreOptions: ParsableArguments {
     ///   serve now.
     func open(toRead isRead: Bool = false) async throws -> TokenServerStore {
         let isAddress = TokenServerStore.isAddress(self.path)
-        if isAddress { try await DatabaseServer.checkStore(self.path) }
+        if isAddress { try await Self.check(self.path) }
         do throws(TokenServerError) {
             guard isAddress else {
                 return isRead
@@ -59,6 +56,20 @@ struct TokenStoreOptions: ParsableArguments {
             return store
         } catch {
             throw CommandFailure(store: error)
+        }
+    }
+
+    /// Fails where a database does not answer, or where no token server has made its tables there yet.
+    private static func check(_ address: String) async throws {
+        switch await TokenServerStore.inspect(postgreSQL: address) {
+        case .unreachable(let problem):
+            throw CommandFailure(status: .unreachable, message: "the store: \(problem)")
+        case .usable(.missing):
+            throw CommandFailure(
+                status: .configuration,
+                message: "the database holds no store of a token server; name that of `serve tokens`, and start that "
+                    + "server first.")
+        case .usable, .unusable: return
         }
     }
 

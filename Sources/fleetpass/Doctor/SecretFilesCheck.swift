@@ -42,21 +42,14 @@ struct SecretFilesCheck {
             + (files.isEmpty ? [] : ["chmod 600 \(files.joined(separator: " "))"])
         return .fault(
             "secret files",
-            "other users may use \((folders + files).map { "\($0) (\(Self.octal(Self.mode($0))))" }.joined(separator: ", ")).",
+            "other users may use \((folders + files).map { "\($0) (\(Self.octal(FileMode.of($0))))" }.joined(separator: ", ")).",
             next: "Run \(commands.joined(separator: " && ")), as their owner.")
     }
 
-    private static func isOpen(_ path: String) -> Bool { self.mode(path) & 0o077 != 0 }
+    private static func isOpen(_ path: String) -> Bool { FileMode.of(path) & 0o077 != 0 }
 
     private static func octal(_ mode: Int) -> String {
         let digits = String(mode, radix: 8)
         return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
-    }
-
-    /// The mode of a file, or of what a link leads to; 0 where there is none.
-    static func mode(_ path: String) -> Int {
-        let file = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
-        let attributes = try? FileManager.default.attributesOfItem(atPath: file)
-        return (attributes?[.posixPermissions] as? NSNumber)?.intValue ?? 0
     }
 }

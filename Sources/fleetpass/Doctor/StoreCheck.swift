@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import FleetTokenServer
 import Foundation
 
@@ -20,12 +21,12 @@ struct StoreCheck {
         guard FileManager.default.isWritableFile(atPath: self.folder) else {
             return .fault("store", "\(self.folder) cannot be written by this user.", next: next)
         }
-        guard !Self.isOpenToOthers(self.folder) else {
+        guard !FileMode.isWritableByOthers(self.folder) else {
             return .fault(
                 "store", "\(self.folder) can be written by other users.", next: "Run chmod 700 \(self.folder).")
         }
         if let postgreSQL { return await Self.database(postgreSQL) }
-        let path = URL(filePath: self.folder).appending(path: TokenStoreOptions.fileName).path(percentEncoded: false)
+        let path = TokenServerStore.file(inFolder: self.folder)
         guard FileManager.default.fileExists(atPath: path) else { return .ok("store", "\(path) will be made") }
         guard FileManager.default.isWritableFile(atPath: path) else {
             return .fault("store", "\(path) cannot be written by this user.", next: "Run doctor as the server's user.")
@@ -38,9 +39,6 @@ struct StoreCheck {
         case .unreachable(let problem): return .fault("store", problem, next: "Mend the file's permissions.")
         }
     }
-
-    /// Whether others than its owner may write to a folder.
-    static func isOpenToOthers(_ folder: String) -> Bool { SecretFilesCheck.mode(folder) & 0o022 != 0 }
 
     private static func database(_ address: String) async -> DoctorFinding {
         switch await TokenServerStore.inspect(postgreSQL: address) {

@@ -19,7 +19,7 @@ struct TokenServerExamination {
     private let configuration: TokenServerConfiguration
     private let file: String
     private let google: GoogleSigners
-    private let transport = UpstreamSession()
+    private let transport = AsyncHTTPClientTransport()
 
     init(_ configuration: TokenServerConfiguration, file: String, variables: [String: String]) {
         self.configuration = configuration

@@ -69,7 +69,7 @@ struct SigningKeyFile {
     }
 
     private func warnWhereOpen() {
-        let mode = SecretFilesCheck.mode(self.path)
+        let mode = FileMode.of(self.path)
         guard mode & 0o077 != 0, self.isRegular else { return }
         Console.say(
             "fleetpass: warning: other users may use the private key in \(self.path) (mode 0\(String(mode, radix: 8))); "

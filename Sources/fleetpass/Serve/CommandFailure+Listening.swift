@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokenServer
 import Foundation
 
 extension CommandFailure {
@@ -13,9 +14,14 @@ extension CommandFailure {
     ///   - host: The address.
     ///   - settings: What names other ports, such as `set listen.port`.
     init(ending error: any Error, ports: String, host: String, settings: String) {
-        if let failure = error as? CommandFailure {
+        switch error {
+        case let failure as CommandFailure:
             self = failure
             return
+        case let error as TokenServerError:
+            self.init(store: error)
+            return
+        default: break
         }
         let text = "\(error)"
         let isTaken = text.contains("EADDRINUSE") || text.localizedCaseInsensitiveContains("already in use")

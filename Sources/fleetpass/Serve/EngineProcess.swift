@@ -91,9 +91,11 @@ struct EngineProcess {
         }
         try await self.engine.check()
         // One that is away for now is waited for; `/readyz` tells.
-        do { try await self.stored?.check() } catch let failure as CommandFailure where failure.status != .unreachable {
-            throw failure
-        } catch {}
+        do throws(TokenServerError) {
+            try await self.stored?.check()
+        } catch {
+            guard error.code == .storeUnreachable else { throw error }
+        }
         await self.stored?.refresh()
         await self.following?.look()
         let readiness = EngineReadinessLog(problems: self.problems, logger: self.logger)

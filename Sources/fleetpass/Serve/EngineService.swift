@@ -4,6 +4,7 @@
 
 import FleetEngine
 import FleetOperation
+import GoogleCredentials
 import Logging
 import ServiceLifecycle
 
@@ -64,7 +65,7 @@ struct EngineService {
     /// - Throws: ``CommandFailure`` with `configuration` where its address is none.
     static func router(_ settings: OSRMRouter.Settings, logger: Logger) throws -> OSRMRouter {
         do throws(EngineError) {
-            return try OSRMRouter(settings, transport: UpstreamSession(), logger: logger)
+            return try OSRMRouter(settings, transport: AsyncHTTPClientTransport(), logger: logger)
         } catch {
             throw CommandFailure(status: .configuration, message: error.message)
         }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngine
+import FleetTokenServer
 import Logging
 
 /// The engine's store: a file in a data folder, or a database that many nodes share.
@@ -37,7 +38,7 @@ enum EngineStoreChoice {
     /// Fails with what to mend where the store cannot be used.
     func check() async throws {
         guard case .database(let store, address: let address) = self else { return }
-        try await DatabaseServer.check(address)
+        try await TokenServerStore.checkAnswer(of: address)
         do throws(EngineError) {
             try await store.check()
         } catch {

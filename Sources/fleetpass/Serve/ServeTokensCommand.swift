@@ -41,10 +41,12 @@ struct ServeTokensCommand: AsyncParsableCommand {
     static func read(_ path: String) throws -> TokenServerConfiguration {
         let text = try ConfigurationFile(path: path, command: "serve tokens").text()
         do throws(TokenServerError) {
-            return try TokenServerConfiguration(
+            let configuration = try TokenServerConfiguration(
                 yaml: text,
                 folder: URL(filePath: path).deletingLastPathComponent(),
                 environment: ProcessInfo.processInfo.environment)
+            try configuration.requireCallers()
+            return configuration
         } catch {
             throw CommandFailure(status: .configuration, message: "\(path): \(error.message)")
         }

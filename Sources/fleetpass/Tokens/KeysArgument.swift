@@ -47,8 +47,7 @@ struct KeysArgument {
     /// What is withdrawn now, where the location is a data folder with a store.
     private func withdrawals() async throws -> RevocationList? {
         guard !self.location.contains("://") else { return nil }
-        let file = URL(filePath: self.location).appending(path: TokenStoreOptions.fileName)
-            .path(percentEncoded: false)
+        let file = TokenServerStore.file(inFolder: self.location)
         guard FileManager.default.fileExists(atPath: file) else { return nil }
         let list = RevocationList()
         do {

@@ -240,8 +240,12 @@ import Testing
     }
 
     @Test func `it does not start without an authenticator`() throws {
-        let problem = try #require(self.problem("provider: acme\ndata: d\nkeys: k"))
-        #expect(problem.contains("No authenticator is set up"))
+        let configuration = try self.read("provider: acme\ndata: d\nkeys: k")
+        let error = #expect(throws: TokenServerError.self) {
+            _ = try TokenServer(configuration, environment: [:], logger: Logger(label: "test"))
+        }
+        #expect(error?.code == .invalidConfiguration)
+        #expect(error?.message.contains("No authenticator is set up") == true)
     }
 
     @Test func `it does not start without anything to sign with`() throws {

@@ -2,82 +2,163 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import Crypto
 import FleetSigning
 import FleetTokenServer
-import FleetTokens
 import Foundation
+import GoogleCredentials
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import Logging
-import NIOCore
-import SwiftASN1
+import ServiceLifecycle
 import Testing
-import X509
+
+/// The company's login, which knows one session.
+enum AcmeLogin {
+    struct Down: Error {}
+
+    static func driver(ofSession session: String) async throws -> String? {
+        if session.hasSuffix("down") { throw Down() }
+        return session.hasSuffix("7") ? "driver-7" : nil
+    }
+}
 
 /// The program of the guide "Run a token server".
-struct TokenServerGuideTests {
+@Suite(.timeLimit(.minutes(2))) struct TokenServerGuideTests {
+    /// Asks a running server.
+    private struct Client {
+        let port: Int
+        let transport = AsyncHTTPClientTransport()
+
+        func get(_ path: String, _ bearer: String? = nil) async throws -> UpstreamResponse {
+            try await self.transport.send(
+                UpstreamRequest(
+                    url: "http://127.0.0.1:\(self.port)\(path)",
+                    headers: bearer.map { [("Authorization", "Bearer \($0)")] } ?? []))
+        }
+    }
+
     /// What the program needs, in a folder that is removed with the value.
     private final class World {
         let folder = URL.temporaryDirectory.appending(path: "fleetpass-\(UUID().uuidString)")
-        let secret: String
-        var server: AcmeTokenServer
+        let ports = AsyncStream.makeStream(of: Int.self)
 
         init() throws {
-            let (secret, salt, digest) = StaticBearerAuthenticator.makeSecret()
-            self.secret = secret
-            self.server = AcmeTokenServer(folder: self.folder, provider: try ProviderID(checking: "acme"))
-            self.server.logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             let keys = self.folder.appending(path: "keys")
             try FileManager.default.createDirectory(at: keys, withIntermediateDirectories: true)
             try ServiceAccountKey(generatingFor: "driver@acme.example", projectID: "acme").keyFile
                 .write(to: keys.appending(path: "driver.json"))
-            let callers = """
-                {"callers": [{"name": "app", "salt": "\(salt)", "secret_sha256": "\(digest)", "roles": ["driver"]}]}
-                """
-            try Data(callers.utf8).write(to: self.folder.appending(path: "callers.json"))
         }
 
         deinit { try? FileManager.default.removeItem(at: self.folder) }
 
-        func file(_ name: String) -> String { self.folder.appending(path: name).path(percentEncoded: false) }
+        func server(_ settings: String = "", policy: (any TokenPolicy)? = nil) throws -> TokenServer {
+            let configuration = try TokenServerConfiguration(
+                yaml: "provider: acme\ndata: .\nkeys: keys\nlisten: {port: 0}\n" + settings, folder: self.folder,
+                environment: [:])
+            let announce = self.ports.continuation
+            return try TokenServer(
+                configuration, authenticators: [AcmeSessions { try await AcmeLogin.driver(ofSession: $0) }],
+                policy: policy, environment: [:], logger: Self.logger
+            ) { announce.yield($0) }
+        }
 
-        /// Serves over TLS with a certificate of its own.
-        func certify() throws {
-            let key = P256.Signing.PrivateKey()
-            let name = try DistinguishedName { CommonName("localhost") }
-            let certificate = try Certificate(
-                version: .v3, serialNumber: .init(), publicKey: .init(key.publicKey), notValidBefore: .now - 60,
-                notValidAfter: .now + 3600, issuer: name, subject: name, signatureAlgorithm: .ecdsaWithSHA256,
-                extensions: Certificate.Extensions(), issuerPrivateKey: .init(key))
-            try Data(certificate.serializeAsPEM().pemString.utf8).write(to: self.folder.appending(path: "chain.pem"))
-            try Data(key.pemRepresentation.utf8).write(to: self.folder.appending(path: "key.pem"))
-            self.server.certificate = (chain: self.file("chain.pem"), key: self.file("key.pem"))
+        /// Serves while a body asks, and ends as a signal does.
+        func serving(
+            _ server: TokenServer, _ body: (_ client: Client) async throws -> Void
+        ) async throws {
+            let group = ServiceGroup(configuration: .init(services: [server], logger: Self.logger))
+            let running = Task { try await group.run() }
+            var ports = self.ports.stream.makeAsyncIterator()
+            let port = try #require(await ports.next())
+            let client = Client(port: port)
+            do {
+                try await body(client)
+            } catch {
+                Issue.record(error)
+            }
+            await group.triggerGracefulShutdown()
+            try await running.value
+            await #expect(throws: UpstreamError.self, "the port is closed") {
+                try await client.get("/healthz")
+            }
+        }
+
+        private static var logger: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
+    }
+
+    @Test func `the program gives tokens to those whose sessions its code knows`() async throws {
+        let world = try World()
+        try await world.serving(try world.server()) { client throws in
+            let granted = try await client.get("/token/driver/veh-3", "acme-session-7")
+            #expect(granted.status == 200)
+            #expect(try await client.get("/token/driver/veh-3", "acme-session-8").status == 401)
+            #expect(try await client.get("/token/driver/veh-3", "acme-session-down").status == 503)
+            #expect(try await client.get("/token/driver/veh-3", "another").status == 401)
+            #expect(try await client.get("/readyz").status == 200)
+            let metrics = String(decoding: try await client.get("/metrics").body, as: UTF8.self)
+            #expect(metrics.contains(#"fleetpass_token_requests_total{role="driver",outcome="granted"} 1"#))
+        }
+        // The store was closed, and what was granted is in it.
+        let store = try TokenServerStore(
+            openingAt: world.folder.appending(path: "token-server.sqlite").path(percentEncoded: false))
+        let newest = try await AuditReader(store: store).latest(AuditQuery(), limit: 5)
+        #expect(newest.count == 1)
+        try store.close()
+    }
+
+    @Test func `callers of the configuration are known beside those of the code`() async throws {
+        let world = try World()
+        let (secret, salt, digest) = StaticBearerAuthenticator.makeSecret()
+        let callers = """
+            {"callers": [{"name": "app", "salt": "\(salt)", "secret_sha256": "\(digest)", "roles": ["driver"]}]}
+            """
+        try Data(callers.utf8).write(to: world.folder.appending(path: "callers.json"))
+        try await world.serving(try world.server("callers: {file: callers.json}\n")) { client throws in
+            #expect(try await client.get("/token/driver/veh-3", secret).status == 200)
+            #expect(try await client.get("/token/driver/veh-3", "acme-session-7").status == 200)
+            #expect(try await client.get("/token/driver/veh-3", "acme-session-8").status == 401)
         }
     }
 
-    @Test(arguments: [false, true])
-    func `the program gives tokens to the callers that it knows`(overTLS: Bool) async throws {
+    @Test func `rules of the configuration are for callers of the code, unless it decides itself`() async throws {
         let world = try World()
-        if overTLS { try world.certify() }
-        let store = try TokenServerStore(creatingAt: world.file("token-server.sqlite"))
-        let secret = world.secret
-        try await world.server.application(over: store).test(overTLS ? .ahc(.https) : .live) { client in
-            let origin = "https://tracking.acme.example"
-            let headers: HTTPFields = [.authorization: "Bearer \(secret)", .origin: origin]
-            let granted = try await client.execute(uri: "/token/driver/veh-3", method: .get, headers: headers)
-            #expect(granted.status == .ok)
-            #expect(granted.headers[.accessControlAllowOrigin] == origin)
-            let stranger = try await client.execute(
-                uri: "/token/driver/veh-3", method: .get, headers: [.origin: origin])
-            #expect(stranger.status == .unauthorized)
-            #expect(stranger.headers[.accessControlAllowOrigin] == origin)
-            #expect(try await client.execute(uri: "/healthz", method: .get).status == .ok)
-            let metrics = try await client.execute(uri: "/metrics", method: .get)
-            let line = #"fleetpass_token_requests_total{role="driver",outcome="granted"} 1"#
-            #expect(String(buffer: metrics.body).contains(line))
+        let rules = """
+            version: 1
+            rules:
+              - {name: own, when: {issuer: acme, subject: driver-7}, grant: driver, for: {ids: [veh-3]}}
+            """
+        try Data(rules.utf8).write(to: world.folder.appending(path: "policy.yaml"))
+        let ruled = try world.server("policy: {file: policy.yaml}\n")
+        try await world.serving(ruled) { client throws in
+            #expect(try await client.get("/token/driver/veh-3", "acme-session-7").status == 200)
+            #expect(try await client.get("/token/driver/veh-4", "acme-session-7").status == 403)
         }
-        try store.close()
+        let free = try world.server("policy: {file: policy.yaml}\n", policy: RolePolicy())
+        try await world.serving(free) { client throws in
+            #expect(try await client.get("/token/driver/veh-4", "acme-session-7").status == 200)
+        }
+    }
+
+    @Test func `the routes go into a server that is there`() async throws {
+        let world = try World()
+        let application = try await AcmeTokenServer.application(with: world.server())
+        try await application.test(.live) { client in
+            let shifts = try await client.execute(uri: "/shifts", method: .get)
+            #expect(String(buffer: shifts.body) == "none")
+            let granted = try await client.execute(
+                uri: "/token/driver/veh-3", method: .get, headers: [.authorization: "Bearer acme-session-7"])
+            #expect(granted.status == .ok)
+            let keys = try await client.execute(uri: "/.well-known/jwks.json", method: .get)
+            #expect(String(buffer: keys.body).contains("\"kid\""))
+        }
+    }
+
+    @Test func `a store that cannot be used is told before anything listens`() async throws {
+        let world = try World()
+        let server = try world.server("store: {postgresql: 'postgresql://fleet:secret@127.0.0.1:1/none'}\n")
+        let error = await #expect(throws: TokenServerError.self) { try await server.run() }
+        #expect(error?.code == .storeUnreachable)
+        #expect(error?.message.contains("secret") == false)
     }
 }

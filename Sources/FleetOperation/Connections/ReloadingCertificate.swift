@@ -2,11 +2,9 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetOperation
-import FleetTokenServer
 import FleetTokens
 import Foundation
-import Logging
+package import Logging
 import NIOCore
 import NIOSSL
 import ServiceLifecycle
@@ -14,7 +12,7 @@ import ServiceLifecycle
 /// A server's certificate and key, and the authorities of its clients' certificates, read again when their files change.
 ///
 /// Connections that are open keep theirs.
-final class ReloadingCertificate: Service {
+package final class ReloadingCertificate: Service {
     private struct State {
         /// What new connections open with.
         var current: (version: Int, configuration: TLSConfiguration)
@@ -27,7 +25,13 @@ final class ReloadingCertificate: Service {
     private let watching: WatchLog
     private let state: Locked<State>
 
-    init(_ files: ListenerTLS, logger: Logger) throws {
+    /// Reads the files.
+    ///
+    /// - Parameters:
+    ///   - files: Where they are.
+    ///   - logger: Hears when they were read again, and when they cannot be used.
+    /// - Throws: ``ConfigurationError``.
+    package init(_ files: ListenerTLS, logger: Logger) throws(ConfigurationError) {
         self.files = files
         self.logger = logger
         self.watching = WatchLog(logger: logger)
@@ -40,9 +44,10 @@ final class ReloadingCertificate: Service {
     private var current: (version: Int, configuration: TLSConfiguration) { self.state.withLock(\.current) }
 
     /// What connections over HTTP and gRPC open with.
-    var tls: ServerTLS { ServerTLS { self.current } }
+    package var tls: ServerTLS { ServerTLS { self.current } }
 
-    func run() async throws {
+    /// Looks at the files every two seconds, until shutdown.
+    package func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 try? await Task.sleep(for: .seconds(2))
@@ -54,7 +59,7 @@ final class ReloadingCertificate: Service {
     /// Reads the files again if they changed since what is in force was read.
     ///
     /// Ones that cannot be used are read each time, as mended permissions change neither their size nor their date.
-    private func refresh() throws {
+    private func refresh() throws(ConfigurationError) {
         let seen = Self.versions(self.files)
         guard seen != self.state.withLock({ $0.seen }) else { return }
         // One file may be written before the other; what is in force stays until all fit.
@@ -69,12 +74,11 @@ final class ReloadingCertificate: Service {
         FileVersions(of: [files.certificate, files.key] + [files.clients.authorities].compactMap(\.self))
     }
 
-    private static func read(_ files: ListenerTLS) throws -> TLSConfiguration {
+    private static func read(_ files: ListenerTLS) throws(ConfigurationError) -> TLSConfiguration {
         for (setting, path) in [("certificate", files.certificate), ("key", files.key)]
         where !FileManager.default.isReadableFile(atPath: path) {
-            throw CommandFailure(
-                status: .configuration,
-                message: "listen.tls.\(setting): \(path) is missing or cannot be read; name a PEM file that this user "
+            throw ConfigurationError(
+                "listen.tls.\(setting): \(path) is missing or cannot be read; name a PEM file that this user "
                     + "may read.")
         }
         var configuration: TLSConfiguration
@@ -90,17 +94,15 @@ final class ReloadingCertificate: Service {
             // Tells whether the two belong together.
             _ = try NIOSSLContext(configuration: configuration)
         } catch {
-            throw CommandFailure(
-                status: .configuration,
-                message: "the certificate \(files.certificate) and the key \(files.key) cannot be used together: "
+            throw ConfigurationError(
+                "the certificate \(files.certificate) and the key \(files.key) cannot be used together: "
                     + "\(error); both must be PEM files of one pair."
             )
         }
         guard let path = files.clients.authorities else { return configuration }
         guard let authorities = try? NIOSSLCertificate.fromPEMFile(path), !authorities.isEmpty else {
-            throw CommandFailure(
-                status: .configuration,
-                message: "listen.tls.client_ca: \(path) holds no certificate in PEM form; name the file of the "
+            throw ConfigurationError(
+                "listen.tls.client_ca: \(path) holds no certificate in PEM form; name the file of the "
                     + "authorities that sign clients' certificates.")
         }
         configuration.trustRoots = .certificates(authorities)

@@ -2,27 +2,44 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetSigning
-import FleetTokenServer
+package import FleetSigning
 import FleetTokens
 import Foundation
-import Logging
+package import Logging
 import ServiceLifecycle
 
 /// Where another token server's list of revocations is, as options name it.
-struct RevocationSource {
-    let url: String
-    /// A file or an address; `nil` for the set beside the list.
-    let keys: String?
+package struct RevocationSource: Sendable {
+    private let url: String
+    private let keys: String?
 
-    func follower(of list: RevocationList, clocks: UpstreamClocks = UpstreamClocks()) throws -> RevocationFollower {
+    /// Names a list.
+    ///
+    /// - Parameters:
+    ///   - url: Its address.
+    ///   - keys: The file or address of the keys that sign it; `nil` for the set beside the list.
+    package init(url: String, keys: String?) {
+        self.url = url
+        self.keys = keys
+    }
+
+    /// What polls the list.
+    ///
+    /// - Parameters:
+    ///   - list: Gets what is withdrawn there.
+    ///   - clocks: Remembers what the server says of the time.
+    /// - Returns: It, for a ``RevocationFollowing``.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
+    package func follower(
+        of list: RevocationList, clocks: UpstreamClocks = UpstreamClocks()
+    ) throws(TokenServerError) -> RevocationFollower {
         do throws(SigningError) {
             return try RevocationFollower(
                 url: self.url, keys: try self.followerKeys(),
-                transport: DatedTransport(UpstreamSession(), clocks: clocks, mayBeStored: true), list: list)
+                transport: DatedTransport(clocks: clocks, mayBeStored: true), list: list)
         } catch {
-            throw CommandFailure(
-                status: .configuration, message: "\(UpstreamAddress.withoutQuery(self.url)): \(error.message)")
+            throw TokenServerError(
+                code: .invalidConfiguration, message: "\(UpstreamAddress.withoutQuery(self.url)): \(error.message)")
         }
     }
 
@@ -37,14 +54,15 @@ struct RevocationSource {
 }
 
 /// Polls a list of revocations until shutdown.
-struct RevocationFollowing: Service {
-    let follower: RevocationFollower
+package struct RevocationFollowing: Service {
+    /// What polls.
+    package let follower: RevocationFollower
     private let observe: @Sendable (RevocationFollower.Outcome, Duration?) -> Void
     private let logger: Logger
     private let last = Locked<RevocationFollower.Outcome?>(nil)
 
     /// Follows a list; `observe` hears what became of each look, and how long ago the list in force was made.
-    init(
+    package init(
         _ follower: RevocationFollower, logger: Logger,
         observe: @escaping @Sendable (RevocationFollower.Outcome, Duration?) -> Void
     ) {
@@ -53,7 +71,8 @@ struct RevocationFollowing: Service {
         self.logger = logger
     }
 
-    func run() async throws {
+    /// Looks at the list every two seconds, until shutdown.
+    package func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 await self.look()
@@ -63,7 +82,7 @@ struct RevocationFollowing: Service {
     }
 
     /// Looks at the list once; before anything is served, so that what was withdrawn is refused from the first call on.
-    func look() async {
+    package func look() async {
         let outcome = await self.follower.poll()
         guard !Task.isCancelled else { return }
         self.observe(outcome, self.follower.age)

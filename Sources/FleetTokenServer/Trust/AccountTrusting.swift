@@ -2,16 +2,17 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetSigning
-import FleetTokenServer
-import FleetTokens
+import FleetOperation
+package import FleetSigning
+package import FleetTokens
 import Foundation
-import Logging
+package import Logging
 import ServiceLifecycle
 
 /// Keeps the trusted accounts' keys as they are published, until shutdown.
-struct AccountTrusting: Service {
-    let trust: AccountTrust
+package struct AccountTrusting: Service {
+    /// The accounts with their keys.
+    package let trust: AccountTrust
     private let accounts: [String]
     private let log: WatchLog
 
@@ -23,25 +24,25 @@ struct AccountTrusting: Service {
     ///   - verifier: Gets the accounts' keys beside its own.
     ///   - clocks: Remembers what the keys' servers say of the time.
     ///   - logger: Hears of each fetch that fails where the one before did not, and of the next that does not.
-    /// - Throws: ``CommandFailure`` with `configuration` that names line and column.
-    init(
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` that names line and column.
+    package init(
         files paths: [String], of providers: Set<ProviderID>? = nil, verifier: TokenVerifier,
         clocks: UpstreamClocks = UpstreamClocks(), logger: Logger
-    ) throws {
+    ) throws(TokenServerError) {
         var sources: [TrustedAccountSource] = []
         for path in paths {
             for source in try Self.accounts(in: path) {
                 let account = source.account
                 guard !sources.contains(where: { $0.account.email == account.email }) else {
-                    throw CommandFailure(
-                        status: .configuration,
+                    throw TokenServerError(
+                        code: .invalidConfiguration,
                         message:
                             "\(path): the account \(account.email) stands in another trust file; name all its roles "
                             + "in one entry.")
                 }
                 if let providers, let provider = account.provider, !providers.contains(provider) {
-                    throw CommandFailure(
-                        status: .configuration,
+                    throw TokenServerError(
+                        code: .invalidConfiguration,
                         message: "\(path): the account \(account.email) is of the provider \(provider), which is "
                             + "not among providers; add it there, or remove the account.")
                 }
@@ -52,29 +53,26 @@ struct AccountTrusting: Service {
         self.log = WatchLog(logger: logger)
         do throws(SigningError) {
             self.trust = try AccountTrust(
-                sources, transport: DatedTransport(UpstreamSession(), clocks: clocks, mayBeStored: true),
+                sources, transport: DatedTransport(clocks: clocks, mayBeStored: true),
                 verifier: verifier)
         } catch {
-            throw CommandFailure(
-                status: .configuration, message: "\(paths.joined(separator: ", ")): \(error.message)")
+            throw TokenServerError(
+                code: .invalidConfiguration, message: "\(paths.joined(separator: ", ")): \(error.message)")
         }
     }
 
-    private static func accounts(in path: String) throws -> [TrustedAccountSource] {
+    private static func accounts(in path: String) throws(TokenServerError) -> [TrustedAccountSource] {
         let file = URL(filePath: path)
         guard let text = try? String(contentsOf: file, encoding: .utf8) else {
-            throw CommandFailure(
-                status: .configuration,
+            throw TokenServerError(
+                code: .invalidConfiguration,
                 message: "the trust file \(path) cannot be read as UTF-8 text; create it, or name the right file.")
         }
-        do throws(TokenServerError) {
-            return try TrustFile(yaml: text, file: path, folder: file.deletingLastPathComponent()).accounts
-        } catch {
-            throw CommandFailure(status: .configuration, message: error.message)
-        }
+        return try TrustFile(yaml: text, file: path, folder: file.deletingLastPathComponent()).accounts
     }
 
-    func run() async throws {
+    /// Looks at the keys again and again, until shutdown.
+    package func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 await self.trust.refresh()

@@ -2,15 +2,15 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetSigning
-import FleetTokenServer
+import FleetOperation
+package import FleetSigning
 import FleetTokens
 import Foundation
-import Logging
+package import Logging
 import ServiceLifecycle
 
 /// Withdraws from an engine what a token server's store withdraws, until shutdown.
-struct StoredRevocations: Service {
+package struct StoredRevocations: Service {
     private static let part = "withdrawn tokens"
 
     private let store: TokenServerStore
@@ -25,8 +25,8 @@ struct StoredRevocations: Service {
     ///   - place: The store's file, or the address of its database.
     ///   - list: Gets what is withdrawn.
     ///   - logger: Hears when the store cannot be read, and when it can be again.
-    /// - Throws: ``CommandFailure`` with `configuration`, or with `unreachable` for a file that does not serve now.
-    init(in place: String, for list: RevocationList, logger: Logger) throws {
+    /// - Throws: ``TokenServerError``, with ``TokenServerError/Code/storeUnreachable`` for a file that does not serve now.
+    package init(in place: String, for list: RevocationList, logger: Logger) throws(TokenServerError) {
         let isAddress = TokenServerStore.isAddress(place)
         // Opening it would update the tables of a server of an older version.
         if !isAddress, FileManager.default.fileExists(atPath: place) {
@@ -39,8 +39,7 @@ struct StoredRevocations: Service {
                 ? try TokenServerStore(postgreSQL: place, connections: 1, logger: logger)
                 : try TokenServerStore(openingAt: place)
         } catch {
-            throw CommandFailure(
-                status: CommandFailure(store: error).status, message: "revocations.store: \(error.message)")
+            throw TokenServerError(code: error.code, message: "revocations.store: \(error.message)")
         }
         self.unseen = Locked(isAddress ? place : nil)
         self.list = list
@@ -48,44 +47,46 @@ struct StoredRevocations: Service {
     }
 
     /// Why the store cannot be read now, if it cannot.
-    var problem: String? {
+    package var problem: String? {
         self.log.problem(of: Self.part).map { _ in "the store of withdrawn tokens cannot be read" }
     }
 
     /// Looks whether a database that answers holds a token server's store.
     ///
-    /// - Throws: ``CommandFailure`` with `configuration` where it does not, or with `unreachable` where it does not answer.
-    func check() async throws {
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` where it does not, or with
+    ///   ``TokenServerError/Code/storeUnreachable`` where it does not answer.
+    package func check() async throws(TokenServerError) {
         guard let address = self.unseen.withLock({ $0 }) else { return }
         try Self.check(await TokenServerStore.inspect(postgreSQL: address))
         self.unseen.withLock { $0 = nil }
     }
 
-    private static func check(_ inspection: TokenServerStore.Inspection) throws(CommandFailure) {
-        func fail(_ status: CommandFailure.Status, _ problem: String) -> CommandFailure {
-            CommandFailure(status: status, message: "revocations.store: \(problem)")
+    private static func check(_ inspection: TokenServerStore.Inspection) throws(TokenServerError) {
+        func fail(_ code: TokenServerError.Code, _ problem: String) -> TokenServerError {
+            TokenServerError(code: code, message: "revocations.store: \(problem)")
         }
         switch inspection {
         case .usable(.current): return
         case .usable(.missing), .usable(.older):
             throw fail(
-                .configuration,
+                .invalidConfiguration,
                 "no token server of this version has used that store; name the store of `serve tokens`, and start that "
                     + "server first.")
-        case .unusable(let problem, next: let next): throw fail(.configuration, "\(problem) \(next)")
-        case .unreachable(let problem): throw fail(.unreachable, problem)
+        case .unusable(let problem, next: let next): throw fail(.invalidConfiguration, "\(problem) \(next)")
+        case .unreachable(let problem): throw fail(.storeUnreachable, problem)
         }
     }
 
     /// Takes over what is withdrawn now.
-    func refresh() async {
+    package func refresh() async {
         await self.log.perform(Self.part) {
             try await self.check()
             self.list.replace(try await RevocationStore(store: self.store).current(at: Date()))
         }
     }
 
-    func run() async throws {
+    /// Takes over what is withdrawn every two seconds, until shutdown; closes the store then.
+    package func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 await self.refresh()

@@ -3,31 +3,34 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetOperation
-import FleetSigning
-import FleetTokenServer
-import FleetTokens
+package import FleetSigning
+package import FleetTokens
 import Foundation
-import GoogleCredentials
-import Logging
-import ServiceLifecycle
+package import GoogleCredentials
+package import Logging
+package import ServiceLifecycle
 
 /// The parts of a token server that `up` and `serve tokens` share: store, audit, keys, revocations, readiness, metrics.
-struct TokenService: Service {
-    let store: TokenServerStore
+package struct TokenService: Service {
+    /// Keeps the audit, the revocations and the assignments.
+    package let store: TokenServerStore
     let keys: SigningKeys?
     let signers: ConfiguredSigners?
-    let issuer: TokenIssuer
-    let metrics: TokenServerMetrics
-    let readiness: Readiness
+    /// Issues tokens of the roles that something signs for.
+    package let issuer: TokenIssuer
+    /// What `/metrics` shows.
+    package let metrics: TokenServerMetrics
+    /// What `/readyz` answers from.
+    package let readiness: Readiness
     let revocations: RevocationList
     /// Serves the list of what is withdrawn.
-    let revocationRoutes: RevocationRoutes
+    package let revocationRoutes: RevocationRoutes
     /// Keeps up with what others publish: another token server's list, trusted accounts' keys.
-    let followers: [any Service]
+    package let followers: [any Service]
     /// Verifies for an engine: with what ``trust`` adds, where a trust file is named.
-    let trust: AccountTrust?
+    package let trust: AccountTrust?
     /// Verifies what ``keys`` sign, without what was withdrawn.
-    let verifier: TokenVerifier
+    package let verifier: TokenVerifier
     /// The address of the database that holds the store, if one does.
     private let database: String?
     private let logger: Logger
@@ -36,7 +39,7 @@ struct TokenService: Service {
     private let looked = AsyncStream.makeStream(of: Void.self)
 
     /// The roles that something signs for now; the key folder may take another's key while the server runs.
-    var roles: Set<Role> { Self.roles(self.keys, self.signers) }
+    package var roles: Set<Role> { Self.roles(self.keys, self.signers) }
 
     /// Opens the store in a data folder and reads the keys.
     ///
@@ -50,54 +53,49 @@ struct TokenService: Service {
     ///   - revocationKey: The file of the key that signs the list of revocations; in the data folder without.
     ///   - followed: What others publish.
     ///   - logger: Hears of what goes wrong.
-    /// - Throws: ``CommandFailure``.
-    init(
+    /// - Throws: ``TokenServerError``.
+    package init(
         data: String, store address: String? = nil, keys path: String?, signers settings: [SignerSettings] = [],
         google: GoogleSigners? = nil,
         provider: ProviderID, revocationKey: String? = nil, following followed: FollowedServers, logger: Logger
-    ) throws {
+    ) throws(TokenServerError) {
         let (revocations, following, trusting) = (followed.revocations, followed.following, followed.trusting)
-        do throws(TokenServerError) {
-            let store = try Self.store(address, data: data, logger: logger)
-            let keys: SigningKeys?
-            if let path {
-                keys = try SigningKeys(folder: KeyFolder(path: path), provider: provider, revocations: revocations)
-            } else {
-                keys = nil
-            }
-            let signers: ConfiguredSigners?
-            if let google {
-                signers = try ConfiguredSigners(settings, keys: keys, google: google, revocations: revocations)
-            } else {
-                signers = nil
-            }
-            guard !Self.roles(keys, signers).isEmpty else {
-                throw TokenServerError(
-                    code: .invalidConfiguration,
-                    message:
-                        "The key folder \(path ?? "") holds no key file ROLE.json; download a service account's key "
-                        + "as driver.json, and so for each role, or set up accounts under signers.")
-            }
-            let keyFile =
-                revocationKey ?? URL(filePath: data).appending(path: RevocationKeyFile.name).path(percentEncoded: false)
-            self.revocationRoutes = RevocationRoutes(
-                RevocationPublisher(key: try Self.revocationKey(keyFile)) { now in
-                    try await RevocationStore(store: store).current(at: now)
-                })
-            self.store = store
-            self.keys = keys
-            self.signers = signers
-            self.issuer = TokenIssuer(signers: signers, keys: keys, revocations: revocations)
-        } catch {
-            throw CommandFailure(store: error)
+        let store = try Self.store(address, data: data, logger: logger)
+        let keys: SigningKeys?
+        if let path {
+            keys = try SigningKeys(folder: KeyFolder(path: path), provider: provider, revocations: revocations)
+        } else {
+            keys = nil
         }
+        let signers: ConfiguredSigners?
+        if let google {
+            signers = try ConfiguredSigners(settings, keys: keys, google: google, revocations: revocations)
+        } else {
+            signers = nil
+        }
+        guard !Self.roles(keys, signers).isEmpty else {
+            throw TokenServerError(
+                code: .invalidConfiguration,
+                message:
+                    "The key folder \(path ?? "") holds no key file ROLE.json; download a service account's key "
+                    + "as driver.json, and so for each role, or set up accounts under signers.")
+        }
+        let keyFile =
+            revocationKey ?? URL(filePath: data).appending(path: RevocationKeyFile.name).path(percentEncoded: false)
+        self.revocationRoutes = RevocationRoutes(
+            RevocationPublisher(key: try Self.revocationKey(keyFile)) { now in
+                try await RevocationStore(store: store).current(at: now)
+            })
+        self.store = store
+        self.keys = keys
+        self.signers = signers
+        self.issuer = TokenIssuer(signers: signers, keys: keys, revocations: revocations)
         self.metrics = followed.metrics
         self.revocations = revocations
         self.verifier = followed.verifier
         self.verifier.replaceKeys(TrustedKeySet(self.keys?.published(at: Date()) ?? []))
         self.trust = trusting?.trust
         self.followers = followed.services
-        let (keys, signers) = (self.keys, self.signers)
         self.readiness = Readiness(
             issuer: self.issuer, servedRoles: { Self.roles(keys, signers) }, store: self.store, metrics: self.metrics,
             followed: [
@@ -108,7 +106,7 @@ struct TokenService: Service {
         self.watching = WatchLog(logger: logger)
         self.metrics.show(sharedTokensOf: keys, signers)
         if let signers, !signers.roles.isEmpty { signers.report(to: self.metrics) }
-        if StoreCheck.isOpenToOthers(data) {
+        if FileMode.isWritableByOthers(data) {
             logger.warning("the data folder can be written by other users", metadata: ["next": "chmod 700 \(data)"])
         }
     }
@@ -121,8 +119,7 @@ struct TokenService: Service {
         _ address: String?, data: String, logger: Logger
     ) throws(TokenServerError) -> TokenServerStore {
         if let address { return try TokenServerStore(postgreSQL: address, logger: logger) }
-        return try TokenServerStore(
-            creatingAt: URL(filePath: data).appending(path: TokenStoreOptions.fileName).path(percentEncoded: false))
+        return try TokenServerStore(creatingAt: TokenServerStore.file(inFolder: data))
     }
 
     /// The key that signs the list of revocations, read or made.
@@ -138,17 +135,15 @@ struct TokenService: Service {
     }
 
     /// Fails with what to mend where the store cannot be used.
-    func checkStore() async throws {
-        if let database { try await DatabaseServer.check(database) }
-        do throws(TokenServerError) {
-            try await self.store.check()
-        } catch {
-            throw CommandFailure(store: error)
-        }
+    ///
+    /// A database is asked by a connection of its own first, as the store's log what goes wrong: it is told once.
+    package func checkStore() async throws(TokenServerError) {
+        if let database { try await TokenServerStore.checkAnswer(of: database) }
+        try await self.store.check()
     }
 
     /// The token server's routes; `observed` may put itself round the log of what is decided.
-    func routes(
+    package func routes(
         authenticator: any CallerAuthenticator, policy: any TokenPolicy = RolePolicy(), limiter: RequestLimiter? = nil,
         observed: (any AuditLog) -> any AuditLog = { $0 }
     ) -> TokenRoutes {
@@ -172,16 +167,8 @@ struct TokenService: Service {
             failedLogins: FailedLoginLimiter(limits.failedLogins), logger: self.logger)
     }
 
-    /// The routes for supervisors and Prometheus.
-    ///
-    /// - Parameter others: What `/metrics` shows besides.
-    /// - Returns: `/healthz`, `/readyz` and `/metrics`.
-    func operationRoutes(_ others: @escaping @Sendable () -> String) -> OperationRoutes {
-        OperationRoutes(readiness: self.readiness, metrics: self.metrics, others: others)
-    }
-
     /// Keeps keys, revocations and readiness as they should be, until shutdown.
-    func run() async throws {
+    package func run() async throws {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
                 // A store that does not answer is told of while its changes are waited for.
@@ -227,7 +214,7 @@ struct TokenService: Service {
     /// Takes over what changed in the folder, the key files and the store.
     ///
     /// What is in force stays where that fails.
-    func refresh() async {
+    package func refresh() async {
         await self.watching.perform("the key folder") { try self.refreshKeys() }
         if let signers {
             let (changes, problems) = signers.refreshKeyFiles(at: Date())

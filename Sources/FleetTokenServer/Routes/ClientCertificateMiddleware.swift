@@ -2,14 +2,17 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetTokenServer
-import Hummingbird
+public import Hummingbird
 import NIOCore
 import NIOSSL
 
 /// Tells the routes which certificate the client opened its connection with, which TLS has verified.
-struct ClientCertificateMiddleware: RouterMiddleware {
-    @concurrent func handle(
+public struct ClientCertificateMiddleware: RouterMiddleware {
+    /// Makes the middleware.
+    public init() {}
+
+    /// Notes the certificate, and goes on.
+    @concurrent public func handle(
         _ request: Request, context: CallerRequestContext,
         next: @concurrent (Request, CallerRequestContext) async throws -> Response
     ) async throws -> Response {

@@ -3,23 +3,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTokens
-import Logging
+package import Logging
 
 /// What is done again and again, with each failure logged once, until it passes or is another.
-final class WatchLog: Sendable {
+package final class WatchLog: Sendable {
     private let logger: Logger
     /// What could not be done when it was tried last.
     private let problems = Locked<[String: String]>([:])
 
-    init(logger: Logger) {
+    /// Makes a log.
+    package init(logger: Logger) {
         self.logger = logger
     }
 
     /// Why a part could not be done when it was tried last.
-    func problem(of part: String) -> String? { self.problems.withLock { $0[part] } }
+    package func problem(of part: String) -> String? { self.problems.withLock { $0[part] } }
 
     /// Does a part.
-    func perform(_ part: String, _ body: () async throws -> Void) async {
+    package func perform(_ part: String, _ body: () async throws -> Void) async {
         var problem: String?
         do {
             try await body()
