@@ -4,8 +4,6 @@
 
 import ArgumentParser
 import FleetOperation
-import FleetPostgreSQL
-import FleetTokenServer
 import Foundation
 import NIOCore
 
@@ -42,15 +40,8 @@ struct Fleetpass: AsyncParsableCommand {
             } else {
                 try command.run()
             }
-        } catch let failure as CommandFailure {
-            failure.end()
-        } catch let error as TokenServerError {
-            CommandFailure(store: error).end()
-        } catch let error as ConfigurationError {
-            CommandFailure(status: .configuration, message: error.message).end()
-        } catch let error as PostgreSQLError {
-            CommandFailure(database: error).end()
         } catch {
+            if let failure = CommandFailure(error) { failure.end() }
             let code = Self.exitCode(for: error)
             guard code != .success else { return Console.give(Self.message(for: error)) }
             Console.say(Self.fullMessage(for: error))

@@ -106,7 +106,9 @@ import Testing
         let data = Self.newPath()
         defer { try? FileManager.default.removeItem(atPath: data) }
         let options = try LocalServiceOptions.parse(["--data", data] + arguments)
-        #expect(throws: CommandFailure.self) { _ = try LocalService(options, logger: options.logger) }
+        let error = #expect(throws: (any Error).self) { _ = try LocalService(options, logger: options.logger) }
+        let status = error.flatMap { CommandFailure($0) }?.status
+        #expect(status == .configuration || status == .usage)
         #expect(!FileManager.default.fileExists(atPath: data))
     }
 

@@ -2,7 +2,6 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetTokenServer
 import Foundation
 
 extension CommandFailure {
@@ -14,14 +13,9 @@ extension CommandFailure {
     ///   - host: The address.
     ///   - settings: What names other ports, such as `set listen.port`.
     init(ending error: any Error, ports: String, host: String, settings: String) {
-        switch error {
-        case let failure as CommandFailure:
-            self = failure
+        if let known = CommandFailure(error) {
+            self = known
             return
-        case let error as TokenServerError:
-            self.init(store: error)
-            return
-        default: break
         }
         let text = "\(error)"
         let isTaken = text.contains("EADDRINUSE") || text.localizedCaseInsensitiveContains("already in use")

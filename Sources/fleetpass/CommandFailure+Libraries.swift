@@ -2,10 +2,22 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import FleetPostgreSQL
 import FleetTokenServer
 
 extension CommandFailure {
+    /// What an error of a command or of the libraries ends the program with; `nil` for one that says nothing of that.
+    init?(_ error: any Error) {
+        switch error {
+        case let failure as CommandFailure: self = failure
+        case let error as TokenServerError: self.init(store: error)
+        case let error as ConfigurationError: self.init(status: .configuration, message: error.message)
+        case let error as PostgreSQLError: self.init(database: error)
+        default: return nil
+        }
+    }
+
     /// A token server's store that cannot be used.
     init(store error: TokenServerError) {
         let status: Status =
