@@ -141,20 +141,33 @@ public final class PostgreSQLStore: EngineStore {
         self.isDoubted.withLock { $0 = false }
     }
 
-    /// Uses a reader's connection, unless the task is cancelled before it is its turn, with what tells whether it was
-    /// cancelled since; a fault of a statement is left as it is, as no caller can do anything about it.
-    private func reading<Result: Sendable>(
-        _ body: @escaping @Sendable (PostgreSQLSession, _ isWanted: @escaping @Sendable () -> Bool) throws -> Result
-    ) async throws -> Result {
-        let isWanted = Locked(true)
+    /// Uses a reader's connection, with what tells whether the task was cancelled since.
+    ///
+    /// For a task that is cancelled before its turn the body is not run, and it waits no longer. A fault of a statement
+    /// is left as it is, as no caller can do anything about it.
+    private func reading<Answer: Sendable>(
+        _ body: @escaping @Sendable (PostgreSQLSession, _ isWanted: @escaping @Sendable () -> Bool) throws -> Answer
+    ) async throws -> Answer {
+        let reply = Reply<Answer>()
+        let turn = Locked((hasCome: false, isWanted: true))
+        self.readers.submit { session in
+            let isWanted = turn.withLock { turn in
+                turn.hasCome = true
+                return turn.isWanted
+            }
+            guard isWanted else { return }
+            reply.give(Result { try body(session.get()) { turn.withLock { $0.isWanted } } })
+        }
         do {
             return try await withTaskCancellationHandler {
-                try await self.readers.run { session in
-                    guard isWanted.withLock({ $0 }) else { throw CancellationError() }
-                    return try body(session) { isWanted.withLock { $0 } }
-                }
+                try await reply.wait()
             } onCancel: {
-                isWanted.withLock { $0 = false }
+                let hasCome = turn.withLock { turn in
+                    turn.isWanted = false
+                    return turn.hasCome
+                }
+                // A list that has begun is among those that may scan until it has left the connection.
+                if !hasCome { reply.give(.failure(CancellationError())) }
             }
         } catch let error as PostgreSQLError where error.code != .statementFailed {
             // What is wrong with a connection, its pool tells.

@@ -8,8 +8,8 @@ import FleetTokens
 final class ScanLimit: Sendable {
     private struct State: Sendable {
         var free: Int
-        /// Who waits, told whether it may go on.
-        var waiting: [CheckedContinuation<Bool, Never>] = []
+        /// Who waits, each told once it is taken out of here.
+        var waiting: [Reply<Void>] = []
     }
 
     private let state: Locked<State>
@@ -25,42 +25,61 @@ final class ScanLimit: Sendable {
         self.waitingLimit = waitingLimit
     }
 
+    /// How many wait for their turn.
+    var waitingCount: Int { self.state.withLock { $0.waiting.count } }
+
     /// Runs a scan when it is its turn.
     ///
     /// - Parameter scan: The scan.
     /// - Returns: What the scan returns.
-    /// - Throws: What the scan throws, or ``EngineError`` with `UNAVAILABLE` where too many wait.
+    /// - Throws: What the scan throws, ``EngineError`` with `UNAVAILABLE` where too many wait, or `CancellationError`
+    ///   where the task is cancelled while it waits.
     func pass<Answer>(_ scan: () async throws -> Answer) async throws -> Answer {
-        guard await self.enter() else {
-            throw EngineError.store("STORE_OVERLOADED", "Too much waits for the store; retry in a second.")
-        }
+        try await self.enter()
         defer { self.leave() }
         return try await scan()
     }
 
-    private func enter() async -> Bool {
-        await withCheckedContinuation { continuation in
-            let answer = self.state.withLock { state -> Bool? in
-                if state.free > 0 {
-                    state.free -= 1
-                    return true
-                }
-                guard state.waiting.count < self.waitingLimit else { return false }
-                state.waiting.append(continuation)
-                return nil
+    private func enter() async throws {
+        let turn = Reply<Void>()
+        let answer = self.state.withLock { state -> Result<Void, any Error>? in
+            if state.free > 0 {
+                state.free -= 1
+                return .success(())
             }
-            if let answer { continuation.resume(returning: answer) }
+            guard state.waiting.count < self.waitingLimit else {
+                return .failure(
+                    EngineError.store("STORE_OVERLOADED", "Too much waits for the store; retry in a second."))
+            }
+            state.waiting.append(turn)
+            return nil
+        }
+        if let answer { return try answer.get() }
+        try await withTaskCancellationHandler {
+            try await turn.wait()
+        } onCancel: {
+            self.withdraw(turn)
         }
     }
 
+    /// Has a task wait no longer, unless it is its turn already.
+    private func withdraw(_ turn: Reply<Void>) {
+        let isWaiting = self.state.withLock { state in
+            guard let place = state.waiting.firstIndex(where: { $0 === turn }) else { return false }
+            state.waiting.remove(at: place)
+            return true
+        }
+        if isWaiting { turn.give(.failure(CancellationError())) }
+    }
+
     private func leave() {
-        let next = self.state.withLock { state -> CheckedContinuation<Bool, Never>? in
+        let next = self.state.withLock { state -> Reply<Void>? in
             guard !state.waiting.isEmpty else {
                 state.free += 1
                 return nil
             }
             return state.waiting.removeFirst()
         }
-        next?.resume(returning: true)
+        next?.give(.success(()))
     }
 }
