@@ -92,6 +92,11 @@ import Testing
         #expect(ContinuousClock.now - start < .seconds(10))
     }
 
+    @Test func `the longest duration there is means no timeout`() async throws {
+        let response = try await self.send("/ok", timeout: .seconds(Int64.max))
+        #expect(response.body == Data("hello".utf8))
+    }
+
     @Test func `a body above the limit ends the exchange`() async throws {
         let error = await #expect(throws: TokenClientError.self) { try await self.send("/large") }
         #expect(error?.code == .invalidAnswer)

@@ -96,6 +96,14 @@ import Testing
         #expect(error?.message == "The metadata server could not be reached: the connection was refused.")
     }
 
+    @Test func `the longest duration there is means no time limit`() async throws {
+        let standIn = StandIn { _, _ in UpstreamResponse(status: 200, body: Array("there".utf8)) }
+        let server = try await LoopbackServer.start(standIn, pretendingToBe: "http://idp.example")
+        let request = UpstreamRequest(url: "\(server.origin)/keys", timeout: .seconds(Int64.max))
+        #expect(try await AsyncHTTPClientTransport().send(request).body == Array("there".utf8))
+        try await server.stop()
+    }
+
     @Test func `a request says what sends it, unless it does itself`() async throws {
         let standIn = StandIn { _, _ in UpstreamResponse(status: 200, body: []) }
         let server = try await LoopbackServer.start(standIn, pretendingToBe: "http://idp.example")

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
 public import Logging
 public import ServiceLifecycle
 
@@ -40,7 +41,7 @@ public struct RetentionSweep: Service {
                 } catch {
                     self.logger.error("A sweep failed", metadata: ["error": "\(error)"])
                 }
-            } while (try? await Task.sleep(for: self.interval)) != nil
+            } while (try? await Task.sleep(for: self.interval.waitable)) != nil
         }
     }
 }

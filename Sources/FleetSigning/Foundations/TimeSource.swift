@@ -25,9 +25,9 @@ package struct TimeSource: Sendable {
     /// The present date.
     package var date: Date { self.dating() }
 
-    /// Waits for a while, or throws `CancellationError`.
+    /// Waits for a while, a year at most, or throws `CancellationError`.
     package func sleep(for duration: Duration) async throws {
-        try await self.sleeping(duration)
+        try await self.sleeping(duration.waitable)
     }
 
     /// Waits for a body as long as a limit allows; what ignores its cancellation is left behind.
@@ -44,7 +44,7 @@ package struct TimeSource: Sendable {
     ) async throws -> Result {
         try await firstOutcome(of: body) {
             do {
-                try await self.sleep(for: limit.waitable)
+                try await self.sleep(for: limit)
                 return timeout()
             } catch {
                 return nil

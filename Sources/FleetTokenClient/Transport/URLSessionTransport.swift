@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
 import Foundation
 
 #if canImport(FoundationNetworking)
@@ -49,13 +50,14 @@ public final class URLSessionTransport: HTTPTransport {
         var urlRequest = URLRequest(url: request.url)
         urlRequest.httpMethod = request.method
         urlRequest.httpBody = request.body
+        let timeout = request.timeout.waitable
         // The session's own timeout counts silences only; it must not strike before the deadline.
-        urlRequest.timeoutInterval = request.timeout / .seconds(1) + 1
+        urlRequest.timeoutInterval = timeout / .seconds(1) + 1
         for header in request.headers { urlRequest.addValue(header.value, forHTTPHeaderField: header.name) }
         let task = self.session.dataTask(with: urlRequest)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                self.exchanges.start(task, timeout: request.timeout, continuation)
+                self.exchanges.start(task, timeout: timeout, continuation)
                 task.resume()
                 if Task.isCancelled { self.abandon(task) }
             }

@@ -4,6 +4,7 @@
 
 import AsyncHTTPClient
 public import FleetSigning
+import FleetTokens
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -56,7 +57,7 @@ public final class AsyncHTTPClientTransport: UpstreamTransport {
                 request.timeout, orThrow: UpstreamError(.timedOut)
             ) {
                 [outgoing] in
-                let response = try await self.client.execute(outgoing, timeout: TimeAmount(request.timeout))
+                let response = try await self.client.execute(outgoing, timeout: TimeAmount(request.timeout.waitable))
                 let body = try await response.body.collect(upTo: request.maximumBytes)
                 return UpstreamResponse(
                     status: Int(response.status.code),

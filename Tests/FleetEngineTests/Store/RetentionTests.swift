@@ -5,6 +5,7 @@
 import FleetEngineAPI
 import FleetTokens
 import Foundation
+import Logging
 import SwiftProtobuf
 import Testing
 
@@ -101,6 +102,20 @@ import Testing
         let fixture = EngineFixture(store: store)
         #expect(try await fixture.engine.sweep(RetentionPolicy(vehicles: nil)) == 0)
         #expect(try await fixture.engine.sweep(RetentionPolicy()) == 900)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `the longest interval there is means one sweep, and waits as any other`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("old")
+        fixture.advance(by: Self.week)
+        let sweep = RetentionSweep(
+            engine: fixture.engine, interval: .seconds(Int64.max), logger: Logger(label: "test"))
+        let running = Task { try await sweep.run() }
+        while await code({ try await fixture.vehicle("old") }) == nil { await Task.yield() }
+        for _ in 1...100 { await Task.yield() }
+        running.cancel()
+        try await running.value
     }
 
     @Test func `a collection that cannot be looked through keeps no other from being swept`() async throws {
