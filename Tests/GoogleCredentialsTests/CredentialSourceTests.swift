@@ -282,6 +282,37 @@ import Testing
         #expect(requests[0].header("Authorization")?.hasPrefix("Basic ") == true)
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `a workforce person's exchanges follow each other, as each may replace the refresh token`() async throws {
+        let (gate, opener) = AsyncStream.makeStream(of: Void.self)
+        self.world.network.answer { _, index in
+            if index == 0 { for await _ in gate {} }
+            return .json([
+                "access_token": .string("MARKED-\(index)"), "expires_in": .integer(100),
+                "refresh_token": .string("MARKED-refresh-\(index)"),
+            ])
+        }
+        let (network, credential) = (self.world.network, try await self.world.load(Files.externalUser))
+        let tokens = ["a", "b"].map { scope in Task { try await credential.accessToken(scopes: [scope]).value } }
+        while network.requests.isEmpty { await Task.yield() }
+        for _ in 1...100 { await Task.yield() }
+        #expect(network.requests.count == 1)
+        opener.finish()
+        let values = [try await tokens[0].value, try await tokens[1].value]
+        #expect(values.sorted() == ["MARKED-0", "MARKED-1"])
+        #expect(network.requests.map { $0.form["refresh_token"] } == ["MARKED-refresh", "MARKED-refresh-0"])
+    }
+
+    @Test func `a workforce person's exchange that fails keeps no later one`() async throws {
+        self.world.network.answer { request, index in
+            guard index > 0 else { return UpstreamResponse(status: 400) }
+            return try await Google.answer(request, index)
+        }
+        let credential = try await self.world.load(Files.externalUser)
+        await #expect(throws: CredentialError.self) { try await credential.accessToken(scopes: ["a"]) }
+        #expect(try await credential.accessToken(scopes: ["b"]).value == "MARKED-sts")
+    }
+
     @Test func `the metadata server is asked for scopes, and must name itself`() async throws {
         let credential = try await self.world.metadata()
         _ = try await credential.accessToken(scopes: ["https://a/b", "c"])
