@@ -21,7 +21,6 @@ public final class SigningBudget: Sendable {
         var counts = [Int](repeating: 0, count: seconds)
         var total = 0
         var second: Int64 = 0
-        var isLow = false
 
         mutating func advance(to second: Int64) {
             let passed = min(second - self.second, Int64(SigningBudget.seconds))
@@ -41,7 +40,6 @@ public final class SigningBudget: Sendable {
     private let lowMark: Int
     private let state = Locked(State())
     private let time: TimeSource
-    private let onChange: @Sendable (Bool) -> Void
 
     /// Makes a budget.
     ///
@@ -49,19 +47,17 @@ public final class SigningBudget: Sendable {
     ///   - callsPerMinute: The calls allowed in any minute; this process's share where several sign for one project.
     ///   - lowShare: The share of the calls, between 0 and 1, below which the rest is low.
     ///   - clock: Measures the minute.
-    ///   - onChange: Hears when the rest becomes low, and when it no longer is; it must be quick.
     public init(
         callsPerMinute: Int = SigningBudget.defaultCallsPerMinute, lowShare: Double = 0.2,
-        clock: some Clock<Duration> = ContinuousClock(), onChange: @escaping @Sendable (Bool) -> Void = { _ in }
+        clock: some Clock<Duration> = ContinuousClock()
     ) {
         self.callsPerMinute = max(callsPerMinute, 1)
         self.lowMark = Int(Double(self.callsPerMinute) * min(max(lowShare, 0), 1))
         self.time = TimeSource(clock: clock)
-        self.onChange = onChange
     }
 
     /// The calls left in the present minute.
-    public var remaining: Int { self.update { _ in }.remaining }
+    public var remaining: Int { self.update { self.callsPerMinute - $0.total } }
 
     /// Whether few calls are left, so that refreshes should be spread wider.
     public var isLow: Bool { self.remaining < self.lowMark }
@@ -75,7 +71,7 @@ public final class SigningBudget: Sendable {
             state.counts[Int(state.second % Int64(Self.seconds))] += 1
             state.total += 1
             return true
-        }.result
+        }
         guard isAllowed else {
             throw CredentialError(
                 code: .quotaExhausted,
@@ -86,19 +82,12 @@ public final class SigningBudget: Sendable {
         }
     }
 
-    /// Changes the state, and tells who listens when the rest became low or no longer is.
-    private func update<Result: Sendable>(_ change: (inout State) -> Result) -> (result: Result, remaining: Int) {
+    /// Looks at the state of the present second, or changes it.
+    private func update<Result: Sendable>(_ change: (inout State) -> Result) -> Result {
         let second = self.time.uptime.components.seconds
-        let (result, remaining, turned) = self.state.withLock { state in
+        return self.state.withLock { state in
             state.advance(to: second)
-            let result = change(&state)
-            let remaining = self.callsPerMinute - state.total
-            let isLow = remaining < self.lowMark
-            let turned = isLow == state.isLow ? nil : isLow
-            state.isLow = isLow
-            return (result, remaining, turned)
+            return change(&state)
         }
-        if let turned { self.onChange(turned) }
-        return (result, remaining)
     }
 }
