@@ -111,11 +111,19 @@ extension OSRMRouter: RoadRouter {
         return found ?? StraightLineEstimator().estimate(from: leg.start, to: leg.end, by: .auto)
     }
 
-    /// Asks the server, and waits up to the time limit of the settings.
+    /// Asks the server, and waits up to the time limit of the settings; a task that is cancelled waits no longer.
     public func learn(_ legs: [RouteLeg]) async -> Bool {
-        var hasLearned = false
-        for request in self.requests(for: legs) where await request.value { hasLearned = true }
-        return hasLearned
+        let requests = self.requests(for: legs)
+        guard !requests.isEmpty else { return false }
+        // Each request has its own time limit, so no alarm is needed.
+        let outcome: Result<Bool, any Error> = await firstOutcome {
+            var hasLearned = false
+            for request in requests where await request.value { hasLearned = true }
+            return hasLearned
+        } orAfter: {
+            nil
+        }
+        return (try? outcome.get()) ?? false
     }
 
     /// Asks the server and does not wait.

@@ -90,6 +90,22 @@ import Testing
         #expect(Set(world.server.urls).count == world.server.urls.count)
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `who is cancelled waits no longer, and the answer serves the next`() async throws {
+        let world = try World()
+        let router = world.router
+        world.server.hold()
+        let learning = Task { await router.learn([Self.leg]) }
+        while world.server.urls.isEmpty { await Task.yield() }
+        learning.cancel()
+        #expect(await !learning.value)
+        #expect(router.known(Self.leg) == nil)
+        world.server.release()
+        while router.known(Self.leg) == nil { await Task.yield() }
+        #expect(router.known(Self.leg)?.path == Self.bends)
+        #expect(world.server.urls.count == 1)
+    }
+
     @Test func `without an answer ways are straight lines, an outage is told once, and its end`() async throws {
         let world = try World()
         world.server.answer(0)

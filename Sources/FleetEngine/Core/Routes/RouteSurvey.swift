@@ -34,7 +34,8 @@ public protocol RoadRouter: Sendable {
 
     /// Asks for legs, the first ones first, and waits for the answers up to a limit of time of the router's own.
     ///
-    /// A call that looks waits for this and looks once more; no transaction is open meanwhile.
+    /// A call that looks waits for this and looks once more; no transaction is open meanwhile. Where the call is given
+    /// up, its task is cancelled, and this should wait no longer.
     ///
     /// - Parameter legs: The legs that were not known.
     /// - Returns: Whether any of them is known now that was not before.
