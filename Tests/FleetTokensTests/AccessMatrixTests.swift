@@ -222,6 +222,45 @@ import Testing
         #expect(try !Self.isAllowed(request, claims, nobody))
     }
 
+    /// What a role's update of a vehicle is refused with for its mask.
+    private func refusal(of role: Role, mask: [String]) throws -> TokenRefusal? {
+        let request = AccessRequest(
+            method: .updateVehicle, resource: try ResourceName(checking: "providers/acme/vehicles/veh-3"),
+            maskedFields: mask)
+        do throws(TokenRefusal) {
+            try request.checkPermission(of: role)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test(
+        arguments: [
+            (["lastLocation", " vehicleState"], #"" vehicleState""#), (["vehicle_state", ""], "\"\""),
+            (["vehicleStat", "vehicleState.x"], #""vehicleStat""#), (["a\n\u{202E}"], #""a\u000a\u202e""#),
+            (["a", "b", "last_location", "c"], #""a" and "b" and "c""#),
+            (["a", "b", "c", "attributes", "e"], #""a" and "b" and "c" and 2 more"#),
+            ([String(repeating: "a", count: 65)], "\"\(String(repeating: "a", count: 64))…\""),
+        ] as [([String], String)])
+    func `an update is refused with the paths that take what the role lacks`(mask: [String], named: String) throws {
+        let refusal = try self.refusal(of: .driver, mask: mask)
+        #expect(refusal?.reason == .roleLacksPermission)
+        #expect(
+            refusal?.message
+                == "The role driver lacks fleetengine.vehicles.update for UpdateVehicle with \(named).")
+        #expect(refusal?.fix.hasPrefix("Check how the fields are spelt, or call the method with a token ") == true)
+    }
+
+    @Test func `a role that may not write any field is told nothing of how it is spelt`() throws {
+        #expect(try self.refusal(of: .driver, mask: ["lastLocation"]) == nil)
+        for (mask, named) in [([], ""), (["attributes"], #" with "attributes""#)] {
+            let refusal = try self.refusal(of: .consumer, mask: mask)
+            #expect(refusal?.message.hasSuffix(" for UpdateVehicle\(named).") == true)
+            #expect(refusal?.fix.hasPrefix("Call the method with a token ") == true)
+        }
+    }
+
     @Test func `the words of every condition name the wildcard, which meets it`() {
         for row in AccessRule.matrix where row.claim != .none {
             #expect(row.claim.requirement.contains("wildcard"), "\(row.method.name)")

@@ -43,6 +43,9 @@ import Testing
         Where a trip has no vehicle and UpdateTrip gives it none, `vehicle_waypoints` is ignored: the permissions of its row are needed,
         but the claim of any other field is enough. `fleetpass explain`, which sees no trip, says where that makes a difference.
 
+        A path of a mask that names no field, as one with a blank before it, is `any other`; the refusal names the paths whose
+        permission the role lacks.
+
         Permissions are IAM's without `fleetengine.`; `billabletrips.report` is ours, as IAM names none for the billing report.
 
         ## On-demand trips

@@ -43,7 +43,7 @@ struct HTTPQuery {
             let path = name.split(separator: ".", omittingEmptySubsequences: false).map(FieldName.camelCase)
             if path.count == 1, case .mask? = allowed[path[0]]?.kind {
                 guard self.mask == nil else { throw Self.repeated(name) }
-                self.mask = Self.paths(value)
+                self.mask = FieldName.paths(ofMask: value)
                 continue
             }
             try Self.bind(path[...], named: name, to: value, in: &self.fields, allowed: allowed)
@@ -84,12 +84,6 @@ struct HTTPQuery {
             }
             return .bool(flag)
         }
-    }
-
-    private static func paths(_ mask: String) -> [String] {
-        guard !mask.isEmpty else { return [] }
-        return mask.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
-            .map { FieldName.snakeCase(Substring($0)) }
     }
 
     private static func repeated(_ name: String) -> EngineError {

@@ -16,17 +16,30 @@ extension AccessRequest {
     func checkPermission(
         of role: Role?, permitting permissions: Set<Permission>, rows: [AccessRule]
     ) throws(TokenRefusal) {
-        for row in rows {
-            guard row.permissions.isSubset(of: permissions) else {
-                let lacking = row.permissions.subtracting(permissions).map { "fleetengine.\($0.rawValue)" }.sorted()
-                throw .permissionDenied(
-                    .roleLacksPermission,
-                    "\(role.map { "The role \($0)" } ?? "The account") lacks \(lacking.joined(separator: " and ")) for "
-                        + "\(self.method.name)\(row.fields == .all ? "" : " with these fields").",
-                    fix: "Call the method with a token signed by an account whose role permits it; see the matrix."
-                )
-            }
+        for row in rows where !row.permissions.isSubset(of: permissions) {
+            throw self.refusal(by: row, of: role, permitting: permissions)
         }
+    }
+
+    /// The refusal of a call for one row of the matrix, with the paths of the mask that the row is for.
+    private func refusal(
+        by row: AccessRule, of role: Role?, permitting permissions: Set<Permission>
+    ) -> TokenRefusal {
+        let lacking = row.permissions.subtracting(permissions).map { "fleetengine.\($0.rawValue)" }.sorted()
+        let paths = row.paths(of: self.maskedFields)
+        var shown = paths.prefix(3).map { "\"\($0.shown(upTo: 64))\"" }
+        if paths.count > shown.count { shown.append("\(paths.count - shown.count) more") }
+        // A field that is spelt wrong is of the row of all others, and no stronger token helps it.
+        let mayBeMisspelt =
+            row.fields == .others && !paths.isEmpty
+            && AccessRule.matrix.contains { $0.method == self.method && $0.permissions.isSubset(of: permissions) }
+        return .permissionDenied(
+            .roleLacksPermission,
+            "\(role.map { "The role \($0)" } ?? "The account") lacks \(lacking.joined(separator: " and ")) for "
+                + "\(self.method.name)\(shown.isEmpty ? "" : " with \(shown.joined(separator: " and "))").",
+            fix: "\(mayBeMisspelt ? "Check how the fields are spelt, or call" : "Call") the method with a token signed "
+                + "by an account whose role permits it; see the matrix."
+        )
     }
 
     /// Decides whether the claims reach what the call addresses.

@@ -151,12 +151,15 @@ extension AccessRule {
         /// The rows that a mask touches.
         func touched(by paths: [String]) -> [AccessRule] {
             let fields = paths.map(AccessRule.topLevelField)
-            return self.rows.filter { row in
-                switch row.fields {
-                case .all: true
-                case .only(let names): fields.contains(where: names.contains)
-                case .others: fields.contains { !self.listed.contains($0) }
-                }
+            return self.rows.filter { row in fields.contains { self.isTouched(row, by: $0) } }
+        }
+
+        /// Whether a row is for a field that a mask names.
+        func isTouched(_ row: AccessRule, by field: String) -> Bool {
+            switch row.fields {
+            case .all: true
+            case .only(let names): names.contains(field)
+            case .others: !self.listed.contains(field)
             }
         }
     }
@@ -169,6 +172,12 @@ extension AccessRule {
         guard let rows = self.byMethod[method] else { return [] }
         guard rows.rows.count > 1 else { return rows.rows }
         return maskedFields.isEmpty ? Array(rows.rows.prefix(1)) : rows.touched(by: maskedFields)
+    }
+
+    /// Those paths of a mask that the row is for and not every call of its method.
+    func paths(of mask: [String]) -> [String] {
+        guard self.fields != .all, let rows = Self.byMethod[self.method] else { return [] }
+        return mask.filter { rows.isTouched(self, by: Self.topLevelField($0)) }
     }
 
     /// The first segment of a mask path in snake case: `lastLocation.heading` is `last_location`.

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import FleetEngine
 import FleetSigning
 import FleetTokens
 import Foundation
@@ -26,7 +27,9 @@ struct ExplainCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The resource that the call addresses or creates.", valueName: "name"))
     var resource: String
 
-    @Option(help: ArgumentHelp("The paths of the update mask, with commas between.", valueName: "paths"))
+    @Option(
+        help: ArgumentHelp(
+            "The update mask as the call has it: paths with commas between, and no blanks.", valueName: "paths"))
     var updateMask: String = ""
 
     @Option(help: "For a trip: the vehicle that it is assigned to.", transform: checkedID)
@@ -52,8 +55,7 @@ struct ExplainCommand: AsyncParsableCommand {
         var request = AccessRequest(
             method: method,
             resource: try self.resourceName(for: method),
-            maskedFields: self.updateMask.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
-                .filter { !$0.isEmpty }
+            maskedFields: FieldName.paths(ofMask: self.updateMask)
         )
         request.vehicleOfTrip = self.tripVehicle
         let token = try self.token.read()
