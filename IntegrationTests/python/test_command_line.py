@@ -311,6 +311,31 @@ def test_explain_and_the_engine_read_a_mask_alike(service, mask, named):
     assert f"UpdateVehicle with {named}." in check["detail"] and "spelt" in check["fix"]
 
 
+def test_explain_and_the_engine_agree_on_a_batch(service):
+    ids = ["batch-k1", "batch-k2"]
+    task = {
+        "type": "PICKUP", "state": "OPEN", "trackingId": "batch-s", "taskDuration": "60s",
+        "plannedLocation": {"point": {"latitude": 37.4, "longitude": -122.1}}}
+    body = {"requests": [{"taskId": name, "task": task} for name in ids]}
+    call = ["explain", "-", "--method", "BatchCreateTasks", "--keys", service.data, "--output", "json"]
+    names = [text for name in ids for text in ("--resource", f"providers/{service.provider}/tasks/{name}")]
+
+    one = Forger(service.account("delivery_server"), {"taskids": ids[:1]}).token()
+    assert run(*call, *names[:2], stdin=one.encode()).returncode == 0
+    answer = service.rest("POST", "tasks:batchCreate", one, json=body)
+    assert (answer.status_code, refusal(answer)[1]) == (403, "CLAIM_MISMATCH")
+    told = run(*call, *names, stdin=one.encode())
+    assert told.returncode == REFUSED
+    (check,) = [check for check in json.loads(told.stdout)["checks"] if check["outcome"] == "refused"]
+    assert f"{check['detail']} {check['fix']}" == answer.json()["error"]["message"]
+    assert check["fix"] == "Mint a token whose taskids lists every task of the batch."
+
+    both = Forger(service.account("delivery_server"), {"taskids": ids}).token()
+    assert run(*call, *names, stdin=both.encode()).returncode == 0
+    answer = service.rest("POST", "tasks:batchCreate", both, json=body)
+    assert answer.status_code == 200, answer.text
+
+
 @pytest.mark.parametrize("authorization", [{}, LEAVE_OUT], ids=["empty", "absent"])
 def test_lint_refuses_a_token_that_opens_nothing(service, authorization):
     for role in ("driver", "server", "delivery_consumer"):

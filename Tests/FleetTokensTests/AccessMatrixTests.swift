@@ -177,6 +177,29 @@ import Testing
         #expect(try !Self.isAllowed(request, .batchTaskCreation(.only([tasks[0]]))))
     }
 
+    @Test func `the fix of a claim that reaches too little fits what the call addresses`() throws {
+        let task = try AuthorizationClaims(taskList: .only([TaskID(checking: "a")]))
+        let vehicle = try AuthorizationClaims(vehicle: .only(VehicleID(checking: "a")))
+        func fix(_ claims: AuthorizationClaims, _ method: FleetMethod, _ names: String...) throws -> String? {
+            let requests = try names.map { name in
+                AccessRequest(method: method, resource: try ResourceName(checking: "providers/acme\(name)"))
+            }
+            var request = try #require(requests.first)
+            request.tasks = requests.flatMap(\.tasks)
+            do throws(TokenRefusal) {
+                try request.checkCoverage(of: claims, role: nil)
+                return nil
+            } catch {
+                return error.fix
+            }
+        }
+        #expect(try fix(task, .batchCreateTasks, "/tasks/a") == nil)
+        let list = "Mint a token whose taskids lists every task of the batch."
+        #expect(try fix(task, .batchCreateTasks, "/tasks/a", "/tasks/b") == list)
+        #expect(try fix(vehicle, .listVehicles, "") == "Mint a token for the wildcard.")
+        #expect(try fix(vehicle, .getVehicle, "/vehicles/b") == "Mint a token for that very id.")
+    }
+
     @Test func `a token for one task opens no call for that one and another`() throws {
         let (own, other) = (try TaskID(checking: "own"), try TaskID(checking: "other"))
         let van = try DeliveryVehicleID(checking: "dv-12")

@@ -149,6 +149,28 @@ import Testing
 }
 
 @Suite struct ExplainCommandTests {
+    /// The call that is asked about.
+    private func request(_ method: FleetMethod, _ resources: String...) throws -> AccessRequest {
+        let names = resources.flatMap { ["--resource", "providers/\($0)"] }
+        return try ExplainCommand.parse(["-", "--method", method.name] + names).request(for: method)
+    }
+
+    @Test func `a batch has as many resources as it has tasks, any other call has one`() throws {
+        let batch = try self.request(.batchCreateTasks, "acme/tasks/a", "acme/tasks/b")
+        #expect(batch.tasks.map(\.value) == ["a", "b"] && batch.provider.value == "acme")
+        #expect(try self.request(.batchCreateTasks, "acme/tasks/a").tasks.map(\.value) == ["a"])
+        #expect(try self.request(.getTask, "acme/tasks/a").tasks.map(\.value) == ["a"])
+        for (method, other, told) in [
+            (FleetMethod.batchCreateTasks, "rival/tasks/b", "of one provider"),
+            (.batchCreateTasks, "acme/vehicles/b", "addresses providers/PROVIDER/tasks/ID"),
+            (.getTask, "acme/tasks/b", "GetTask addresses one resource"),
+        ] {
+            let failure = #expect(throws: CommandFailure.self) { try self.request(method, "acme/tasks/a", other) }
+            #expect(failure?.status == .usage && failure?.message.contains(told) == true)
+        }
+        #expect(throws: (any Error).self) { try self.request(.batchCreateTasks) }
+    }
+
     /// What is advised in place of the refusals' own fixes, and why the call is refused.
     private func advice(
         for claims: AuthorizationClaims, of role: Role, method: FleetMethod, mask: String

@@ -61,7 +61,7 @@ extension AccessRequest {
             throw .permissionDenied(
                 .claimMismatch,
                 "The token's claims do not reach what \(self.method.name) addresses: \(row.claim.requirement).",
-                fix: present.spellingFix(for: row.claim) ?? "Mint a token for that very id."
+                fix: present.spellingFix(for: row.claim) ?? row.claim.fix
             )
         }
     }
@@ -126,6 +126,15 @@ extension AccessRule.Claim {
         case .everyTask: "taskid must be the wildcard"
         case .taskList: "taskids must list every task of the batch, or be the wildcard alone"
         case .tracking: "trackingid must be the tracking id or the wildcard"
+        }
+    }
+
+    /// How to mend a token that does not meet it.
+    fileprivate var fix: String {
+        switch self {
+        case .everyVehicle, .everyDeliveryVehicle, .everyTask: "Mint a token for the wildcard."
+        case .taskList: "Mint a token whose taskids lists every task of the batch."
+        default: "Mint a token for that very id."
         }
     }
 }

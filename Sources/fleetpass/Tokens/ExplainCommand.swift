@@ -24,8 +24,11 @@ struct ExplainCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The RPC, such as UpdateVehicle.", valueName: "rpc"))
     var method: String
 
-    @Option(help: ArgumentHelp("The resource that the call addresses or creates.", valueName: "name"))
-    var resource: String
+    @Option(
+        name: .customLong("resource"),
+        help: ArgumentHelp(
+            "The resource that the call addresses or creates; repeat it for each task of a batch.", valueName: "name"))
+    var resources: [String]
 
     @Option(
         help: ArgumentHelp(
@@ -52,12 +55,7 @@ struct ExplainCommand: AsyncParsableCommand {
                     "there is no RPC \(self.method); use \(FleetMethod.allCases.map(\.name).joined(separator: ", "))."
             )
         }
-        var request = AccessRequest(
-            method: method,
-            resource: try self.resourceName(for: method),
-            maskedFields: FieldName.paths(ofMask: self.updateMask)
-        )
-        request.vehicleOfTrip = self.tripVehicle
+        let request = try self.request(for: method)
         let token = try self.token.read()
         let explanation =
             if let location = self.keys {
@@ -91,11 +89,35 @@ struct ExplainCommand: AsyncParsableCommand {
         ]
     }
 
+    /// The call of the method that is asked about.
+    ///
+    /// - Throws: ``CommandFailure`` with `usage` for names that no such call addresses.
+    func request(for method: FleetMethod) throws(CommandFailure) -> AccessRequest {
+        var requests: [AccessRequest] = []
+        for name in self.resources {
+            requests.append(
+                AccessRequest(
+                    method: method, resource: try self.resourceName(name, for: method),
+                    maskedFields: FieldName.paths(ofMask: self.updateMask)))
+        }
+        guard var request = requests.first, requests.count == 1 || method == .batchCreateTasks else {
+            throw CommandFailure(
+                status: .usage,
+                message: "\(method.name) addresses one resource; --resource is repeated for BatchCreateTasks alone.")
+        }
+        guard requests.allSatisfy({ $0.provider == request.provider }) else {
+            throw CommandFailure(status: .usage, message: "the tasks of a batch are of one provider; name such tasks.")
+        }
+        request.tasks = requests.flatMap(\.tasks)
+        request.vehicleOfTrip = self.tripVehicle
+        return request
+    }
+
     /// Reads the name of what a call of the method addresses.
-    private func resourceName(for method: FleetMethod) throws(CommandFailure) -> ResourceName {
+    private func resourceName(_ name: String, for method: FleetMethod) throws(CommandFailure) -> ResourceName {
         let resource: ResourceName
         do throws(TokenError) {
-            resource = try ResourceName(checking: self.resource)
+            resource = try ResourceName(checking: name)
         } catch {
             throw CommandFailure(status: .usage, message: error.message)
         }
