@@ -109,6 +109,20 @@ def test_a_minted_token_passes_inspect_verify_and_explain(service, key):
     assert (report["allowed"], report["reason"]) == (False, "CLAIM_MISMATCH")
 
 
+@pytest.mark.parametrize(("before", "after"), [("", "\r"), ("", "\r\n"), ("\ufeff", "\r\n"), ("\ufeff", "")], ids=repr)
+def test_files_of_other_systems_are_read(service, key, tmp_path, before, after):
+    marked = tmp_path / "key.json"
+    marked.write_bytes((before + key.read_text(encoding="utf-8").strip() + after).encode())
+    marked.chmod(0o600)
+    minted = run("mint", "--key", marked, "--role", "driver", "--vehicle", "veh-3")
+    assert minted.returncode == 0, minted.stderr
+    token = before + minted.stdout.decode().strip() + after
+    for keys in (marked, service.data):
+        for argument, stdin in ((token, b""), ("-", token.encode())):
+            result = run("verify", argument, "--keys", keys, stdin=stdin)
+            assert result.returncode == 0, result.stderr
+
+
 def test_mint_in_json_says_what_the_token_says(service, key):
     result = run("mint", "--key", key, "--role", "driver", "--vehicle", "veh-3", "--output", "json")
     report = json.loads(result.stdout)

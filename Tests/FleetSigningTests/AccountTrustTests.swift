@@ -230,7 +230,7 @@ private final class Publisher: UpstreamTransport {
         #expect(self.refusal(of: try await self.mint(with: self.first)) == nil)
     }
 
-    @Test(arguments: [#"{"keys":[]}"#, "{}"])
+    @Test(arguments: [#"{"keys":[]}"#, "{}", "\u{FEFF}{}"])
     func `a set without entries withdraws an account's keys, until it has some again`(document: String) async throws {
         await self.trust.refresh()
         self.publisher.state.withLock { $0.document = Array(document.utf8) }

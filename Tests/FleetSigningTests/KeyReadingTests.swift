@@ -216,6 +216,21 @@ import Testing
         #expect(error?.message.hasPrefix("bundle holds 2 PEM blocks;") == true)
     }
 
+    @Test func `a file may begin with a byte order mark, whichever keys it holds`() throws {
+        let key = try TestKeys.driver.get()
+        func marked(_ text: some Sequence<UInt8>) -> Data { Data([0xEF, 0xBB, 0xBF]) + text }
+        #expect(try ServiceAccountKey(json: marked(key.keyFile)).keyID == key.keyID)
+        let pair = try self.openSSL(["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"])
+        let pem = try self.openSSL(["pkey", "-pubout"], input: pair)
+        for text in [key.keyFile, Data(JWKS.write([try key.publicKey()])), pem] {
+            let read = try TrustedKeySet.read(marked(text), named: "k1")
+            #expect(read.map(\.id) == [text == pem ? "k1" : key.keyID])
+        }
+        // Of more than one, or in another place, it is part of the text.
+        #expect(throws: SigningError.self) { try ServiceAccountKey(json: marked(marked(key.keyFile))) }
+        #expect(throws: SigningError.self) { try ServiceAccountKey(json: Data("\n".utf8) + marked(key.keyFile)) }
+    }
+
     @Test func `a key that is for RSASSA-PSS alone checks no RS256 signature`() throws {
         let key = try self.openSSL(["genpkey", "-algorithm", "RSA-PSS", "-pkeyopt", "rsa_keygen_bits:2048"])
         let pem = try self.openSSL(["pkey", "-pubout"], input: key)

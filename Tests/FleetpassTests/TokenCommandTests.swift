@@ -50,6 +50,20 @@ import Testing
     }
 }
 
+@Suite struct TokenArgumentTests {
+    @Test(arguments: ["a.b.c", "a.b.c\r", "a.b.c\r\n", " \ta.b.c\n\n", "\u{FEFF}a.b.c", "\u{FEFF}a.b.c\r\n"])
+    func `a token is read without what its file has round it`(text: String) throws {
+        #expect(try TokenArgument.parse([text]).read() == "a.b.c")
+        #expect(TokenArgument.token(in: Data(text.utf8)) == "a.b.c")
+    }
+
+    @Test func `what stands within a token stays`() throws {
+        for text in ["a.b\r.c", "a.\u{FEFF}b.c", "a.b.c\u{FEFF}"] {
+            #expect(try TokenArgument.parse([text]).read().utf8.elementsEqual(text.utf8))
+        }
+    }
+}
+
 @Suite struct TimeArgumentTests {
     @Test func `a time may have a fraction and an offset`() throws {
         let search = try AuditSearchCommand.parse(["--data", "d", "--at", "2027-01-01T02:00:00.5+02:00"])

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
 public import Foundation
 
 /// A drive: fixes in the order of their times, at least one.
@@ -92,8 +93,6 @@ public struct Route: Hashable, Sendable {
     }
 
     private static func firstCharacter(of data: Data) -> UInt8? {
-        let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
-        let text = data.starts(with: byteOrderMark) ? data.dropFirst(byteOrderMark.count) : data
-        return text.first { !Array(" \t\r\n".utf8).contains($0) }
+        data.withoutByteOrderMark.first { !Array(" \t\r\n".utf8).contains($0) }
     }
 }

@@ -57,9 +57,7 @@ public struct CallRecording: Hashable, Sendable {
     /// - Parameter bytes: The UTF-8 JSON, with a byte order mark or without.
     /// - Throws: ``CallRecordingError`` that names the first entry that is wrong, or of something else where all are.
     public init(parsing bytes: Data) throws(CallRecordingError) {
-        let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
-        let text = bytes.starts(with: byteOrderMark) ? bytes.dropFirst(byteOrderMark.count) : bytes
-        let (entries, tornLines) = try Self.entries(text)
+        let (entries, tornLines) = try Self.entries(bytes.withoutByteOrderMark)
         guard !entries.isEmpty else { throw CallRecordingError("holds no entries") }
         var calls: [LoggedCall] = []
         calls.reserveCapacity(entries.count)

@@ -54,12 +54,12 @@ public struct ServiceAccountKey: Sendable {
 
     /// Reads a key file in Google's JSON format.
     ///
-    /// - Parameter json: The file's bytes.
+    /// - Parameter json: The file's bytes, which may begin with a byte order mark.
     /// - Throws: ``SigningError`` with ``SigningError/Code/invalidKey``, naming the field that is wrong.
     public init(json: some Collection<UInt8>) throws(SigningError) {
         let object: JSONObject
         do throws(TokenError) {
-            object = try JSONValue(parsing: json).object ?? [:]
+            object = try JSONValue(parsing: json.withoutByteOrderMark).object ?? [:]
         } catch {
             throw SigningError(code: .invalidKey, message: "The key file is not JSON. \(error.message)")
         }

@@ -10,7 +10,8 @@ extension TrustedKeySet {
     ///
     /// The forms are: a service account's key file (its public half is taken), a JWKS, a JSON object of key ids and
     /// X.509 certificates (as Google publishes a service account's keys), and one PEM public key or certificate, with or
-    /// without words before it. Of several keys those that cannot be used are left out, as ``JWKS`` does.
+    /// without words before it. Each may begin with a byte order mark. Of several keys those that cannot be used are left
+    /// out, as ``JWKS`` does.
     ///
     /// - Parameters:
     ///   - bytes: The text.
@@ -24,6 +25,7 @@ extension TrustedKeySet {
         _ bytes: Data, named name: String, role: Role? = nil, provider: ProviderID? = nil,
         validAt time: Date? = nil
     ) throws(SigningError) -> [RSAPublicKey] {
+        let bytes = bytes.withoutByteOrderMark
         let text = String(decoding: bytes, as: UTF8.self)
         // What stands before a PEM block explains it (RFC 7468 §5.2); a JSON object may hold such blocks.
         if text.first(where: { !$0.isWhitespace }) != "{", text.contains("-----BEGIN ") {
@@ -74,7 +76,7 @@ extension TrustedKeySet {
 
     /// Whether a text is a key set with nothing in it: a JWKS, or a JSON object of key ids and certificates.
     static func isWithoutEntries(_ bytes: Data) -> Bool {
-        guard let object = (try? JSONValue(parsing: bytes))?.object else { return false }
+        guard let object = (try? JSONValue(parsing: bytes.withoutByteOrderMark))?.object else { return false }
         return object["keys"].map { $0 == .array([]) } ?? object.keys.isEmpty
     }
 }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import FleetTokens
 import Foundation
 
 /// A token on the command line, or `-` to read it from standard input.
@@ -13,14 +14,17 @@ struct TokenArgument: ParsableArguments {
     /// The most that is read from standard input, in bytes; longer input is refused as a token would be.
     private static let maximumInput = 1 << 20
 
-    /// The token without surrounding white space.
+    /// The token without what a file has round it: a byte order mark, white space.
     func read() throws -> String {
-        guard self.token == "-" else { return self.token }
-        let input = try Console.input(atMost: Self.maximumInput)
-        let text = String(decoding: input, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        guard self.token == "-" else { return Self.token(in: self.token.utf8) }
+        let text = Self.token(in: try Console.input(atMost: Self.maximumInput))
         guard !text.isEmpty else {
             throw CommandFailure(status: .usage, message: "standard input holds no token.")
         }
         return text
+    }
+
+    static func token(in text: some Collection<UInt8>) -> String {
+        String(decoding: text.withoutByteOrderMark, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 }
