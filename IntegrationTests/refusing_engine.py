@@ -15,10 +15,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_PUT(self):
         update = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.send_response_only(503 if update["vehicleState"] == "OFFLINE" else 200)
-        self.send_header("Content-Length", "2")
+        is_refused = update["vehicleState"] == "OFFLINE"
+        name = self.path.partition("?")[0].removeprefix("/v1/")
+        body = b"{}" if is_refused else json.dumps({"name": name}).encode()
+        self.send_response_only(503 if is_refused else 200)
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(b"{}")
+        self.wfile.write(body)
 
 
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)

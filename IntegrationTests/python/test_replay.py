@@ -16,6 +16,7 @@ import threading
 import pytest
 
 from service import PROGRAM, Service
+from stand_ins import DocumentServer
 
 DIFFERENCES = pathlib.Path(__file__).parents[2] / "docs" / "recordings.md"
 RECORDINGS = pathlib.Path(__file__).parents[3] / "shared" / "data" / "recordings"
@@ -387,6 +388,40 @@ def test_an_engine_that_is_away_is_told(service, tmp_path):
     }]))
     done = run("replay", recording, "--engine", "http://127.0.0.1:9", "--data", service.data, code=69)
     assert "does not answer" in done.stderr
+
+
+@pytest.mark.parametrize("options", [[], ["--compare"]], ids=["plain", "compared"])
+@pytest.mark.parametrize(("page", "count"), [("<html>Welcome.</html>", 3), ("[]", 3), ("{}", 2)])
+def test_what_takes_everything_does_not_pass_for_an_engine(service, tmp_path, page, count, options):
+    def entry(second, name, vehicle, **ending):
+        return {
+            "timestamp": f"2026-01-02T03:04:0{second}Z", "logName": f"projects/{service.provider}/logs/x",
+            "jsonPayload": {"@type": f"type.googleapis.com/maps.fleetengine.v1.{name}Log",
+                            "request": {"vehicleId": vehicle}} | ending}
+
+    recording = tmp_path / "calls.json"
+    recording.write_text(json.dumps([
+        entry(1, "GetVehicle", "v", response={"maximumCapacity": 1}),
+        entry(2, "GetVehicle", "nobody", errorResponse={"code": "NOT_FOUND", "message": "then"}),
+        entry(3, "DeleteVehicle", "v", response={}),
+    ]))
+    server = DocumentServer()
+    server.answer = lambda path: (200, page, {})
+    try:
+        done = run(
+            "replay", recording, *options, "--engine", server.url, "--data", service.data, "--provider",
+            service.provider, code=1)
+    finally:
+        server.shutdown()
+        server.server_close()
+    *told, closing = done.stdout.splitlines()
+    # Of what was deleted nothing is returned.
+    assert told == [
+        "call 1 GetVehicle: recorded OK, now 200 an answer that is not the API's",
+        "call 2 GetVehicle: recorded NOT_FOUND, now 200 an answer that is not the API's",
+        "call 3 DeleteVehicle: recorded OK, now 200 an answer that is not the API's"][:count]
+    assert closing.startswith(f"sent=3 otherwise={count} left_out=0 denied=0")
+    assert done.stderr == f"fleetpass: {count} of 3 calls ended otherwise.\n"
 
 
 FORGED = "no\x1b[2K\u202e\r\u2028\nfleetpass: all is well\nsent=9 otherwise=0 left_out=0 denied=0"

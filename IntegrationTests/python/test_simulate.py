@@ -17,6 +17,7 @@ import pytest
 import requests
 
 from service import PROGRAM, Service, run
+from stand_ins import DocumentServer
 
 ROUTE = Path(__file__).parents[2] / "Examples" / "routes" / "bay-area-trip-1.gpx"
 
@@ -271,6 +272,26 @@ def test_a_fleet_without_an_engine_says_so():
     assert b"The first to fail: UNAVAILABLE: Token server 127.0.0.1:9 could not be reached." in result.stderr
     tokens = json.loads(result.stdout)["tokens"]
     assert tokens["fetched"] == 0 and tokens["failed"] >= 1, "one that is not answered is a failed one"
+
+
+@pytest.mark.parametrize("page", ["<html>Welcome.</html>", "{}"])
+def test_what_takes_everything_is_no_engine(service, page):
+    server = DocumentServer()
+    server.answer = lambda path: (200, page, {})
+    addresses = ("--engine", server.url, "--token-server", service.http)
+    try:
+        drives = [run("drive", *vehicle, "--route", ROUTE, "--speed", 10_000, *addresses)
+                  for vehicle in (["--vehicle", "v"], ["--delivery-vehicle", "v"])]
+        fleet = run("simulate", "--vehicles", 1, "--for", "1s", "--output", "json", *addresses)
+    finally:
+        server.shutdown()
+        server.server_close()
+    for drive, kind in zip(drives, ("a vehicle", "a delivery vehicle")):
+        assert drive.returncode == 1 and b"reported" not in drive.stdout
+        assert drive.stderr.decode().endswith(f"failed: INTERNAL: The engine's answer is not {kind}.\n")
+    assert fleet.returncode == 1 and b"took no update. The first to fail: INTERNAL" in fleet.stderr
+    updates = json.loads(fleet.stdout)["updates"]
+    assert updates["taken"] == 0 and updates["refused"] >= 1
 
 
 def test_which_server_is_not_reached_is_told_with_its_port(service):

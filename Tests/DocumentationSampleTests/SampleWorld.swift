@@ -50,7 +50,8 @@ struct SampleWorld: Sendable {
                     #"{"token":"\#(van)","creation_timestamp_ms":0,"expiration_timestamp_ms":\#(expiry * 1000)}"#
                 )
             case ("PUT", "/v1/providers/acme/vehicles/veh-3"):
-                return bearer == "Bearer \(vehicle)" ? answer(200, "{}") : answer(403, "{}")
+                return bearer == "Bearer \(vehicle)"
+                    ? answer(200, #"{"name":"providers/acme/vehicles/veh-3"}"#) : answer(403, "{}")
             case ("GET", "/v1/providers/acme/trips/trip-7"):
                 return bearer == "Bearer \(trip)" ? answer(200, #"{"tripStatus":"COMPLETE"}"#) : answer(403, "{}")
             default:

@@ -92,13 +92,18 @@ extension StubTransport.Answer {
     /// The engine answers with a status, and an error body in Google's form where it is an error's.
     static func status(_ status: Int, _ error: String? = nil) -> Self {
         let error = error ?? #"{"status":"\#(RPCCode(httpStatus: status).rawValue)"}"#
-        let body = status < 400 ? "{}" : "{\"error\":\(error)}"
+        let body = status < 400 ? #"{"name":"providers/acme/vehicles/veh-3"}"# : "{\"error\":\(error)}"
         return .response(HTTPTransportResponse(status: status, body: Data(body.utf8)))
     }
 
     /// What stands before the engine answers in its place.
     static func proxy(_ status: Int) -> Self {
         .response(HTTPTransportResponse(status: status, body: Data("<h1>No backend</h1>".utf8)))
+    }
+
+    /// What stands before the engine answers in its place, with success.
+    static func page(_ body: String) -> Self {
+        .response(HTTPTransportResponse(status: 200, body: Data(body.utf8)))
     }
 
     /// The network is down.

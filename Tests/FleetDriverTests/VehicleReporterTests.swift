@@ -233,6 +233,17 @@ import Testing
                 + ["vehicle_state,last_location"])
     }
 
+    @Test(arguments: ["<html>Sign in to this network.</html>", "", "{}", "[]", #"{"name":7}"#, #""a vehicle""#])
+    func `a success that is no vehicle took nothing`(body: String) async throws {
+        let world = try ReporterWorld(engine: StubTransport([.page(body), .ok]))
+        let event = try await world.report(1)
+        #expect(event.failure?.stage == .engine && event.failure?.code == .internalError)
+        #expect(event.failure?.message == "The engine's answer is not a vehicle.")
+        #expect(event.unsentCount == 1 && world.tokens.invalidated.isEmpty)
+        #expect(try await world.report(2).failure == nil)
+        #expect(try world.engine.requests.map { try $0.latitudes } == [[0.1], [0.1, 0.2]])
+    }
+
     @Test(arguments: [true, false])
     func `a provider or transport that ignores its cancellation is left behind at the time limit`(
         isProvider: Bool

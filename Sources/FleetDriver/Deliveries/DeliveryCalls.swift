@@ -45,9 +45,10 @@ struct DeliveryCalls: Sendable {
 
     // MARK: - Calls
 
-    /// Calls with the vehicle's own token.
+    /// Updates or reads the vehicle with its own token.
     func send(_ request: EngineRequest, lastToken: LastToken, limit: Duration) async throws -> EngineAnswer {
         try await self.call(for: self.own).send(request, lastToken: lastToken, limit: limit)
+            .checked(as: "a delivery vehicle")
     }
 
     /// Changes the stops with a token that names a task besides, or else with the vehicle's own.
@@ -55,13 +56,13 @@ struct DeliveryCalls: Sendable {
         _ stops: [VehicleStop], for task: TaskID?, lastToken: LastToken, limit: Duration
     ) async throws -> EngineAnswer {
         try await self.call(for: .deliveryDriver(self.vehicle, task: task), or: self.own)
-            .send(self.stops(stops), lastToken: lastToken, limit: limit)
+            .send(self.stops(stops), lastToken: lastToken, limit: limit).checked(as: "a delivery vehicle")
     }
 
     /// Tells a task's outcome with a token for that task.
     func send(_ report: TaskOutcomeReport, lastToken: LastToken, limit: Duration) async throws -> EngineAnswer {
         try await self.call(for: .deliveryDriver(self.vehicle, task: report.task))
-            .send(report.request(provider: self.provider), lastToken: lastToken, limit: limit)
+            .send(report.request(provider: self.provider), lastToken: lastToken, limit: limit).checked(as: "a task")
     }
 
     private var own: TokenSubject { .deliveryDriver(self.vehicle) }

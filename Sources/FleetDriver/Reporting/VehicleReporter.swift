@@ -187,7 +187,7 @@ extension VehicleReporter: LocationReporting {
                 report.request(provider: self.provider, vehicle: self.vehicle, sensor: self.configuration.sensor),
                 lastToken: self.lastToken,
                 limit: self.configuration.effectiveTimeLimit
-            )
+            ).checked(as: "a vehicle")
         else {
             self.plan.loseSight(of: report)
             return CancellationError()

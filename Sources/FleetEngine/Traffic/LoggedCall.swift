@@ -47,6 +47,22 @@ public struct LoggedCall: Hashable, Sendable {
         return httpStatus != 200 && (failure.status == word || failure.status == "\(httpStatus)")
     }
 
+    /// Whether a body may be the call's answer: a JSON object that has a name where the call returns a resource.
+    ///
+    /// - Parameter body: The body of a success over REST.
+    /// - Returns: Whether it may; what is not the API may answer with 200 to everything.
+    public func mayBeAnswered(by body: Data) -> Bool {
+        guard let answer = (try? JSONValue(parsing: body))?.object else { return false }
+        return !self.returnsResource || answer["name"]?.string != nil
+    }
+
+    private var returnsResource: Bool {
+        switch self.method {
+        case .getVehicle, .getTrip, .getDeliveryVehicle, .getTask, .getTaskTrackingInfo: true
+        default: self.resourceField != nil
+        }
+    }
+
     /// The name of the resource or its parent, such as `providers/p/vehicles/v`.
     var resourceName: String {
         self.request["name"]?.string ?? self.request["parent"]?.string ?? self.resource?["name"]?.string ?? ""

@@ -42,17 +42,15 @@ struct ReplaySession {
             }
             let answer = try await self.send(replayed)
             report.sent += 1
-            if !call.endsAlike(httpStatus: answer.status, word: answer.fault?.status) {
+            let isDone = answer.status == 200 && call.mayBeAnswered(by: answer.body)
+            let isAlike = call.endsAlike(httpStatus: answer.status, word: answer.fault?.status)
+            if isAlike, isDone || call.isRefused {
+                if compares, isDone { try differences.compare(call, with: answer.body) }
+            } else {
                 report.otherwise.append(
                     .init(
                         number: index + 1, call: call.name, recorded: call.status, status: answer.status,
-                        message: answer.status == 200 ? nil : answer.refusal))
-            } else if compares, answer.status == 200 {
-                do throws(CallRecordingError) {
-                    try differences.compare(call, with: answer.body)
-                } catch {
-                    throw CommandFailure(status: .failed, message: "call \(index + 1) \(error.message.shown()).")
-                }
+                        message: isDone ? nil : answer.refusal))
             }
         }
         report.differences = compares ? ReplayReport.Difference.list(differences) : nil

@@ -51,7 +51,8 @@ final class StubDeliveryEngine: Sendable {
             }
             if isLost { return .offline }
             let text = state.withLock {
-                #"{"remainingVehicleJourneySegments":[\#($0.stops.map(Self.segment).joined(separator: ","))]}"#
+                #"{"name":"of the resource","remainingVehicleJourneySegments":"#
+                    + "[\($0.stops.map(Self.segment).joined(separator: ","))]}"
             }
             return .response(HTTPTransportResponse(status: 200, body: Data(text.utf8)))
         }

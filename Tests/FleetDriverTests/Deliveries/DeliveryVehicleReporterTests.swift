@@ -44,6 +44,26 @@ import Testing
         #expect(world.requests.last?.mask == "last_location,past_locations")
     }
 
+    @Test(arguments: ["<html>Sign in to this network.</html>", "{}", "[]"])
+    func `a success that is no resource took nothing, and tells of no stops`(body: String) async throws {
+        let world = try DeliveryReporterWorld()
+        world.engine.answer(.page(body), .page(body), .page(body))
+        let event = try await world.report(1)
+        #expect(event.failure?.message == "The engine's answer is not a delivery vehicle.")
+        #expect(event.failure?.code == .internalError && event.unsentCount == 1)
+        await #expect(throws: EngineFailure.self) { try await world.reporter.readRemainingStops() }
+        #expect(await world.reporter.remainingStops == nil)
+        let error = await #expect(throws: EngineFailure.self) {
+            try await world.reporter.reportOutcome(.succeeded, of: TaskID(checking: "a"))
+        }
+        #expect(error?.message == "The engine's answer is not a task.")
+        #expect(try await world.event().pendingCount == 1)
+        #expect(try await world.report(2).unsentCount == 0)
+        #expect(try await world.event().pendingCount == 0)
+        #expect(world.engine.state.withLock(\.outcomes) == ["a": "SUCCEEDED"])
+        #expect(world.engine.state.withLock(\.latitudes) == [0.1, 0.2])
+    }
+
     @Test func `without tracking nothing is kept, and its end sends what is left once`() async throws {
         let world = try DeliveryReporterWorld()
         await world.reporter.record(try .at(1))

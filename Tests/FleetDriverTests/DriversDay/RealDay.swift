@@ -201,7 +201,9 @@ struct RealDay {
         guard self.day.isNetworkUp(at: self.world.now) else {
             return .failure(TokenClientError(code: .unreachable, message: "A tunnel."))
         }
-        guard self.refusesNext else { return .success(HTTPTransportResponse(status: 200, body: Data("{}".utf8))) }
+        guard self.refusesNext else {
+            return .success(HTTPTransportResponse(status: 200, body: Data(#"{"name":"of the vehicle"}"#.utf8)))
+        }
         self.refusesNext = false
         self.observer.refused(vehicle.subject)
         if let index = self.vehicles.firstIndex(where: { $0.subject == vehicle.subject }) {

@@ -292,6 +292,28 @@ import Testing
     }
 
     @Test(arguments: [
+        ("GetVehicle", #"{"name":"providers/acme/vehicles/v"}"#, true),
+        ("GetVehicle", "{}", false),
+        ("GetVehicle", #"{"name":7}"#, false),
+        ("GetVehicle", "<html>Welcome.</html>", false),
+        ("CreateTrip", "{}", false),
+        ("UpdateTask", "{}", false),
+        ("GetTaskTrackingInfo", "{}", false),
+        ("UpdateVehicleAttributes", #"{"attributes":[]}"#, true),
+        ("DeleteVehicle", "{}", true),
+        ("DeleteVehicle", "", false),
+        ("DeleteVehicle", "[]", false),
+        ("ListTasks", "{}", true),
+        ("BatchCreateTasks", #"{"tasks":[]}"#, true),
+    ])
+    func `a success is an object, and of a resource it has a name`(name: String, body: String, isAnswer: Bool) throws {
+        let payload = #"{"@type":"x.\#(name)Log","request":{},"response":{}}"#
+        let text = #"{"timestamp":"2026-01-02T03:04:05Z","jsonPayload":\#(payload)}"#
+        let call = try #require(CallRecording(parsing: Data(text.utf8)).calls.first)
+        #expect(call.mayBeAnswered(by: Data(body.utf8)) == isAnswer)
+    }
+
+    @Test(arguments: [
         ("", "holds no entries"), ("[]", "holds no entries"), ("[1]", "entry 1 is not an object"),
         ("{}", "its entry 1 has no type, and none is a call"),
         (#"[{"jsonPayload":{"@type":"x.Nothing"}},{}]"#, "its entry 1 is of the type \"Nothing\", and none is a call"),
