@@ -71,8 +71,8 @@ def test_a_fleet_keeps_to_its_rate_from_start_to_end(tmp_path):
     assert all("lastlocation" in update["vehicle"] for update in online)
 
 
-class Simulation:
-    """A simulation that is there to be interrupted."""
+class Interruptible:
+    """A command that is there to be interrupted."""
 
     def __init__(self, *arguments):
         def heed():
@@ -81,8 +81,8 @@ class Simulation:
                 signal.signal(number, signal.SIG_DFL)
 
         self.process = subprocess.Popen(
-            [PROGRAM, "simulate", "--for", "1h", *map(str, arguments)], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heed)
+            [PROGRAM, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, bufsize=0, preexec_fn=heed)
 
     def __enter__(self):
         return self.process
@@ -100,9 +100,9 @@ def test_a_fleet_that_is_interrupted_comes_to_its_end(tmp_path, number):
     def fleet():
         return [service.rest("GET", f"vehicles/sim-{n}", backend).json() for n in range(1, 7)]
 
-    with Simulation(
-        "--vehicles", 6, "--trips", 30, "--output", "json", "--token-server", service.http, "--engine", service.http,
-        "--create-with", service.key_file("server"),
+    with Interruptible(
+        "simulate", "--for", "1h", "--vehicles", 6, "--trips", 30, "--output", "json", "--token-server", service.http,
+        "--engine", service.http, "--create-with", service.key_file("server"),
     ) as command:
         end = time.monotonic() + 60
         found = fleet()
@@ -123,11 +123,14 @@ def test_a_fleet_that_is_interrupted_comes_to_its_end(tmp_path, number):
     assert code == 0
 
 
-def test_a_second_interrupt_waits_for_nothing(service):
+@pytest.mark.parametrize("arguments", [
+    ["simulate", "--for", "1h", "--vehicles", 1], ["drive", "--vehicle", "v", "--route", ROUTE],
+], ids=lambda arguments: arguments[0])
+def test_a_second_interrupt_waits_for_nothing(service, arguments):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(60)
         nobody = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        with Simulation("--vehicles", 1, "--engine", nobody, "--token-server", service.http) as command:
+        with Interruptible(*arguments, "--engine", nobody, "--token-server", service.http) as command:
             # It drives, and what it has to report at its end will not be answered either.
             connection, _ = silent.accept()
             with connection:
@@ -135,7 +138,42 @@ def test_a_second_interrupt_waits_for_nothing(service):
                 command.send_signal(signal.SIGTERM)
                 output, _ = command.communicate(timeout=60)
     assert -command.returncode in (signal.SIGINT, signal.SIGTERM)
-    assert output == b"", "the first one alone would have given a summary"
+    assert output == b"", "the first one alone would have given a summary, or told of the last report"
+
+
+@pytest.fixture
+def driving(service, new_id):
+    """Starts a drive along the whole way, and gives the command and what the engine says of the vehicle."""
+    vehicle = new_id("driven")
+
+    def state():
+        return service.rest("GET", f"vehicles/{vehicle}", service.mint("server")).json()["vehicleState"]
+
+    with Interruptible(
+        "drive", "--vehicle", vehicle, "--route", ROUTE, "--interval", 5, "--engine", service.http, "--token-server",
+        service.http, "--create-with", service.key_file("server"),
+    ) as command:
+        assert command.stdout.readline().startswith(b"reported  online ")
+        assert state() == "ONLINE"
+        yield command, state
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_drive_that_is_interrupted_goes_offline(driving, number):
+    command, state = driving
+    command.send_signal(number)
+    output, errors = command.communicate(timeout=60)
+    assert command.returncode == -number and errors == b""
+    assert output.decode().splitlines()[-1].startswith("reported  offline ")
+    assert state() == "OFFLINE"
+
+
+def test_a_drive_whose_reader_leaves_goes_offline(driving):
+    command, state = driving
+    command.stdout.close()
+    _, errors = command.communicate(timeout=60)
+    assert command.returncode == 1 and errors == b"fleetpass: the output cannot be written: Broken pipe.\n"
+    assert state() == "OFFLINE"
 
 
 def test_fast_drives_keep_to_the_interval(tmp_path):
@@ -241,6 +279,18 @@ def test_a_round_goes_on_where_a_dispatcher_took_a_stop_off(service, tmp_path):
     # Tracking ended in order, with the last locations.
     assert lines[-1] == "reported  37.780000,-122.500000 +1 past", lines
     assert van.outcomes() == [None, "SUCCEEDED"]
+
+
+def test_a_round_that_is_interrupted_ends(service, tmp_path):
+    van = Round(service, tmp_path, "van-that-is-interrupted", [(0, 0), (59, 1)])
+    with Interruptible(
+        "drive", "--delivery-vehicle", van.van, "--report-stops", "--route", van.route, "--interval", 60, "--engine",
+        service.http, "--token-server", service.http,
+    ) as command:
+        assert command.stdout.readline() == b"reported  stops 2 left, the next one ENROUTE\n"
+        command.send_signal(signal.SIGINT)
+        output, errors = command.communicate(timeout=30)
+    assert command.returncode == -signal.SIGINT and errors == b"", output
 
 
 def test_a_stop_is_not_done_while_its_arrival_is_refused(service, tmp_path):

@@ -59,10 +59,26 @@ enum Console {
 
     /// Writes a result to stdout at once, also into a pipe; ends the program where it cannot be written.
     static func give(_ result: Data) {
+        do throws(CommandFailure) {
+            try Self.write(result)
+        } catch {
+            error.end()
+        }
+    }
+
+    /// Writes a result to stdout at once, also into a pipe, for a command that has something to bring to its end.
+    ///
+    /// - Parameter result: The result, without the end of its line.
+    /// - Throws: ``CommandFailure`` with `failed`; into a pipe that nobody reads, where `SIGPIPE` is ignored.
+    static func write(_ result: String) throws(CommandFailure) {
+        try Self.write(Data(result.utf8))
+    }
+
+    private static func write(_ result: Data) throws(CommandFailure) {
         do {
             try FileHandle.standardOutput.write(contentsOf: result + Data("\n".utf8))
         } catch {
-            CommandFailure(status: .failed, message: "the output cannot be written: \(Self.reason(error)).").end()
+            throw CommandFailure(status: .failed, message: "the output cannot be written: \(Self.reason(error)).")
         }
     }
 

@@ -16,6 +16,9 @@ struct DeliveryRound {
     ///
     /// What the engine did not take is told by the reporter's updates, and repeated by it where that may help. What was
     /// not sent, as its stop is gone or was not begun, is told here.
+    ///
+    /// - Parameter source: Where the van is.
+    /// - Throws: `CancellationError`, or ``CommandFailure`` when what is told cannot be written.
     func drive(along source: RouteLocationSource) async throws {
         let (fixes, feed) = AsyncStream.makeStream(of: LocationFix.self)
         let reporter = self.reporter
@@ -56,7 +59,7 @@ struct DeliveryRound {
             _ = try await report()
         } catch is EngineFailure {
         } catch let error as DriverError {
-            Console.give(DriveReport(error).text)
+            try Console.write(DriveReport(error).text)
         }
     }
 

@@ -21,7 +21,9 @@ struct DriveCommand: AsyncParsableCommand {
             Example:  fleetpass drive --delivery-vehicle van-1 --route Examples/routes/delivery-day.gpx --report-stops
 
             Asks the token server for the vehicle's token and sends it with each location update. Prints one line for \
-            each report; ends with 1 when the last report failed, or with 69 when it reached no server.
+            each report; ends with 1 when the last report failed, or with 69 when it reached no server. Once it drives, \
+            SIGINT and SIGTERM end the drive where it is, with its last report and the vehicle offline, as does an \
+            output that cannot be written; a second signal waits for nothing.
             """
     )
 
@@ -111,13 +113,15 @@ struct DriveCommand: AsyncParsableCommand {
                 configuration: .init(reportingInterval: .seconds(self.interval))
             )
         }
-        let updates = reporter.updates()
-        let outcome = Task { await DriveReport.print(updates) { DriveReport($0) } }
-        await reporter.startTracking()
-        try await reporter.setState(.online)
-        try await reporter.run(reporting: source, endsTracking: true)
-        outcome.cancel()
-        if let failure = await outcome.value { throw failure }
+        try await self.drive(printing: reporter.updates()) {
+            DriveReport($0)
+        } along: {
+            await reporter.startTracking()
+            try await reporter.setState(.online)
+            try await reporter.run(reporting: source, endsTracking: true)
+        } ending: {
+            await reporter.stopTracking()
+        }
     }
 
     private func drive(_ vehicle: DeliveryVehicleID, along source: RouteLocationSource) async throws {
@@ -130,17 +134,44 @@ struct DriveCommand: AsyncParsableCommand {
                 configuration: .init(reportingInterval: .seconds(self.interval))
             )
         }
-        let updates = reporter.updates()
-        let outcome = Task { await DriveReport.print(updates) { DriveReport($0) } }
-        await reporter.startTracking()
-        if self.reportStops {
-            try await DeliveryRound(reporter: reporter).drive(along: source)
-        } else {
-            try await reporter.run(reporting: source)
+        let reportsStops = self.reportStops
+        try await self.drive(printing: reporter.updates()) {
+            DriveReport($0)
+        } along: {
+            await reporter.startTracking()
+            if reportsStops {
+                try await DeliveryRound(reporter: reporter).drive(along: source)
+            } else {
+                try await reporter.run(reporting: source)
+            }
+        } ending: {
+            await reporter.stopTracking()
         }
-        await reporter.stopTracking()
+    }
+
+    /// Drives to the end of the way, or until a signal or an output that cannot be written cuts it short.
+    ///
+    /// - Parameters:
+    ///   - updates: What becomes of each report.
+    ///   - report: Makes the report to print.
+    ///   - drive: Drives along the way.
+    ///   - end: Ends tracking, unless the drive did.
+    /// - Throws: ``CommandFailure`` for a last report that failed, and what the drive throws.
+    private func drive<Update: Sendable>(
+        printing updates: AsyncStream<Update>, _ report: @escaping @Sendable (Update) -> DriveReport,
+        along drive: @escaping @Sendable () async throws -> Void, ending end: () async -> Void
+    ) async throws {
+        // The vehicle is to go offline also where nobody reads what is printed.
+        signal(SIGPIPE, SIG_IGN)
+        let time = await RunningTime(of: drive)
+        let outcome = Task { await DriveReport.print(updates, report) { time.cut() } }
+        let ending = await time.end()
+        await end()
         outcome.cancel()
-        if let failure = await outcome.value { throw failure }
+        let failure = await outcome.value
+        time.endProcessIfInterrupted()
+        if let failure { throw failure }
+        try ending.get()
     }
 
     private static func checkingURLs<Reporter>(_ make: () throws -> Reporter) throws -> Reporter {

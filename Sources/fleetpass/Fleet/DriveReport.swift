@@ -43,14 +43,29 @@ struct DriveReport {
     }
 
     /// Prints each report, and tells how the last one failed, and the first of those that failed before it.
-    static func print<Update>(_ updates: AsyncStream<Update>, _ make: (Update) -> DriveReport) async -> CommandFailure?
-    {
+    ///
+    /// - Parameters:
+    ///   - updates: What becomes of each report.
+    ///   - make: Makes the report to print.
+    ///   - cut: Is called when one cannot be printed, after which none is.
+    /// - Returns: Why the drive failed; `nil` when it did not.
+    static func print<Update>(
+        _ updates: AsyncStream<Update>, _ make: (Update) -> DriveReport, orCut cut: () -> Void
+    ) async -> CommandFailure? {
         var failures: (first: EngineFailure, last: EngineFailure)?
+        var unwritten: CommandFailure?
         for await update in updates {
             let report = make(update)
             failures = report.failure.map { (failures?.first ?? $0, $0) }
-            Console.give(report.text)
+            guard unwritten == nil else { continue }
+            do throws(CommandFailure) {
+                try Console.write(report.text)
+            } catch {
+                unwritten = error
+                cut()
+            }
         }
+        if let unwritten { return unwritten }
         return failures.map { first, last in
             let cause = first.told == last.told ? "" : " The first to fail: \(first.told)"
             return CommandFailure(
