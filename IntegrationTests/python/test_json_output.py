@@ -5,6 +5,8 @@
 
 import json
 import re
+import shutil
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ import requests
 
 from forgery import LEAVE_OUT, Forger
 from service import Service, run
+from stand_ins import DocumentServer
 from test_audit import STORE, empty_store, fill  # noqa: F401  (a fixture)
 
 PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
@@ -212,6 +215,79 @@ def test_an_audit_archived(tmp_path, empty_store):  # noqa: F811  (the fixture)
     fill(tmp_path / STORE, 100 * 86400, 5)
     check("audit archive", printed(
         "audit", "archive", "--data", tmp_path, "--keep", "90d", "--to", tmp_path / "old.sqlite"))
+
+
+@pytest.fixture
+def answering():
+    """A server that answers everything in the same way, once it has one."""
+    server = DocumentServer()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_key_that_may_not_be_retired(tmp_path, up):
+    shutil.copy(up.key_file("driver"), tmp_path / "driver.json")
+    key = up.account("driver")["private_key_id"]
+    kept = printed("keys", "retire", "--data", tmp_path, "--role", "driver", "--key", key, code=1)
+    assert [(one["keyID"], one["state"]) for one in kept] == [(key, "signing")]
+
+
+def test_a_key_whose_retirement_is_not_recorded(tmp_path, up, empty_store):  # noqa: F811
+    shutil.copy(up.key_file("driver"), tmp_path / "driver.json")
+    (rotated,) = [key["keyID"] for key in printed("keys", "rotate", "--data", tmp_path, "--role", "driver")
+                  if key["state"] == "published"]
+    store = tmp_path / STORE
+    empty_store(store)
+    with sqlite3.connect(store) as database:
+        database.execute(
+            "CREATE TRIGGER is_full BEFORE INSERT ON audit_record BEGIN SELECT RAISE(ABORT, 'full'); END")
+    database.close()
+    old = up.account("driver")["private_key_id"]
+    kept = printed(
+        "keys", "retire", "--data", tmp_path, "--store", store, "--role", "driver", "--key", old, "--force", code=1)
+    assert [key["keyID"] for key in kept] == [rotated]
+
+
+def test_a_fleet_that_is_not_created(up):
+    addresses = ("--engine", up.http, "--token-server", up.http, "--create-with", up.key_file("server"))
+    summary = printed("simulate", "--vehicles", 2, "--for", "1s", "--provider", "another", *addresses, code=1)
+    assert summary["vehicles"] == summary["seconds"] == summary["updates"]["taken"] == summary["trips"]["created"] == 0
+
+
+def test_an_audit_that_is_not_intact_is_not_archived(tmp_path, empty_store):  # noqa: F811
+    store = tmp_path / STORE
+    empty_store(store)
+    fill(store, 100 * 86400, 5)
+    with sqlite3.connect(store) as database:
+        database.executescript(
+            "DROP TRIGGER audit_record_stays; DROP TRIGGER audit_record_is_final;"
+            "UPDATE audit_record SET content = replace(content, 'ops', 'spo') WHERE sequence = 1;")
+    database.close()
+    archive = ("audit", "archive", "--data", tmp_path, "--keep", "90d", "--to", tmp_path / "old.sqlite")
+    assert printed(*archive, code=1) == {"moved": 0}
+
+
+def test_a_recording_replayed_at_what_is_no_engine(tmp_path, up, answering):
+    answering.answer = lambda path: (200, "<html>Welcome.</html>", {})
+    recording = tmp_path / "calls.json"
+    recording.write_text(json.dumps([{
+        "timestamp": "2026-01-02T03:04:05Z",
+        "jsonPayload": {"@type": "x.GetVehicleLog", "request": {"vehicleId": "v"}, "response": {}}}]), encoding="utf-8")
+    report = printed("replay", recording, "--compare", "--engine", answering.url, "--data", up.data, code=1)
+    assert report["sent"] == len(report["otherwise"]) == 1 and report["differences"] == []
+
+
+@pytest.mark.parametrize("command", [["lint"], ["chaos", "show"]], ids=" ".join)
+@pytest.mark.parametrize(("status", "text", "code"), [
+    (200, "<html>", 69), (302, "", 69), (403, "<html>", 69), (500, '{"error":{"message":"broken"}}', 69), (503, "", 69),
+    (403, '{"error":{"message":"not you"}}', 1),
+])
+def test_what_does_not_answer_as_an_engine_is_unreachable(answering, command, status, text, code):
+    answering.answer = lambda path: (status, text, {"Location": "/elsewhere"} if status == 302 else {})
+    result = run(*command, "--engine", answering.url, "--output", "json")
+    assert result.returncode == code and result.stdout == b"", result.stderr
+    assert result.stderr.startswith(f"fleetpass: {answering.url} answer".encode())
 
 
 def test_a_set_up_examined(tmp_path):

@@ -72,6 +72,7 @@ struct AuditArchiveCommand: AsyncParsableCommand {
         } catch let error as TokenServerError {
             throw CommandFailure(store: error)
         } catch let fault as AuditFault {
+            if self.output == .json { try Console.give(json: Report(moved: 0, start: nil, head: nil)) }
             throw CommandFailure(
                 status: .failed, message: "nothing was moved, as the audit is not intact. \(fault.message)")
         }

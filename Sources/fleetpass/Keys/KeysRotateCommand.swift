@@ -145,12 +145,25 @@ struct KeysRetireCommand: AsyncParsableCommand {
     func run() async throws {
         let rings = try self.keys.read(toChange: true)
         let now = Date()
-        if !self.force, let ring = rings[self.role] { try self.checkDisuse(in: ring, at: now) }
+        if !self.force, let ring = rings[self.role] {
+            do {
+                try self.checkDisuse(in: ring, at: now)
+            } catch {
+                try ring.statuses(of: self.role, at: now).give(as: self.output)
+                throw error
+            }
+        }
         let administration = try await self.records.administration(data: self.keys.data)
         let ring = try self.keys.with { try $0.retire(self.key, of: self.role, at: now, isForced: self.force) }
-        try await self.records.record {
-            try await administration?.recordRetirement(
-                of: self.key, of: self.role, isForced: self.force, by: .localUser, at: now)
+        do {
+            try await self.records.record {
+                try await administration?.recordRetirement(
+                    of: self.key, of: self.role, isForced: self.force, by: .localUser, at: now)
+            }
+        } catch {
+            // What was changed is told all the same.
+            try ring.statuses(of: self.role, at: now).give(as: self.output)
+            throw error
         }
         try ring.statuses(of: self.role, at: now).give(as: self.output)
     }

@@ -43,6 +43,10 @@ struct LocalEngineClient {
     }
 
     /// Sends a request, and gives the body of a success.
+    ///
+    /// - Parameter request: The request.
+    /// - Returns: The body.
+    /// - Throws: ``CommandFailure`` with `failed` where the engine refuses, or with `unreachable` where none answers.
     func send(_ request: HTTPTransportRequest) async throws -> Data {
         let answer: HTTPTransportResponse
         do {
@@ -58,8 +62,22 @@ struct LocalEngineClient {
         guard (200..<300).contains(answer.status) else {
             let text = String(decoding: answer.body.prefix(500), as: UTF8.self).shown()
             throw CommandFailure(
-                status: .failed, message: "\(self.base.absoluteString) answered \(answer.status): \(text)")
+                status: answer.isEnginesRefusal ? .failed : .unreachable,
+                message: "\(self.base.absoluteString) answered \(answer.status): \(text)")
         }
         return answer.body
+    }
+}
+
+extension HTTPTransportResponse {
+    /// Whether the engine says in its own form why it does not do what it was asked for.
+    fileprivate var isEnginesRefusal: Bool {
+        struct Envelope: Decodable {
+            struct Fault: Decodable {
+                let message: String
+            }
+            let error: Fault
+        }
+        return (400..<500).contains(self.status) && (try? JSONDecoder().decode(Envelope.self, from: self.body)) != nil
     }
 }

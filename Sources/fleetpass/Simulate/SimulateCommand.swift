@@ -95,11 +95,10 @@ struct SimulateCommand: AsyncParsableCommand {
             meter: meter
         )
         do {
-            try await fleet.create()
-        } catch let error as EngineFailure {
-            throw CommandFailure(status: .failed, message: "the vehicles were not created: \(error)".shown())
-        } catch let error as TokenClientError {
-            throw CommandFailure(status: .unreachable, message: "the engine is not reached: \(error.message)")
+            try await Self.create(fleet)
+        } catch {
+            try self.give(SimulationSummary(meter.counts, vehicles: 0, time: .zero))
+            throw error
         }
 
         let time = await RunningTime(self.time.duration)
@@ -112,6 +111,16 @@ struct SimulateCommand: AsyncParsableCommand {
         try self.give(SimulationSummary(counts, vehicles: self.vehicles, time: ContinuousClock.now - start))
         time.endProcessIfInterrupted()
         try Self.check(counts)
+    }
+
+    private static func create(_ fleet: SimulatedFleet) async throws {
+        do {
+            try await fleet.create()
+        } catch let error as EngineFailure {
+            throw CommandFailure(status: .failed, message: "the vehicles were not created: \(error)".shown())
+        } catch let error as TokenClientError {
+            throw CommandFailure(status: .unreachable, message: "the engine is not reached: \(error.message)")
+        }
     }
 
     private func give(_ summary: SimulationSummary) throws {
