@@ -46,18 +46,21 @@ enum ContentCoding {
     /// Whether an `Accept-Encoding` names gzip, or everything, with a weight above 0 (RFC 9110, section 12.5.3).
     static func takesGzip(_ accepted: String) -> Bool {
         var weights: [String: Double] = [:]
-        for entry in accepted.lowercased().split(separator: ",") {
-            let parts = entry.split(separator: ";").map { $0.trimming(while: \.isWhitespace) }
+        for entry in accepted.lowercased().utf8.split(separator: UInt8(ascii: ",")) {
+            let parts = entry.split(separator: UInt8(ascii: ";")).map { String(Substring($0.withoutSpaceAround)) }
             let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.map { Double($0.dropFirst(2)) ?? 0 }
-            if let name = parts.first { weights[String(name)] = weight ?? 1 }
+            if let name = parts.first { weights[name] = weight ?? 1 }
         }
         return (weights["gzip"] ?? weights["*"] ?? 0) > 0
     }
 }
 
-extension Substring {
-    fileprivate func trimming(while isMeant: (Character) -> Bool) -> Substring {
-        let start = self.drop(while: isMeant)
-        return start.last.map(isMeant) == true ? start.dropLast().trimming(while: isMeant) : start
+extension Substring.UTF8View {
+    /// What is left without the blanks and tabs at either end (OWS of RFC 9110, section 5.6.3).
+    fileprivate var withoutSpaceAround: Substring.UTF8View {
+        let isSpace = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        let rest = self.drop(while: isSpace)
+        guard let last = rest.lastIndex(where: { !isSpace($0) }) else { return rest }
+        return rest[...last]
     }
 }

@@ -43,6 +43,14 @@ import Testing
         #expect(plain.count == 0)
     }
 
+    @Test(arguments: [("gzip", ", x"), ("gzip ", ";q=1"), ("x, gzip;q=1", ", y"), ("gzip; q=1", "\t")])
+    func `however much space stands within a field, it is read`(start: String, end: String) {
+        for space in [" ", "\t"] {
+            #expect(ContentCoding.takesGzip(start + String(repeating: space, count: 1_000_000) + end))
+        }
+        #expect(!ContentCoding.takesGzip("gzip" + String(repeating: " ", count: 1_000_000) + "x"))
+    }
+
     @Test func `a body that grows beyond the limit is too long`() throws {
         let bomb = try #require(Gzip.compress([UInt8](repeating: 0, count: 10_000_000)))
         #expect(bomb.count < 100_000)
