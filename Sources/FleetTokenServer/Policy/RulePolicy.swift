@@ -188,7 +188,8 @@ public struct RulePolicy: TokenPolicy {
         case .ids(let ids): return ids.contains(resource.id) ? nil : "The rule does not list the \(what)."
         case .claim(let name):
             let values = question.caller.values(ofClaim: name) ?? []
-            let isNamed = values.contains { (try? AssignedResource(kind: resource.kind, id: $0)) == resource }
+            // In the id's own spelling: one that only looks like it may be another user's to choose.
+            let isNamed = values.contains { ExactText($0) == ExactText(resource.id) }
             return isNamed ? nil : "The caller's claim \(name) does not name the \(what)."
         case .assigned:
             let isAssigned = try await self.assignments.isAssigned(

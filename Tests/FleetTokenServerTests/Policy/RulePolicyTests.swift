@@ -241,6 +241,8 @@ import Testing
         ("groups", "Jos\u{E9}", "driver v", true), ("groups", "Jose\u{301}", "driver v", false),
         ("Key", "x", "driver v", true), ("\u{212A}ey", "x", "driver v", false),
         ("Key", "v", "consumer v", true), ("\u{212A}ey", "v", "consumer v", false),
+        ("Key", "K1", "consumer K1", true), ("Key", "\u{212A}1", "consumer K1", false),
+        ("Key", "\u{E9}", "consumer \u{E9}", true), ("Key", "e\u{301}", "consumer \u{E9}", false),
     ])
     func `what is only equivalent to the policy's texts grants nothing`(
         claim: String, value: String, token: String, isGranted: Bool
