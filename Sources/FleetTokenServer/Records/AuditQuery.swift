@@ -69,7 +69,7 @@ extension AuditQuery {
         if let after { require("sequence > ?", .integer(after.sequence)) }
         if let mentioned {
             // As it is spelt in the record's JSON, with the pattern's own signs for themselves.
-            let spelt = String(decoding: JSONValue.string(mentioned).serialized, as: UTF8.self)
+            let spelt = String(decoding: JSONValue.string(mentioned).serialized.dropFirst().dropLast(), as: UTF8.self)
             // By scalars: a sign with an accent is a character of its own to Swift, and not to the database.
             var pattern = String.UnicodeScalarView("%".unicodeScalars)
             for scalar in spelt.unicodeScalars {

@@ -149,7 +149,7 @@ public struct RevocationStore: Sendable {
         query.from = now.addingTimeInterval(-Revocation.longest)
         query.after = head
         query.decision = .granted
-        query.mentioned = target.value
+        query.mentioned = target.mentioned
         var living: [AuditRecord.Token] = []
         var fingerprints: Set<String> = []
         try AuditReader.search(query, in: database) { match in

@@ -32,4 +32,32 @@ public enum RevocationTarget: Hashable, Sendable {
         let size = count == 0 ? "empty" : "\(count) bytes long"
         return "is \(size), and no token has such a one; pass 1 to \(longest) bytes"
     }
+
+    /// A text that stands, as it is, in every record that is meant; `nil` where there is none.
+    var mentioned: String? {
+        guard case .caller(let name) = self else { return self.value }
+        // A login may have spelt the name in another, equivalent way: what no other spelling changes is looked for.
+        return name.partsSpeltOneWay.max { $0.utf8.count < $1.utf8.count }
+    }
+}
+
+extension String {
+    /// The parts of a text that every equivalent text has too.
+    ///
+    /// Each is of ASCII alone, without the letter before an accent, as both together may be one character, and without `K`,
+    /// `;` and the grave accent, which U+212A, U+037E and U+1FEF are equivalent to.
+    fileprivate var partsSpeltOneWay: [String] {
+        var parts: [String] = []
+        var part = String.UnicodeScalarView()
+        for scalar in self.unicodeScalars {
+            guard scalar.isASCII, !"K;`".unicodeScalars.contains(scalar) else {
+                if !scalar.isASCII, !part.isEmpty { part.removeLast() }
+                parts.append(String(part))
+                part.removeAll()
+                continue
+            }
+            part.append(scalar)
+        }
+        return (parts + [String(part)]).filter { !$0.isEmpty }
+    }
 }

@@ -91,6 +91,27 @@ import Testing
     }
 
     @Test(arguments: TokenStoreKind.available)
+    func `a caller's name is found in another spelling of the same letters`(kind: TokenStoreKind) async throws {
+        let world = try await TemporaryStore.make(kind)
+        defer { withExtendedLifetime(world) {} }
+        let log = StoredAuditLog(store: world.store, logger: Logger(label: "test"))
+        let type = TokenType.driver(try VehicleID(checking: "veh-3"))
+        let names = [
+            ("Zoe\u{308} Mu\u{308}ller", "Zo\u{EB} M\u{FC}ller"), ("\u{212A}im", "Kim"),
+            ("a\u{37E}b \"c\" 100%", "a;b \"c\" 100%"),
+            ("\u{E9}", "e\u{301}"), ("Kong", "\u{212A}ong"),
+        ]
+        for (number, (given, _)) in names.enumerated() {
+            let time = Self.now.timeIntervalSince1970 - 100 + Double(number)
+            try await log.append(.granted(type, at: time, to: given, subject: "dora"))
+        }
+        let list = RevocationStore(store: world.store)
+        for (number, (_, typed)) in names.enumerated() {
+            #expect(self.offsets(try await list.revoke(.caller(typed), at: Self.now)) == [number - 100], "\(typed)")
+        }
+    }
+
+    @Test(arguments: TokenStoreKind.available)
     func `a token that was handed out again and again is withdrawn once`(kind: TokenStoreKind) async throws {
         let world = try await TemporaryStore.make(kind)
         defer { withExtendedLifetime(world) {} }
