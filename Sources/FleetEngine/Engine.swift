@@ -273,6 +273,7 @@ extension Engine {
         _ call: Call.Type, _ request: Call.Request, _ credential: (text: String?, examined: ExaminedToken?),
         _ remarks: CallRemarks?
     ) async throws(EngineError) -> Admission {
+        try await self.refuseEndlessMarks(in: request, from: credential.text)
         let effect = try await self.faults?.strike(Call.method, try? Call.access(request), remarks: remarks)
         let now = self.now()
         let text = credential.text
@@ -309,6 +310,21 @@ extension Engine {
             throw error
         } catch {
             throw self.unexpected(error, in: Call.method)
+        }
+    }
+
+    /// Refuses a request that cannot be compared with anything in a short time; who has no good token is told that.
+    private func refuseEndlessMarks(in request: some Message, from token: String?) async throws(EngineError) {
+        do throws(EngineError) {
+            try EndlessMarks.refuse(in: request)
+        } catch {
+            do throws(TokenRefusal) {
+                guard let token else { throw TokenRefusal.missing }
+                _ = try await self.verified(token, at: self.now())
+            } catch {
+                throw EngineError(error)
+            }
+            throw error
         }
     }
 

@@ -10,6 +10,22 @@ import Testing
 @testable import enum FleetTokens.SHA256
 
 @Suite struct JSONValueTests {
+    @Test(arguments: ["\u{301}\u{323}", "\u{344}\u{323}", "\u{1D165}\u{327}"])
+    func `a text with endless marks is an error, as a key and as a value, however it is spelt`(marks: String) throws {
+        let most = String(repeating: marks, count: String.maximumMarksInARow / 2)
+        let endless = String(repeating: marks, count: 100_000)
+        let escaped = endless.utf16.map { #"\u"# + String(0x10000 + Int($0), radix: 16).dropFirst() }.joined()
+        for text in [most, most + "x" + most] {
+            #expect(try JSONValue(parsing: "\"x\(text)\"".utf8) == .string("x" + text))
+        }
+        for text in [endless, escaped, most + marks] {
+            for json in ["\"x\(text)\"", "{\"x\(text)\": 1}"] {
+                let error = #expect(throws: TokenError.self) { try JSONValue(parsing: json.utf8) }
+                #expect(error?.message.contains("combining marks") == true)
+            }
+        }
+    }
+
     @Test(arguments: [
         #"{"a":1,"a":2}"#, #"{"a":1,"\u0061":2}"#, #"{"a":1} x"#, #"{"a":01}"#, #"{"a":+1}"#, #"{"a":.5}"#,
         #"{"a":1.}"#,

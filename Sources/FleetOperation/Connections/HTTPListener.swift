@@ -81,7 +81,8 @@ package struct HTTPListener: Sendable {
         _ limits: ConnectionLimits, _ pending: PendingRequestLimit.Rule?
     ) -> [any RemovableChannelHandler] {
         var handlers: [any RemovableChannelHandler] = [
-            AnswerTimeLimit(unread: limits.request, drain: limits.drain), RequestTimeLimit(limits.request),
+            ComparableHeads(), AnswerTimeLimit(unread: limits.request, drain: limits.drain),
+            RequestTimeLimit(limits.request),
             ContinueAnswer(),
         ]
         if let pending { handlers.append(PendingRequestLimit(pending)) }

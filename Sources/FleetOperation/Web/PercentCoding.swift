@@ -2,6 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
+
 /// Undoes the percent-encoding of URLs, strictly.
 package enum PercentCoding {
     /// Decodes a part of a URL that was already split off.
@@ -9,10 +11,11 @@ package enum PercentCoding {
     /// - Parameters:
     ///   - text: The part.
     ///   - plusIsSpace: Whether `+` stands for a space, as in queries.
-    /// - Returns: The text, or `nil` when an escape is broken or the bytes are not UTF-8.
+    /// - Returns: The text, or `nil` when an escape is broken, the bytes are not UTF-8, or marks follow one another without
+    ///   end.
     package static func decode(_ text: Substring, plusIsSpace: Bool = false) -> String? {
         let isPlain = { (byte: UInt8) in byte != UInt8(ascii: "%") && !(plusIsSpace && byte == UInt8(ascii: "+")) }
-        if text.utf8.allSatisfy(isPlain) { return String(text) }
+        if text.utf8.allSatisfy(isPlain) { return Self.comparable(String(text)) }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)
         var rest = text.utf8[...]
@@ -26,8 +29,10 @@ package enum PercentCoding {
             default: bytes.append(byte)
             }
         }
-        return String(validating: bytes, as: UTF8.self)
+        return String(validating: bytes, as: UTF8.self).flatMap(self.comparable)
     }
+
+    private static func comparable(_ text: String) -> String? { text.hasEndlessMarks ? nil : text }
 
     private static func digit(_ byte: UInt8) -> UInt8? {
         Character(Unicode.Scalar(byte)).hexDigitValue.map(UInt8.init)

@@ -117,6 +117,9 @@ struct JSONReader {
     private func text(of bytes: some Collection<UInt8>) throws(TokenError) -> String {
         let text = String(decoding: bytes, as: UTF8.self)
         guard text.utf8.elementsEqual(bytes) else { throw self.error("it is not UTF-8") }
+        guard !text.hasEndlessMarks else {
+            throw self.error("a text has more than \(String.maximumMarksInARow) combining marks in a row")
+        }
         return text
     }
 

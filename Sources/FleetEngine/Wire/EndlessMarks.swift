@@ -1,0 +1,70 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetTokens
+import Foundation
+import SwiftProtobuf
+
+/// Looks through the texts of a message for one that cannot be compared in a short time.
+struct EndlessMarks: Visitor {
+    private struct Found: Error {}
+
+    /// Refuses a message that has such a text, wherever it stands.
+    ///
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
+    static func refuse(in message: some Message) throws(EngineError) {
+        var visitor = Self()
+        do {
+            try message.traverse(visitor: &visitor)
+        } catch {
+            throw .invalidArgument(
+                "A text of the request has more than \(String.maximumMarksInARow) combining marks in a row; leave them out."
+            )
+        }
+    }
+
+    func visitSingularStringField(value: String, fieldNumber: Int) throws {
+        if value.hasEndlessMarks { throw Found() }
+    }
+
+    mutating func visitSingularMessageField<M: Message>(value: M, fieldNumber: Int) throws {
+        try value.traverse(visitor: &self)
+    }
+
+    mutating func visitMapField<KeyType, ValueType: MapValueType>(
+        fieldType: _ProtobufMap<KeyType, ValueType>.Type, value: _ProtobufMap<KeyType, ValueType>.BaseType,
+        fieldNumber: Int
+    ) throws {
+        for (key, value) in value {
+            try KeyType.visitSingular(value: key, fieldNumber: 1, with: &self)
+            try ValueType.visitSingular(value: value, fieldNumber: 2, with: &self)
+        }
+    }
+
+    mutating func visitMapField<KeyType, ValueType>(
+        fieldType: _ProtobufEnumMap<KeyType, ValueType>.Type, value: _ProtobufEnumMap<KeyType, ValueType>.BaseType,
+        fieldNumber: Int
+    ) throws where ValueType.RawValue == Int {
+        for key in value.keys { try KeyType.visitSingular(value: key, fieldNumber: 1, with: &self) }
+    }
+
+    mutating func visitMapField<KeyType, ValueType>(
+        fieldType: _ProtobufMessageMap<KeyType, ValueType>.Type,
+        value: _ProtobufMessageMap<KeyType, ValueType>.BaseType, fieldNumber: Int
+    ) throws {
+        for (key, value) in value {
+            try KeyType.visitSingular(value: key, fieldNumber: 1, with: &self)
+            try value.traverse(visitor: &self)
+        }
+    }
+
+    // Numbers, bytes and what is not known are compared with nothing, or as they are.
+    func visitSingularDoubleField(value: Double, fieldNumber: Int) {}
+    func visitSingularInt64Field(value: Int64, fieldNumber: Int) {}
+    func visitSingularUInt64Field(value: UInt64, fieldNumber: Int) {}
+    func visitSingularBoolField(value: Bool, fieldNumber: Int) {}
+    func visitSingularBytesField(value: Data, fieldNumber: Int) {}
+    func visitSingularEnumField<E: Enum>(value: E, fieldNumber: Int) {}
+    func visitUnknown(bytes: Data) {}
+}
