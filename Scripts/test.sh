@@ -136,7 +136,7 @@ fi
 gate "apps resolve no third-party package" IntegrationTests/check-zero-dependencies.sh || true
 gate "adoption sources beside the SDKs' names" IntegrationTests/check-sdk-adoption.sh || true
 if command -v node >/dev/null; then
-  gate "the browser's token module" node --test IntegrationTests/javascript || true
+  gate "the browser's token module" node --test IntegrationTests/javascript/*.test.mjs || true
 fi
 plain=(-Xswiftc -Onone -Xcc -O0)
 ((full == 0)) || plain=()

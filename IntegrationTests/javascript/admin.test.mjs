@@ -3,11 +3,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import assert from "node:assert/strict";
+import { webcrypto } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, mock, test } from "node:test";
 import { pathToFileURL } from "node:url";
+
+// Node 18 has no global of this name.
+globalThis.crypto ??= webcrypto;
 
 const sources = new URL("../../Sources/", import.meta.url);
 const now = 1_767_225_600;

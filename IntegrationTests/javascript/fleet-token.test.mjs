@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-// The rules of fleet-token.js with a clock and a server that do what they are told: node --test IntegrationTests/javascript
+// The rules of fleet-token.js with a clock and a server that do what they are told: node --test IntegrationTests/javascript/*.test.mjs
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -3,9 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import assert from "node:assert/strict";
+import { webcrypto } from "node:crypto";
 import { test } from "node:test";
 
 import { inspect, reaches } from "../../Sources/FleetOperation/Web/token-rules.js";
+
+// Node 18 has no global of this name.
+globalThis.crypto ??= webcrypto;
 
 const now = 1_767_225_600;
 const driver = "driver@acme.iam.gserviceaccount.com";
