@@ -92,7 +92,7 @@ private final class Publisher: UpstreamTransport {
         defer { try? FileManager.default.removeItem(at: file) }
         try Data(self.pem(of: self.first).utf8).write(to: file)
         let certificate = try KeyReadingTests().openSSL(
-            ["req", "-x509", "-key", file.path(), "-subj", "/CN=backend", "-days", "\(days)"])
+            ["req", "-x509", "-key", file.path(percentEncoded: false), "-subj", "/CN=backend", "-days", "\(days)"])
         return JSONValue.object([
             self.first.keyID: .string(String(decoding: certificate, as: UTF8.self))
         ]).serialized

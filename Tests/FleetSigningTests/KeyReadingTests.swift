@@ -48,12 +48,12 @@ import Testing
         let (signature, message) = (folder.appending(path: "sig"), folder.appending(path: "msg"))
         try Data(jws.signature).write(to: signature)
         try Data(jws.signingInput).write(to: message)
-        _ = try self.openSSL(
-            ["dgst", "-sha256", "-prverify", keyFile.path(), "-signature", signature.path(), message.path()])
+        let keyPath = keyFile.path(percentEncoded: false)
+        let signed = ["-signature", signature.path(percentEncoded: false), message.path(percentEncoded: false)]
+        _ = try self.openSSL(["dgst", "-sha256", "-prverify", keyPath] + signed)
 
-        let publicPEM = try self.openSSL(["pkey", "-in", keyFile.path(), "-pubout"])
-        let certificate = try self.openSSL(
-            ["req", "-x509", "-key", keyFile.path(), "-subj", "/CN=driver@acme", "-days", "1"])
+        let publicPEM = try self.openSSL(["pkey", "-in", keyPath, "-pubout"])
+        let certificate = try self.openSSL(["req", "-x509", "-key", keyPath, "-subj", "/CN=driver@acme", "-days", "1"])
         for text in [publicPEM, certificate] {
             let read = try TrustedKeySet.read(text, named: "k1")
             #expect(read.first?.isValidSignature(jws.signature, for: jws.signingInput) == true)
@@ -64,7 +64,7 @@ import Testing
         #expect(try TrustedKeySet.read(publicPEM, named: "k1", validAt: later).count == 1)
         let google = JSONValue.object(["k1": .string(String(decoding: certificate, as: UTF8.self))]).serialized
         #expect(try TrustedKeySet.read(Data(google), named: "x509").map(\.id) == ["k1"])
-        let pkcs1 = try self.openSSL(["rsa", "-in", keyFile.path(), "-traditional"])
+        let pkcs1 = try self.openSSL(["rsa", "-in", keyPath, "-traditional"])
         #expect(throws: Never.self) {
             try ServiceAccountKey(pem: String(decoding: pkcs1, as: UTF8.self), account: "a", keyID: "k")
         }

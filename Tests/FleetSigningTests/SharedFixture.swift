@@ -9,5 +9,5 @@ enum SharedFixture {
     static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "shared/data")
 
-    static let isMissing = !FileManager.default.fileExists(atPath: folder.path())
+    static let isMissing = !FileManager.default.fileExists(atPath: folder.path(percentEncoded: false))
 }

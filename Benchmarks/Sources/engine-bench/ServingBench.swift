@@ -83,7 +83,8 @@ struct ServingBench {
                 let store = try PostgreSQLStore(database, logger: logger)
                 engine = Engine(store: store, verifier: account.verifier, logger: logger)
             } else {
-                let store = try SQLiteStore(path: folder.appending(path: "bench.sqlite").path(), logger: logger)
+                let store = try SQLiteStore(
+                    path: folder.appending(path: "bench.sqlite").path(percentEncoded: false), logger: logger)
                 engine = Engine(store: store, verifier: account.verifier, logger: logger)
             }
             let servers = try await BenchServers.start(engine: engine, logger: logger)

@@ -17,7 +17,7 @@ struct VehiclesBench {
 
     func run() async throws {
         try await withTemporaryFolder { folder in
-            let path = folder.appending(path: "bench.sqlite").path()
+            let path = folder.appending(path: "bench.sqlite").path(percentEncoded: false)
             let logger = Logger(label: "bench") { _ in SwiftLogNoOpLogHandler() }
             let cities = Cities(vehicles: self.count)
             let clock = ContinuousClock()

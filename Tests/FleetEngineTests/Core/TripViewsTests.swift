@@ -90,7 +90,7 @@ import Testing
     func `a trip is shown as if nothing were remembered, whatever happens and whenever`(seed: UInt64) async throws {
         try await withTemporaryFolder { folder in
             let file = try SQLiteStore(
-                path: folder.appending(path: "views.sqlite").path(),
+                path: folder.appending(path: "views.sqlite").path(percentEncoded: false),
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
             let stores: [any EngineStore] = [MemoryStore(), file]
             let pair = Pair(stores[Int(seed % 2)])

@@ -37,8 +37,9 @@ enum ServiceAccounts {
         let role: Role
 
         var description: String {
-            "the key file of the role \(self.role.rawValue) cannot be read: \(self.file.path()). KEYS is the folder of "
-                + "ROLE.json, such as the service-accounts folder that `fleetpass up` makes in its data folder."
+            "the key file of the role \(self.role.rawValue) cannot be read: \(self.file.path(percentEncoded: false)). "
+                + "KEYS is the folder of ROLE.json, such as the service-accounts folder that `fleetpass up` makes in its "
+                + "data folder."
         }
     }
 }
