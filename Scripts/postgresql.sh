@@ -8,6 +8,7 @@
 #   Scripts/postgresql.sh start [FOLDER] [NAME=VALUE...]   starts it, with settings, and prints its address
 #   Scripts/postgresql.sh restart FOLDER                   ends it as a crash would, and starts it again
 #   Scripts/postgresql.sh stop FOLDER                      ends it and removes what start made
+#   Scripts/postgresql.sh programs                         prints the folder of PostgreSQL's programs
 #
 # FOLDER is new or empty at first; without one, start makes one. With FLEETPASS_OWNER=PID, the server ends, and its folder
 # goes, when that process does. PostgreSQL does not run as root; then the user postgres or nobody runs it.
@@ -16,7 +17,7 @@ set -euo pipefail
 # Says that a folder is one of start's, to be removed.
 marker=.fleetpass-postgresql
 
-usage() { sed -n '6,13s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+usage() { sed -n '6,14s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 fail() { echo "postgresql: $*" >&2; exit 69; }
 
 programs() {
@@ -122,5 +123,6 @@ case $command in
     rm "$folder/$marker"
     rmdir "$folder" 2>/dev/null || echo "postgresql: $folder holds other things too, and stays." >&2
     ;;
+  programs) echo "$bin" ;;
   *) usage ;;
 esac

@@ -9,7 +9,8 @@
 # the optimised program as well.
 #
 # Each gate counts as one check, except for the Swift tests and the clients in Python, which count one by one. The last
-# line is "N passed, N failed"; the exit code is 0 when nothing failed.
+# line is "N passed, N failed, N skipped", and what was skipped stands above it, with the reason; the exit code is 0 when
+# nothing failed. Where install-packages.sh installs, nothing is skipped because PostgreSQL or Node is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,14 +23,17 @@ esac
 
 passed=0
 failed=0
+skipped=0
 clients=
 work=$(mktemp -d)
+touch "$work/skipped"
 finish() {
   local code=$?
+  ((skipped == 0)) || { echo "== skipped"; cat "$work/skipped"; } >&2
   rm -rf "$work"
   # An unforeseen end counts as a failure and still says so.
   ((code == 0 || failed > 0)) || failed=1
-  echo "$passed passed, $failed failed"
+  echo "$passed passed, $failed failed, $skipped skipped"
   ((failed == 0)) || exit 1
 }
 trap finish EXIT
@@ -50,6 +54,26 @@ gate() {
   fi
 }
 
+# Counts what is left out, one a line with its reason from standard input, and keeps the lines for the end.
+skip() {
+  skipped=$((skipped + $(tee -a "$work/skipped" | wc -l)))
+}
+
+# Whether something is there that tests need, by the command that finds it. Its lack is a failure where
+# install-packages.sh has just installed it.
+have() {
+  local name=$1 tests=$2
+  shift 2
+  if "$@" </dev/null >/dev/null 2>&1; then return; fi
+  if command -v dpkg-query >/dev/null; then
+    failed=$((failed + 1))
+    echo "FAILED: $name is not found, though Scripts/install-packages.sh --tests installs it; $tests cannot run" >&2
+  else
+    skip <<<"$tests: $name is missing"
+  fi
+  return 1
+}
+
 build_everything() {
   swift build --build-tests 2>&1 | tee "$work/build.log" | awk '/error:|warning:|^Build|\[[0-9]+00\// { print; fflush() }'
 }
@@ -67,20 +91,22 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=16
 swift_tests() {
   echo "== $1" >&2
   shift
-  local code=0 run bad skipped
+  local code=0 run bad left_out
   swift test --skip-build --disable-xctest "$@" </dev/null >"$work/swift-tests.log" 2>&1 || code=$?
   run=$(sed -nE 's/.*Test run with ([0-9]+) tests?.*/\1/p' "$work/swift-tests.log" | awk '{ sum += $1 } END { print sum + 0 }')
   bad=$(grep -cE '^✘ Test .* failed after ' <(grep -v 'Test run with' "$work/swift-tests.log") || true)
-  skipped=$(grep -cE '^➜ +Test .* skipped' "$work/swift-tests.log" || true)
+  sed -nE 's/^➜ +Test (.*) skipped(: .*|)\.?$/\1\2/p' "$work/swift-tests.log" >"$work/left-out"
+  left_out=$(wc -l <"$work/left-out")
   # A run that crashed has no closing line, or one that does not name the test at fault.
   if ((code != 0 && bad == 0)) || ((run == 0)); then
     bad=$((bad + 1))
     run=$((run > 0 ? run : 1))
   fi
   ((bad == 0)) || { grep -E '✘|error:|Fatal' "$work/swift-tests.log" >&2 || tail -n 40 "$work/swift-tests.log" >&2; }
-  echo "$run run, $bad failed, $skipped skipped" >&2
+  echo "$run run, $bad failed, $left_out skipped" >&2
   failed=$((failed + bad))
-  ((run - bad - skipped <= 0)) || passed=$((passed + run - bad - skipped))
+  ((run - bad - left_out <= 0)) || passed=$((passed + run - bad - left_out))
+  skip <"$work/left-out"
 }
 
 python_clients() {
@@ -91,8 +117,9 @@ python_clients() {
   wait "$clients" || code=$?
   clients=
   local counts=()
+  : >"$work/left-out"
   if [[ -s $work/python.xml ]]; then
-    read -ra counts < <(python3 - "$work/python.xml" <<'PY'
+    read -ra counts < <(python3 - "$work/python.xml" "$work/left-out" <<'PY'
 import sys
 import xml.etree.ElementTree as tree
 
@@ -101,6 +128,12 @@ total, bad, skipped = (
     sum(int(suite.get(name, 0)) for suite in suites for name in names)
     for names in (["tests"], ["failures", "errors"], ["skipped"])
 )
+with open(sys.argv[2], "w", encoding="utf-8") as left_out:
+    for suite in suites:
+        for case in suite.iter("testcase"):
+            for reason in case.iter("skipped"):
+                words = " ".join((reason.get("message") or "").split())
+                print(f"{case.get('classname')}.{case.get('name')}: {words}", file=left_out)
 print(max(total - bad - skipped, 0), bad)
 PY
     )
@@ -112,6 +145,7 @@ PY
   ((code == 0 || counts[1] > 0)) || counts[1]=1
   passed=$((passed + counts[0]))
   failed=$((failed + counts[1]))
+  skip <"$work/left-out"
 }
 
 generated_code_is_unchanged() {
@@ -122,6 +156,7 @@ generated_code_is_unchanged() {
 }
 
 Scripts/install-packages.sh --tests
+have PostgreSQL "the stores' tests with PostgreSQL" Scripts/postgresql.sh programs || true
 gate "fast checks" Scripts/check.sh || true
 if gate "build" build_everything; then
   gate "no warnings in our code" no_warnings || true
@@ -135,7 +170,7 @@ if gate "build" build_everything; then
 fi
 gate "apps resolve no third-party package" IntegrationTests/check-zero-dependencies.sh || true
 gate "adoption sources beside the SDKs' names" IntegrationTests/check-sdk-adoption.sh || true
-if command -v node >/dev/null; then
+if have Node "the browser's token module" command -v node; then
   gate "the browser's token module" node --test IntegrationTests/javascript/*.test.mjs || true
 fi
 plain=(-Xswiftc -Onone -Xcc -O0)

@@ -178,7 +178,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await run.value }
     }
 
-    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/setsid")))
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/setsid"), "needs setsid of util-linux"))
     func `what left the program's group keeps its output and does not hold up the end`() async throws {
         let script = #"exec 3>"$LIFELINE"; setsid sh -c 'echo $$ >&3; exec sleep 600'; true"#
         let lifeline = try Lifeline()
