@@ -12,11 +12,20 @@ import Testing
 
 @testable import FleetTokenServer
 
-@Suite struct ConfiguredSignersTests {
+@Suite final class ConfiguredSignersTests {
     private let iam = StandInIAM()
+    /// For key files, which nobody else may read; it is gone after the test.
+    private let folder = URL.temporaryDirectory.appending(path: "fleetpass-\(UUID().uuidString)")
+
+    init() throws {
+        try FileManager.default.createDirectory(
+            at: self.folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+
+    deinit { try? FileManager.default.removeItem(at: self.folder) }
 
     private func keyFile(of key: ServiceAccountKey) throws -> String {
-        let file = FileManager.default.temporaryDirectory.appending(path: "fleetpass-\(UUID().uuidString).json")
+        let file = self.folder.appending(path: "\(UUID().uuidString).json")
         try key.keyFile.write(to: file)
         return file.path(percentEncoded: false)
     }
@@ -231,12 +240,9 @@ import Testing
     @Test func `a shared token goes with the folder's key that signed it, and the next one is shared again`()
         async throws
     {
-        let url = URL.temporaryDirectory.appending(path: "fleetpass-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: url) }
         let first = try StandInIAM.key.get()
-        try first.keyFile.write(to: url.appending(path: "delivery_fleet_reader.json"))
-        let folder = KeyFolder(path: url.path(percentEncoded: false))
+        try first.keyFile.write(to: self.folder.appending(path: "delivery_fleet_reader.json"))
+        let folder = KeyFolder(path: self.folder.path(percentEncoded: false))
         let keys = try SigningKeys(folder: folder, provider: try ProviderID(checking: "acme"))
         let clock = ManualClock()
         let signers = try self.signers(
