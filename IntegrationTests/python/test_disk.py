@@ -106,6 +106,37 @@ def test_a_full_disk_refuses_writes_in_words_and_loses_none(small_disk, service)
         running.kill()
 
 
+def test_a_server_whose_disk_has_no_room_for_a_record_is_unready_until_it_has(small_disk, service):
+    running = Service(small_disk)
+
+    def ready():
+        return requests.get(f"{running.http}/readyz", timeout=30).status_code
+
+    try:
+        ballast = fill(small_disk, 64 * 1024)
+        for number in range(1000):
+            answer = requests.get(f"{running.http}/token/driver/veh-{number}", timeout=30)
+            if answer.status_code != 200:
+                break
+        assert answer.status_code == 503, answer.text
+        # Nobody asks for a token meanwhile, as behind a load balancer that was told.
+        deadline = time.monotonic() + 7
+        while time.monotonic() < deadline:
+            assert ready() == 503
+            time.sleep(0.2)
+        assert 'fleetpass_ready{check="store"} 0' in requests.get(f"{running.http}/metrics", timeout=30).text
+
+        ballast.unlink()
+        deadline = time.monotonic() + 30
+        while ready() != 200:
+            assert time.monotonic() < deadline, "not ready, although there is room"
+            time.sleep(0.2)
+        assert requests.get(f"{running.http}/token/driver/veh-1", timeout=30).status_code == 200
+    finally:
+        running.kill()
+    assert run("audit", "verify", "--data", small_disk).returncode == 0
+
+
 def test_a_command_on_a_full_disk_says_so_and_changes_nothing(small_disk, service):
     code, _, errors = Service(small_disk).stop()
     assert code == 0, errors

@@ -28,6 +28,8 @@ public final class Readiness: Sendable {
 
     /// How long is waited for the store's answer: longer than a look waits for others who hold the store.
     static let storeLimit = Duration.seconds(3)
+    /// What is wrong with a store that did not keep the last record.
+    private static let refusal = "the last record was not kept"
 
     private let issuer: TokenIssuer
     private let served: @Sendable () -> Set<Role>
@@ -132,7 +134,7 @@ public final class Readiness: Sendable {
         var problems = self.failing.withLock { $0 }
         // Told as it is now: it costs nothing to ask.
         for (check, problem) in self.followed { problems[check] = problem() }
-        if problems[.store] == nil, self.store.refusesRecords { problems[.store] = "the last record was not kept" }
+        if problems[.store] == nil, self.store.refusesRecords { problems[.store] = Self.refusal }
         return problems
     }
 
@@ -156,10 +158,16 @@ public final class Readiness: Sendable {
 
     /// Looks at the store alone, which costs next to nothing; one that does not answer within 3 seconds has a problem.
     public func checkStore() async {
+        // Told although the store may take records again by now: whoever asked for a token was refused one.
+        if self.store.refusesRecords { self.note(Self.refusal, of: .store) }
         let problem = await self.storeLook.finding()
         guard !Task.isCancelled else { return }
+        self.note(problem, of: .store)
+    }
+
+    private func note(_ problem: String?, of check: Check) {
         var failing = self.failing.withLock { $0 }
-        failing[.store] = problem
+        failing[check] = problem
         self.note(failing)
     }
 

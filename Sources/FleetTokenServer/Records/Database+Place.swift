@@ -20,6 +20,14 @@ extension Database {
         guard code == SQLITE_OK && hasMoved != 0 || !files.areInPlace else { return }
         throw TokenServerError(missing: files)
     }
+
+    /// Writes what the transaction has changed so far to the disk's files, where it may still be taken back.
+    ///
+    /// - Throws: `DatabaseError`, such as where the disk is full.
+    func writeChangedPages() throws(DatabaseError) {
+        let code = sqlite3_db_cacheflush(self.sqliteConnection)
+        guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+    }
 }
 
 extension TokenServerError {

@@ -41,6 +41,14 @@ struct PostgreSQLTokenDatabase: TokenServerDatabase {
             _ = try session.pipeline([
                 .once("BEGIN"), .once("SET LOCAL lock_timeout = '2s'"),
                 PostgreSQLStatement("UPDATE audit_head SET sequence = sequence"),
+                .once("SAVEPOINT probe"),
+                // One of no rows finds what is not permitted, and leaves nothing behind that has to be cleared away.
+                PostgreSQLStatement(
+                    """
+                    INSERT INTO audit_record (sequence, content, hash, time_ms)
+                    SELECT sequence + 1, repeat('x', 1000), hash, 0 FROM audit_head LIMIT $1
+                    """, [.integer(commits ? 1 : 0)]),
+                .once("ROLLBACK TO SAVEPOINT probe"),
                 .once(commits ? "COMMIT" : "ROLLBACK"),
             ])
         }

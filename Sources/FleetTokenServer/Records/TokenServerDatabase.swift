@@ -34,9 +34,10 @@ protocol TokenServerDatabase: Sendable {
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeReplaced``.
     func look() async throws
 
-    /// Tries whether a record could be kept now, by a change that changes nothing; waits 2 seconds at most for others.
+    /// Tries whether a record could be kept now, by one that is taken back; waits 2 seconds at most for others.
     ///
-    /// - Parameter commits: Whether the change is kept, which finds a full disk too, and costs as much as a record.
+    /// - Parameter commits: Whether all that a record needs of the disk is asked of it, which finds a full one too, and
+    ///   costs as much as a record.
     /// - Throws: Why none could.
     func probe(commits: Bool) async throws
 

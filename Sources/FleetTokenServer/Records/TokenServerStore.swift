@@ -137,7 +137,7 @@ public struct TokenServerStore: Sendable {
             message: "The token server's store: \(fault.message)")
     }
 
-    /// Whether the last record of the audit was refused, and nothing was kept since.
+    /// Whether the last record of the audit was refused, and since then neither was one kept nor could one be.
     var refusesRecords: Bool { self.refusedLast.withLock { $0 } }
 
     /// Takes note of whether a record of the audit was kept.

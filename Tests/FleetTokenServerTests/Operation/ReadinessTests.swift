@@ -301,24 +301,87 @@ import Testing
     }
 
     @Test(arguments: TokenStoreKind.available)
-    func `a record that could not be kept makes it unready at once, until the store is looked at`(
+    func `a record that could not be kept makes it unready at once, until one could be`(
         kind: TokenStoreKind
     ) async throws {
-        let world = try await TemporaryStore.make(kind)
+        let (world, metrics, told) = (try await TemporaryStore.make(kind), TokenServerMetrics(), LeakTests.Log())
         let log = StoredAuditLog(store: world.store, logger: .silent)
-        let readiness = try self.readiness(world, Clocks { Date() })
+        let readiness = try self.readiness(world, Clocks { Date() }, metrics: metrics, log: told)
         #expect(await readiness.check())
         try await world.tamper("ALTER TABLE audit_record RENAME TO audit_elsewhere")
-        for _ in 0..<2 {
-            await #expect(throws: (any Error).self) { try await log.append(.granted(.server, at: 1)) }
-            #expect(readiness.problems == [.store: "the last record was not kept"])
-            await readiness.checkStore()
-            #expect(readiness.problems.isEmpty)
-        }
         await #expect(throws: (any Error).self) { try await log.append(.granted(.server, at: 1)) }
+        #expect(readiness.problems == [.store: "the last record was not kept"])
+        for _ in 0..<3 {
+            await readiness.checkStore()
+            #expect(readiness.problems == [.store: "the store takes no changes"])
+            #expect(metrics.text.contains(#"fleetpass_ready{check="store"} 0"#))
+        }
+        #expect(told.contents.split(separator: "\n").count { $0.hasPrefix("error readiness changed") } == 1)
         try await world.tamper("ALTER TABLE audit_elsewhere RENAME TO audit_record")
-        try await log.append(.granted(.server, at: 1))
+        await readiness.checkStore()
         #expect(readiness.problems.isEmpty)
+        #expect(metrics.text.contains(#"fleetpass_ready{check="store"} 1"#))
+        // What was tried left nothing behind.
+        try await log.append(.granted(.server, at: 1))
+        #expect(try await world.reader.verify().head.sequence == 1)
+    }
+
+    @Test func `a file that has room for no record makes it unready until it has`() async throws {
+        let world = try TemporaryStore()
+        let log = StoredAuditLog(store: world.store, logger: .silent)
+        let readiness = try self.readiness(world, Clocks { Date() })
+        func set(_ pragma: String) async throws {
+            _ = try await world.store.database.write { try $0.execute("PRAGMA \(pragma)", []) }
+        }
+        #expect(await readiness.check())
+        // SQLite takes the least that is possible for it: what the file has.
+        try await set("max_page_count = 1")
+        var kept: Int64 = 0
+        while (try? await log.append(.granted(.server, at: 1))) != nil { kept += 1 }
+        #expect(readiness.problems == [.store: "the last record was not kept"])
+        for _ in 0..<3 {
+            #expect(await !readiness.check())
+            #expect(readiness.problems == [.store: "the store takes no changes"])
+        }
+        try await set("max_page_count = 1000000")
+        #expect(await readiness.check())
+        try await log.append(.granted(.server, at: 1))
+        #expect(try await world.reader.verify().head.sequence == kept + 1)
+    }
+
+    /// As where the records' disk is full, and the one of what changes besides is not.
+    @Test(.enabled(if: PostgreSQLServer.isInstalled, Comment(rawValue: PostgreSQLServer.absence)))
+    func `a database that refuses no more than rows is unready from the first that it refused`() async throws {
+        let world = try await TemporaryStore.make(.postgreSQL)
+        let log = StoredAuditLog(store: world.store, logger: .silent)
+        let readiness = try self.readiness(world, Clocks { Date() })
+        try await world.tamper("ALTER TABLE audit_record ADD CONSTRAINT closed CHECK (sequence < 0)")
+        #expect(await readiness.check())
+        await #expect(throws: (any Error).self) { try await log.append(.granted(.server, at: 1)) }
+        for _ in 0..<3 {
+            #expect(await !readiness.check())
+            #expect(readiness.problems == [.store: "the store takes no changes"])
+        }
+        try await world.tamper("ALTER TABLE audit_record DROP CONSTRAINT closed")
+        #expect(await readiness.check())
+        try await log.append(.granted(.server, at: 1))
+        #expect(try await world.reader.verify().head.sequence == 1)
+    }
+
+    @Test func `a record that was not kept is logged, although the store takes records again`() async throws {
+        struct Refused: Error {}
+        let (world, told) = (try TemporaryStore(), LeakTests.Log())
+        let store = TokenServerStore(WatchedDatabase(world.store.database, beforeWriting: { throw Refused() }))
+        let readiness = try self.readiness(world, Clocks { Date() }, over: store, log: told)
+        #expect(await readiness.check())
+        let log = StoredAuditLog(store: store, logger: .silent)
+        await #expect(throws: TokenServerError.self) { try await log.append(.granted(.server, at: 1)) }
+        await readiness.checkStore()
+        #expect(readiness.problems.isEmpty)
+        let lines = told.contents.split(separator: "\n").suffix(2)
+        #expect(lines.first?.hasPrefix("error readiness changed") == true)
+        #expect(lines.first?.contains("the last record was not kept") == true)
+        #expect(lines.last?.hasPrefix("notice readiness changed") == true)
     }
 
     @Test(.timeLimit(.minutes(5)))
