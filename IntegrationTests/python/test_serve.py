@@ -93,6 +93,36 @@ def test_a_log_that_nobody_reads_any_more_does_not_end_it(folder):
     assert server.process.wait(timeout=40) == 0
 
 
+def test_sighup_does_not_end_it(folder):
+    server = TokenServer(folder)
+    server.process.send_signal(signal.SIGHUP)
+    # One that was to end by it would not answer, or not say how it ended.
+    assert server.get("/healthz").status_code == 200
+    assert server.get("/token/driver/veh-1").status_code == 200
+    assert server.stop()[0] == 0
+
+
+def test_who_is_taken_out_of_the_callers_file_gets_nothing_within_5_seconds(folder):
+    (folder / "admins.json").write_text((folder / "callers.json").read_text().replace(', "roles": ["driver"]', ""))
+    server = TokenServer(folder, "admin: {callers_file: admins.json}\n")
+    paths = {"callers.json": "/token/driver/veh-1", "admins.json": "/admin/api/keys"}
+    other = "another-secret-that-nobody-was-told-5b1e"
+    for name, path in paths.items():
+        assert server.get(path).status_code == 200
+        text = (folder / name).read_text()
+        digests = [hashlib.sha256(secret.encode()).hexdigest() for secret in (SECRET, other)]
+        assert digests[0] in text
+        (folder / "new").write_text(text.replace(*digests))
+        (folder / "new").replace(folder / name)
+    deadline = time.monotonic() + 5
+    while any(server.get(path).status_code != 401 for path in paths.values()):
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    assert all(server.get(path, secret=other).status_code == 200 for path in paths.values())
+    code, _, errors = server.stop()
+    assert code == 0 and errors.count("callers read again") == 2, errors
+
+
 def variables(server):
     """What the program that runs now was begun with."""
     return Path(f"/proc/{server.process.pid}/environ").read_text(encoding="utf-8").split("\0")

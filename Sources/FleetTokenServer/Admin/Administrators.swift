@@ -21,7 +21,7 @@ public struct Administrators: Sendable {
         }
     }
 
-    private let secrets: StaticBearerAuthenticator?
+    private let secrets: (any CallerAuthenticator)?
     private let rule: Rule?
 
     /// Names the administrators.
@@ -31,6 +31,16 @@ public struct Administrators: Sendable {
     ///   - rule: Knows them among the users of an identity provider.
     public init(secrets: StaticBearerAuthenticator?, rule: Rule? = nil) {
         self.secrets = secrets
+        self.rule = rule
+    }
+
+    /// Names the administrators.
+    ///
+    /// - Parameters:
+    ///   - file: Knows them by bearer secrets, and may change.
+    ///   - rule: Knows them among the users of an identity provider.
+    init(file: CallersFile?, rule: Rule?) {
+        self.secrets = file
         self.rule = rule
     }
 

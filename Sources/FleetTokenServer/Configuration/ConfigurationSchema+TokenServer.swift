@@ -123,8 +123,8 @@ extension ConfigurationSchema {
                 .init(
                     path: "callers.file", kind: .path, standard: nil,
                     help:
-                        "Callers with bearer secrets: JSON with the salted SHA-256 of each secret. One of the kinds of callers "
-                        + "is required."),
+                        "Callers with bearer secrets: JSON with the salted SHA-256 of each secret. Read again when it changes. "
+                        + "One of the kinds of callers is required."),
                 .init(
                     path: "callers.oidc.*.issuer", kind: .text, standard: nil,
                     help:
@@ -152,7 +152,7 @@ extension ConfigurationSchema {
                     path: "callers.session.*.secret_file", kind: .path, standard: nil,
                     help:
                         "The file of the secret that is shared with it, 32 random bytes or more; in hexadecimal digits, 64 or "
-                        + "more."),
+                        + "more. A change needs a restart."),
                 .init(
                     path: "callers.session.*.name_claim", kind: .text, standard: "sub",
                     help: "The claim that names users in logs."),
@@ -192,15 +192,19 @@ extension ConfigurationSchema {
                         + "claim that rules match."),
                 .init(
                     path: "policy.file", kind: .path, standard: nil,
-                    help: "The rules, see [policy.md](policy.md). Without, callers get every token of their own roles."),
+                    help:
+                        "The rules, see [policy.md](policy.md). Without, callers get every token of their own roles. A change "
+                        + "needs a restart."),
                 .init(
                     path: "policy.secret_file", kind: .path, standard: nil,
-                    help: "The file of the secret that requests to the policy's webhook are signed with."),
+                    help:
+                        "The file of the secret that requests to the policy's webhook are signed with. A change needs a "
+                        + "restart."),
                 .init(
                     path: "admin.callers_file", kind: .path, standard: nil,
                     help:
-                        "Administrators with bearer secrets: as `callers.file`, without roles. This or `admin.provider` turns "
-                        + "`/admin` on."),
+                        "Administrators with bearer secrets: as `callers.file`, without roles. Read again when it changes. "
+                        + "This or `admin.provider` turns `/admin` on."),
                 .init(
                     path: "admin.provider", kind: .text, standard: nil,
                     help: "The name under `callers.oidc` of the identity provider among whose users are administrators."

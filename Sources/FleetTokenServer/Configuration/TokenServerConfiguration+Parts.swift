@@ -9,6 +9,8 @@ import Foundation
 extension TokenServerConfiguration {
     /// Who is let in.
     ///
+    /// Files are read here and now; a ``TokenServer`` reads those of callers again when they change.
+    ///
     /// - Parameters:
     ///   - transport: Fetches identity providers' keys.
     ///   - metrics: Shows how often that was done; `nil` for none.
@@ -17,12 +19,19 @@ extension TokenServerConfiguration {
     public func authenticator(
         transport: any UpstreamTransport, metrics: TokenServerMetrics? = nil
     ) throws(TokenServerError) -> any CallerAuthenticator {
-        CallerAuthenticators(try self.authenticators(transport: transport, metrics: metrics))
+        CallerAuthenticators(
+            try self.authenticators(callers: try self.callers(), transport: transport, metrics: metrics))
+    }
+
+    /// The callers with bearer secrets, if there is a file of them.
+    func callers() throws(TokenServerError) -> CallersFile? {
+        guard let callersFile else { return nil }
+        return try CallersFile(callersFile)
     }
 
     /// The authenticators of the configuration, in the order in which they are asked.
     func authenticators(
-        transport: any UpstreamTransport, metrics: TokenServerMetrics?
+        callers: CallersFile?, transport: any UpstreamTransport, metrics: TokenServerMetrics?
     ) throws(TokenServerError) -> [any CallerAuthenticator] {
         var members: [any CallerAuthenticator] = []
         let start = ContinuousClock.now
@@ -36,7 +45,7 @@ extension TokenServerConfiguration {
                     label: session.label, issuer: session.issuer, audiences: session.audiences,
                     secrets: [try Self.secret(session.secretFile)], nameClaim: session.nameClaim))
         }
-        if let known = try self.staticCallers() { members.append(known) }
+        if let callers { members.append(callers) }
         if !self.certificateCallers.isEmpty {
             members.append(try ClientCertificateAuthenticator(entries: self.certificateCallers))
         }
@@ -45,26 +54,33 @@ extension TokenServerConfiguration {
 
     /// Who may use the admin API.
     ///
+    /// The file of secrets is read here and now; a ``TokenServer`` reads it again when it changes.
+    ///
     /// - Parameter transport: Fetches the identity provider's keys.
     /// - Returns: The administrators, or `nil` where there are to be none.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
     public func administrators(transport: any UpstreamTransport) throws(TokenServerError) -> Administrators? {
+        try self.administrators(secrets: try self.administratorsFile(), transport: transport)
+    }
+
+    /// The administrators with bearer secrets, if there is a file of them.
+    func administratorsFile() throws(TokenServerError) -> CallersFile? {
+        guard let path = self.admin?.callersFile else { return nil }
+        return try CallersFile(path, of: .administrators)
+    }
+
+    /// Who may use the admin API, those with bearer secrets by their file.
+    func administrators(
+        secrets: CallersFile?, transport: any UpstreamTransport
+    ) throws(TokenServerError) -> Administrators? {
         guard let admin else { return nil }
-        var secrets: StaticBearerAuthenticator?
-        if let path = admin.callersFile {
-            do throws(TokenServerError) {
-                secrets = try StaticBearerAuthenticator(administrators: try Self.read(path))
-            } catch {
-                throw TokenServerError(code: error.code, message: "\(path): \(error.message)")
-            }
-        }
         var rule: Administrators.Rule?
         if let wanted = admin.rule, let found = self.identityProviders.first(where: { $0.label == wanted.provider }) {
             rule = Administrators.Rule(
                 provider: try IDTokenAuthenticator(found, transport: transport), claim: wanted.claim,
                 values: wanted.values)
         }
-        return Administrators(secrets: secrets, rule: rule)
+        return Administrators(file: secrets, rule: rule)
     }
 
     /// What they may have.
@@ -90,15 +106,6 @@ extension TokenServerConfiguration {
         return policy
     }
 
-    private func staticCallers() throws(TokenServerError) -> StaticBearerAuthenticator? {
-        guard let callersFile else { return nil }
-        do throws(TokenServerError) {
-            return try StaticBearerAuthenticator(json: try Self.read(callersFile))
-        } catch {
-            throw TokenServerError(code: error.code, message: "\(callersFile): \(error.message)")
-        }
-    }
-
     /// The roles that are granted, by the rules of a policy or, without rules, to callers as their own, and that nothing
     /// signs for.
     ///
@@ -112,8 +119,7 @@ extension TokenServerConfiguration {
     ) throws(TokenServerError) -> [UnservedRole] {
         var grants = (policy as? RulePolicy)?.grants ?? [:]
         if policy is RolePolicy {
-            let known = try self.staticCallers()
-            for caller in known?.knownCallers ?? [] {
+            for caller in try self.callers()?.knownCallers ?? [] {
                 for role in caller.roles { grants[role, default: []].append("the caller \(caller.name)") }
             }
             for entry in self.certificateCallers {

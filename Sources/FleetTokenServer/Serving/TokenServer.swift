@@ -13,7 +13,7 @@ public import ServiceLifecycle
 /// A token server with all that belongs to it, as `fleetpass serve tokens` runs it: one service of a program of yours.
 ///
 /// It signs with the keys and accounts of a configuration, knows its callers, asks its policy, keeps the audit and the
-/// lists of what is withdrawn, takes in keys and certificates that change, and listens, until a graceful shutdown.
+/// lists of what is withdrawn, takes in keys, callers and certificates that change, and listens, until a graceful shutdown.
 public struct TokenServer: Service {
     private let configuration: TokenServerConfiguration
     private let parts: TokenService
@@ -44,14 +44,15 @@ public struct TokenServer: Service {
         if authenticators.isEmpty { try configuration.requireCallers() }
         self.configuration = configuration
         self.certificate = try Self.certificate(configuration.tls, logger: logger)
+        let (callers, administrators) = (try configuration.callers(), try configuration.administratorsFile())
         let others = try FollowedServers(logger: logger)
         self.parts = try TokenService(
             data: configuration.data, store: configuration.postgreSQL, keys: configuration.keys,
             signers: configuration.signers,
             google: configuration.google.signers(
                 variables: environment, transport: DatedTransport(clocks: others.clocks)),
-            provider: configuration.provider, revocationKey: configuration.revocationKeyPath, following: others,
-            logger: logger)
+            provider: configuration.provider, revocationKey: configuration.revocationKeyPath,
+            callers: [callers, administrators].compactMap(\.self), following: others, logger: logger)
         // Each request for a token may wait for the policy's webhook, and none for another's answer.
         let transport = DatedTransport(
             AsyncHTTPClientTransport(connectionsPerHost: configuration.pendingLimits.burst), clocks: others.clocks,
@@ -63,7 +64,8 @@ public struct TokenServer: Service {
         self.routes = self.parts.routes(
             authenticator: CallerAuthenticators(
                 authenticators
-                    + (try configuration.authenticators(transport: transport, metrics: others.metrics))),
+                    + (try configuration.authenticators(
+                        callers: callers, transport: transport, metrics: others.metrics))),
             policy: policy ?? configured, limiter: RequestLimiter(configuration.requestLimits))
         for unserved in try configuration.unservedRoles(of: policy ?? configured, served: self.parts.roles) {
             logger.warning(
@@ -72,8 +74,8 @@ public struct TokenServer: Service {
                     "role": "\(unserved.role)", "problem": "\(unserved.problem)", "next": "\(unserved.remedy)",
                 ])
         }
-        if let administrators = try configuration.administrators(transport: transport) {
-            self.admin = self.parts.adminRoutes(administrators, limits: configuration)
+        if let known = try configuration.administrators(secrets: administrators, transport: transport) {
+            self.admin = self.parts.adminRoutes(known, limits: configuration)
         } else {
             self.admin = nil
         }
@@ -165,7 +167,7 @@ public struct TokenServer: Service {
         self.parts.revocationRoutes.add(to: router)
     }
 
-    /// Takes in changed keys and what is withdrawn, and makes trial tokens, beside a server of your own that has the routes;
+    /// Takes in changed keys and callers and what is withdrawn, and makes trial tokens, beside a server of your own that has the routes;
     /// closes the store when it ends, which should be after that.
     public var upkeep: some Service { Upkeep(parts: self.parts) }
 }

@@ -31,6 +31,8 @@ package struct TokenService: Service {
     package let trust: AccountTrust?
     /// Verifies what ``keys`` sign, without what was withdrawn.
     package let verifier: TokenVerifier
+    /// Who is known by bearer secrets.
+    private let callers: [CallersFile]
     /// The address of the database that holds the store, if one does.
     private let database: String?
     private let logger: Logger
@@ -51,13 +53,15 @@ package struct TokenService: Service {
     ///   - google: The identity that asks IAM; needed where there are such roles.
     ///   - provider: The provider.
     ///   - revocationKey: The file of the key that signs the list of revocations; in the data folder without.
+    ///   - callers: The files of those who are known by bearer secrets, which are read again when they change.
     ///   - followed: What others publish.
     ///   - logger: Hears of what goes wrong.
     /// - Throws: ``TokenServerError``.
     package init(
         data: String, store address: String? = nil, keys path: String?, signers settings: [SignerSettings] = [],
         google: GoogleSigners? = nil,
-        provider: ProviderID, revocationKey: String? = nil, following followed: FollowedServers, logger: Logger
+        provider: ProviderID, revocationKey: String? = nil, callers: [CallersFile] = [],
+        following followed: FollowedServers, logger: Logger
     ) throws(TokenServerError) {
         let (revocations, following, trusting) = (followed.revocations, followed.following, followed.trusting)
         let store = try Self.store(address, data: data, logger: logger)
@@ -101,6 +105,7 @@ package struct TokenService: Service {
             followed: [
                 .revocations: { following?.follower.problem }, .trust: { trusting?.trust.problem },
             ], upstreamClocks: followed.clocks, logger: logger)
+        self.callers = callers
         self.database = address
         self.logger = logger
         self.watching = WatchLog(logger: logger)
@@ -211,11 +216,17 @@ package struct TokenService: Service {
         }
     }
 
-    /// Takes over what changed in the folder, the key files and the store.
+    /// Takes over what changed in the folder, the key files, the callers' files and the store.
     ///
     /// What is in force stays where that fails.
     package func refresh() async {
         await self.watching.perform("the key folder") { try self.refreshKeys() }
+        for file in self.callers {
+            await self.watching.perform("the callers' file \(file.path)") {
+                guard try file.refresh() else { return }
+                self.logger.notice("callers read again", metadata: ["file": "\(file.path)"])
+            }
+        }
         if let signers {
             let (changes, problems) = signers.refreshKeyFiles(at: Date())
             if changes > 0 { self.logger.notice("signers' key files read again", metadata: ["changed": "\(changes)"]) }

@@ -45,7 +45,7 @@ struct LocalService {
         try options.checkPlaces()
         let provider = try options.effectiveProvider
         let pageOptions = try options.pageOptions
-        let authenticator = try Self.authenticator(options)
+        let callers = try options.callers.map { try CallersFile($0) }
         let followed = try FollowedServers(
             revocations: options.revocations.map { RevocationSource(url: $0, keys: options.revocationsKeys) },
             trusting: options.trust, logger: logger)
@@ -53,8 +53,8 @@ struct LocalService {
         let script = try options.chaos.map { try FaultScriptFile(path: $0).read() }
         let folder = try DataFolder.open(options.data, provider: provider)
         let tokens = try TokenService(
-            data: folder.path, store: options.store, keys: folder.keyFolder, provider: provider, following: followed,
-            logger: logger)
+            data: folder.path, store: options.store, keys: folder.keyFolder, provider: provider,
+            callers: [callers].compactMap(\.self), following: followed, logger: logger)
         let faults = FaultInjector()
         faults.set(script)
         let engine = try EngineService(
@@ -64,7 +64,7 @@ struct LocalService {
             verifier: tokens.trust ?? tokens.verifier, logger: logger)
         self.page = EnginePage(
             engine: engine.engine, provider: provider, options: pageOptions, logger: logger)
-        self.tokenRoutes = tokens.routes(authenticator: authenticator) { log in
+        self.tokenRoutes = tokens.routes(authenticator: callers ?? OpenAuthenticator()) { log in
             ObservedAuditLog(log: log, provider: provider, activity: engine.engine.activity)
         }
         self.engine = engine
@@ -76,11 +76,6 @@ struct LocalService {
         self.provider = provider
         self.folder = folder
         self.logger = logger
-    }
-
-    private static func authenticator(_ options: LocalServiceOptions) throws -> any CallerAuthenticator {
-        guard let path = options.callers else { return OpenAuthenticator() }
-        return try CallersFile(path: path).authenticator()
     }
 
     /// Serves until SIGTERM or SIGINT, then finishes what was begun.

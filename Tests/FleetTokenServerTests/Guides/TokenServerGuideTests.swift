@@ -121,6 +121,37 @@ enum AcmeLogin {
         }
     }
 
+    @Test func `callers and administrators are those of their files as they are now`() async throws {
+        let world = try World()
+        func write(_ name: String, roles: String) throws -> String {
+            let (secret, salt, digest) = StaticBearerAuthenticator.makeSecret()
+            let entry = #"{"name": "app", "salt": "\#(salt)", "secret_sha256": "\#(digest)"\#(roles)}"#
+            try Data(#"{"callers": [\#(entry)]}"#.utf8).write(
+                to: world.folder.appending(path: name), options: .atomic)
+            return secret
+        }
+        let files = [
+            (name: "callers.json", roles: #", "roles": ["driver"]"#, path: "/token/driver/veh-3"),
+            (name: "admins.json", roles: "", path: "/admin/api/keys"),
+        ]
+        var secrets = try files.map { try write($0.name, roles: $0.roles) }
+        let server = try world.server("callers: {file: callers.json}\nadmin: {callers_file: admins.json}\n")
+        try await world.serving(server) { client throws in
+            for (number, file) in files.enumerated() {
+                #expect(try await client.get(file.path, secrets[number]).status == 200)
+                let former = secrets[number]
+                secrets[number] = try write(file.name, roles: file.roles)
+                // What it does every two seconds.
+                try await server.prepare()
+                #expect(try await client.get(file.path, former).status == 401)
+                #expect(try await client.get(file.path, secrets[number]).status == 200)
+                try Data("{".utf8).write(to: world.folder.appending(path: file.name), options: .atomic)
+                try await server.prepare()
+                #expect(try await client.get(file.path, secrets[number]).status == 200)
+            }
+        }
+    }
+
     @Test func `rules of the configuration are for callers of the code, unless it decides itself`() async throws {
         let world = try World()
         let rules = """
