@@ -281,7 +281,6 @@ let package = Package(
                 server("Hummingbird", "hummingbird"),
                 server("Logging", "swift-log"),
                 server("NIOCore", "swift-nio"),
-                server("NIOSSL", "swift-nio-ssl"),
                 server("ServiceLifecycle", "swift-service-lifecycle"),
                 server("Subprocess", "swift-subprocess"),
                 server("SystemPackage", "swift-system"),

@@ -448,6 +448,9 @@ def test_tls_takes_a_new_certificate_without_a_restart(folder):
     port = int(server.http.rsplit(":", 1)[1])
     assert server.http.startswith("https://")
     assert server.get("/token/driver/veh-1", verify=str(folder / "cert.pem")).status_code == 200
+    metrics = server.get("/metrics", verify=str(folder / "cert.pem")).text
+    end = int(re.search(r"^fleetpass_certificate_expiry_timestamp_seconds (\d+)$", metrics, re.M)[1])
+    assert abs(end - time.time() - 2 * 86_400) < 600
     first = ssl.get_server_certificate(("127.0.0.1", port))
     make_certificate(folder, "second")
     deadline = time.monotonic() + 10

@@ -61,6 +61,9 @@ def test_the_vendors_client_calls_it_over_tls(folder, certificates):
         answer = client.get(
             f"{server.http}/v1/providers/demo-fleet/vehicles/veh-1", headers={"Authorization": f"Bearer {token}"})
         assert (answer.status_code, answer.http_version) == (200, "HTTP/2")
+    end = re.search(
+        r"^fleetpass_certificate_expiry_timestamp_seconds (\d+)$", server.get("/metrics", verify=authority).text, re.M)
+    assert int(end[1]) > time.time()
     # A driver's token reaches its own vehicle only, and nobody goes without.
     driver = mint(folder, "driver", vehicle="veh-1")
     assert server.rest("GET", "vehicles/veh-1", driver, verify=authority).status_code == 200

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTokens
-import Foundation
+package import Foundation
 package import Logging
 import NIOCore
 import NIOSSL
@@ -11,16 +11,21 @@ import ServiceLifecycle
 
 /// A server's certificate and key, and the authorities of its clients' certificates, read again when their files change.
 ///
-/// Connections that are open keep theirs.
+/// Connections that are open keep theirs. One that is not valid, or not for long, is used, and told.
 package final class ReloadingCertificate: Service {
     private struct State {
         /// What new connections open with.
         var current: (version: Int, configuration: TLSConfiguration)
+        /// How long that is valid.
+        var validity: CertificateValidity
         /// The files as they were when that was read.
         var seen: FileVersions
+        /// What was wrong with it when it was looked at last.
+        var told: CertificateValidity.Fault?
     }
 
     private let files: ListenerTLS
+    private let now: @Sendable () -> Date
     private let logger: Logger
     private let watching: WatchLog
     private let state: Locked<State>
@@ -29,15 +34,30 @@ package final class ReloadingCertificate: Service {
     ///
     /// - Parameters:
     ///   - files: Where they are.
-    ///   - logger: Hears when they were read again, and when they cannot be used.
+    ///   - now: The clock.
+    ///   - logger: Hears when they were read again, when they cannot be used, and when the certificate is not valid.
     /// - Throws: ``ConfigurationError``.
-    package init(_ files: ListenerTLS, logger: Logger) throws(ConfigurationError) {
+    package init(
+        _ files: ListenerTLS, now: @escaping @Sendable () -> Date = { Date() }, logger: Logger
+    ) throws(ConfigurationError) {
         self.files = files
+        self.now = now
         self.logger = logger
         self.watching = WatchLog(logger: logger)
         // Looked at first: what is written after it is read again.
         let seen = Self.versions(files)
-        self.state = Locked(State(current: (0, try Self.read(files)), seen: seen))
+        let (configuration, validity) = try Self.read(files)
+        self.state = Locked(State(current: (0, configuration), validity: validity, seen: seen))
+        self.tell()
+    }
+
+    /// How long a server's certificate is valid.
+    ///
+    /// - Parameter files: The files, which must be of use to a server.
+    /// - Returns: Since when and how long, by the files as they are now.
+    /// - Throws: ``ConfigurationError``.
+    package static func validity(of files: ListenerTLS) throws(ConfigurationError) -> CertificateValidity {
+        try self.read(files).validity
     }
 
     /// TLS 1.2 or later with what is in force now, and a number that is another when that is.
@@ -46,12 +66,21 @@ package final class ReloadingCertificate: Service {
     /// What connections over HTTP and gRPC open with.
     package var tls: ServerTLS { ServerTLS { self.current } }
 
+    /// When what is in force ends, in the Prometheus text format.
+    package var metrics: String {
+        var family = MetricFamily(
+            "fleetpass_certificate_expiry_timestamp_seconds", .gauge,
+            help: "When the first certificate of the chain in force ends, in Unix seconds.")
+        family.set(self.state.withLock(\.validity.end).timeIntervalSince1970)
+        return family.text
+    }
+
     /// Looks at the files every two seconds, until shutdown.
     package func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 try? await Task.sleep(for: .seconds(2))
-                await self.watching.perform("the certificate") { try self.refresh() }
+                await self.watching.perform("reading the certificate") { try self.refresh() }
             }
         }
     }
@@ -59,22 +88,38 @@ package final class ReloadingCertificate: Service {
     /// Reads the files again if they changed since what is in force was read.
     ///
     /// Ones that cannot be used are read each time, as mended permissions change neither their size nor their date.
-    private func refresh() throws(ConfigurationError) {
+    func refresh() throws(ConfigurationError) {
+        defer { self.tell() }
         let seen = Self.versions(self.files)
         guard seen != self.state.withLock({ $0.seen }) else { return }
         // One file may be written before the other; what is in force stays until all fit.
-        let configuration = try Self.read(self.files)
+        let (configuration, validity) = try Self.read(self.files)
         self.state.withLock { state in
-            state = State(current: (state.current.version + 1, configuration), seen: seen)
+            state = State(current: (state.current.version + 1, configuration), validity: validity, seen: seen)
         }
         self.logger.notice("certificate read again")
+    }
+
+    /// Tells what is wrong with how long the certificate in force is valid, each thing once.
+    private func tell() {
+        let now = self.now()
+        let fault = self.state.withLock { state -> CertificateValidity.Fault? in
+            let fault = state.validity.fault(at: now)
+            defer { state.told = fault }
+            return fault == state.told ? nil : fault
+        }
+        guard let fault else { return }
+        self.logger.warning(
+            "clients may not take the certificate", metadata: ["problem": "\(fault.problem)", "next": "\(fault.next)"])
     }
 
     private static func versions(_ files: ListenerTLS) -> FileVersions {
         FileVersions(of: [files.certificate, files.key] + [files.clients.authorities].compactMap(\.self))
     }
 
-    private static func read(_ files: ListenerTLS) throws(ConfigurationError) -> TLSConfiguration {
+    private static func read(
+        _ files: ListenerTLS
+    ) throws(ConfigurationError) -> (configuration: TLSConfiguration, validity: CertificateValidity) {
         for (setting, path) in [("certificate", files.certificate), ("key", files.key)]
         where !FileManager.default.isReadableFile(atPath: path) {
             throw ConfigurationError(
@@ -82,12 +127,13 @@ package final class ReloadingCertificate: Service {
                     + "may read.")
         }
         var configuration: TLSConfiguration
+        let validity: CertificateValidity
         do {
-            let chain = try NIOSSLCertificate.fromPEMFile(files.certificate).map {
-                NIOSSLCertificateSource.certificate($0)
-            }
+            let chain = try NIOSSLCertificate.fromPEMFile(files.certificate)
+            validity = CertificateValidity(of: chain, in: files.certificate)
             let key = NIOSSLPrivateKeySource.privateKey(try NIOSSLPrivateKey(file: files.key, format: .pem))
-            configuration = .makeServerConfiguration(certificateChain: chain, privateKey: key)
+            configuration = .makeServerConfiguration(
+                certificateChain: chain.map { .certificate($0) }, privateKey: key)
             configuration.minimumTLSVersion = .tlsv12
             // How long a client that was told of the end may take to say so too.
             configuration.shutdownTimeout = .seconds(1)
@@ -99,7 +145,7 @@ package final class ReloadingCertificate: Service {
                     + "\(error); both must be PEM files of one pair."
             )
         }
-        guard let path = files.clients.authorities else { return configuration }
+        guard let path = files.clients.authorities else { return (configuration, validity) }
         guard let authorities = try? NIOSSLCertificate.fromPEMFile(path), !authorities.isEmpty else {
             throw ConfigurationError(
                 "listen.tls.client_ca: \(path) holds no certificate in PEM form; name the file of the "
@@ -111,6 +157,6 @@ package final class ReloadingCertificate: Service {
         } else {
             configuration.certificateVerification = .optionalVerification
         }
-        return configuration
+        return (configuration, validity)
     }
 }

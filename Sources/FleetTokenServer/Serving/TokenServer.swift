@@ -136,7 +136,7 @@ public struct TokenServer: Service {
         }
         if let origins { router.add(middleware: origins) }
         if let tls = configuration.tls, tls.clients != .none { router.add(middleware: ClientCertificateMiddleware()) }
-        self.add(to: router, metrics: { [listener.connections].metrics })
+        self.add(to: router) { [certificate] in [listener.connections].metrics + (certificate?.metrics ?? "") }
         router.add(middleware: UnknownPathMiddleware())
         var services: [any Service] = [self.parts]
         if let certificate { services.append(certificate) }

@@ -8,14 +8,9 @@ import FleetTokenServer
 import FleetTokens
 import Foundation
 import GoogleCredentials
-import Logging
-import NIOSSL
 
 /// Everything that a configuration of the token server names, looked at once.
 struct TokenServerExamination {
-    /// In seconds, how long a server's certificate still lives where it is renewed in time.
-    private static let leastTimeLeft: TimeInterval = 3 * 86_400
-
     private let configuration: TokenServerConfiguration
     private let file: String
     private let google: GoogleSigners
@@ -211,35 +206,13 @@ struct TokenServerExamination {
     }
 
     private func certificate(_ files: ListenerTLS) -> DoctorFinding {
-        let next = "Get a new certificate for the server's name, and put both PEM files in place."
         do {
-            _ = try ReloadingCertificate(files, logger: Logger(label: "fleetpass"))
-            let now = Date()
-            // Clients want all of the chain to be valid.
-            let chain = try NIOSSLCertificate.fromPEMFile(files.certificate).map { certificate in
-                (
-                    start: Date(timeIntervalSince1970: TimeInterval(certificate.notValidBefore)),
-                    end: Date(timeIntervalSince1970: TimeInterval(certificate.notValidAfter))
-                )
-            }
-            if let start = chain.map({ $0.start }).max(), start > now {
-                return .fault(
-                    "tls", "the certificate \(files.certificate) is not valid before \(start.formatted(.iso8601)).",
-                    next: "Set the clock where that is wrong; else put the former certificate back until then.")
-            }
-            guard let first = chain.min(by: { $0.end < $1.end }), first.end > now else {
-                return .fault("tls", "the certificate \(files.certificate) has ended.", next: next)
-            }
-            let left = first.end.timeIntervalSince(now)
-            // A certificate that lives for days only is renewed late in its life, too.
-            guard left > min(Self.leastTimeLeft, first.end.timeIntervalSince(first.start) / 4) else {
-                return .fault(
-                    "tls", "the certificate \(files.certificate) ends soon, \(first.end.formatted(.iso8601)).",
-                    next: next + " Have something renew it in time.")
-            }
-            return .ok("tls", "\(files.certificate), for \(Int(left / 86_400)) more days")
+            let (validity, now) = (try ReloadingCertificate.validity(of: files), Date())
+            if let fault = validity.fault(at: now) { return .fault("tls", fault.problem, next: fault.next) }
+            let days = Int(validity.end.timeIntervalSince(now) / 86_400)
+            return .ok("tls", "\(files.certificate), for \(days) more days")
         } catch {
-            return .fault("tls", error, next: next)
+            return .fault("tls", error, next: CertificateValidity.remedy)
         }
     }
 }

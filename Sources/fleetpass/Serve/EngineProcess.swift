@@ -125,8 +125,11 @@ struct EngineProcess {
     private func router(_ connections: [ConnectionCount]) -> Router<CallerRequestContext> {
         let router = Router(context: CallerRequestContext.self)
         EngineRoutes(engine: self.engine.engine).add(to: router)
-        let metrics = self.engine.metrics
-        OperationRoutes(problems: self.problems, metrics: { metrics.text() + connections.metrics }).add(to: router)
+        let (metrics, certificate) = (self.engine.metrics, self.certificate)
+        OperationRoutes(
+            problems: self.problems,
+            metrics: { metrics.text() + connections.metrics + (certificate?.metrics ?? "") }
+        ).add(to: router)
         if let page {
             let visible = router.group().add(middleware: PageVisibilityMiddleware(self.configuration.page.visibility))
             page.add(to: visible)
