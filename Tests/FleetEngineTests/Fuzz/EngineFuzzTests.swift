@@ -25,50 +25,62 @@ import Testing
         return first..<first + (number("FLEETPASS_FUZZ_INPUTS") ?? 2000)
     }()
 
-    /// Sends one request for each seed, and counts what comes of them by name.
+    /// What came of requests.
+    private struct Answers {
+        /// How many there were of each kind.
+        var counts: [String: Int] = [:]
+        /// How many requests succeeded, of each RPC.
+        var successes: [FleetMethod: Int] = [:]
+
+        mutating func add(_ kind: String, successOf method: FleetMethod? = nil) {
+            self.counts[kind, default: 0] += 1
+            if let method { self.successes[method, default: 0] += 1 }
+        }
+    }
+
+    /// Sends one request for each seed, and counts what comes of them.
     ///
     /// A world that serves long holds much, so others follow; to meet the same things again, a run begins where its world
     /// does.
     private static func count<Target>(
         over kind: StoreKind, _ prepare: (FuzzWorld) -> Target,
-        _ send: (Target, FuzzWorld, UInt64) async throws -> String
-    ) async throws -> [String: Int] {
-        var counts: [String: Int] = [:]
+        _ send: (Target, FuzzWorld, UInt64, inout Answers) async throws -> Void
+    ) async throws -> Answers {
+        var answers = Answers()
         var next = Self.seeds.lowerBound
         while next < Self.seeds.upperBound {
             let end = min((next / FuzzWorld.requests + 1) * FuzzWorld.requests, Self.seeds.upperBound)
             try await kind.withStore { store in
                 let world = try await FuzzWorld(store: store)
                 let target = prepare(world)
-                for seed in next..<end { counts[try await send(target, world, seed), default: 0] += 1 }
+                for seed in next..<end { try await send(target, world, seed, &answers) }
             }
             next = end
         }
         print(
             "\(Self.seeds.count) requests over \(kind) from seed \(Self.seeds.lowerBound): "
-                + "\(counts.sorted { $0.key < $1.key })")
-        return counts
+                + "\(answers.counts.sorted { $0.key < $1.key }), succeeded: "
+                + "\(answers.successes.map { ($0.key.name, $0.value) }.sorted { $0.0 < $1.0 })")
+        return answers
     }
 
     @Test(arguments: StoreKind.allCases)
     func `no request over REST is a fault of the server's`(kind: StoreKind) async throws {
         let context = FuzzContext(source: FuzzContext.Source(logger: Logger(label: "fuzz")))
-        let counts = try await Self.count(over: kind, Self.responder) { responder, world, seed in
-            let fuzz = HTTPFuzz(seed: seed, pageTokens: world.pageTokens)
+        let answers = try await Self.count(over: kind, Self.responder) { responder, world, seed, answers in
+            let fuzz = HTTPFuzz(seed: seed, pages: world.pages)
             let head = HTTPRequest(
                 method: fuzz.verb, scheme: "http", authority: "localhost", path: fuzz.uri, headerFields: fuzz.headers)
-            let response = try await responder.respond(
-                to: Request(head: head, body: RequestBody(buffer: ByteBuffer(bytes: fuzz.body))), context: context)
+            let request = Request(head: head, body: RequestBody(buffer: ByteBuffer(bytes: fuzz.body)))
+            let response = try await responder.respond(to: request, context: context)
             if response.status.code >= 500 {
                 Issue.record("seed \(seed): \(response.status) \(fuzz.verb) \(fuzz.uri)")
             }
-            return "\(response.status.code)"
+            let isSuccess = response.status == .ok
+            let match = isSuccess ? try HTTPMatch(verb: fuzz.verb, path: request.uri.path) : nil
+            answers.add("\(response.status.code)", successOf: match?.rule.method)
         }
-        // All kinds of answers were seen, so the requests went deep enough to mean something.
-        for status in ["200", "400", "401", "403", "404", "409"] {
-            #expect(counts[status, default: 0] > 0, "\(counts)")
-        }
-        #expect(counts["200", default: 0] * 10 > Self.seeds.count, "\(counts)")
+        Self.expectDepth(of: answers, kinds: ["200", "400", "401", "403", "404", "409"])
     }
 
     private static func responder(of world: FuzzWorld) -> RouterResponder<FuzzContext> {
@@ -79,25 +91,34 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `no message over gRPC is a fault of the server's`(kind: StoreKind) async throws {
-        let counts = try await Self.count(over: kind, { GRPCAdapter(engine: $0.engine) }) { adapter, world, seed in
-            let fuzz = RPCFuzz(seed: seed, pageTokens: world.pageTokens)
+        let answers = try await Self.count(over: kind, { GRPCAdapter(engine: $0.engine) }) {
+            adapter, world, seed, answers in
+            let fuzz = RPCFuzz(seed: seed, pages: world.pages)
             let entry = try #require(RPCEntry.all[fuzz.method])
             do {
                 _ = try await entry.call(adapter, fuzz.metadata, fuzz.message)
-                return "ok"
+                answers.add("ok", successOf: fuzz.method)
             } catch {
                 let code = Self.code(of: error)
                 if [.unknown, .internalError, .unavailable, .dataLoss].contains(code) {
                     Issue.record("seed \(seed): \(code) of \(fuzz.method.name)")
                 }
-                return "\(code)"
+                answers.add("\(code)")
             }
         }
         let codes: [RPCError.Code] = [
             .invalidArgument, .unauthenticated, .permissionDenied, .notFound, .alreadyExists, .failedPrecondition,
         ]
-        for code in codes { #expect(counts["\(code)", default: 0] > 0, "\(counts)") }
-        #expect(counts["ok", default: 0] * 10 > Self.seeds.count, "\(counts)")
+        Self.expectDepth(of: answers, kinds: codes.map { "\($0)" })
+    }
+
+    /// All kinds of answers were seen, and each RPC often did what it is for, so the requests went deep enough to mean
+    /// something.
+    private static func expectDepth(of answers: Answers, kinds: [String]) {
+        for kind in kinds { #expect(answers.counts[kind, default: 0] > 0, "\(kind)") }
+        for method in FleetMethod.allCases {
+            #expect(answers.successes[method, default: 0] * 1000 > Self.seeds.count, "\(method.name)")
+        }
     }
 
     /// The code that gRPC sends for an error.
@@ -106,8 +127,8 @@ import Testing
     }
 
     @Test func `requests follow from their seeds, and call every method`() {
-        let calls = (UInt64(1)...500).map { RPCFuzz(seed: $0, pageTokens: []) }
-        #expect(calls.map(\.message) == (UInt64(1)...500).map { RPCFuzz(seed: $0, pageTokens: []).message })
+        let calls = (UInt64(1)...500).map { RPCFuzz(seed: $0, pages: []) }
+        #expect(calls.map(\.message) == (UInt64(1)...500).map { RPCFuzz(seed: $0, pages: []).message })
         #expect(Set(calls.map(\.method)) == Set(FleetMethod.allCases))
         #expect(Set(RPCEntry.all.keys) == Set(FleetMethod.allCases))
     }

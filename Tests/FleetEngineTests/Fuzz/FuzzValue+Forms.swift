@@ -7,6 +7,17 @@ import SwiftProtobuf
 
 @testable import FleetEngine
 
+extension FuzzValue {
+    /// Whether a time is earlier than another, or a place further south.
+    static func < (one: FuzzValue, other: FuzzValue) -> Bool {
+        switch (one, other) {
+        case (.time(let one), .time(let other)): one.seconds < other.seconds
+        case (.real(let one), .real(let other)): one < other
+        default: one.member("latitude").flatMap { one in other.member("latitude").map { one < $0 } } ?? false
+        }
+    }
+}
+
 // MARK: - Protocol Buffers
 
 extension FuzzValue {
@@ -58,7 +69,8 @@ extension FuzzValue {
 
     /// The field of messages that only wrap a value.
     private static let onlyField = FuzzSchema.Field(
-        number: 1, name: "value", jsonName: "value", type: .double, typeName: "", isRepeated: false, isEssential: true)
+        number: 1, name: "value", jsonName: "value", type: .double, typeName: "", isRepeated: false, isEssential: true,
+        isForLater: false)
 
     static func append(_ inner: [UInt8], _ key: UInt64, to bytes: inout [UInt8]) {
         self.append(varint: key | 2, to: &bytes)

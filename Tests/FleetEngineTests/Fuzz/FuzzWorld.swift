@@ -4,6 +4,7 @@
 
 import FleetEngineAPI
 import FleetTestSupport
+import FleetTokens
 import SwiftProtobuf
 
 @testable import FleetEngine
@@ -14,8 +15,8 @@ struct FuzzWorld: Sendable {
     static let requests: UInt64 = 2000
 
     let engine: Engine
-    /// Page tokens that lists of this engine gave.
-    let pageTokens: [String]
+    /// What follows the first pages of lists of this engine.
+    let pages: [FuzzPage]
 
     /// Fills an empty store.
     init(store: any EngineStore) async throws {
@@ -31,19 +32,49 @@ struct FuzzWorld: Sendable {
             if number < 3 { try await world.plan("dv-\(number)", [["task-\(number)"]]) }
         }
         self.engine = fixture.engine
-        let vehicles = try await self.engine.perform(
-            ListVehicles.self,
-            .with {
-                $0.parent = "providers/acme"
-                $0.pageSize = 1
-            }, token: serverToken)
-        let tasks = try await self.engine.perform(
-            ListTasks.self,
-            .with {
-                $0.parent = "providers/acme"
-                $0.pageSize = 1
-            }, token: deliveryToken)
-        self.pageTokens = [vehicles.nextPageToken, tasks.nextPageToken]
+        let (engine, parent) = (self.engine, "providers/acme")
+        var pages: [FuzzPage] = []
+        for filter in ["", "NOT attributes.class = x"] {
+            pages += [
+                try await FuzzPage(of: ListVehicles.self, filter, on: engine, serverToken, \.nextPageToken) {
+                    ($0.parent, $0.filter) = (parent, filter)
+                },
+                try await FuzzPage(of: ListDeliveryVehicles.self, filter, on: engine, deliveryToken, \.nextPageToken) {
+                    ($0.parent, $0.filter) = (parent, filter)
+                },
+                try await FuzzPage(of: ListTasks.self, filter, on: engine, deliveryToken, \.nextPageToken) {
+                    ($0.parent, $0.filter) = (parent, filter)
+                },
+            ]
+        }
+        pages.append(
+            try await FuzzPage(of: SearchTrips.self, "", on: engine, serverToken, \.nextPageToken) {
+                $0.parent = parent
+            })
+        self.pages = pages
+    }
+}
+
+/// The second page of a list that asks for nothing but its parent and a filter.
+struct FuzzPage: Sendable {
+    /// The full name of the list's request.
+    let request: String
+    /// The filter; empty for none.
+    let filter: String
+    /// The token that the first page gave.
+    let token: String
+
+    /// Asks for the first page, of one resource.
+    init<List: EngineCall>(
+        of list: List.Type, _ filter: String, on engine: Engine, _ token: String, _ next: (List.Response) -> String,
+        _ ask: (inout List.Request) -> Void
+    ) async throws where List.Request: PagedRequest {
+        var request = List.Request()
+        ask(&request)
+        request.pageSize = 1
+        self.request = List.Request.protoMessageName
+        self.filter = filter
+        self.token = next(try await engine.perform(list, request, token: token))
     }
 }
 
@@ -52,9 +83,11 @@ struct FuzzCaller {
     /// The values of the `Authorization` header or metadata.
     let authorization: [String]
 
-    init(of collection: String, _ random: inout SeededGenerator) {
-        let isDelivery = ["deliveryVehicles", "tasks", "taskTrackingInfo"].contains(collection)
-        let usual = "Bearer " + (isDelivery ? deliveryToken : serverToken)
+    init(of rule: HTTPRule, _ random: inout SeededGenerator) {
+        let isDelivery = ["deliveryVehicles", "tasks", "taskTrackingInfo"].contains(rule.collection)
+        let batchToken = "delivery_server|taskids=*"
+        let usual =
+            "Bearer " + (rule.method == .batchCreateTasks ? batchToken : isDelivery ? deliveryToken : serverToken)
         switch random.below(40) {
         case 0: self.authorization = []
         case 1: self.authorization = [usual, usual]

@@ -17,11 +17,11 @@ struct HTTPFuzz {
     let headers: HTTPFields
     let body: [UInt8]
 
-    init(seed: UInt64, pageTokens: [String]) {
+    init(seed: UInt64, pages: [FuzzPage]) {
         var random = SeededGenerator(seed: seed)
         let rule = random.pick(HTTPRule.all)
         let collection = String(rule.path.prefix { $0.isLetter })
-        var fuzz = MessageFuzz(random, collection: collection, pageTokens: pageTokens)
+        var fuzz = MessageFuzz(random, collection: collection, pages: pages)
         let message = fuzz.request(ServiceIndex.publicAPI.messages(of: rule.method).request)
 
         self.verb = fuzz.isWild() ? fuzz.random.pick(HTTPRule.verbs) : rule.verb
@@ -34,7 +34,7 @@ struct HTTPFuzz {
             }
         if fuzz.isWild() { Self.spoil(&body, &fuzz) }
         var headers = HTTPFields()
-        let caller = FuzzCaller(of: collection, &fuzz.random)
+        let caller = FuzzCaller(of: rule, &fuzz.random)
         headers[values: .authorization] = caller.authorization
         headers[.acceptEncoding] = fuzz.random.pick([
             nil, nil, "gzip", "gzip;q=0, *", "br;q=1,;,gzip;q=nan", "*;q=1e400",

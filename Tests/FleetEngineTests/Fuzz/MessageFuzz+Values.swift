@@ -2,11 +2,26 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetEngineAPI
 import Foundation
+import SwiftProtobuf
 
 @testable import FleetEngine
 
 extension MessageFuzz {
+    /// The fields of resources that an update mask may name.
+    static let writable = [
+        Vehicle.protoMessageName: Self.writable(VehicleFields.table),
+        Trip.protoMessageName: Self.writable(TripFields.table),
+        DeliveryVehicle.protoMessageName: Self.writable(DeliveryVehicleFields.table),
+        DeliveryTask.protoMessageName: Self.writable(TaskFields.table),
+    ]
+
+    private static func writable<Resource>(_ table: FieldTable<Resource>) -> [String] {
+        let fields = FuzzSchema.publicAPI.messages[Resource.protoMessageName] ?? []
+        return fields.map(\.name).filter { (try? table.select(.of($0))) != nil }
+    }
+
     static let ids = [
         "vehicles": ["veh-1", "veh-2", "veh-3"], "trips": ["trip-1", "trip-2", "trip-3"],
         "billableTrips": ["trip-1", "nobody"], "deliveryVehicles": ["dv-1", "dv-2", "dv-3"],
@@ -62,13 +77,23 @@ extension MessageFuzz {
             nanos: 0)
     }
 
-    mutating func integer() -> Int64 {
-        self.isWild() ? self.random.pick(Self.integers) : Int64(self.random.pick([1, 2, 4, 100, 400]))
+    /// A number as a field of this name wants it.
+    mutating func integer(of name: String) -> Int64 {
+        guard !self.isWild() else { return self.random.pick(Self.integers) }
+        return switch name {
+        case "pickup_radius_meters": Int64(400 + self.random.below(9601))
+        case "count": Int64(1 + self.random.below(50))
+        case "minimum_capacity", "number_of_passengers": Int64(1 + self.random.below(4))
+        case "heading", "flp_heading_degrees": Int64(self.random.below(360))
+        case "battery_percentage": Int64(self.random.below(101))
+        case "intermediate_destination_index": Int64(self.random.below(3))
+        default: Int64(self.random.pick([1, 2, 4, 100, 400]))
+        }
     }
 
     mutating func real(of name: String) -> Double {
         guard !self.isWild() else { return self.random.pick(Self.reals) }
-        let fraction = Double(self.random.below(1000)) / 10_000
+        let fraction = Double(self.random.below(1000)) / 20_000
         return switch name {
         case "latitude": 37.4 + fraction
         case "longitude": -122.1 + fraction
@@ -92,16 +117,23 @@ extension MessageFuzz {
         case "delivery_vehicle_id": self.id(of: "deliveryVehicles")
         case "task_id": self.id(of: "tasks")
         case "tracking_id": self.id(of: "taskTrackingInfo")
-        case "filter": self.filter(depth: 0)
-        case "page_token": self.pageToken()
+        case "filter": self.page?.filter ?? self.filter(depth: 0)
+        case "page_token": self.page?.token ?? self.pageToken()
         case "country_code": "DE"
+        case "last_character": self.random.pick(["", "7", "-1"])
+        case "key": self.random.pick(["class", "a", "b", "é", "e\u{301}", "\u{202E}", "last_location", "*"])
+        case "required_attributes": self.attribute()
+        case "required_one_of_attributes", "required_one_of_attribute_sets":
+            self.attribute() + (self.random.below(2) == 0 ? "" : "|" + self.attribute())
         default: self.random.pick(Self.texts)
         }
     }
 
     /// An id of something that is there, or one that few have.
     mutating func id(of collection: String) -> String {
-        if self.random.below(4) == 0 { return "new-\(self.random.below(200))" }
+        if self.random.below(4) < (collection == self.collection ? self.strangers : 1) {
+            return "new-\(self.random.below(30))"
+        }
         return self.random.pick(Self.ids[collection] ?? [""])
     }
 
@@ -119,23 +151,20 @@ extension MessageFuzz {
     }
 
     private mutating func pageToken() -> String {
-        let token = self.random.pick(self.pageTokens + ["", ""])
+        let token = self.random.pick(self.pages.map(\.token) + ["", ""])
         guard self.random.below(3) == 0, !token.isEmpty else { return token }
         var bytes = Array(token.utf8)
         bytes[self.random.below(bytes.count)] = self.random.pick(Array("AZaz09-_=".utf8))
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// An attribute as lists of vehicles are told it.
+    private mutating func attribute() -> String {
+        self.random.pick(["class", "a", "é"]) + ":" + self.random.pick(["x", "", "a", ":", "\u{0}"])
+    }
+
     /// A filter of AIP-160, nearly always.
     private mutating func filter(depth: Int) -> String {
-        let fields = [
-            "attributes.class", "attributes.", "state", "type", "task_outcome", "taskOutcomeTime", "tracking_id",
-            "delivery_vehicle_id", "name", "attributes.é", "unknown",
-        ]
-        let values = [
-            "\"x\"", "'y'", "x", "OPEN", "CLOSED", "PICKUP", "SUCCEEDED", "\"2027-01-15T08:00:00Z\"", "\"*x*\"", "\"",
-            "\"\\\"\"", "shp-1", "-1",
-        ]
         switch self.random.below(depth < 4 ? 12 : 6) {
         case 0: return ""
         case 6: return "NOT " + self.filter(depth: depth + 1)
@@ -144,9 +173,29 @@ extension MessageFuzz {
         case 9: return self.filter(depth: depth + 1) + " OR " + self.filter(depth: depth + 1)
         case 10: return self.filter(depth: depth + 1) + " AND " + self.filter(depth: depth + 1)
         case 11: return self.filter(depth: depth + 1) + " " + self.filter(depth: depth + 1)
+        default: return self.condition()
+        }
+    }
+
+    /// A condition that a filter of these resources may have, nearly always.
+    private mutating func condition() -> String {
+        let texts = ["\"x\"", "'y'", "x", "\"*x*\"", "\"\\\"\"", "\"\"", "shp-1"]
+        if self.random.below(8) == 0 {
+            let fields = ["attributes.", "state", "taskOutcomeTime", "name", "unknown"]
+            return self.random.pick(fields) + self.random.pick([" = ", "<", " : "])
+                + self.random.pick(texts + ["\"", "-1", "AND", "\"2027-01-15T08:00:00Z\""])
+        }
+        let equality = self.random.pick([" = ", "=", " != "])
+        switch self.random.below(self.collection == "tasks" ? 6 : 2) {
+        case 0, 1: return self.random.pick(["attributes.class", "attributes.é"]) + equality + self.random.pick(texts)
+        case 2: return "state" + equality + self.random.pick(["OPEN", "CLOSED"])
+        case 3: return self.random.pick(["type\(equality)PICKUP", "task_outcome\(equality)SUCCEEDED"])
+        case 4:
+            return self.random.pick(["taskOutcomeTime", "task_outcome_time"])
+                + self.random.pick([equality, "<", ">=", "<=", " > "]) + "\"2027-01-15T08:00:00Z\""
         default:
-            return self.random.pick(fields) + self.random.pick([" = ", "=", " != ", "<", ">=", " : "])
-                + self.random.pick(values)
+            return self.random.pick(["tracking_id", "delivery_vehicle_id", "name"]) + equality
+                + self.random.pick(texts)
         }
     }
 }

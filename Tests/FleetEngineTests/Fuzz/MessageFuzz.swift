@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetEngineAPI
 import FleetTestSupport
 import Foundation
 import SwiftProtobuf
@@ -14,19 +15,24 @@ struct MessageFuzz {
     let schema = FuzzSchema.publicAPI
     /// What a call addresses, such as `vehicles`.
     let collection: String
-    /// Page tokens that some list gave.
-    let pageTokens: [String]
+    /// What follows the first pages of some lists.
+    let pages: [FuzzPage]
     /// How likely a value is anything but what its field wants.
     let wildness: Double
     /// How likely a field is there that need not be.
     let density: Double
     /// What an update is about: fields that are in its mask and in its resource.
     private(set) var focus: Set<String> = []
+    /// The page that a list is asked for, whose token is good with its query only.
+    private(set) var page: FuzzPage?
+    /// How many of four ids that the call addresses are rarely there: more where it creates, and where it deletes, so that
+    /// the world neither fills nor empties.
+    private(set) var strangers = 1
 
-    init(_ random: SeededGenerator, collection: String, pageTokens: [String]) {
+    init(_ random: SeededGenerator, collection: String, pages: [FuzzPage]) {
         self.random = random
         self.collection = collection
-        self.pageTokens = pageTokens
+        self.pages = pages
         self.wildness = self.random.pick([0, 0, 0.02, 0.1, 0.4])
         self.density = self.random.pick([0, 0.05, 0.2, 0.6])
     }
@@ -41,24 +47,69 @@ struct MessageFuzz {
             let resource = fields.first(where: { $0.type == .message && $0.name != "header" && $0.name != mask.name })
         {
             let names = (self.schema.messages[resource.typeName] ?? []).map(\.name)
-            for _ in 0...self.random.below(3) { self.focus.insert(self.random.pick(names)) }
+            let writable = Self.writable[resource.typeName] ?? names
+            for _ in 0...self.random.below(3) {
+                self.focus.insert(self.random.pick(self.random.below(12) == 0 ? names : writable))
+            }
         }
+        self.strangers = name.contains("Create") ? 3 : name.contains("Delete") ? 2 : 1
+        let pages = self.pages.filter { $0.request == name }
+        if !pages.isEmpty, self.random.below(3) == 0 { self.page = self.random.pick(pages) }
         return self.message(name, depth: 0)
     }
 
     /// Draws a message.
     mutating func message(_ name: String, depth: Int) -> FuzzValue {
+        var excluded: Set<String> = []
+        for choices in self.schema.exclusions[name] ?? [] where !self.isWild() {
+            excluded.formUnion(self.random.pick(choices))
+        }
         var members: [(field: FuzzSchema.Field, value: FuzzValue)] = []
-        for field in self.schema.messages[name] ?? [] where self.includes(field, depth: depth) {
+        for field in self.schema.messages[name] ?? []
+        where !excluded.contains(field.name) && self.includes(field, depth: depth) {
             members.append((field, self.value(of: field, in: name, depth: depth)))
         }
+        if !self.isWild() { self.settle(&members, of: name) }
         return .message(members)
     }
 
+    /// Makes fields agree that are good together only.
+    private mutating func settle(_ members: inout [(field: FuzzSchema.Field, value: FuzzValue)], of name: String) {
+        func place(_ field: String) -> Int? { members.firstIndex { $0.field.name == field } }
+        if name == DeliveryTask.protoMessageName, let type = place("type") {
+            let types: [DeliveryTask.TypeEnum] =
+                place("tracking_id") == nil ? [.scheduledStop, .unavailable] : [.pickup, .delivery]
+            members[type].value = .choice(self.random.pick(types).rawValue)
+        }
+        if name == SearchVehicles.Request.protoMessageName, let types = place("trip_types"),
+            let order = place("order_by")
+        {
+            let isWithoutDropoff = place("dropoff_point") == nil
+            if isWithoutDropoff || place("current_trips_present") == nil {
+                members[types].value = .list([.choice(TripType.exclusive.rawValue)])
+            }
+            if isWithoutDropoff {
+                let orders: [SearchVehicles.Request.VehicleMatchOrder] = [
+                    .pickupPointEta, .pickupPointDistance, .pickupPointStraightDistance, .cost,
+                ]
+                members[order].value = .choice(self.random.pick(orders).rawValue)
+            }
+        }
+        for (first, last) in [("low", "high"), ("start_time", "end_time")] {
+            guard let first = place(first), let last = place(last), members[last].value < members[first].value
+            else { continue }
+            (members[first].value, members[last].value) = (members[last].value, members[first].value)
+        }
+    }
+
     private mutating func includes(_ field: FuzzSchema.Field, depth: Int) -> Bool {
+        if depth == 0, let page {
+            let query: Set = ["parent", "page_token", page.filter.isEmpty ? "" : "filter"]
+            if !["header", "page_size"].contains(field.name) { return query.contains(field.name) != self.isWild() }
+        }
+        if field.isForLater, self.focus.isEmpty, !self.isWild() { return false }
         let isWanted =
             switch depth {
-            case 0: field.name != "header"
             case 1: self.focus.isEmpty ? field.isEssential : self.focus.contains(field.name) || field.name == "name"
             default: field.isEssential
             }
@@ -68,8 +119,14 @@ struct MessageFuzz {
 
     private mutating func value(of field: FuzzSchema.Field, in message: String, depth: Int) -> FuzzValue {
         guard field.isRepeated else { return self.element(of: field, in: message, depth: depth) }
-        let count =
-            self.isWild() ? self.random.pick([0, 5, 30, 60]) : self.random.below(3) + (field.isEssential ? 1 : 0)
+        let count: Int =
+            if self.isWild() {
+                self.random.pick([0, 5, 30, 60])
+            } else if field.name == "trip_types", field.isEssential {
+                1
+            } else {
+                self.random.below(3) + (field.isEssential ? 1 : 0)
+            }
         return .list((0..<count).map { _ in self.element(of: field, in: message, depth: depth) })
     }
 
@@ -77,14 +134,23 @@ struct MessageFuzz {
         switch field.type {
         case .message, .group: self.messageValue(of: field, depth: depth)
         case .string, .bytes: .text(self.text(of: field.name, in: message))
-        case .enum:
-            self.isWild()
-                ? .integer(self.random.pick(Self.integers))
-                : .choice(max(1, self.random.below(self.schema.enumerations[field.typeName]?.count ?? 1)))
+        case .enum: self.choice(of: field, in: message)
         case .bool: .flag(self.random.below(2) == 0)
         case .double, .float: .real(self.real(of: field.name))
-        default: .integer(self.integer())
+        default: .integer(self.integer(of: field.name))
         }
+    }
+
+    private mutating func choice(of field: FuzzSchema.Field, in message: String) -> FuzzValue {
+        if self.isWild() { return .integer(self.random.pick(Self.integers)) }
+        if message == DeliveryTask.protoMessageName, field.name == "state", self.focus.isEmpty {
+            return .choice(DeliveryTask.State.open.rawValue)
+        }
+        // Half of them of one kind, or searches would find hardly any.
+        if field.name == "category", self.random.below(2) == 0 {
+            return .choice(Vehicle.VehicleType.Category.auto.rawValue)
+        }
+        return .choice(1 + self.random.below(max(1, (self.schema.enumerations[field.typeName]?.count ?? 1) - 1)))
     }
 
     private mutating func messageValue(of field: FuzzSchema.Field, depth: Int) -> FuzzValue {
@@ -94,7 +160,7 @@ struct MessageFuzz {
             .time(self.isWild() ? self.random.pick(Self.durations) : Self.seconds(self.random.below(4000)))
         case "google.protobuf.FieldMask": .mask(self.paths())
         case "google.protobuf.DoubleValue": .wrapped(.real(self.real(of: field.name)))
-        case "google.protobuf.Int32Value": .wrapped(.integer(self.integer()))
+        case "google.protobuf.Int32Value": .wrapped(.integer(self.integer(of: field.name)))
         case "google.protobuf.BoolValue": .wrapped(.flag(self.random.below(2) == 0))
         default: self.message(field.typeName, depth: depth + 1)
         }

@@ -16,17 +16,17 @@ struct RPCFuzz {
     let metadata: Metadata
     let message: [UInt8]
 
-    init(seed: UInt64, pageTokens: [String]) {
+    init(seed: UInt64, pages: [FuzzPage]) {
         var random = SeededGenerator(seed: seed)
         let rule = random.pick(HTTPRule.all)
         let collection = String(rule.path.prefix { $0.isLetter })
-        var fuzz = MessageFuzz(random, collection: collection, pageTokens: pageTokens)
+        var fuzz = MessageFuzz(random, collection: collection, pages: pages)
         let value = fuzz.request(ServiceIndex.publicAPI.messages(of: rule.method).request)
         var bytes: [UInt8] = []
         value.append(to: &bytes)
         if fuzz.isWild() { Self.spoil(&bytes, &fuzz) }
         var metadata = Metadata()
-        for value in FuzzCaller(of: collection, &fuzz.random).authorization {
+        for value in FuzzCaller(of: rule, &fuzz.random).authorization {
             metadata.addString(value, forKey: "authorization")
         }
         self.method = rule.method

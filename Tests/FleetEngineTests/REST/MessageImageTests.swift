@@ -19,7 +19,7 @@ import Testing
         var equal = 0
         var different = 0
         for seed in 0..<3000 as Range<UInt64> {
-            var fuzz = MessageFuzz(SeededGenerator(seed: seed), collection: "trips", pageTokens: [])
+            var fuzz = MessageFuzz(SeededGenerator(seed: seed), collection: "trips", pages: [])
             var bytes: [UInt8] = []
             fuzz.message(Trip.protoMessageName, depth: 0).append(to: &bytes)
             guard let trip = try? Trip(serializedBytes: bytes), !bytes.isEmpty else { continue }
