@@ -22,10 +22,13 @@ READY = re.compile(
 )
 
 
-def run(*arguments, stdin=b"", timeout=60, environment=None):
-    """Runs the program to its end. A crash is a failure in every test."""
+def run(*arguments, stdin=b"", timeout=60, environment=None, prefix=()):
+    """Runs the program to its end, by another one in front of it where there is a prefix.
+
+    A crash is a failure in every test.
+    """
     result = subprocess.run(
-        [PROGRAM, *map(str, arguments)], input=stdin, capture_output=True, timeout=timeout, check=False,
+        [*prefix, PROGRAM, *map(str, arguments)], input=stdin, capture_output=True, timeout=timeout, check=False,
         env=os.environ | (environment or {}),
     )
     assert 0 <= result.returncode < 128, f"{arguments} ended with {result.returncode}: {result.stderr[-2000:]!r}"
