@@ -135,8 +135,13 @@ def test_the_engine_asks_for_the_list_of_revocations_where_the_token_server_list
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_what_cannot_mend_itself_is_not_started_again(unit):
-    assert settings(unit)["RestartPreventExitStatus"].split() == ["2", "78"]
+def test_only_a_command_line_that_makes_no_sense_is_not_tried_again_and_nothing_in_a_storm(unit):
+    text = UNITS[unit].read_text()
+    assert settings(unit)["Restart"] == "on-failure"
+    assert settings(unit)["RestartPreventExitStatus"].split() == ["2"]
+    assert int(settings(unit)["RestartSec"].removesuffix("s")) >= 10
+    # No number of failures is the last; the setting counts in its own section only.
+    assert "StartLimitIntervalSec=0" in text.partition("[Unit]")[2].partition("\n[")[0].splitlines()
 
 
 def test_the_database_is_ready_when_it_takes_connections():
