@@ -99,7 +99,23 @@ public struct PostgreSQLError: Error, Sendable, CustomStringConvertible {
                 default: .statementFailed
                 }
             }
-        self.init(code: code, message: "PostgreSQL says: \(message) (\(sqlState))", sqlState: sqlState)
+        var told = "PostgreSQL says: \(message) (\(sqlState))"
+        // A connection of one's own has the prepared statements that one made there, and no others.
+        if ["26000", "42P05"].contains(sqlState) { told += ". \(Self.adviceOnPoolers)" }
+        self.init(code: code, message: told, sqlState: sqlState)
+    }
+
+    /// What to do where statements arrive on other connections than those before them.
+    static let adviceOnPoolers =
+        "A pooler that changes connections between transactions cannot stand in between; let it give each client a "
+        + "connection of its own (session mode), or name the server itself."
+
+    /// The error on a connection on which the tables were found before: that one is missing has two reasons then.
+    var missingWhatWasFound: Self {
+        guard self.sqlState == "42P01" else { return self }
+        var error = self
+        error.message += ". It was removed, or this is another connection than before. \(Self.adviceOnPoolers)"
+        return error
     }
 
     /// Whether the connection cannot be used any more, or only a new one can help.

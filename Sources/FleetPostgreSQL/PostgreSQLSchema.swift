@@ -100,6 +100,7 @@ public struct PostgreSQLSchema: Sendable {
     private func version(_ session: PostgreSQLSession) throws(PostgreSQLError) -> Int {
         let exists = try session.query(.once("SELECT to_regclass('fleetpass.version') IS NOT NULL")).first?.bool(0)
         guard exists == true else { return 0 }
+        session.hasFoundTables = true
         let rows = try session.query(
             .once("SELECT version FROM version WHERE part = $1", [.text(self.part)]))
         let version = Int(try rows.first?.integer(0) ?? 0)

@@ -14,6 +14,8 @@ public final class PostgreSQLSession {
     /// What ended the use of the connection; answers to what was sent before may still be on their way.
     private var ending: PostgreSQLError?
     private var isGivenUp = false
+    /// Whether the tables were found on this connection, so that one that is not there any more needs an explanation.
+    var hasFoundTables = false
 
     init(
         _ address: PostgreSQLAddress, _ limits: PostgreSQLLimits, listener: any AnswerListening
@@ -98,7 +100,7 @@ public final class PostgreSQLSession {
             return try self.receive(steps, until: deadline)
         } catch {
             if error.endsSession { self.ending = error }
-            throw error
+            throw self.hasFoundTables ? error.missingWhatWasFound : error
         }
     }
 

@@ -16,6 +16,7 @@ import Testing
         ("58030", .serverFailed, true, false), ("XX001", .serverFailed, true, false),
         ("0A000", .statementFailed, false, false), ("42P01", .wrongSchema, false, false),
         ("22P02", .statementFailed, false, false), ("42501", .wrongSchema, false, false),
+        ("42P05", .statementFailed, false, false),
     ])
     func `the server's code tells whether a statement may pass later, and on the same session`(
         state: String, code: PostgreSQLError.Code, mayPass: Bool, endsSession: Bool
@@ -24,7 +25,23 @@ import Testing
         #expect(error.code == code)
         #expect(error.mayPass == mayPass)
         #expect(error.endsSession == endsSession)
-        #expect(error.message == "PostgreSQL says: words (\(state))")
+        #expect(error.message.hasPrefix("PostgreSQL says: words (\(state))"))
+    }
+
+    @Test(arguments: [
+        ("42P05", true, true), ("26000", true, true), ("42P01", false, true), ("42501", false, false),
+        ("23505", false, false),
+    ])
+    func `who finds what another connection left is told of poolers`(
+        state: String, isTold: Bool, isToldOnceTablesWereFound: Bool
+    ) {
+        let error = PostgreSQLError(sqlState: state, message: "words")
+        let advice = "A pooler that changes connections between transactions cannot stand in between; "
+        #expect(error.message.contains(advice) == isTold)
+        #expect(isTold || error.message == "PostgreSQL says: words (\(state))")
+        let later = error.missingWhatWasFound
+        #expect(later.message.contains(advice) == isToldOnceTablesWereFound)
+        #expect((later.code, later.sqlState) == (error.code, state))
     }
 
     @Test func `a plan that is out of date passes on a new session, in whatever language the server says so`() {

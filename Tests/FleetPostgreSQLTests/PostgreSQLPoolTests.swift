@@ -346,6 +346,42 @@ struct PostgreSQLPoolTests {
         for one in [pool, next] { await one.close() }
     }
 
+    @Test func `a table that was found and is missing then tells of poolers`() async throws {
+        let pool = try await self.pool(
+            connections: 1, schema: PostgreSQLSchema(part: "things", steps: Self.first))
+        let advice = "A pooler that changes connections between transactions cannot stand in between"
+        let error = try await self.error {
+            try await pool.run { session in
+                // As on a connection that was made ready for another client.
+                try session.query(.once("SELECT set_config('search_path', 'public', false)"))
+                return try session.query("SELECT count(*) FROM thing").count
+            }
+        }
+        #expect(error.code == .wrongSchema)
+        #expect(error.message.contains("thing"))
+        #expect(error.message.contains(advice), "\(error)")
+        await pool.close()
+
+        let bare = PostgreSQLPool(pool.address, connections: 1, logger: .silent)
+        let missing = try await self.error { try await bare.run { try $0.query("SELECT * FROM nowhere").count } }
+        #expect(missing.code == .wrongSchema)
+        #expect(!missing.message.contains(advice), "\(missing)")
+        await bare.close()
+    }
+
+    @Test func `a statement that another client prepared on the connection tells of poolers`() async throws {
+        let pool = try await self.pool(connections: 1)
+        let error = try await self.error {
+            try await pool.run { session in
+                try session.query(.once("PREPARE s0 AS SELECT 1"))
+                return try session.query("SELECT 2").count
+            }
+        }
+        #expect(error.sqlState == "42P05")
+        #expect(error.message.contains("A pooler that changes connections between transactions"), "\(error)")
+        await pool.close()
+    }
+
     @Test func `a user who lacks a right is told which to grant, whether or not the schema is there`() async throws {
         let schema = PostgreSQLSchema(part: "things", steps: Self.first)
         let text = try await PostgreSQLServer.shared().makeDatabase()
