@@ -170,6 +170,25 @@ def test_a_store_on_a_disk_that_can_only_be_read_is_read(small_disk, service):
     assert not copy.with_name(copy.name + "-wal").exists()
 
 
+@pytest.mark.parametrize("left", ["what a server leaves", "what a killed server leaves", "the file alone"])
+def test_a_command_on_a_disk_that_can_only_be_read_says_so(small_disk, service, left):
+    running = Service(small_disk)
+    assert requests.get(f"{running.http}/token/driver/veh-1", timeout=30).status_code == 200
+    if "killed" in left:
+        running.kill()
+    else:
+        code, _, errors = running.stop()
+        assert code == 0, errors
+    if "alone" in left:
+        for ending in ("-wal", "-shm"):
+            (small_disk / f"token-server.sqlite{ending}").unlink(missing_ok=True)
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    result = run("assignments", "add", "--data", small_disk, "--holder", "idp/dora", "--vehicle", "veh-1")
+    assert result.returncode == 69, result.stderr
+    assert b"can only be read; nothing in it was changed." in result.stderr
+    assert b"SQLite error" not in result.stderr
+
+
 def test_a_command_that_comes_upon_a_busy_store_says_so(tmp_path, service):
     data = tmp_path / "data"
     data.mkdir(mode=0o700)

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import GRDB
 
 extension TokenServerError {
@@ -10,7 +11,8 @@ extension TokenServerError {
     /// - Parameters:
     ///   - error: What it said.
     ///   - path: The store's file.
-    init(_ error: DatabaseError, of path: String) {
+    ///   - isReadOnly: Whether a file lies on a disk that can only be read.
+    init(_ error: DatabaseError, of path: String, isReadOnly: (String) -> Bool = ReadOnlyDisk.holds) {
         let store = "The token server's store \(path)"
         let reason = error.message ?? "error \(error.extendedResultCode.rawValue)"
         switch error.extendedResultCode {
@@ -24,7 +26,9 @@ extension TokenServerError {
                 code: .storeUnreachable,
                 message:
                     "\(store) is kept busy by another process; nothing in it was changed. Retry when that is through.")
-        case .SQLITE_READONLY:
+        case .SQLITE_READONLY,
+            // Where nothing can be made beside a file, it depends on what was left there which of the two is said.
+            .SQLITE_CANTOPEN where isReadOnly(path):
             self.init(
                 code: .storeUnreachable,
                 message:

@@ -303,6 +303,26 @@ import Testing
         #expect(unknown?.message.contains("SELECT") == false)
     }
 
+    @Test(arguments: [
+        (ResultCode.SQLITE_CANTOPEN, true, TokenServerError.Code.storeUnreachable, "can only be read"),
+        (.SQLITE_CANTOPEN, false, .storeUnavailable, "cannot be opened"),
+        (.SQLITE_READONLY, false, .storeUnreachable, "can only be read"),
+        (.SQLITE_READONLY_DIRECTORY, true, .storeUnreachable, "can only be read"),
+        (.SQLITE_IOERR_SHMSIZE, true, .storeUnreachable, "has no room on its disk"),
+        (.SQLITE_PERM, true, .storeUnavailable, "cannot be opened"),
+        (.SQLITE_CORRUPT, true, .storeUnavailable, "is damaged"),
+    ])
+    func `a disk that can only be read is told as one, whatever was left beside the store`(
+        said: ResultCode, isReadOnly: Bool, code: TokenServerError.Code, words: String
+    ) {
+        let error = TokenServerError(DatabaseError(resultCode: said), of: "/data/store") { path in
+            #expect(path == "/data/store")
+            return isReadOnly
+        }
+        #expect(error.code == code)
+        #expect(error.message.hasPrefix("The token server's store /data/store \(words)"), "\(error)")
+    }
+
     @Test func `a damaged store is told as one`() throws {
         let folder = try Folder()
         try TokenServerStore(creatingAt: folder.path("store")).close()
