@@ -15,7 +15,8 @@ import pytest
 import requests
 
 from clients import vehicle_body
-from service import Service, refusal, run
+from engine_server import trust_file
+from service import PROVIDER, Service, refusal, run
 
 SIZE = 32 * 1024 * 1024
 # What is left to the service after start: less than its write-ahead log wants.
@@ -202,6 +203,57 @@ def test_a_command_that_comes_upon_a_busy_store_says_so(tmp_path, service):
     assert b"is kept busy by another process; nothing in it was changed. Retry when" in result.stderr
     assert b"SQLite error" not in result.stderr
     assert run("assignments", "list", "--data", data).stdout == b""
+
+
+def start_engine(folder, service, data):
+    """What becomes of a `serve engine` that cannot start."""
+    trust_file(folder, service.data / "service-accounts")
+    config = folder / "engine.yaml"
+    config.write_text(f"providers: {PROVIDER}\ndata: {data}\ntrust: {{files: trust.yaml}}\n", encoding="utf-8")
+    ports = {"FLEETPASS_LISTEN_HTTP_PORT": "0", "FLEETPASS_LISTEN_GRPC_PORT": "0"}
+    return run("serve", "engine", "--config", config, environment=ports)
+
+
+def make_engine_store(data):
+    """An engine's store as a server leaves it."""
+    code, _, errors = Service(data).stop()
+    assert code == 0, errors
+    assert (data / "fleetpass.sqlite").exists()
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_an_engine_that_finds_no_room_may_be_started_again(small_disk, tmp_path, service, is_new):
+    if not is_new:
+        make_engine_store(small_disk)
+    fill(small_disk, 0)
+    result = start_engine(tmp_path, service, small_disk)
+    assert result.returncode == 69, result.stderr
+    assert b"has no room on its disk; nothing in it was changed. Make room, and retry." in result.stderr
+
+
+@pytest.mark.parametrize("left", ["what a server leaves", "the store alone", "nothing"])
+def test_an_engine_on_a_disk_that_can_only_be_read_may_be_started_again(small_disk, tmp_path, service, left):
+    if left != "nothing":
+        make_engine_store(small_disk)
+    if left == "the store alone":
+        for ending in ("-lock", "-wal", "-shm"):
+            (small_disk / f"fleetpass.sqlite{ending}").unlink(missing_ok=True)
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    result = start_engine(tmp_path, service, small_disk)
+    assert result.returncode == 69, result.stderr
+    assert b"can only be read; nothing in it was changed." in result.stderr
+
+
+def test_an_engine_that_comes_upon_a_busy_store_may_be_started_again(tmp_path, service):
+    data = tmp_path / "data"
+    data.mkdir(mode=0o700)
+    copy_keys(service, data)
+    make_engine_store(data)
+    with closing(sqlite3.connect(data / "fleetpass.sqlite", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        result = start_engine(tmp_path, service, data)
+    assert result.returncode == 69, result.stderr
+    assert b"is kept busy by another process; nothing in it was changed. Retry when" in result.stderr
 
 
 # Every sync to disk waits as long as a file is there, and counts in another that it came.

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetEngine
 import FleetOperation
 import FleetPostgreSQL
 import FleetTokenServer
@@ -27,6 +28,11 @@ extension CommandFailure {
             default: .configuration
             }
         self.init(status: status, message: error.message)
+    }
+
+    /// An engine's store that cannot be used, for now or before something is mended.
+    init(engineStore error: EngineError) {
+        self.init(status: error.code == .unavailable ? .unreachable : .configuration, message: error.message)
     }
 
     /// A database that did not take what a command changes or reads.

@@ -140,32 +140,69 @@ enum SQLiteSchema {
         )
     }
 
-    private static func opening(_ path: String, failedWith error: any Error) -> EngineError {
-        switch (error as? DatabaseError)?.resultCode {
-        case .SQLITE_CANTOPEN?, .SQLITE_READONLY?, .SQLITE_PERM?:
+    /// Tells what an error at the opening was.
+    ///
+    /// - Parameters:
+    ///   - path: The store's file.
+    ///   - error: The error.
+    ///   - isReadOnly: Whether a file lies on a disk that can only be read.
+    /// - Returns: An error with `UNAVAILABLE` where it may pass, and with `FAILED_PRECONDITION` where something is to be
+    ///   mended first.
+    static func opening(
+        _ path: String, failedWith error: any Error, isReadOnly: (String) -> Bool = ReadOnlyDisk.holds
+    ) -> EngineError {
+        let said = error as? DatabaseError
+        return switch said?.extendedResultCode {
+        // A full disk has no room for the memory that processes share, either.
+        case .SQLITE_FULL?, .SQLITE_IOERR_SHMSIZE?: .storeFull(path)
+        case .SQLITE_READONLY?,
+            // Where nothing can be made beside a file, it depends on what was left there which of the two is said.
+            .SQLITE_CANTOPEN? where isReadOnly(path):
+            .storeReadOnly(path)
+        case .SQLITE_IOERR?:
+            .store(
+                "STORE_DISK_FAILED",
+                "The store \(path) is on a disk that fails: \(said?.message ?? "\(error)"). Mend that, and retry.")
+        case .SQLITE_BUSY?, .SQLITE_LOCKED?:
+            .store(
+                "STORE_BUSY",
+                "The store \(path) is kept busy by another process; nothing in it was changed. Retry when that is "
+                    + "through.")
+        case .SQLITE_CANTOPEN?, .SQLITE_PERM?:
             EngineError(
-                code: .unavailable,
+                code: .failedPrecondition,
                 reason: "STORE_NOT_WRITABLE",
                 message: "The store \(path) cannot be opened for writing; create its folder and make both writable."
             )
         case .SQLITE_NOTADB?, .SQLITE_CORRUPT?:
             EngineError(
-                code: .unavailable,
+                code: .failedPrecondition,
                 reason: "STORE_NOT_A_DATABASE",
                 message: "The file \(path) is not an intact SQLite database; name another file or restore a copy."
             )
-        case .SQLITE_BUSY?, .SQLITE_LOCKED?:
-            EngineError(
-                code: .unavailable,
-                reason: "STORE_BUSY",
-                message: "The store \(path) is locked by another process; stop that process or name another file."
-            )
         default:
             EngineError(
-                code: .unavailable,
-                reason: "STORE_UNAVAILABLE",
+                code: .failedPrecondition,
+                reason: "STORE_UNUSABLE",
                 message: "The store \(path) cannot be opened: \(error)."
             )
         }
+    }
+}
+
+extension EngineError {
+    /// A store whose file has no room to grow.
+    static func storeFull(_ path: String) -> Self {
+        .store(
+            "STORE_FULL",
+            "The store \(path) has no room on its disk; nothing in it was changed. Make room, and retry.")
+    }
+
+    /// A store whose file cannot be written for now.
+    static func storeReadOnly(_ path: String) -> Self {
+        .store(
+            "STORE_READ_ONLY",
+            "The store \(path) can only be read; nothing in it was changed. Make it, what is beside it and their disk "
+                + "writable for this user, and retry.")
     }
 }

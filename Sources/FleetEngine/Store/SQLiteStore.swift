@@ -37,7 +37,8 @@ public final class SQLiteStore: EngineStore {
     /// - Parameters:
     ///   - path: The SQLite file; its folder must exist.
     ///   - logger: Where a failed commit is told in full.
-    /// - Throws: ``EngineError`` whose reason starts with `STORE_`.
+    /// - Throws: ``EngineError`` whose reason starts with `STORE_`; `UNAVAILABLE` where it may pass, as while the disk is
+    ///   full.
     public convenience init(path: String, logger: Logger) throws(EngineError) {
         try self.init(path: path, logger: logger, groupLimit: 512, waitingLimit: 16 * 1024)
     }

@@ -21,8 +21,9 @@ final class StoreFileLock: Sendable {
     /// Takes the lock.
     ///
     /// - Parameter path: The store's file; its folder must exist.
-    /// - Throws: ``EngineError`` with `STORE_BUSY` where another holds it, or with `STORE_NOT_WRITABLE` where there is none to
-    ///   be had: without it, two processes would each go by what they remember, and not by what the other changed.
+    /// - Throws: ``EngineError`` with `STORE_BUSY` where another holds it, or with `STORE_READ_ONLY`, `STORE_FULL` or
+    ///   `STORE_NOT_WRITABLE` where there is none to be had: without it, two processes would each go by what they
+    ///   remember, and not by what the other changed.
     init(_ path: String) throws(EngineError) {
         // Whatever links lead to the store's file, there is one lock.
         let file = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false) + "-lock"
@@ -40,13 +41,26 @@ final class StoreFileLock: Sendable {
         )
     }
 
-    private static func failure(_ problem: CInt, locking file: String, of path: String) -> EngineError {
-        EngineError(
-            code: .unavailable,
-            reason: "STORE_NOT_WRITABLE",
-            message: "The store \(path) cannot be kept from other processes, as \(file) cannot be locked "
-                + "(\(String(cString: strerror(problem)))); create its folder and make both writable."
-        )
+    /// Tells why there is no lock to be had.
+    ///
+    /// - Parameters:
+    ///   - problem: The system's error.
+    ///   - file: The file that cannot be locked.
+    ///   - path: The store's file.
+    /// - Returns: An error with `UNAVAILABLE` where it may pass, and with `FAILED_PRECONDITION` where something is to be
+    ///   mended first.
+    static func failure(_ problem: CInt, locking file: String, of path: String) -> EngineError {
+        switch problem {
+        case EROFS: .storeReadOnly(path)
+        case ENOSPC, EDQUOT: .storeFull(path)
+        default:
+            EngineError(
+                code: .failedPrecondition,
+                reason: "STORE_NOT_WRITABLE",
+                message: "The store \(path) cannot be kept from other processes, as \(file) cannot be locked "
+                    + "(\(String(cString: strerror(problem)))); create its folder and make both writable."
+            )
+        }
     }
 
     deinit { self.release() }

@@ -37,12 +37,12 @@ struct EngineService {
 
     /// Opens the store and puts the parts together.
     ///
-    /// - Throws: ``CommandFailure`` with `configuration`.
+    /// - Throws: ``CommandFailure`` with `configuration`, or with `unreachable` where the store does not serve now.
     init(_ settings: Settings, verifier: any TokenVerifying, logger: Logger) throws {
         do throws(EngineError) {
             self.store = try EngineStoreChoice(settings.database, file: settings.file, logger: logger)
         } catch {
-            throw CommandFailure(status: .configuration, message: error.message)
+            throw CommandFailure(engineStore: error)
         }
         do throws(CallRecordingError) {
             self.recorder = try settings.recording.map { path throws(CallRecordingError) in

@@ -42,8 +42,7 @@ enum EngineStoreChoice {
         do throws(EngineError) {
             try await store.check()
         } catch {
-            throw CommandFailure(
-                status: error.code == .unavailable ? .unreachable : .configuration, message: error.message)
+            throw CommandFailure(engineStore: error)
         }
     }
 

@@ -249,6 +249,50 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (ResultCode.SQLITE_FULL, false, EngineError.Code.unavailable, "STORE_FULL", "has no room on its disk"),
+        (.SQLITE_IOERR_SHMSIZE, false, .unavailable, "STORE_FULL", "has no room on its disk"),
+        (.SQLITE_BUSY, false, .unavailable, "STORE_BUSY", "is kept busy by another process"),
+        (.SQLITE_BUSY_RECOVERY, false, .unavailable, "STORE_BUSY", "is kept busy by another process"),
+        (.SQLITE_READONLY, false, .unavailable, "STORE_READ_ONLY", "can only be read"),
+        (.SQLITE_READONLY_CANTINIT, true, .unavailable, "STORE_READ_ONLY", "can only be read"),
+        (.SQLITE_CANTOPEN, true, .unavailable, "STORE_READ_ONLY", "can only be read"),
+        (.SQLITE_IOERR_READ, false, .unavailable, "STORE_DISK_FAILED", "is on a disk that fails: words. Mend"),
+        (.SQLITE_CANTOPEN, false, .failedPrecondition, "STORE_NOT_WRITABLE", "cannot be opened for writing"),
+        (.SQLITE_PERM, true, .failedPrecondition, "STORE_NOT_WRITABLE", "cannot be opened for writing"),
+        (.SQLITE_NOTADB, true, .failedPrecondition, "STORE_NOT_A_DATABASE", "is not an intact SQLite database"),
+        (.SQLITE_CORRUPT, false, .failedPrecondition, "STORE_NOT_A_DATABASE", "is not an intact SQLite database"),
+        (.SQLITE_ERROR, true, .failedPrecondition, "STORE_UNUSABLE", "cannot be opened: "),
+    ])
+    func `what SQLite says at the opening tells what may pass from what is to be mended`(
+        said: ResultCode, isReadOnly: Bool, code: EngineError.Code, reason: String, words: String
+    ) {
+        let cause = DatabaseError(resultCode: said, message: "words")
+        let error = SQLiteSchema.opening("/data/store", failedWith: cause) { path in
+            #expect(path == "/data/store")
+            return isReadOnly
+        }
+        #expect(error.code == code)
+        #expect(error.reason == reason)
+        #expect(error.message.contains(" /data/store \(words)"), "\(error)")
+    }
+
+    @Test(arguments: [
+        (EROFS, EngineError.Code.unavailable, "STORE_READ_ONLY", "can only be read"),
+        (ENOSPC, .unavailable, "STORE_FULL", "has no room on its disk"),
+        (EDQUOT, .unavailable, "STORE_FULL", "has no room on its disk"),
+        (ENOENT, .failedPrecondition, "STORE_NOT_WRITABLE", "cannot be kept from other processes"),
+        (EACCES, .failedPrecondition, "STORE_NOT_WRITABLE", "cannot be kept from other processes"),
+    ])
+    func `a lock that cannot be had for now is told as what may pass`(
+        problem: CInt, code: EngineError.Code, reason: String, words: String
+    ) {
+        let error = StoreFileLock.failure(problem, locking: "/data/store-lock", of: "/data/store")
+        #expect(error.code == code)
+        #expect(error.reason == reason)
+        #expect(error.message.hasPrefix("The store /data/store \(words)"), "\(error)")
+    }
+
     @Test func `a store of a newer version is refused`() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "engine.sqlite").path
