@@ -40,7 +40,8 @@ struct LocalService {
 
     /// Opens the data folder and puts the parts together.
     ///
-    /// - Throws: ``CommandFailure``, or an error that it is made of; for options and files that are seen to be of no use, before the folder is made.
+    /// - Throws: ``CommandFailure``, or an error that it is made of; for options and files that are seen to be of no use,
+    ///   before the folder is made.
     init(_ options: LocalServiceOptions, logger: Logger) throws {
         try options.checkPlaces()
         let provider = try options.effectiveProvider
