@@ -21,13 +21,13 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTP2Frame.FramePayload
     typealias OutboundOut = HTTP2Frame.FramePayload
 
-    /// How many bytes a call that needs no token may send until something is answered.
+    /// How many bytes a call that needs no token may send until something is answered, before they were compressed.
     static let maximumBytesWithoutToken = 4096
 
     private let limit: Duration
     private var needsToken = true
-    /// Measures the message of a call that needs a token.
-    private var meter: MessageMeter?
+    /// Measures the message that is arriving: the only one of a call that needs a token.
+    private var meter = MessageMeter(limit: maximumBytesWithoutToken)
     private var unanswered = 0
     private var sentTooMuch = false
     private var deadline: Scheduled<Void>?
@@ -61,7 +61,7 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
             if let path = headers.headers.first(name: ":path") {
                 let method = FleetMethod(rawValue: String(path.dropFirst()))
                 self.needsToken = method != nil
-                self.meter = method.map { MessageMeter(limit: $0.maximumRequestBytes) }
+                if let method { self.meter = MessageMeter(limit: method.maximumRequestBytes) }
             }
             guard !headers.headers["grpc-timeout"].allSatisfy(Self.isTimeout) else { break }
             headers.headers.remove(name: "grpc-timeout")
@@ -83,13 +83,22 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// Why a call with these bytes has sent too much; `nil` where it has not.
     private func excess(with data: IOData) -> String? {
-        if let limit = self.meter?.limit, case .byteBuffer(let bytes) = data {
-            guard self.meter?.take(bytes) == false else { return nil }
-            return "The request is longer than \(limit) bytes; send less at once."
+        // What arrives is no file of this machine's, which is the other thing that may be sent.
+        guard case .byteBuffer(var bytes) = data else { return nil }
+        if self.needsToken {
+            guard !self.meter.take(&bytes) || bytes.readableBytes > 0 else { return nil }
+            return "The request is longer than \(self.meter.limit) bytes; send less at once."
         }
-        self.unanswered += data.readableBytes
-        guard self.unanswered > Self.maximumBytesWithoutToken else { return nil }
-        return "This method takes \(Self.maximumBytesWithoutToken) bytes at most before it answers; send less."
+        while bytes.readableBytes > 0 {
+            let before = self.meter.count
+            let isShort = self.meter.take(&bytes)
+            self.unanswered += self.meter.count - before
+            guard isShort, self.unanswered <= Self.maximumBytesWithoutToken else {
+                return "This method takes \(Self.maximumBytesWithoutToken) bytes at most before it answers; send less."
+            }
+            if self.meter.isWhole { self.meter = MessageMeter(limit: Self.maximumBytesWithoutToken) }
+        }
+        return nil
     }
 
     /// Keeps the server's end from the calls at work.

@@ -24,7 +24,7 @@ public struct EngineGRPCServer: Service {
     package let connections: ConnectionCount
 
     private let transport: HTTP2ServerTransport.Custom<GRPCListener>
-    private let server: GRPCServer<HTTP2ServerTransport.Custom<GRPCListener>>
+    private let server: GRPCServer<CountedTransport<HTTP2ServerTransport.Custom<GRPCListener>>>
 
     /// Prepares a server; it listens once ``run()`` is called.
     ///
@@ -51,7 +51,7 @@ public struct EngineGRPCServer: Service {
                 host: host, port: port, limits: limits, connections: self.connections, tls: tls),
             config: Self.configuration(limits))
         self.server = GRPCServer(
-            transport: self.transport,
+            transport: CountedTransport(base: self.transport),
             services: [
                 VehicleRPCs(adapter: adapter), TripRPCs(adapter: adapter), DeliveryRPCs(adapter: adapter), health,
                 ReflectionRPCs(index: index),

@@ -90,7 +90,7 @@ struct GRPCAdapter: Sendable {
     }
 
     /// The error as gRPC carries it, with `google.rpc.ErrorInfo` in `grpc-status-details-bin`.
-    private static func status(of error: EngineError) -> GoogleRPCStatus {
+    static func status(of error: EngineError) -> GoogleRPCStatus {
         GoogleRPCStatus(
             code: error.code.status.grpc,
             message: error.message,

@@ -5,7 +5,7 @@
 import GzipCoding
 import NIOCore
 
-/// Measures the one message of a call as it arrives, and as its sender had it before it was compressed.
+/// Measures one message of a call as it arrives, and as its sender had it before it was compressed.
 ///
 /// The library has one limit for the messages of all methods, and ends a call beyond that without a word.
 struct MessageMeter {
@@ -16,18 +16,25 @@ struct MessageMeter {
     let limit: Int
     private var head: [UInt8] = []
     private var left = 0
+    private var received = 0
     private var inflated: InflatedLength?
 
     init(limit: Int) {
         self.limit = limit
     }
 
-    /// Takes what has arrived.
+    /// Whether all of the message has arrived.
+    var isWhole: Bool { self.head.count == Self.headBytes && self.left == 0 }
+
+    /// The bytes of the message so far, with what comes before it: those that arrived or those they stand for, whichever
+    /// are more.
+    var count: Int { self.head.count + max(self.received, self.inflated?.count ?? 0) }
+
+    /// Takes what has arrived of the message, and leaves what comes behind it.
     ///
     /// - Parameter bytes: The next bytes of the call.
-    /// - Returns: Whether the message is within the limit as far as is known, with nothing behind it.
-    mutating func take(_ bytes: ByteBuffer) -> Bool {
-        var bytes = bytes
+    /// - Returns: Whether the message is within the limit as far as is known.
+    mutating func take(_ bytes: inout ByteBuffer) -> Bool {
         let missing = min(Self.headBytes - self.head.count, bytes.readableBytes)
         if missing > 0 {
             self.head += bytes.readBytes(length: missing) ?? []
@@ -36,10 +43,11 @@ struct MessageMeter {
             guard self.left <= self.limit else { return false }
             if self.head[0] == 1 { self.inflated = InflatedLength() }
         }
-        self.left -= bytes.readableBytes
-        guard self.left >= 0 else { return false }
+        let content = bytes.readBytes(length: min(self.left, bytes.readableBytes)) ?? []
+        self.left -= content.count
+        self.received += content.count
         guard let inflated = self.inflated else { return true }
-        inflated.add(Array(buffer: bytes), upTo: self.limit)
+        inflated.add(content, upTo: self.limit)
         return inflated.count <= self.limit
     }
 }

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
 import GRPCCore
 import GRPCProtobuf
 import SwiftProtobuf
@@ -14,7 +15,15 @@ struct ReflectionRPCs: Grpc_Reflection_V1_ServerReflection.StreamingServiceProto
     private static let formerName = MethodDescriptor(
         fullyQualifiedService: "grpc.reflection.v1alpha.ServerReflection", method: "ServerReflectionInfo")
 
-    let index: ServiceIndex
+    /// How many ask at once, who are asked for no token.
+    static let maximumCalls = 100
+
+    private let index: ServiceIndex
+    private let calls = Locked(0)
+
+    init(index: ServiceIndex) {
+        self.index = index
+    }
 
     func registerMethods<Transport: ServerTransport>(with router: inout RPCRouter<Transport>) {
         let names = [Grpc_Reflection_V1_ServerReflection.Method.ServerReflectionInfo.descriptor, Self.formerName]
@@ -32,6 +41,15 @@ struct ReflectionRPCs: Grpc_Reflection_V1_ServerReflection.StreamingServiceProto
         request: StreamingServerRequest<Grpc_Reflection_V1_ServerReflectionRequest>, context: ServerContext
     ) async throws -> StreamingServerResponse<Grpc_Reflection_V1_ServerReflectionResponse> {
         StreamingServerResponse { writer in
+            let isTaken = self.calls.withLock { calls in
+                guard calls < Self.maximumCalls else { return false }
+                calls += 1
+                return true
+            }
+            guard isTaken else {
+                throw RPCError(code: .resourceExhausted, message: "Too many ask for reflection; call again.")
+            }
+            defer { self.calls.withLock { $0 -= 1 } }
             for try await question in request.messages {
                 try await writer.write(self.answer(question))
             }

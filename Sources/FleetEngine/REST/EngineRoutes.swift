@@ -61,7 +61,7 @@ public struct EngineRoutes: Sendable {
             return RESTAnswer.message(
                 try await match.rule.binding.answer(self.engine, input), accepting: request.headers[.acceptEncoding])
         } catch {
-            return RESTAnswer.error(error, status: error.reason == Self.tooLarge ? .contentTooLarge : nil)
+            return RESTAnswer.error(error, status: error.reason == EngineError.tooLarge ? .contentTooLarge : nil)
         }
     }
 
@@ -85,22 +85,15 @@ public struct EngineRoutes: Sendable {
     /// The header field that names the verb which a POST stands for.
     private static let verbHeader = "X-HTTP-Method-Override"
 
-    /// The reason of the error for a body that is longer than is read.
-    private static let tooLarge = "BODY_TOO_LARGE"
-
     /// The whole body as it was before it was compressed.
     private static func body(of request: Request, for rule: HTTPRule) async throws(EngineError) -> [UInt8] {
         let limit = rule.method.maximumRequestBytes
         guard let received = try? await request.body.collect(upTo: limit),
             let body = try ContentCoding.decode(
                 Array(buffer: received), coding: request.headers[.contentEncoding], upTo: limit)
-        else {
-            throw EngineError(
-                code: .invalidArgument,
-                reason: self.tooLarge,
-                message: "The body is longer than \(limit) bytes; send less at once."
-            )
-        }
+        else { throw .beyond(limit, "bytes") }
+        let fields = rule.method.maximumRequestFields
+        guard !FieldCount.exceeds(fields, inJSON: body) else { throw .beyond(fields, "fields") }
         return body
     }
 }

@@ -9,4 +9,21 @@ extension FleetMethod {
     var maximumRequestBytes: Int {
         self == .batchCreateTasks ? EngineRoutes.maximumBatchBytes : EngineRoutes.maximumBodyBytes
     }
+
+    /// The most fields that a request may have, those of the messages in it included.
+    ///
+    /// 500 tasks with all the attributes that a task may have are some 170,000.
+    var maximumRequestFields: Int { self == .batchCreateTasks ? 200_000 : 50_000 }
+}
+
+extension EngineError {
+    /// The reason of a request that is longer than is read.
+    static let tooLarge = "BODY_TOO_LARGE"
+
+    /// Says that a request has more of something than its method takes.
+    static func beyond(_ limit: Int, _ what: String) -> Self {
+        Self(
+            code: .invalidArgument, reason: self.tooLarge,
+            message: "The request has more than \(limit) \(what); send less at once.")
+    }
 }

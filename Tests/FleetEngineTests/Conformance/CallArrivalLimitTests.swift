@@ -64,6 +64,24 @@ import Testing
         #expect(handedOn <= CallArrivalLimit.maximumBytesWithoutToken)
     }
 
+    @Test(arguments: [("/grpc.health.v1.Health/Check", 4091, nil), ("/grpc.health.v1.Health/Check", 4092, "8")])
+    func `what a call without a token sends counts as before it was compressed`(
+        path: String, count: Int, status: String?
+    ) throws {
+        let channel = EmbeddedChannel(handler: CallArrivalLimit(.seconds(30)))
+        defer { _ = try? channel.finish() }
+        try channel.writeInbound(HTTP2Frame.FramePayload.headers(.init(headers: [":path": path])))
+        let compressed = try #require(Gzip.compress([UInt8](repeating: 7, count: count)))
+        let message = Self.message(compressed, isCompressed: true)
+        try channel.writeInbound(HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(message))))
+        channel.embeddedEventLoop.run()
+        guard case .headers(let answer)? = try channel.readOutbound(as: HTTP2Frame.FramePayload.self) else {
+            #expect(status == nil)
+            return
+        }
+        #expect(answer.headers.first(name: "grpc-status") == status)
+    }
+
     private static let batch = "/maps.fleetengine.delivery.v1.DeliveryService/BatchCreateTasks"
 
     /// What is told of a call whose bytes come in pieces, the first of which ends before its message begins.

@@ -79,6 +79,27 @@ import Testing
         #expect(error?.message == "The request is longer than 1048576 bytes; send less at once.")
     }
 
+    @Test func `a request of too many fields is refused before anything is made of it`() async throws {
+        let engine = Engine(store: MemoryStore(), verifier: TextVerifier())
+        // Of 100 KB, where a megabyte may be sent.
+        let call = WireCall.updateVehicle(
+            .with {
+                $0.name = "providers/acme/vehicles/veh-1"
+                $0.vehicle.attributes = Array(repeating: VehicleAttribute(), count: 50_000)
+            })
+        for (authorization, status, reason) in [
+            ("Bearer \(serverToken)", "INVALID_ARGUMENT", "BODY_TOO_LARGE"), (nil, "UNAUTHENTICATED", "TOKEN_MISSING"),
+        ] {
+            let failure = try await GRPCWire.withClient(of: engine) { client in
+                await #expect(throws: WireFailure.self) {
+                    _ = try await client.send(call, authorization: authorization)
+                }
+            }
+            #expect(failure?.status == status)
+            #expect(failure?.reason == reason)
+        }
+    }
+
     /// As of a client that is newer than the engine.
     @Test func `fields that the engine does not know change nothing`() async throws {
         // Field 4000, a number.

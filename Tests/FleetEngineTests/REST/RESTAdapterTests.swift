@@ -189,9 +189,9 @@ import Testing
         "{", "[]", "null", "\"text\"", "{\"vehicleState\":\"ONLINE\"} x", "{\"vehicleState\":\"FLYING\"}",
         "{\"wheels\":4}", "{\"lastLocation\":{\"wheels\":4}}", "{\"maximumCapacity\":1e300}",
         "{\"lastLocation\":{\"updateTime\":\"yesterday\"}}", "{\"name\":\"\u{FFFE}", "{\"maximumCapacity\":\"x\"}",
-        String(repeating: "[", count: 100_000), "{\"vehicle\":" + String(repeating: "{\"a\":", count: 50_000),
-        "{\"attributes\":" + String(repeating: "[", count: 100_000),
-        "{\"lastLocation\":" + String(repeating: "{\"lastLocation\":", count: 50_000),
+        String(repeating: "[", count: 45_000), "{\"vehicle\":" + String(repeating: "{\"a\":", count: 45_000),
+        "{\"attributes\":" + String(repeating: "[", count: 45_000),
+        "{\"lastLocation\":" + String(repeating: "{\"lastLocation\":", count: 45_000),
     ])
     func `a body that cannot be read is refused in words`(body: String) async throws {
         try await self.withClient { client in
@@ -286,6 +286,17 @@ import Testing
             let error = try #require(Self.object(response)["error"] as? [String: Any])
             let info = try #require((error["details"] as? [[String: Any]])?.first)
             #expect(info["metadata"] as? [String: String] == ["field": "parent"])
+        }
+    }
+
+    @Test func `a body of too many fields is refused before anything is made of it`() async throws {
+        try await self.withClient { client in
+            let values = String(repeating: "{},", count: 30_000)
+            let response = try await Self.send(
+                client, .put, Self.path + "/veh-1?updateMask=attributes", #"{"attributes":[\#(values){}]}"#)
+            #expect(response.status == .contentTooLarge)
+            let error = try #require(Self.object(response)["error"] as? [String: Any])
+            #expect(error["message"] as? String == "The request has more than 50000 fields; send less at once.")
         }
     }
 
