@@ -114,6 +114,22 @@ import Testing
         try await server.stop()
     }
 
+    @Test func `what may be sent twice is, where a kept connection is closed as it is used again`() async throws {
+        let standIn = StandIn { _, _ in UpstreamResponse(status: 200, body: []) }
+        let server = try await LoopbackServer.start(standIn, pretendingToBe: "http://hook.example", answering: 1)
+        let transport = AsyncHTTPClientTransport(connectionsPerHost: 1)
+        let question = UpstreamRequest(method: "POST", url: server.origin, body: [1], isIdempotent: true)
+        // Each leaves an open connection, which answers no further request.
+        for request in [UpstreamRequest(url: server.origin), question, UpstreamRequest(url: server.origin)] {
+            #expect(try await transport.send(request).status == 200)
+        }
+        let order = UpstreamRequest(method: "POST", url: server.origin, body: [1])
+        let error = await #expect(throws: UpstreamError.self) { try await transport.send(order) }
+        #expect(error?.code == .unreachable)
+        #expect(standIn.requests.count == 3)
+        try await server.stop()
+    }
+
     @Test func `a server is reached by an address of IPv6`() async throws {
         let standIn = StandIn { _, _ in UpstreamResponse(status: 200, body: Array("six".utf8)) }
         let server: LoopbackServer

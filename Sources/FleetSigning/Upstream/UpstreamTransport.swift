@@ -18,11 +18,15 @@ public struct UpstreamRequest: Sendable, CustomStringConvertible, CustomDebugStr
     public var timeout: Duration
     /// The longest body to read, in bytes; a longer one is an error.
     public var maximumBytes: Int
+    /// Whether sending it twice does no more than sending it once, as a `GET` by its nature (RFC 9110, section 9.2.2).
+    ///
+    /// A transport may send such a request again where a connection that was kept open ended before the answer began.
+    public var isIdempotent: Bool
 
-    /// Makes a request.
+    /// Makes a request; one that is not said to be idempotent is if it is a `GET`.
     public init(
         method: String = "GET", url: String, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil,
-        timeout: Duration = .seconds(10), maximumBytes: Int = 1 << 20
+        timeout: Duration = .seconds(10), maximumBytes: Int = 1 << 20, isIdempotent: Bool? = nil
     ) {
         self.method = method
         self.url = url
@@ -30,6 +34,7 @@ public struct UpstreamRequest: Sendable, CustomStringConvertible, CustomDebugStr
         self.body = body
         self.timeout = timeout
         self.maximumBytes = maximumBytes
+        self.isIdempotent = isIdempotent ?? (method == "GET")
     }
 
     /// Verb and address without query.

@@ -98,7 +98,7 @@ final class PolicyWebhook: Sendable {
                         ("Content-Type", "application/json"), ("Accept", "application/json"),
                         (Self.signatureHeader, self.signature(of: body, at: seconds)),
                     ],
-                    body: body, timeout: self.timeout, maximumBytes: 16 * 1024))
+                    body: body, timeout: self.timeout, maximumBytes: 16 * 1024, isIdempotent: true))
         } catch let error as CancellationError {
             throw error
         } catch {

@@ -12,7 +12,8 @@ import NIOSSL
 
 /// Sends a server's own requests with AsyncHTTPClient over a connection pool of its own.
 ///
-/// Redirects are not followed, and proxy variables are not read.
+/// Redirects are not followed, and proxy variables are not read. An idempotent request is sent once more, within its
+/// time, where the server closed a kept connection before the answer began (RFC 9112, section 9.3.1).
 public final class AsyncHTTPClientTransport: UpstreamTransport {
     private let client: HTTPClient
 
@@ -57,7 +58,7 @@ public final class AsyncHTTPClientTransport: UpstreamTransport {
                 request.timeout, orThrow: UpstreamError(.timedOut)
             ) {
                 [outgoing] in
-                let response = try await self.client.execute(outgoing, timeout: TimeAmount(request.timeout.waitable))
+                let response = try await self.begin(outgoing, of: request)
                 let body = try await response.body.collect(upTo: request.maximumBytes)
                 return UpstreamResponse(
                     status: Int(response.status.code),
@@ -75,6 +76,22 @@ public final class AsyncHTTPClientTransport: UpstreamTransport {
             if Task.isCancelled { throw CancellationError() }
             throw UpstreamError(.unreachable, detail: Self.detail(of: error))
         }
+    }
+
+    /// Sends a request, and waits for the head of its answer.
+    private func begin(_ outgoing: HTTPClientRequest, of request: UpstreamRequest) async throws -> HTTPClientResponse {
+        let limit = TimeAmount(request.timeout.waitable)
+        do {
+            return try await self.client.execute(outgoing, timeout: limit)
+        } catch let error where request.isIdempotent && Self.isClosing(error) {
+            return try await self.client.execute(outgoing, timeout: limit)
+        }
+    }
+
+    /// Whether an error says that the server closed the connection, as it may at any time while nothing is under way.
+    private static func isClosing(_ error: any Error) -> Bool {
+        if let error = error as? HTTPClientError { return error == .remoteConnectionClosed }
+        return [ECONNRESET, EPIPE].contains((error as? IOError)?.errnoCode)
     }
 
     /// What is known of a connection that failed.

@@ -17,15 +17,26 @@ struct LoopbackServer: Sendable {
 
     var origin: String { "http://\(self.host.contains(":") ? "[\(self.host)]" : self.host):\(self.port)" }
 
-    /// Starts a server whose answers never end where they are shorter than they promise to be, in bytes.
+    /// Starts a server.
+    ///
+    /// - Parameters:
+    ///   - standIn: What it answers.
+    ///   - origin: The address that it stands for.
+    ///   - length: What its answers promise to be, in bytes; those that are shorter never end.
+    ///   - requests: How many requests of a connection it answers; it closes it when the next arrives.
+    ///   - host: The address to listen on.
+    /// - Returns: The server, which listens.
+    /// - Throws: Why it does not.
     static func start(
-        _ standIn: StandIn, pretendingToBe origin: String, promising length: Int? = nil, host: String = "127.0.0.1"
+        _ standIn: StandIn, pretendingToBe origin: String, promising length: Int? = nil,
+        answering requests: Int = .max, host: String = "127.0.0.1"
     ) async throws -> Self {
         let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline()
-                    try channel.pipeline.syncOperations.addHandler(Handler(standIn, origin, promised: length))
+                    try channel.pipeline.syncOperations.addHandler(
+                        Handler(standIn, origin, promised: length, left: requests))
                 }
             }
             .bind(host: host, port: 0).get()
@@ -41,12 +52,14 @@ struct LoopbackServer: Sendable {
         private let standIn: StandIn
         private let origin: String
         private let promised: Int?
+        private var left: Int
         private var request = UpstreamRequest(url: "")
 
-        init(_ standIn: StandIn, _ origin: String, promised: Int?) {
+        init(_ standIn: StandIn, _ origin: String, promised: Int?, left: Int) {
             self.standIn = standIn
             self.origin = origin
             self.promised = promised
+            self.left = left
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -57,6 +70,8 @@ struct LoopbackServer: Sendable {
                     headers: head.headers.map { ($0.name, $0.value) }, body: [])
             case .body(let bytes): self.request.body? += Array(bytes.readableBytesView)
             case .end:
+                guard self.left > 0 else { return context.close(promise: nil) }
+                self.left -= 1
                 let answer = context.eventLoop.makeFutureWithTask { [standIn, request] in
                     try await standIn.send(request)
                 }
