@@ -183,3 +183,15 @@ public struct EngineConfiguration: Sendable {
         }
     }
 }
+
+/// It names databases by addresses that may hold passwords: printing it shows the providers only.
+extension EngineConfiguration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The providers.
+    public var description: String {
+        "EngineConfiguration(providers: \(self.providers.map(\.description).joined(separator: ", ")))"
+    }
+    /// The same as ``description``.
+    public var debugDescription: String { self.description }
+    /// A mirror that shows the description only.
+    public var customMirror: Mirror { Mirror(self, children: ["configuration": self.description]) }
+}

@@ -11,7 +11,7 @@ import HTTPTypes
 /// The headers count only on connections from the listed addresses. From anywhere else they are a forgery and refused;
 /// the proxy must remove them from what comes in.
 public struct TrustedProxyAuthenticator: CallerAuthenticator {
-    private let label: String
+    let label: String
     private let peers: [AddressRange]
     private let subject: HTTPField.Name
     private let claims: [(field: HTTPField.Name, claim: String)]

@@ -20,6 +20,24 @@ public struct TokenServerConfiguration: Sendable {
         public var secretFile: String
         /// The claim that names users in logs.
         public var nameClaim: String
+
+        /// Takes the session tokens of a backend.
+        ///
+        /// - Parameters:
+        ///   - label: Its label, under which rules and assignments know its users; no other's.
+        ///   - issuer: The `iss` of its tokens.
+        ///   - audiences: The values of `aud` that are taken, at least one.
+        ///   - secretFile: The file of the shared secret.
+        ///   - nameClaim: The claim that names users in logs.
+        public init(
+            label: String, issuer: String, audiences: Set<String>, secretFile: String, nameClaim: String = "sub"
+        ) {
+            self.label = label
+            self.issuer = issuer
+            self.audiences = audiences
+            self.secretFile = secretFile
+            self.nameClaim = nameClaim
+        }
     }
 
     /// Who may use the admin API.
@@ -32,12 +50,30 @@ public struct TokenServerConfiguration: Sendable {
             public var claim: String
             /// The values of which it must have one.
             public var values: Set<String>
+
+            /// Makes users administrators by a claim.
+            ///
+            /// - Parameters:
+            ///   - provider: The label of one of ``TokenServerConfiguration/identityProviders``.
+            ///   - claim: The claim that tells them.
+            ///   - values: The values of which it must have one.
+            public init(provider: String, claim: String, values: Set<String>) {
+                self.provider = provider
+                self.claim = claim
+                self.values = values
+            }
         }
 
         /// The file of administrators with bearer secrets, if any.
         public var callersFile: String?
         /// Which users are administrators, if any.
         public var rule: Rule?
+
+        /// Names the administrators, by one of the two or both.
+        public init(callersFile: String? = nil, rule: Rule? = nil) {
+            self.callersFile = callersFile
+            self.rule = rule
+        }
     }
 
     /// The provider id.
@@ -80,8 +116,6 @@ public struct TokenServerConfiguration: Sendable {
     public var certificateCallers: [ClientCertificateAuthenticator.Entry]
     /// The reverse proxies that identify users.
     public var proxies: [TrustedProxyAuthenticator]
-    /// The labels of all these, which are the issuers of callers.
-    package var issuerLabels: [String]
     /// The file of rules; `nil` gives callers every token of their own roles.
     public var policyFile: String?
     /// The file of the secret that requests to the policy's webhook are signed with.
@@ -184,7 +218,7 @@ public struct TokenServerConfiguration: Sendable {
                     label: label, issuer: try required("\(path).issuer"), audiences: try list("\(path).audience"),
                     secretFile: try requiredFile("\(path).secret_file"), nameClaim: try required("\(path).name_claim")))
         }
-        self.issuerLabels = try Self.labels(in: values)
+        try Self.checkLabels(in: values)
         self.policyFile = file("policy.file")
         self.policySecretFile = file("policy.secret_file")
         guard self.policyFile != nil || self.policySecretFile == nil else {
@@ -211,8 +245,15 @@ public struct TokenServerConfiguration: Sendable {
         try self.refuseSharedTokens()
     }
 
-    /// The labels of the authenticators: none makes different people one, and a holder of assignments can have each.
-    private static func labels(in values: ConfigurationValues) throws(ConfigurationError) -> [String] {
+    /// The labels of the authenticators, which are the issuers of callers.
+    package var issuerLabels: [String] {
+        self.identityProviders.map(\.label) + self.sessions.map(\.label) + self.proxies.map(\.label)
+            + (self.callersFile == nil ? [] : ["static"]) + (self.certificateCallers.isEmpty ? [] : ["certificate"])
+    }
+
+    /// Looks at the labels of the authenticators: none makes different people one, and a holder of assignments can have
+    /// each.
+    private static func checkLabels(in values: ConfigurationValues) throws(ConfigurationError) {
         let labels = ["oidc", "session", "proxy"].flatMap { values.names(in: "callers.\($0)") }
         for label in labels where label.contains("/") || !CallerID.isUsable(subject: label) {
             throw ConfigurationError(
@@ -227,8 +268,6 @@ public struct TokenServerConfiguration: Sendable {
                     + "would count for these too; give each provider, session issuer and proxy a name of its own, which "
                     + "is not static or certificate either.")
         }
-        return labels + (values["callers.file"] == nil ? [] : ["static"])
-            + (values.names(in: "callers.certificate").isEmpty ? [] : ["certificate"])
     }
 
     /// Refuses to go without any way to know who asks.
@@ -258,4 +297,14 @@ public struct TokenServerConfiguration: Sendable {
     private static func rate(_ path: String, in values: ConfigurationValues) -> RateLimit? {
         values[path].flatMap(ConfigurationOption.rate).flatMap { try? RateLimit($0.count, per: $0.period) }
     }
+}
+
+/// It names databases by addresses that may hold passwords: printing it shows the provider only.
+extension TokenServerConfiguration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The provider.
+    public var description: String { "TokenServerConfiguration(provider: \(self.provider))" }
+    /// The same as ``description``.
+    public var debugDescription: String { self.description }
+    /// A mirror that shows the description only.
+    public var customMirror: Mirror { Mirror(self, children: ["configuration": self.description]) }
 }

@@ -4,6 +4,7 @@
 
 import FleetOperation
 import FleetSigning
+import FleetTokens
 public import Foundation
 import GoogleCredentials
 public import Hummingbird
@@ -156,7 +157,8 @@ public struct TokenServer: Service {
     ///
     /// - Parameters:
     ///   - router: The router, or a group of one. Authenticators that look at the connection need its context to be
-    ///     ``CallerRequestContext``, or one that conforms to the same protocols.
+    ///     ``CallerRequestContext``, which ``ClientCertificateMiddleware`` and ``ForwardedAddressMiddleware`` are for, or
+    ///     one that conforms to the same protocols and that you fill yourself.
     ///   - metrics: What `/metrics` shows besides, in the Prometheus text format.
     public func add<Context: RequestContext>(
         to router: some RouterMethods<Context>, metrics: @escaping @Sendable () -> String = { "" }
@@ -169,17 +171,36 @@ public struct TokenServer: Service {
 
     /// Takes in changed keys and callers and what is withdrawn, and makes trial tokens, beside a server of your own that has the routes;
     /// closes the store when it ends, which should be after that.
-    public var upkeep: some Service { Upkeep(parts: self.parts) }
+    public var upkeep: some Service { Upkeep(provider: self.configuration.provider, parts: self.parts) }
 }
 
 /// What keeps the parts of a token server as they should be, and closes their store.
 private struct Upkeep: Service {
+    let provider: ProviderID
     let parts: TokenService
 
     func run() async throws {
         try await self.parts.run()
         try self.parts.store.close()
     }
+}
+
+// A group of services tells at `debug` what it runs, and would tell all that a server holds, down to the address of its
+// store with the password.
+
+extension TokenServer: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The provider.
+    public var description: String { "TokenServer(provider: \(self.configuration.provider))" }
+    /// The same as ``description``.
+    public var debugDescription: String { self.description }
+    /// A mirror that shows the description only.
+    public var customMirror: Mirror { Mirror(self, children: ["server": self.description]) }
+}
+
+extension Upkeep: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    var description: String { "Upkeep(provider: \(self.provider))" }
+    var debugDescription: String { self.description }
+    var customMirror: Mirror { Mirror(self, children: ["upkeep": self.description]) }
 }
 
 /// A server that listens once the first tokens were tried.

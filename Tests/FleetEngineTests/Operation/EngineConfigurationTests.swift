@@ -46,6 +46,20 @@ import Testing
         #expect(configuration.log == LogSettings())
     }
 
+    @Test func `printing it shows no address of a store`() throws {
+        let configuration = try self.read(
+            """
+            providers: acme
+            trust: {files: trust.yaml}
+            store: {postgresql: 'postgresql://owner:s3cret@db.example/fleet'}
+            """)
+        #expect(configuration.postgreSQL?.contains("s3cret") == true)
+        var dumped = ""
+        dump(configuration, to: &dumped)
+        let told = "\(configuration) \(String(reflecting: configuration)) \(dumped)"
+        #expect(told.contains("acme") && !told.contains("db.example"), "\(told)")
+    }
+
     @Test func `every setting lands where it belongs`() throws {
         let configuration = try self.read(
             """

@@ -440,6 +440,28 @@ import Testing
         #expect(several.issuerLabels == ["login", "shop", "edge", "certificate"])
     }
 
+    @Test func `what a file sets, code may set as well`() throws {
+        var configuration = try self.read(Self.least)
+        configuration.identityProviders.append(
+            .init(label: "login", issuer: "https://login.example", audiences: ["app"]))
+        configuration.sessions.append(.init(label: "shop", issuer: "shop", audiences: ["app"], secretFile: "s"))
+        configuration.admin = .init(rule: .init(provider: "login", claim: "groups", values: ["ops"]))
+        #expect(configuration.sessions.map(\.nameClaim) == ["sub"])
+        #expect(configuration.admin?.rule?.provider == "login" && configuration.admin?.callersFile == nil)
+        // Rules may speak of them.
+        #expect(configuration.issuerLabels == ["login", "shop", "static"])
+    }
+
+    @Test func `printing it shows no address of a store`() throws {
+        let configuration = try self.read(
+            Self.least + "\nstore: {postgresql: 'postgresql://owner:s3cret@db.example/fleet'}")
+        #expect(configuration.postgreSQL?.contains("s3cret") == true)
+        var dumped = ""
+        dump(configuration, to: &dumped)
+        let told = "\(configuration) \(String(reflecting: configuration)) \(dumped)"
+        #expect(told.contains("acme") && !told.contains("db.example"), "\(told)")
+    }
+
     @Test func `a rule for an issuer or a role that is not there is an error with its place`() throws {
         let configuration = try self.read(
             Self.least + "\n  oidc: {acme-login: {issuer: 'https://a.example', audience: a}}")

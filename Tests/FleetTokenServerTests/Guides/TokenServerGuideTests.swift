@@ -107,6 +107,19 @@ enum AcmeLogin {
         try store.close()
     }
 
+    @Test func `what a group of services tells of it has no password`() throws {
+        let world = try World()
+        let server = try world.server("store: {postgresql: 'postgresql://owner:s3cret@127.0.0.1:1/fleet'}\n")
+        func told(_ value: some Any) -> String {
+            var dumped = ""
+            dump(value, to: &dumped)
+            return "\(value) \(String(reflecting: value)) \(dumped)"
+        }
+        for text in [told(server), told(server.upkeep), told([server as any Service])] {
+            #expect(text.contains("acme") && !text.contains("s3cret"), "\(text)")
+        }
+    }
+
     @Test func `callers of the configuration are known beside those of the code`() async throws {
         let world = try World()
         let (secret, salt, digest) = StaticBearerAuthenticator.makeSecret()
