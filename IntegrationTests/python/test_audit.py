@@ -411,6 +411,25 @@ def test_a_list_of_assignments_that_is_cut_says_so(tmp_path, empty_store):
         assert b"--limit must be 1 or more" in result.stderr
 
 
+def test_a_store_of_an_older_version_is_not_changed_by_a_command_that_reads(tmp_path, empty_store):
+    store = tmp_path / STORE
+    empty_store(store)
+    with closing(sqlite3.connect(store)) as database:
+        database.executescript(
+            "DROP TRIGGER audit_record_stays; DROP TABLE audit_start; "
+            "CREATE TRIGGER audit_record_stays BEFORE DELETE ON audit_record "
+            "BEGIN SELECT RAISE(ABORT, 'the audit is append-only'); END; "
+            "DELETE FROM grdb_migrations WHERE identifier = '3 archives'")
+    before = store.read_bytes()
+    for command in (
+        ["assignments", "list"], ["revoke"], ["audit", "verify"], ["audit", "search"], ["audit", "export"],
+    ):
+        result = run(*command, "--store", store)
+        assert result.returncode == 78 and result.stdout == b"", command
+        assert b"was written by an older version" in result.stderr, command
+        assert store.read_bytes() == before and list(tmp_path.iterdir()) == [store], command
+
+
 def test_assignments_and_withdrawals_are_told_in_json(service, new_id):
     parcel = new_id("parcel")
     held = ("--data", service.data, "--holder", "login/dora", "--tracking-id", parcel)
@@ -506,6 +525,10 @@ def test_old_records_are_moved_to_an_archive(tmp_path, empty_store):
         assert result.returncode == 2 and b"such as 2h or 90d" in result.stderr
     assert run("audit", "archive", "--store", old, "--keep", "2h", "--to", tmp_path / "no").returncode == 78
     assert run("revoke", "--store", old, "--subject", "s").returncode != 0
+    # It says nothing of now, so an empty list would be wrong.
+    for command in (["assignments", "list"], ["revoke"]):
+        result = run(*command, "--store", old)
+        assert result.returncode == 78 and result.stdout == b"" and b"is an archive" in result.stderr, command
     assert run("audit", "verify", "--data", tmp_path).stdout == kept.stdout
 
 

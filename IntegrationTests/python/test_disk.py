@@ -156,6 +156,9 @@ def test_a_command_on_a_full_disk_says_so_and_changes_nothing(small_disk, servic
 def test_a_store_on_a_disk_that_can_only_be_read_is_read(small_disk, service):
     running = Service(small_disk)
     assert requests.get(f"{running.http}/token/driver/veh-1", timeout=30).status_code == 200
+    holder = ["--holder", "idp/dora", "--vehicle", "veh-1"]
+    assert run("assignments", "add", "--data", small_disk, *holder).returncode == 0
+    assert run("revoke", "--data", small_disk, "--key", "k1").returncode == 0
     code, _, errors = running.stop()
     assert code == 0, errors
     # A copy of the file alone, as a backup is.
@@ -165,9 +168,11 @@ def test_a_store_on_a_disk_that_can_only_be_read_is_read(small_disk, service):
     for place in (["--store", copy], ["--data", small_disk]):
         result = run("audit", "verify", *place)
         assert result.returncode == 0, result.stderr
-        assert result.stdout.startswith(b"intact records=1 ")
-        assert run("audit", "export", *place).stdout.count(b"\n") == 1
+        assert result.stdout.startswith(b"intact records=3 ")
+        assert run("audit", "export", *place).stdout.count(b"\n") == 3
         assert b"veh-1" in run("audit", "search", *place, "--vehicle", "veh-1").stdout
+        assert run("assignments", "list", *place).stdout.startswith(b"idp/dora vehicle=veh-1 ")
+        assert run("revoke", *place).stdout.startswith(b"key=k1 ")
     assert not copy.with_name(copy.name + "-wal").exists()
 
 

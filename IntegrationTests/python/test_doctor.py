@@ -339,11 +339,14 @@ def test_the_key_of_the_list_of_revocations_is_looked_at_where_it_is(folder, set
     assert str(file) in checks["revocations"]["detail"]
 
 
-def tables(database):
+def sql(database, statement):
     return subprocess.run(
-        ["psql", "--no-psqlrc", "--tuples-only", "--dbname", database.address, "--command",
-         "SELECT count(*) FROM pg_tables WHERE schemaname = 'fleetpass'"],
+        ["psql", "--no-psqlrc", "--tuples-only", "--dbname", database.address, "--command", statement],
         check=True, capture_output=True, text=True).stdout.strip()
+
+
+def tables(database):
+    return sql(database, "SELECT count(*) FROM pg_tables WHERE schemaname = 'fleetpass'")
 
 
 def test_a_postgresql_store_is_looked_at_and_not_changed(folder, settings, google, database, service):  # noqa: F811
@@ -361,9 +364,13 @@ def test_a_postgresql_store_is_looked_at_and_not_changed(folder, settings, googl
     code, checks, _ = doctor(folder, settings, google.host)
     assert code == 0
     assert "of this version" in checks["store"]["detail"]
-    subprocess.run(
-        ["psql", "--no-psqlrc", "--dbname", database.address, "--command", "UPDATE fleetpass.version SET version = 99"],
-        check=True, capture_output=True)
+    # Those of an older version are its server's to bring up to date.
+    sql(database, "UPDATE fleetpass.version SET version = 1 WHERE part = 'token server'")
+    for command in (["revoke"], ["assignments", "list"], ["audit", "verify"]):
+        result = run(*command, "--store", database.address)
+        assert result.returncode == 78 and b"were made by an older version" in result.stderr, command
+    assert sql(database, "SELECT version FROM fleetpass.version WHERE part = 'token server'") == "1"
+    sql(database, "UPDATE fleetpass.version SET version = 99")
     code, checks, faults = doctor(folder, settings, google.host)
     assert (code, faults) == (78, ["store"])
     assert "99" in checks["store"]["detail"] and "newer" in checks["store"]["detail"]

@@ -11,8 +11,10 @@ import GRDB
 struct SQLiteTokenDatabase: TokenServerDatabase {
     /// What a file is opened for.
     enum Use {
-        /// Reading a store or an archive.
+        /// Reading the audit of a store or an archive.
         case reading
+        /// Reading what a store says of now, which an archive says nothing of.
+        case listing
         /// Changing a store.
         case changing
         /// Serving, by which a file with nothing in it becomes a store.
@@ -64,12 +66,12 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
         self.place = path
         do {
             var contents = try Self.contents(of: path)
-            if contents == .halfWritten, use != .reading {
+            if contents == .halfWritten, [.changing, .making].contains(use) {
                 try Self.rollBack(path)
                 contents = try Self.contents(of: path)
             }
             switch (contents, use) {
-            case (.store, .reading), (.archive, .reading):
+            case (.store, .reading), (.archive, .reading), (.store, .listing):
                 let queue = try Self.reader(of: path)
                 try refuseNewer(queue)
                 guard try queue.read(TokenServerSchema.migrator.hasCompletedMigrations) else {

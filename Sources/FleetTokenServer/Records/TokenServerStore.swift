@@ -65,6 +65,16 @@ public struct TokenServerStore: Sendable {
         self.init(try SQLiteTokenDatabase(path, for: .reading))
     }
 
+    /// Opens a store of this version that exists, and is no archive, to list its assignments or what it withdraws; it is
+    /// left as it is, as any other file is.
+    ///
+    /// - Parameter path: The file; a server may be writing it.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` or
+    ///   ``TokenServerError/Code/storeUnreachable`` that says what to mend.
+    package init(listingAt path: String) throws(TokenServerError) {
+        self.init(try SQLiteTokenDatabase(path, for: .listing))
+    }
+
     /// Prepares the use of a PostgreSQL database; see ``check()`` for whether it can be used.
     ///
     /// - Parameters:

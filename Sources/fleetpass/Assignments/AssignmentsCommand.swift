@@ -160,7 +160,7 @@ struct AssignmentsListCommand: AsyncParsableCommand {
 
     func run() async throws {
         // One more tells whether there are more.
-        let found = try await StoredAssignments(store: try await self.store.open()).assignments(
+        let found = try await StoredAssignments(store: try await self.store.open(to: .list)).assignments(
             of: self.assignment.holderID, to: self.assignment.resource, at: self.at,
             limit: self.limit < .max ? self.limit + 1 : self.limit)
         let listed = found.prefix(self.limit)

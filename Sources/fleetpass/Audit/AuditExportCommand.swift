@@ -25,7 +25,7 @@ struct AuditExportCommand: AsyncParsableCommand {
     @OptionGroup var store: TokenStoreOptions
 
     func run() async throws {
-        let reader = AuditReader(store: try await self.store.open(toRead: true))
+        let reader = AuditReader(store: try await self.store.open(to: .readAudit))
         try await reader.searchTellingOfArchives(AuditQuery()) { Console.give($0.entry.jsonLine) }
     }
 }

@@ -86,7 +86,7 @@ struct AuditSearchCommand: AsyncParsableCommand {
         query.fingerprint = self.fingerprint
         query.kind = self.kind
         let format = self.output
-        let reader = AuditReader(store: try await self.store.open(toRead: true))
+        let reader = AuditReader(store: try await self.store.open(to: .readAudit))
         try await reader.searchTellingOfArchives(query) { match in
             switch format {
             case .text: Console.give(match.line)

@@ -52,7 +52,7 @@ struct AuditVerifyCommand: AsyncParsableCommand {
 
     func run() async throws {
         do {
-            let reader = AuditReader(store: try await self.store.open(toRead: true))
+            let reader = AuditReader(store: try await self.store.open(to: .readAudit))
             if self.store.isOfServer, try await reader.span().isArchive {
                 throw try self.failure(
                     "\(self.store.path) says that it is an archive, which the store of a server never is: first records "

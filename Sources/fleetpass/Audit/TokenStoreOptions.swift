@@ -32,26 +32,39 @@ struct TokenStoreOptions: ParsableArguments {
     /// Whether it is one that a server writes, in a data folder or a database, and so no archive.
     var isOfServer: Bool { self.store.map { TokenServerStore.isAddress($0) } ?? true }
 
+    /// What a store is opened for.
+    enum Use {
+        /// Reading the audit, which an archive is good for too; nothing is changed.
+        case readAudit
+        /// Listing what it says of now, which an archive is not good for; nothing is changed.
+        case list
+        /// Changing something.
+        case change
+    }
+
     /// Opens the store, which must exist: only a server makes one.
     ///
-    /// - Parameter isRead: Whether nothing but reading is done, which an archive is good for too.
+    /// - Parameter use: What for; a store of an older version is brought up to date by a change alone.
     /// - Returns: The store.
     /// - Throws: ``CommandFailure`` with `configuration`, or with `unreachable` where no database answers or a file does not
     ///   serve now.
-    func open(toRead isRead: Bool = false) async throws -> TokenServerStore {
+    func open(to use: Use) async throws -> TokenServerStore {
         let isAddress = TokenServerStore.isAddress(self.path)
-        if isAddress { try await Self.check(self.path) }
+        if isAddress { try await Self.check(self.path, for: use) }
         do throws(TokenServerError) {
             guard isAddress else {
-                return isRead
-                    ? try TokenServerStore(readingAt: self.path) : try TokenServerStore(openingAt: self.path)
+                switch use {
+                case .readAudit: return try TokenServerStore(readingAt: self.path)
+                case .list: return try TokenServerStore(listingAt: self.path)
+                case .change: return try TokenServerStore(openingAt: self.path)
+                }
             }
             // What goes wrong is told once, by the command.
             let logger = Logger(label: "fleetpass") { _ in SwiftLogNoOpLogHandler() }
             let store =
-                isRead
-                ? try TokenServerStore(readingPostgreSQL: self.path, logger: logger)
-                : try TokenServerStore(postgreSQL: self.path, logger: logger)
+                use == .change
+                ? try TokenServerStore(postgreSQL: self.path, logger: logger)
+                : try TokenServerStore(readingPostgreSQL: self.path, logger: logger)
             try await store.check()
             return store
         } catch {
@@ -59,8 +72,9 @@ struct TokenStoreOptions: ParsableArguments {
         }
     }
 
-    /// Fails where a database does not answer, or where no token server has made its tables there yet.
-    private static func check(_ address: String) async throws {
+    /// Fails where a database does not answer, where no token server has made its tables there yet, or where only reading
+    /// would bring those of an older version up to date.
+    private static func check(_ address: String, for use: Use) async throws {
         switch await TokenServerStore.inspect(postgreSQL: address) {
         case .unreachable(let problem):
             throw CommandFailure(status: .unreachable, message: "the store: \(problem)")
@@ -69,6 +83,11 @@ struct TokenStoreOptions: ParsableArguments {
                 status: .configuration,
                 message: "the database holds no store of a token server; name that of `serve tokens`, and start that "
                     + "server first.")
+        case .usable(.older) where use != .change:
+            throw CommandFailure(
+                status: .configuration,
+                message: "the database's tables were made by an older version, and are not changed by being read; "
+                    + "start a server of this version, which brings them up to date, or read them with that version.")
         case .usable, .unusable: return
         }
     }
@@ -76,10 +95,10 @@ struct TokenStoreOptions: ParsableArguments {
     /// Opens the store, which must exist, to change something.
     ///
     /// - Returns: The store, and the time that the change is made by.
-    /// - Throws: ``CommandFailure`` as ``open(toRead:)`` does, and with `failed` where this machine's clock is not the
+    /// - Throws: ``CommandFailure`` as ``open(to:)`` does, and with `failed` where this machine's clock is not the
     ///   database's.
     func openToChange() async throws -> (store: TokenServerStore, now: Date) {
-        let store = try await self.open()
+        let store = try await self.open(to: .change)
         do throws(TokenServerError) {
             return (store, try await store.time())
         } catch {

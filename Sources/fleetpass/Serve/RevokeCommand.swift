@@ -83,7 +83,7 @@ struct RevokeCommand: AsyncParsableCommand {
                 Console.say("fleetpass: the audit knows no living token of it; it is withdrawn all the same.")
             }
         } else {
-            revocations = try await RevocationStore(store: try await self.store.open()).current(at: Date())
+            revocations = try await RevocationStore(store: try await self.store.open(to: .list)).current(at: Date())
         }
         switch self.output {
         case .text:

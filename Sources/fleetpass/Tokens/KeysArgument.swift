@@ -51,7 +51,7 @@ struct KeysArgument {
         guard FileManager.default.fileExists(atPath: file) else { return nil }
         let list = RevocationList()
         do {
-            let store = try TokenServerStore(readingAt: file)
+            let store = try TokenServerStore(listingAt: file)
             list.replace(try await RevocationStore(store: store).current(at: Date()))
             try store.close()
         } catch {

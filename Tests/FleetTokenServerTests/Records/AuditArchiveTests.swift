@@ -214,7 +214,7 @@ import Testing
         #expect(try await world.reader.head() == head)
     }
 
-    @Test func `a file that exists is left alone, and an archive is opened to be read alone`() async throws {
+    @Test func `a file that exists is left alone, and an archive is opened for its records alone`() async throws {
         let world = try await Self.filled(.sqlite)
         try Data("kept".utf8).write(to: world.folder.appending(path: "one.sqlite"))
         let error = await #expect(throws: TokenServerError.self) {
@@ -225,8 +225,10 @@ import Testing
 
         _ = try await Self.archive(world, to: "two.sqlite", before: 6)
         let path = world.path("two.sqlite")
-        let refusal = #expect(throws: TokenServerError.self) { _ = try TokenServerStore(openingAt: path) }
-        #expect(refusal?.message.contains("is an archive of the audit, which is only read") == true)
+        for open in [TokenServerStore.init(openingAt:), TokenServerStore.init(listingAt:)] {
+            let refusal = #expect(throws: TokenServerError.self) { _ = try open(path) }
+            #expect(refusal?.message.contains("is an archive of the audit, which is only read") == true)
+        }
     }
 
     @Test func `many records are moved in portions`() async throws {

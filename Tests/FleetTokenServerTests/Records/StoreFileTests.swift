@@ -183,13 +183,16 @@ import Testing
         try TokenServerSchema.migrator.migrate(older, upTo: "1 audit")
         try older.close()
         let before = try Data(contentsOf: folder.url.appending(path: "older"))
-        let error = #expect(throws: TokenServerError.self) { try TokenServerStore(readingAt: folder.path("older")) }
-        #expect(error?.code == .storeUnavailable)
-        #expect(error?.message.contains("was written by an older version") == true)
-        #expect(error?.message.contains("start its server, which brings it up to date") == true)
-        #expect(try Data(contentsOf: folder.url.appending(path: "older")) == before)
+        for open in [TokenServerStore.init(readingAt:), TokenServerStore.init(listingAt:)] {
+            let error = #expect(throws: TokenServerError.self) { try open(folder.path("older")) }
+            #expect(error?.code == .storeUnavailable)
+            #expect(error?.message.contains("was written by an older version") == true)
+            #expect(error?.message.contains("start its server, which brings it up to date") == true)
+            #expect(try Data(contentsOf: folder.url.appending(path: "older")) == before)
+        }
         #expect(throws: Never.self) { try TokenServerStore(creatingAt: folder.path("older")).close() }
         #expect(throws: Never.self) { try TokenServerStore(readingAt: folder.path("older")).close() }
+        #expect(throws: Never.self) { try TokenServerStore(listingAt: folder.path("older")).close() }
     }
 
     @Test func `reading a store changes nothing of it, and leaves nothing beside it`() async throws {
