@@ -202,7 +202,7 @@ def test_a_key_file_that_others_may_read_is_told(service, tmp_path):
     config.write_text("provider: demo-fleet\ndata: .\nkeys: keys\ncallers: {file: callers.json}\n")
     # It is told before the key is looked at, which does not sign.
     message = check_failure(run("serve", "tokens", "--config", config), CONFIGURATION)
-    assert "keys or secrets are open to other users" in message and f"chmod 600 {keys / 'driver.json'}" in message
+    assert "keys, secrets or rules are open to other users" in message and f"chmod 600 {keys / 'driver.json'}" in message
 
 
 def test_what_looks_like_a_mistake_is_told_and_minted(service, key):

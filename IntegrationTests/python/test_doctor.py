@@ -24,7 +24,7 @@ from stand_ins import Google, GoogleServer, Webhook
 from test_nodes import database, node_folder  # noqa: F401 (a fixture)
 from test_serve import SECRET
 
-CHECKS = ["configuration", "store", "credentials", "signer driver", "callers", "policy", "clock"]
+CHECKS = ["configuration", "store", "secret files", "credentials", "signer driver", "callers", "policy", "clock"]
 
 
 @pytest.fixture
@@ -38,8 +38,10 @@ def google(service):
 def folder(tmp_path):
     callers = [{"name": "app", "secret_sha256": hashlib.sha256(SECRET.encode()).hexdigest(), "roles": ["driver"]}]
     (tmp_path / "callers.json").write_text(json.dumps({"callers": callers}), encoding="utf-8")
+    (tmp_path / "callers.json").chmod(0o600)
     (tmp_path / "policy.yaml").write_text(
         "version: 1\nrules:\n  - {name: all, when: {issuer: static}, grant: driver, for: any}\n", encoding="utf-8")
+    (tmp_path / "policy.yaml").chmod(0o644)
     (tmp_path / "data").mkdir(mode=0o700)
     return tmp_path
 
@@ -57,6 +59,8 @@ def settings(google, service):
 
 def doctor(folder, settings, host, *options):
     config = folder / "tokens.yaml"
+    if not config.exists():
+        config.touch(mode=0o600)
     config.write_text(json.dumps(settings), encoding="utf-8")  # JSON is YAML.
     result = run(
         "doctor", "--config", config, "--output", "json", *options,
@@ -240,11 +244,32 @@ def test_files_of_keys_that_others_may_read_are_named(folder, settings, service,
     finding = checks["secret files"]
     for word in ["keys (0750)", "driver.json (0640)", "secret (0604)"]:
         assert word in finding["detail"], finding
-    assert "consumer.json" not in finding["detail"] + finding["next"]
+    for word in ["consumer.json", "callers.json", "policy.yaml", "tokens.yaml"]:
+        assert word not in finding["detail"] + finding["next"], finding
     # What it says to do is what helps.
     commands = finding["next"].removeprefix("Run ").removesuffix(", as their owner.")
     subprocess.run(["bash", "-c", commands], check=True)
     assert doctor(folder, settings, google.host)[2] == []
+
+
+def test_files_by_which_others_could_let_themselves_in_are_named(folder, settings, google):
+    settings["admin"] = {"callers_file": "admins.json"}
+    admins = json.loads((folder / "callers.json").read_text(encoding="utf-8"))
+    del admins["callers"][0]["roles"]
+    (folder / "admins.json").write_text(json.dumps(admins), encoding="utf-8")
+    for name in ("admins.json", "tokens.yaml"):
+        (folder / name).touch()
+        (folder / name).chmod(0o600)
+    assert doctor(folder, settings, google.host)[2] == []
+    for name, mode, command in [
+        ("callers.json", 0o644, "chmod 600"), ("admins.json", 0o644, "chmod 600"),
+        ("policy.yaml", 0o664, "chmod go-w"), ("tokens.yaml", 0o666, "chmod go-w"),
+    ]:
+        (folder / name).chmod(mode)
+        code, checks, faults = doctor(folder, settings, google.host)
+        assert (code, faults) == (78, ["secret files"]), name
+        assert checks["secret files"]["next"] == f"Run {command} {folder / name}, as their owner."
+        (folder / name).chmod(0o600)
 
 
 def test_a_role_that_is_granted_has_something_that_signs(folder, settings, service, google):
@@ -277,12 +302,12 @@ def test_a_role_that_is_granted_has_something_that_signs(folder, settings, servi
 def test_only_files_that_are_there_count_as_secret_ones(folder, settings, service, google):
     settings["google"]["credentials"] = "gone.json"
     _, checks, faults = doctor(folder, settings, google.host)
-    assert "credentials" in faults and "secret files" not in checks
+    assert "credentials" in faults and checks["secret files"]["detail"] == "1, for their owner alone"
     file = folder / "data" / "revocation-key.json"
     shutil.copy(service.data / "revocation-key.json", file)
     file.chmod(0o600)
     _, checks, _ = doctor(folder, settings, google.host)
-    assert checks["secret files"]["detail"] == "1, for their owner alone"
+    assert checks["secret files"]["detail"] == "2, for their owner alone"
 
 
 def dated_certificate(folder, start, end):

@@ -15,7 +15,7 @@ struct DoctorCommand: AsyncParsableCommand {
         discussion: """
             Example:  fleetpass doctor --config tokens.yaml
 
-            Checks the configuration, the store, who may read keys and secrets, the credentials, a trial token of each role in each \
+            Checks the configuration, the store, who may use the files of keys, secrets and callers, the credentials, a trial token of each role in each \
             of its ways to sign, the callers, the policy and its webhook, the TLS files and the clock; without --config, the credentials and the clock. It prints one line for \
             each and changes nothing. The clock is compared with the date that Google's servers send; without a network \
             that is skipped.

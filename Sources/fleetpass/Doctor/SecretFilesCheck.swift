@@ -6,14 +6,21 @@ import FleetOperation
 import FleetTokenServer
 import Foundation
 
-/// Whether the files of keys and secrets, and the key folder, are open to nobody but their owner: 0600 and 0700.
+/// Whether the files of keys, secrets and callers, and the key folder, are open to nobody but their owner, 0600 and 0700,
+/// and whether nobody else may write the configuration and the policy.
 struct SecretFilesCheck {
     private let folders: [String]
     private let files: [String]
+    /// Those that are no secret, and that decide who gets which token.
+    private let rules: [String]
 
     /// Collects what a configuration names, and the key that a server made in its data folder; what is missing is other
     /// checks' to tell.
-    init(_ configuration: TokenServerConfiguration) {
+    ///
+    /// - Parameters:
+    ///   - configuration: What names the files.
+    ///   - file: The configuration's own file.
+    init(_ configuration: TokenServerConfiguration, file: String) {
         let manager = FileManager.default
         let keyFolder = configuration.keys.map { URL(filePath: $0, directoryHint: .isDirectory) }
         let names = keyFolder.flatMap { try? manager.contentsOfDirectory(atPath: $0.path(percentEncoded: false)) } ?? []
@@ -24,25 +31,30 @@ struct SecretFilesCheck {
             configuration.signers.map(\.keyFile) + configuration.sessions.map(\.secretFile)
             + [
                 configuration.google.credentialFile, configuration.tls?.key, configuration.policySecretFile,
-                configuration.revocationKeyPath,
+                configuration.revocationKeyPath, configuration.callersFile, configuration.admin?.callersFile,
             ]
         self.folders = [configuration.keys].compactMap(\.self)
         self.files = keys + named.compactMap(\.self).filter { manager.fileExists(atPath: $0) }
+        self.rules = [file] + [configuration.policyFile].compactMap(\.self)
     }
 
-    /// What was found; `nil` where there is no such file.
+    /// What was found; `nil` where there is no secret file, and nothing to tell of the others.
     var finding: DoctorFinding? {
-        guard !self.files.isEmpty else { return nil }
-        let (folders, files) = (self.folders.filter(Self.isOpen), self.files.filter(Self.isOpen))
-        guard !folders.isEmpty || !files.isEmpty else {
-            return .ok("secret files", "\(self.files.count), for their owner alone")
+        let open = [
+            (mode: "700", deed: "use", paths: self.folders.filter(Self.isOpen)),
+            (mode: "600", deed: "use", paths: self.files.filter(Self.isOpen)),
+            (mode: "go-w", deed: "change", paths: self.rules.filter(FileMode.isWritableByOthers)),
+        ].filter { !$0.paths.isEmpty }
+        guard !open.isEmpty else {
+            return self.files.isEmpty ? nil : .ok("secret files", "\(self.files.count), for their owner alone")
         }
-        let commands =
-            (folders.isEmpty ? [] : ["chmod 700 \(folders.joined(separator: " "))"])
-            + (files.isEmpty ? [] : ["chmod 600 \(files.joined(separator: " "))"])
+        let found = open.map { part in
+            let paths = part.paths.map { "\($0) (\(Self.octal(FileMode.of($0))))" }
+            return "\(part.deed) \(paths.joined(separator: ", "))"
+        }
+        let commands = open.map { "chmod \($0.mode) \($0.paths.joined(separator: " "))" }
         return .fault(
-            "secret files",
-            "other users may use \((folders + files).map { "\($0) (\(Self.octal(FileMode.of($0))))" }.joined(separator: ", ")).",
+            "secret files", "other users may \(found.joined(separator: ", ")).",
             next: "Run \(commands.joined(separator: " && ")), as their owner.")
     }
 

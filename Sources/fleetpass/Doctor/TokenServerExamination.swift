@@ -26,7 +26,7 @@ struct TokenServerExamination {
     func findings() async -> [DoctorFinding] {
         let store = StoreCheck(folder: self.configuration.data, postgreSQL: self.configuration.postgreSQL)
         var findings: [DoctorFinding] = [.ok("configuration", self.file), await store.finding()]
-        if let modes = SecretFilesCheck(self.configuration).finding { findings.append(modes) }
+        if let modes = SecretFilesCheck(self.configuration, file: self.file).finding { findings.append(modes) }
         let needsGoogle = self.configuration.signers.contains { $0.ways.contains { $0 != .key } }
         if needsGoogle { findings.append(await CredentialsCheck(google: self.google).finding()) }
         findings += await self.signers()

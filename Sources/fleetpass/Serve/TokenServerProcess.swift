@@ -14,13 +14,19 @@ struct TokenServerProcess {
     private let server: TokenServer
     private let logger: Logger
 
-    init(_ configuration: TokenServerConfiguration) throws {
+    /// Prepares the process.
+    ///
+    /// - Parameters:
+    ///   - configuration: What it is set up with.
+    ///   - file: The configuration's own file.
+    /// - Throws: `TokenServerError` for a configuration that cannot be used.
+    init(_ configuration: TokenServerConfiguration, file: String) throws {
         let logger = Logger(configuration.log)
         logger.warn(ofUnknown: TokenServerConfiguration.unknownVariables(in: ProcessInfo.processInfo.environment))
         ServerProcess.begin()
-        if let finding = SecretFilesCheck(configuration).finding, finding.outcome == .fault {
+        if let finding = SecretFilesCheck(configuration, file: file).finding, finding.outcome == .fault {
             logger.warning(
-                "keys or secrets are open to other users",
+                "keys, secrets or rules are open to other users",
                 metadata: ["found": "\(finding.detail)", "next": "\(finding.next ?? "")"])
         }
         var configuration = configuration
