@@ -107,6 +107,19 @@ import Testing
         #expect(try await status() == 429)
     }
 
+    @Test(arguments: ["caller", "subject", "global"])
+    func `what a limit turns away is counted and not recorded`(scope: String) async throws {
+        let (log, metrics, limit) = (Log(), TokenServerMetrics(), try RateLimit(1, per: .seconds(60)))
+        let limits = RequestLimits(
+            perCaller: scope == "caller" ? limit : nil, perSubject: scope == "subject" ? limit : nil,
+            global: scope == "global" ? limit : nil)
+        let desk = try self.desk(log, metrics: metrics, limiter: RequestLimiter(limits, uptime: { .zero }))
+        #expect(try await self.request(desk, try Self.vehicle()).1 == 200)
+        for _ in 0..<2 { #expect(try await self.request(desk, try Self.vehicle()).1 == 429) }
+        #expect(log.records.withLock { $0.map(\.decision) } == [.granted])
+        #expect(metrics.text.contains(#"fleetpass_token_refusals_total{reason="limit_\#(scope)"} 2"#))
+    }
+
     @Test func `no token leaves without its record`() async throws {
         let metrics = TokenServerMetrics()
         let (issued, status) = try await self.request(
