@@ -109,7 +109,8 @@ public struct TokenServer: Service {
 
     /// Serves until a graceful shutdown or cancellation, answers what is under way then, and closes the store.
     ///
-    /// It listens once it is prepared, and has made a trial token of each role or waited three seconds for them.
+    /// It listens once it is prepared, and has made a trial token of each role or waited three seconds for them. It takes
+    /// fewer connections than its configuration says where the process may open fewer files, and logs that.
     ///
     /// - Throws: ``TokenServerError`` where the store cannot be used, or why the port cannot be listened on.
     public func run() async throws {
@@ -124,7 +125,8 @@ public struct TokenServer: Service {
 
     private func serve() async throws {
         try await self.prepare()
-        let (configuration, limits) = (self.configuration, self.configuration.limits)
+        let configuration = self.configuration
+        let limits = OpenFiles.fitting(configuration.limits, ports: 1, logger: self.logger)
         let pending = PendingRequestLimit.Rule.tokens(
             configuration.pendingLimits, metrics: self.parts.metrics, origins: self.origins)
         let listener = HTTPListener(

@@ -86,6 +86,7 @@ struct LocalService {
     func run(whenReady: @escaping @Sendable (Addresses) async throws -> Void) async throws {
         let (ports, announce) = AsyncStream.makeStream(of: Int.self)
         let (host, options) = (self.options.host, self.options)
+        OpenFiles.raise()
         let limits = OpenFiles.fitting(Self.limits, ports: 2, logger: self.logger)
         let grpc = self.engine.grpc(host: host, port: options.grpcPort, limits: limits, tls: nil)
         let listener = HTTPListener(host: host, port: options.port, limits: limits, tls: nil, logger: self.logger)

@@ -72,6 +72,7 @@ struct EngineProcess {
     func run() async throws {
         let (ports, announce) = AsyncStream.makeStream(of: Int.self)
         let (configuration, host) = (self.configuration, self.configuration.host)
+        OpenFiles.raise()
         let limits = OpenFiles.fitting(configuration.limits, ports: 2, logger: self.logger)
         let tls = self.certificate?.tls
         let grpc = self.engine.grpc(host: host, port: configuration.grpcPort, limits: limits, tls: tls)

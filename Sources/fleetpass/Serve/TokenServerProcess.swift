@@ -29,8 +29,7 @@ struct TokenServerProcess {
                 "keys, secrets or rules are open to other users",
                 metadata: ["found": "\(finding.detail)", "next": "\(finding.next ?? "")"])
         }
-        var configuration = configuration
-        configuration.limits = OpenFiles.fitting(configuration.limits, ports: 1, logger: logger)
+        OpenFiles.raise()
         let scheme = configuration.tls == nil ? "http" : "https"
         let (host, provider) = (configuration.host, configuration.provider)
         self.server = try TokenServer(configuration, logger: logger) { port in
