@@ -395,6 +395,7 @@ let package = Package(
                 server("GRDB", "GRDB.swift"),
                 server("HTTPTypes", "swift-http-types"),
                 server("Hummingbird", "hummingbird"),
+                server("HummingbirdCore", "hummingbird"),
                 server("HummingbirdTesting", "hummingbird"),
                 server("Logging", "swift-log"),
                 server("NIOCore", "swift-nio"),

@@ -7,7 +7,9 @@ import FleetTokenServer
 import FleetTokens
 import Foundation
 import Hummingbird
+import HummingbirdCore
 import Logging
+import NIOCore
 import ServiceLifecycle
 import UnixSignals
 
@@ -49,12 +51,22 @@ struct AcmeSessions: CallerAuthenticator {
 
 extension AcmeTokenServer {
     /// The company's own server, which answers for tokens as well.
-    static func application(with tokens: TokenServer) async throws -> some ApplicationProtocol {
+    static func application(
+        with tokens: TokenServer, limits: ConnectionLimits = ConnectionLimits()
+    ) async throws -> some ApplicationProtocol {
         // Before anything is answered: what was withdrawn is refused from the first request on.
         try await tokens.prepare()
         let router = Router(context: CallerRequestContext.self)
         router.get("/shifts") { _, _ in "none" }
         tokens.add(to: router)
-        return Application(router: router, services: [tokens.upkeep])
+        let connection = HTTP1Channel.Configuration(
+            idleTimeout: TimeAmount(limits.idle),
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: limits.headerBytes, maxHeaderListSize: limits.headerBytes,
+                maxHeaderFieldCount: limits.headerFields))
+        return Application(
+            router: router, server: .http1OnEventLoops(configuration: connection),
+            configuration: .init(availableConnectionsDelegate: MaximumAvailableConnections(limits.connections)),
+            services: [tokens.upkeep])
     }
 }

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import FleetSigning
 import FleetTokenServer
 import Foundation
@@ -195,6 +196,19 @@ enum AcmeLogin {
             #expect(granted.status == .ok)
             let keys = try await client.execute(uri: "/.well-known/jwks.json", method: .get)
             #expect(String(buffer: keys.body).contains("\"kid\""))
+        }
+    }
+
+    @Test(arguments: [(ConnectionLimits().headerBytes, true), (2000, false)])
+    func `a server that is there keeps to the limits of connections`(headerBytes: Int, isServed: Bool) async throws {
+        let world = try World()
+        let limits = ConnectionLimits(headerBytes: headerBytes)
+        let application = try await AcmeTokenServer.application(with: world.server(), limits: limits)
+        try await application.test(.live) { client in
+            // A connection that is closed without an answer is refused as well.
+            let answer = try? await client.execute(
+                uri: "/shifts", method: .get, headers: [.userAgent: String(repeating: "a", count: 4000)])
+            #expect((answer?.status == .ok) == isServed)
         }
     }
 
