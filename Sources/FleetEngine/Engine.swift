@@ -77,13 +77,15 @@ public struct Engine: Sendable {
     ///   - token: The bearer token; `nil` where the call carried none.
     ///   - method: The RPC it is for.
     ///   - name: The name of the resource or parent that it addresses.
+    ///   - isUnread: Whether no more of the call is read, so that no script strikes it.
     /// - Returns: The token, verified; `nil` where a script may yet decide otherwise.
     /// - Throws: ``EngineError`` with `UNAUTHENTICATED`.
+    @discardableResult
     func authenticate(
-        _ token: String?, for method: FleetMethod, of name: String
+        _ token: String?, for method: FleetMethod, of name: String, isUnread: Bool = false
     ) async throws(EngineError) -> ExaminedToken? {
         // What goes wrong by script is decided once for each call, with all of it read.
-        guard !self.isDisturbed else { return nil }
+        guard isUnread || !self.isDisturbed else { return nil }
         let now = self.now()
         let start = ContinuousClock.now
         do throws(TokenRefusal) {
@@ -102,13 +104,26 @@ public struct Engine: Sendable {
     }
 
     /// Reads what a call brings, and counts the call where that cannot be read.
+    ///
+    /// Who has no good token is told that and not what cannot be read, also while a script plays.
+    ///
+    /// - Parameters:
+    ///   - method: The RPC.
+    ///   - name: The name of the resource or parent that it addresses.
+    ///   - token: The bearer token; `nil` where the call carried none.
+    ///   - read: Reads.
+    /// - Returns: What was read.
+    /// - Throws: ``EngineError`` with `UNAUTHENTICATED`, or what `read` throws.
     func reading<Value>(
-        for method: FleetMethod, _ read: () async throws(EngineError) -> Value
+        for method: FleetMethod, of name: String, token: String?, _ read: () async throws(EngineError) -> Value
     ) async throws(EngineError) -> Value {
         let start = ContinuousClock.now
         do throws(EngineError) {
             return try await read()
         } catch {
+            if error.code != .unauthenticated {
+                try await self.authenticate(token, for: method, of: name, isUnread: true)
+            }
             self.metrics?.answered(method, error, took: .now - start)
             throw error
         }
@@ -124,7 +139,7 @@ public struct Engine: Sendable {
     func refusal<Call: EngineCall>(
         of call: Call.Type, _ request: Call.Request, token text: String?
     ) async -> EngineError? {
-        guard !self.isDisturbed, let text, let access = try? Call.accessWithoutIDs(request) else { return nil }
+        guard let text, let access = try? Call.accessWithoutIDs(request) else { return nil }
         let now = self.now()
         var token: ExaminedToken?
         do throws(TokenRefusal) {

@@ -23,9 +23,7 @@ struct GRPCAdapter: Sendable {
         } catch {
             let status = Self.status(of: error)
             guard let remarks else { throw status }
-            throw RPCError(
-                code: status.rpcErrorCode, message: status.rpcErrorMessage,
-                metadata: status.rpcErrorMetadata.merging(remarks.metadata))
+            throw RemarkedStatus(status: status, remarks: remarks.metadata)
         }
     }
 
@@ -67,10 +65,10 @@ struct GRPCAdapter: Sendable {
         return await self.refusal(of: method, metadata, otherwise: Self.status(of: tooMany))
     }
 
-    /// Why a call is refused for its token; another error where a script decides, or the token's key has become known.
+    /// Why a call that is not read is refused for its token; another error where the token's key has become known.
     func refusal(of method: FleetMethod, _ metadata: Metadata, otherwise other: any Error) async -> any Error {
         do throws(EngineError) {
-            _ = try await self.engine.authenticate(Self.token(in: metadata), for: method, of: "")
+            try await self.engine.authenticate(Self.token(in: metadata), for: method, of: "", isUnread: true)
             return other
         } catch {
             return Self.status(of: error)
@@ -97,6 +95,16 @@ struct GRPCAdapter: Sendable {
             details: .errorInfo(reason: error.reason, domain: EngineError.domain, metadata: error.metadata)
         )
     }
+}
+
+/// A status of the engine's own with remarks beside it; no `RPCError`, which is what the library throws.
+private struct RemarkedStatus: Error, RPCErrorConvertible {
+    let status: GoogleRPCStatus
+    let remarks: Metadata
+
+    var rpcErrorCode: RPCError.Code { self.status.rpcErrorCode }
+    var rpcErrorMessage: String { self.status.rpcErrorMessage }
+    var rpcErrorMetadata: Metadata { self.status.rpcErrorMetadata.merging(self.remarks) }
 }
 
 extension CallRemarks {

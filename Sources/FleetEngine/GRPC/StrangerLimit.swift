@@ -41,7 +41,8 @@ struct StrangerLimit: ServerInterceptor {
         defer { self.calls.withLock { $0 -= 1 } }
         do {
             return try await next(request, context)
-        } catch let error as RPCError where error.code != .unauthenticated {
+        } catch let error as RPCError {
+            // The library's, so the call was not read; the engine's refusals are of other types.
             throw await self.adapter.refusal(of: method, request.metadata, otherwise: error)
         }
     }

@@ -48,7 +48,9 @@ public struct EngineRoutes: Sendable {
             let token = try BearerToken.read(request.headers[values: .authorization])
             // A caller whose token is not good is refused before anything else it sent is read.
             let examined = try await self.engine.authenticate(token, for: match.rule.method, of: match.name)
-            let body = try await self.engine.reading(for: match.rule.method) { () throws(EngineError) in
+            let body = try await self.engine.reading(
+                for: match.rule.method, of: match.name, token: token
+            ) { () throws(EngineError) in
                 if let fault = match.fault { throw fault }
                 // What is ignored is not waited for either.
                 return match.rule.takesBody ? try await Self.body(of: request, for: match.rule) : []

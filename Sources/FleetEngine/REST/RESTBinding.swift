@@ -93,7 +93,9 @@ struct RESTBinding: Sendable {
         self.read = { Self.read($0, as: call) }
         let queries = BoundQueries<Call.Request>(mask: setMask)
         self.answer = { (engine, input) throws(EngineError) in
-            let (request, wantsEnumNumbers) = try await engine.reading(for: Call.method) { () throws(EngineError) in
+            let (request, wantsEnumNumbers) = try await engine.reading(
+                for: Call.method, of: input.name, token: input.token
+            ) { () throws(EngineError) in
                 var request = Call.Request()
                 do throws(EngineError) {
                     let query = try queries.bind(input.query, allowed: input.fields)

@@ -244,6 +244,60 @@ import Testing
         }
     }
 
+    @Test(arguments: [nil, "Bearer bad"] as [String?])
+    func `over gRPC a call that is not read is refused for its token while a script plays`(
+        authorization: String?
+    ) async throws {
+        let world = try await World(#"{"status":"UNAVAILABLE","vehicle":"veh-2"}"#)
+        let metadata: Metadata = authorization.map { ["authorization": .string($0)] } ?? [:]
+        try await GRPCWire.withClient(of: world.engine) { wire in
+            let reason = authorization == nil ? "TOKEN_MISSING" : "TOKEN_MALFORMED"
+            let batch = await #expect(throws: WireFailure.self) {
+                _ = try await wire.send(.batchCreateTasks(.with { $0.parent = "providers/acme" }), metadata: metadata)
+            }
+            #expect(batch?.status == "UNAUTHENTICATED")
+            #expect(batch?.reason == reason)
+            let unreadable = await #expect(throws: WireFailure.self) {
+                try await wire.sendUnreadable(metadata)
+            }
+            #expect(unreadable?.status == "UNAUTHENTICATED")
+            #expect(unreadable?.reason == reason)
+        }
+        #expect(world.faults.status.steps.map(\.strikes) == [0])
+    }
+
+    @Test func `over gRPC a step strikes a call without a good token, too`() async throws {
+        let world = try await World(#"{"status":"ABORTED","vehicle":"veh-1"}"#)
+        try await GRPCWire.withClient(of: world.engine) { wire in
+            let call = WireCall.getVehicle(.with { $0.name = "providers/acme/vehicles/veh-1" })
+            let failure = await #expect(throws: WireFailure.self) {
+                _ = try await wire.send(call, authorization: nil)
+            }
+            #expect(failure?.status == "ABORTED")
+            #expect(failure?.reason == "CHAOS")
+        }
+    }
+
+    @Test func `over REST a call that cannot be read is refused for its token while a script plays`() async throws {
+        let world = try await World(#"{"status":"UNAVAILABLE","vehicle":"veh-2"}"#)
+        let answers = Locked<[String]>([])
+        try await world.overREST { client in
+            for token in [nil, "bad", "consumer|tripid=t", serverToken] {
+                let headers: HTTPFields = token.map { [.authorization: "Bearer \($0)"] } ?? [:]
+                for body in ["{", String(repeating: "x", count: EngineRoutes.maximumBodyBytes + 1)] {
+                    let response = try await client.execute(
+                        uri: "\(Self.path)?updateMask=vehicleState", method: .put, headers: headers,
+                        body: ByteBuffer(string: body))
+                    answers.withLock { $0.append("\(response.status.code)") }
+                }
+            }
+        }
+        #expect(answers.withLock { $0 } == ["401", "401", "401", "401", "403", "413", "400", "413"])
+        #expect(world.faults.status.steps.map(\.strikes) == [0])
+        // Each is told once.
+        #expect(world.engine.activity.snapshot().refusals.count == 5)
+    }
+
     @Test func `the script is shown, set and ended over HTTP, and not by web pages`() async throws {
         let world = try await World(#"{"slow":"1s"}"#)
         try await world.overREST { client in

@@ -77,15 +77,38 @@ struct GRPCWire: WireClient {
                 try await deliveries.getTaskTrackingInfo(it, metadata: metadata).serializedBytes()
             }
         } catch let error as RPCError {
-            let details = try error.unpackGoogleRPCStatus()
-            let info = details?.details.compactMap(\.errorInfo).first
-            // The status itself and its details must say the same.
-            guard details?.code == error.code, details?.message == error.message,
-                info?.domain == "fleetengine.googleapis.com"
-            else { throw error }
-            throw WireFailure(
-                status: Self.word(error.code), reason: info?.reason ?? "", message: error.message)
+            throw try Self.failure(error)
         }
+    }
+
+    /// Sends bytes to GetVehicle that are no message.
+    func sendUnreadable(_ metadata: Metadata) async throws {
+        do {
+            try await self.client.unary(
+                request: ClientRequest(message: [0xFF, 0xFF, 0xFF, 0xFF], metadata: metadata),
+                descriptor: Maps_Fleetengine_V1_VehicleService.Method.GetVehicle.descriptor,
+                serializer: AsIs(), deserializer: ProtobufDeserializer<Vehicle>(), options: .defaults
+            ) { response in
+                _ = try response.message
+            }
+        } catch let error as RPCError {
+            throw try Self.failure(error)
+        }
+    }
+
+    /// Sends bytes that are a message already, or none.
+    private struct AsIs: MessageSerializer {
+        func serialize<Bytes: GRPCContiguousBytes>(_ message: [UInt8]) -> Bytes { Bytes(message) }
+    }
+
+    /// What an error says in its details; the error itself where they do not say the same.
+    private static func failure(_ error: RPCError) throws -> any Error {
+        let details = try error.unpackGoogleRPCStatus()
+        let info = details?.details.compactMap(\.errorInfo).first
+        guard details?.code == error.code, details?.message == error.message,
+            info?.domain == "fleetengine.googleapis.com"
+        else { return error }
+        return WireFailure(status: Self.word(error.code), reason: info?.reason ?? "", message: error.message)
     }
 
     static func word(_ code: RPCError.Code) -> String {
