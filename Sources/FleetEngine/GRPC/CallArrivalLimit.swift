@@ -40,8 +40,10 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.schedule(
-            in: TimeAmount(self.limit), context, .deadlineExceeded,
-            "The request took longer than \(self.limit.components.seconds) s; send it faster.")
+            in: TimeAmount(self.limit), context,
+            RPCError(
+                code: .deadlineExceeded,
+                message: "The request took longer than \(self.limit.components.seconds) s; send it faster."))
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
@@ -73,7 +75,7 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
                 self.sentTooMuch = true
                 self.deadline.cancelOnce()
                 // Not within the read, whose connection may hold more for other streams.
-                self.schedule(in: .zero, context, .resourceExhausted, excess)
+                self.schedule(in: .zero, context, excess)
                 return
             }
         default: break
@@ -82,19 +84,26 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     /// Why a call with these bytes has sent too much; `nil` where it has not.
-    private func excess(with data: IOData) -> String? {
+    private func excess(with data: IOData) -> RPCError? {
         // What arrives is no file of this machine's, which is the other thing that may be sent.
         guard case .byteBuffer(var bytes) = data else { return nil }
         if self.needsToken {
             guard !self.meter.take(&bytes) || bytes.readableBytes > 0 else { return nil }
-            return "The request is longer than \(self.meter.limit) bytes; send less at once."
+            return RPCError(
+                GRPCAdapter.status(
+                    of: EngineError(
+                        code: .resourceExhausted, reason: EngineError.tooLarge,
+                        message: "The request is longer than \(self.meter.limit) bytes; send less at once.")))
         }
         while bytes.readableBytes > 0 {
             let before = self.meter.count
             let isShort = self.meter.take(&bytes)
             self.unanswered += self.meter.count - before
             guard isShort, self.unanswered <= Self.maximumBytesWithoutToken else {
-                return "This method takes \(Self.maximumBytesWithoutToken) bytes at most before it answers; send less."
+                return RPCError(
+                    code: .resourceExhausted,
+                    message:
+                        "This method takes \(Self.maximumBytesWithoutToken) bytes at most before it answers; send less.")
             }
             if self.meter.isWhole { self.meter = MessageMeter(limit: Self.maximumBytesWithoutToken) }
         }
@@ -123,21 +132,20 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
         context.write(data, promise: promise)
     }
 
-    private func schedule(
-        in time: TimeAmount, _ context: ChannelHandlerContext, _ status: Status.Code, _ message: String
-    ) {
+    private func schedule(in time: TimeAmount, _ context: ChannelHandlerContext, _ error: RPCError) {
         let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
         self.deadline = context.eventLoop.scheduleTask(in: time) {
-            bound.value.handler.end(bound.value.context, status, message)
+            bound.value.handler.end(bound.value.context, error)
         }
     }
 
-    private func end(_ context: ChannelHandlerContext, _ status: Status.Code, _ message: String) {
+    private func end(_ context: ChannelHandlerContext, _ error: RPCError) {
         if !self.isAnswering {
-            let answer: HPACKHeaders = [
-                ":status": "200", "content-type": "application/grpc", "grpc-status": "\(status.rawValue)",
-                "grpc-message": message,
+            var answer: HPACKHeaders = [
+                ":status": "200", "content-type": "application/grpc", "grpc-status": "\(error.code.rawValue)",
+                "grpc-message": error.message,
             ]
+            for (name, value) in error.metadata { answer.add(name: name, value: value.encoded()) }
             context.write(self.wrapOutboundOut(.headers(.init(headers: answer, endStream: true))), promise: nil)
             // A close alone is a reset that says the call was cancelled, which clients may take for its outcome.
             context.writeAndFlush(self.wrapOutboundOut(.rstStream(.noError)), promise: nil)

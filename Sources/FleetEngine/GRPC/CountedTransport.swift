@@ -25,7 +25,9 @@ struct CountedTransport<Base: ServerTransport>: ServerTransport {
             }
             let parts = stream.inbound.map { part in
                 if case .message(let bytes) = part, Self.isTooMuch(bytes, for: method) {
-                    throw RPCError(GRPCAdapter.status(of: .beyond(method.maximumRequestFields, "fields")))
+                    let limit = method.maximumRequestFields
+                    throw RPCError(
+                        GRPCAdapter.status(of: .beyond(limit, "fields", code: .resourceExhausted)))
                 }
                 return part
             }

@@ -56,7 +56,7 @@ public struct EngineGRPCServer: Service {
                 VehicleRPCs(adapter: adapter), TripRPCs(adapter: adapter), DeliveryRPCs(adapter: adapter), health,
                 ReflectionRPCs(index: index),
             ],
-            interceptors: [StrangerLimit(adapter: adapter)]
+            interceptors: [UnreadableRequests(), StrangerLimit(adapter: adapter)]
         )
     }
 

@@ -20,10 +20,11 @@ extension EngineError {
     /// The reason of a request that is longer than is read.
     static let tooLarge = "BODY_TOO_LARGE"
 
-    /// Says that a request has more of something than its method takes.
-    static func beyond(_ limit: Int, _ what: String) -> Self {
+    /// Says that a request has more of something than its method takes: with `RESOURCE_EXHAUSTED` over gRPC, and with
+    /// `INVALID_ARGUMENT` over REST.
+    static func beyond(_ limit: Int, _ what: String, code: Code = .invalidArgument) -> Self {
         Self(
-            code: .invalidArgument, reason: self.tooLarge,
+            code: code, reason: self.tooLarge,
             message: "The request has more than \(limit) \(what); send less at once.")
     }
 }

@@ -70,13 +70,27 @@ import Testing
         let engine = Engine(store: MemoryStore(), verifier: TextVerifier())
         let call = WireCall.getVehicle(
             .with { $0.name = String(repeating: "x", count: EngineGRPCServer.maximumRequestBytes) })
-        let error = try await GRPCWire.withClient(of: engine) { client in
-            await #expect(throws: RPCError.self) {
+        let failure = try await GRPCWire.withClient(of: engine) { client in
+            await #expect(throws: WireFailure.self) {
                 _ = try await client.send(call, authorization: "Bearer \(serverToken)")
             }
         }
-        #expect(error?.code == .resourceExhausted)
-        #expect(error?.message == "The request is longer than 1048576 bytes; send less at once.")
+        #expect(failure?.status == "RESOURCE_EXHAUSTED")
+        #expect(failure?.reason == "BODY_TOO_LARGE")
+        #expect(failure?.message == "The request is longer than 1048576 bytes; send less at once.")
+    }
+
+    @Test func `bytes that are no message are refused with a reason, in words that say what to do`() async throws {
+        let engine = Engine(store: MemoryStore(), verifier: TextVerifier())
+        let failure = try await GRPCWire.withClient(of: engine) { client in
+            await #expect(throws: WireFailure.self) {
+                try await client.sendUnreadable(["authorization": .string("Bearer \(serverToken)")])
+            }
+        }
+        #expect(failure?.status == "INVALID_ARGUMENT")
+        #expect(failure?.reason == "INVALID_ARGUMENT")
+        let message = "The call does not carry one message that is a request of GetVehicle; send that in binary."
+        #expect(failure?.message == message)
     }
 
     @Test func `a request of too many fields is refused before anything is made of it`() async throws {
@@ -88,7 +102,7 @@ import Testing
                 $0.vehicle.attributes = Array(repeating: VehicleAttribute(), count: 50_000)
             })
         for (authorization, status, reason) in [
-            ("Bearer \(serverToken)", "INVALID_ARGUMENT", "BODY_TOO_LARGE"), (nil, "UNAUTHENTICATED", "TOKEN_MISSING"),
+            ("Bearer \(serverToken)", "RESOURCE_EXHAUSTED", "BODY_TOO_LARGE"), (nil, "UNAUTHENTICATED", "TOKEN_MISSING"),
         ] {
             let failure = try await GRPCWire.withClient(of: engine) { client in
                 await #expect(throws: WireFailure.self) {
