@@ -35,7 +35,8 @@ extension ConfigurationOption {
                 + "open fewer files, which the log tells at the start."),
         .init(
             path: "limits.header_bytes", kind: .number(1024...1_048_576), standard: "32768",
-            help: "All header fields of a request together; over HTTP/2, 16384 at most."),
+            help:
+                "All header fields of a request over HTTP/1.1 together, in bytes; over HTTP/2, gRPC too, always 16384."),
         .init(
             path: "limits.header_fields", kind: .number(8...1000), standard: "100",
             help: "Header fields of a request over HTTP/1.1; over HTTP/2 their bytes are limited alone."),

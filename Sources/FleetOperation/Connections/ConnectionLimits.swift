@@ -6,9 +6,9 @@
 public struct ConnectionLimits: Hashable, Sendable {
     /// Connections at once; more wait until one ends.
     public var connections: Int
-    /// All header fields of a request together, in bytes.
+    /// All header fields of a request over HTTP/1.1 together, in bytes; over HTTP/2, gRPC too, always 16,384.
     public var headerBytes: Int
-    /// Header fields of a request.
+    /// Header fields of a request over HTTP/1.1; over HTTP/2 and gRPC their bytes are limited alone.
     public var headerFields: Int
     /// How long a connection over HTTP may be without a request.
     public var idle: Duration
