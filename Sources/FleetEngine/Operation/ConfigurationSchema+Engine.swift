@@ -109,8 +109,8 @@ extension ConfigurationSchema {
                 .init(
                     path: "record", kind: .path, standard: nil,
                     help:
-                        "Every call that is answered is appended to this file, see [recordings.md](recordings.md); it "
-                        + "holds positions."),
+                        "Every call that can be read and has a good token is appended to this file with its answer, see "
+                        + "[recordings.md](recordings.md); it holds positions."),
             ] + ConfigurationOption.log)
 }
 

@@ -41,7 +41,8 @@ struct LocalServiceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Append every call that the engine answers to this file; for export and replay.", valueName: "file"))
+            "Append each call with a good token that can be read to this file; for export and replay.",
+            valueName: "file"))
     var record: String?
 
     @Option(
