@@ -88,6 +88,12 @@ import Testing
         #expect(failed.code == SDKAuthorizationError.Code.providerFailed.rawValue)
         #expect(failed.userInfo[NSUnderlyingErrorKey] is URLError)
 
+        let session = NSError(domain: "app", code: 3, userInfo: [NSLocalizedDescriptionKey: "No session."])
+        let worded = StubTokenProvider { _, _ in throw session }
+        let told = try #require(try await self.driverAnswer("veh-3", tokens: worded).error)
+        #expect(told.code == SDKAuthorizationError.Code.providerFailed.rawValue)
+        #expect(told.localizedDescription == "No session.")
+
         let gone = StubTokenProvider { _, _ in throw CancellationError() }
         let cancelled = try #require(try await self.driverAnswer("veh-3", tokens: gone).error)
         #expect(cancelled.code == SDKAuthorizationError.Code.cancelled.rawValue)
@@ -226,6 +232,23 @@ import Testing
             try await AuthorizationAnswer.token { $0(token, nil) }
         }
         #expect(error?.code == .invalidAnswer)
+    }
+
+    @Test func `what an authorization wrapped comes unwrapped where that says more`() async throws {
+        func thrown(_ error: SDKAuthorizationError) async -> NSError? {
+            do {
+                _ = try await AuthorizationAnswer.token { $0(nil, error.nsError) }
+                return nil
+            } catch {
+                return error as NSError
+            }
+        }
+        let own = await thrown(SDKAuthorizationError(URLError(.timedOut)))
+        #expect(own?.domain == NSURLErrorDomain && own?.code == URLError.Code.timedOut.rawValue)
+
+        let cause = TokenError(code: .invalidIdentifier, message: "An id holds a slash.")
+        let mistake = await thrown(SDKAuthorizationError(code: .invalidID, message: "Mend it.", cause: cause))
+        #expect(mistake?.domain == SDKAuthorizationError.domain && mistake?.code == 203)
     }
 
     @Test func `cancelling ends the wait for a fetcher that keeps its completion`() async throws {

@@ -2,6 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
+
 /// Why a call to the engine failed: before it was sent, on the way, or by the engine's own answer.
 public struct EngineFailure: Error, Sendable, CustomStringConvertible {
     /// Where a call can fail.
@@ -59,27 +61,16 @@ public struct EngineFailure: Error, Sendable, CustomStringConvertible {
 // MARK: - From other errors
 
 extension EngineFailure {
-    private static let codes: [TokenClientError.Code: RPCCode] = [
-        .invalidConfiguration: .failedPrecondition,
-        .insecureURL: .failedPrecondition,
-        .unreachable: .unavailable,
-        .timedOut: .deadlineExceeded,
-        .refused: .unauthenticated,
-        .rateLimited: .resourceExhausted,
-        .invalidAnswer: .internalError,
-        .wrongToken: .unauthenticated,
-        .expired: .unauthenticated,
-        .excessiveRefresh: .resourceExhausted,
-    ]
-
     /// Wraps what a token provider or a transport threw.
     package init(stage: Stage, _ error: any Error) {
         let known = error as? TokenClientError
+        let told = stage == .token || known != nil ? SDKAuthorizationError(error) : nil
+        let native = error as NSError
+        let isTimeOut = native.domain == NSURLErrorDomain && native.code == URLError.Code.timedOut.rawValue
         self.init(
             stage: stage,
-            code: known.flatMap { Self.codes[$0.code] } ?? .unavailable,
-            message: known?.message
-                ?? (stage == .token ? "The token provider failed." : "The engine could not be reached."),
+            code: isTimeOut ? .deadlineExceeded : told?.code.ofCall ?? .unavailable,
+            message: told?.message ?? "The engine could not be reached.",
             retryAfter: known?.retryAfter.map(Self.bounded),
             cause: error
         )
@@ -98,5 +89,20 @@ extension EngineFailure {
             code: .deadlineExceeded,
             message: "The time for the call was over while it waited for \(waited)."
         )
+    }
+}
+
+extension SDKAuthorizationError.Code {
+    /// The code of a call for which no token could be had; only where a later call may get one, it is one that passes.
+    fileprivate var ofCall: RPCCode {
+        switch self {
+        case .invalidConfiguration, .insecureURL, .missingContext, .missingID, .unexpectedTask: .failedPrecondition
+        case .unreachable, .lifeUnavailable, .storeFailed, .cancelled, .providerFailed: .unavailable
+        case .timedOut: .deadlineExceeded
+        case .refused, .wrongToken, .expired: .unauthenticated
+        case .rateLimited, .excessiveRefresh: .resourceExhausted
+        case .invalidAnswer: .internalError
+        case .invalidID: .invalidArgument
+        }
     }
 }

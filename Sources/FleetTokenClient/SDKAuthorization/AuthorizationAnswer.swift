@@ -45,15 +45,23 @@ package final class AuthorizationAnswer: Sendable {
     private func pass(to ask: (@escaping @Sendable (String?, (any Error)?) -> Void) -> Void) {
         ask { token, error in
             if let error {
-                // What `SDKAuthorization` wrapped for Objective-C says more unwrapped.
-                let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? TokenClientError
-                self.sink.yield(.failure(cause ?? error))
+                self.sink.yield(.failure(Self.unwrapped(error)))
             } else if let token, !token.isEmpty {
                 self.sink.yield(.success(FleetToken(token)))
             } else {
                 self.sink.yield(.failure(Self.broken("completed with neither token nor error; pass one of them")))
             }
         }
+    }
+
+    /// What `SDKAuthorization` wrapped for Objective-C, where that says more than the wrapping.
+    private static func unwrapped(_ error: any Error) -> any Error {
+        let native = error as NSError
+        guard let cause = native.userInfo[NSUnderlyingErrorKey] as? any Error else { return error }
+        let isProvidersOwn =
+            native.domain == SDKAuthorizationError.domain
+            && native.code == SDKAuthorizationError.Code.providerFailed.rawValue
+        return cause is TokenClientError || isProvidersOwn ? cause : error
     }
 
     private static func broken(_ problem: String) -> TokenClientError {

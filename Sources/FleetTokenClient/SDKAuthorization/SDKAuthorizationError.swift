@@ -89,7 +89,7 @@ extension SDKAuthorizationError {
         .storeFailed: .storeFailed,
     ]
 
-    /// Wraps what a token provider threw.
+    /// Wraps what a token provider threw; an error of its own keeps its words, if it has some.
     public init(_ error: any Error) {
         switch error {
         case let error as SDKAuthorizationError: self = error
@@ -97,12 +97,33 @@ extension SDKAuthorizationError {
             self.init(code: Self.codes[error.code] ?? .providerFailed, message: error.message, cause: error)
         case is CancellationError:
             self.init(code: .cancelled, message: "The wait for a token was cancelled; ask again.", cause: error)
-        default:
-            self.init(
-                code: .providerFailed,
-                message: "The token provider failed; the underlying error says why.",
-                cause: error
-            )
+        default: self = Self(telling: error as NSError) ?? Self(providersOwn: error)
         }
+    }
+
+    /// Reads an error that went through code that knows `NSError` only; `nil` when it is none of these.
+    private init?(telling error: NSError) {
+        guard error.domain == Self.domain, let code = Code(rawValue: error.code) else { return nil }
+        self.init(
+            code: code,
+            message: error.localizedDescription,
+            cause: error.userInfo[NSUnderlyingErrorKey] as? any Error
+        )
+    }
+
+    private init(providersOwn error: any Error) {
+        self.init(
+            code: .providerFailed,
+            message: Self.words(of: error) ?? "The token provider failed; the underlying error says why.",
+            cause: error
+        )
+    }
+
+    /// What an error says of itself; `nil` where Foundation would only spell out its domain and number.
+    private static func words(of error: any Error) -> String? {
+        let words =
+            (error as? any LocalizedError)?.errorDescription
+            ?? (error as NSError).userInfo[NSLocalizedDescriptionKey] as? String
+        return words.flatMap { $0.isEmpty ? nil : $0 }
     }
 }

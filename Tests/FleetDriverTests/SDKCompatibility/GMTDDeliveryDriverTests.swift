@@ -136,6 +136,23 @@ import Testing
         #expect(app.errors.map(\.code) == [code] && app.errors.first?.domain == "io.grpc")
     }
 
+    @Test func `an authorization that was made for on-demand trips says so`() async throws {
+        let fetcher = FleetDriverAuthorization(StubTokenProvider())
+        let api = try #require(GMTDDeliveryDriverAPI(driverContext: self.context(fetcher)))
+        let error = await #expect(throws: NSError.self) {
+            try await api.vehicleReporter.setVehicleStops([
+                GMTDVehicleStop(
+                    taskInfoArray: [GMTDTaskInfo(taskID: "a", taskDuration: 60)],
+                    plannedWaypoint: GMSNavigationWaypoint(
+                        location: CLLocationCoordinate2D(latitude: 3, longitude: 7), title: "Mill Lane"),
+                    state: .new)
+            ])
+        }
+        #expect(error?.domain == "io.grpc" && error?.code == RPCCode.failedPrecondition.number)
+        #expect(error?.localizedDescription.contains("for scheduled tasks") == true)
+        #expect(self.engine.transport.requests.isEmpty)
+    }
+
     @Test func `a driver's own mistake is a general error, and says what to do`() async throws {
         let fetcher = FleetDriverAuthorization(StubTokenProvider(), service: .scheduledTasks)
         let app = try #require(DeliveryApp(context: self.context(fetcher)))

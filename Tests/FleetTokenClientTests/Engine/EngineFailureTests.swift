@@ -71,4 +71,48 @@ import Testing
         let failure = EngineFailure(stage: .token, TokenClientError(code: error, message: "Why."))
         #expect(failure.code == code && failure.message == "Why." && failure.stage == .token)
     }
+
+    @Test(
+        arguments: [
+            (SDKAuthorizationError.Code.missingContext, RPCCode.failedPrecondition), (.missingID, .failedPrecondition),
+            (.invalidID, .invalidArgument), (.unexpectedTask, .failedPrecondition), (.cancelled, .unavailable),
+            (.refused, .unauthenticated), (.timedOut, .deadlineExceeded), (.providerFailed, .unavailable),
+            (.invalidConfiguration, .failedPrecondition), (.lifeUnavailable, .unavailable),
+        ]
+    )
+    func `an authorization's error has a code too, also as an NSError`(
+        error: SDKAuthorizationError.Code, code: RPCCode
+    ) {
+        let cause = SDKAuthorizationError(code: error, message: "Why.")
+        for failure in [EngineFailure(stage: .token, cause), EngineFailure(stage: .token, cause.nsError)] {
+            #expect(failure.code == code && failure.message == "Why." && failure.stage == .token)
+        }
+        #expect((EngineFailure(stage: .token, cause.nsError).cause as NSError?)?.code == error.rawValue)
+    }
+
+    @Test func `an error of an app's own keeps its words, and passes`() {
+        struct Worded: LocalizedError {
+            let errorDescription: String?
+        }
+        struct Wordless: Error {}
+        let native = NSError(domain: "app", code: 3, userInfo: [NSLocalizedDescriptionKey: "No session."])
+        let errors: [(any Error, String)] = [
+            (Worded(errorDescription: "The session is over."), "The session is over."), (native, "No session."),
+            (Worded(errorDescription: ""), "The token provider failed"), (Wordless(), "The token provider failed"),
+        ]
+        for (error, words) in errors {
+            let failure = EngineFailure(stage: .token, error)
+            #expect(failure.code == .unavailable && failure.message.hasPrefix(words))
+        }
+        #expect(EngineFailure(stage: .connection, native).message == "The engine could not be reached.")
+    }
+
+    @Test(arguments: [EngineFailure.Stage.token, .connection])
+    func `a time limit that was over below has the code for it`(stage: EngineFailure.Stage) {
+        let native = NSError(domain: NSURLErrorDomain, code: URLError.Code.timedOut.rawValue)
+        for error: any Error in [URLError(.timedOut), native] {
+            #expect(EngineFailure(stage: stage, error).code == .deadlineExceeded)
+        }
+        #expect(EngineFailure(stage: stage, URLError(.notConnectedToInternet)).code == .unavailable)
+    }
 }
