@@ -368,6 +368,19 @@ import Testing
         #expect(bench.tokenNow() == new)
     }
 
+    @Test func `a refusal of a token whose life is over is none`() throws {
+        var bench = try MachineBench()
+        bench.request()
+        let token = bench.land(.seconds(3300))
+        bench.advance(.seconds(3300))
+        let told = bench.events.count
+        bench.feed(.invalidated(bench.subject, token))
+        #expect(bench.events.count == told)
+        let caller = bench.request()
+        let new = bench.land()
+        #expect(bench.token(of: caller) == new)
+    }
+
     @Test func `a refused token that the server sends again is not handed out`() throws {
         var bench = try MachineBench()
         bench.request()

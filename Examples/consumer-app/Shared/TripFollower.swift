@@ -83,8 +83,9 @@ import Foundation
     func tripModel(_ tripModel: GMTCTripModel, didFailUpdateTripWithError error: (any Error)?) {
         self.state.problem = error?.localizedDescription ?? "The trip's news did not arrive."
         self.state.problemAt = Date()
-        // The engine refused the token, which nobody else tells the provider.
+        // The engine refused the token, which the SDK tells nobody else; without a token, a token error lies below.
         if let error = error as NSError?, error.code == RPCCode.unauthenticated.number,
+            !(error.userInfo[NSUnderlyingErrorKey] is TokenClientError),
             let trip = tripModel.tripName.split(separator: "/").last
         {
             self.authorization.lastTokenWasRefused(tripID: String(trip))

@@ -70,8 +70,9 @@ import Foundation
     ) {
         // The outer error is always the same one; the cause tells more.
         let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError ?? error as NSError
-        // The engine refused the token, which nobody else tells the provider.
-        if cause.code == RPCCode.unauthenticated.number {
+        // The engine refused the token, which the SDK tells nobody else; without a token, a token error lies below.
+        let isWithoutToken = cause.userInfo[NSUnderlyingErrorKey] is TokenClientError
+        if cause.code == RPCCode.unauthenticated.number, !isWithoutToken {
             self.authorization.lastTokenWasRefused(vehicleID: self.vehicle)
         }
         var state = self.state

@@ -183,7 +183,10 @@ extension TokenCacheMachine {
 
 extension TokenCacheMachine {
     mutating func invalidate(_ token: FleetToken, of subject: TokenSubject, at now: MonotonicInstant) -> [Action] {
-        guard var entry = self.entries[subject], let held = entry.held, held.grant.token == token else { return [] }
+        // A token whose life is over says nothing about the service, which may not even have been asked.
+        guard var entry = self.entries[subject], let held = entry.validHeld(at: now), held.grant.token == token else {
+            return []
+        }
         entry.held = nil
         let limit = self.configuration.refusalsPerMinute
         let minuteAgo = now.advanced(by: .seconds(-60))

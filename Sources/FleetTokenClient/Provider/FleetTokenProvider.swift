@@ -143,7 +143,7 @@ public final class FleetTokenProvider: TokenProvider {
         try await self.call(for: subject, measured: false) { .ensured(subject, $0, life: life) }.life
     }
 
-    /// Says that the service refused a token; it is dropped if it is still the current one.
+    /// Says that the service refused a token; it is dropped if it is still the current one and its life is not over.
     ///
     /// - Parameters:
     ///   - token: The token that was refused; a newer one is kept.

@@ -91,6 +91,7 @@ extension ExploredCache {
         if let stranger = self.settings.tokens.first(where: { $0 != observed.token }) {
             events.append(.invalidated(subject, stranger))
         }
+        if let token = observed.token, self.now >= observed.expiresAt { events.append(.invalidated(subject, token)) }
         if let flight = observed.ended,
             let grant = self.settings.grant(.good, unlike: observed.token, observed.refused)
         {

@@ -224,7 +224,7 @@ struct ExploredCache: Sendable {
     }
 
     private mutating func refuse(_ index: Int) -> Bool {
-        guard let token = self.observed[index].token else { return false }
+        guard let token = self.observed[index].token, self.now < self.observed[index].expiresAt else { return false }
         self.observed[index].token = nil
         self.observed[index].refused = self.observed[index].refused.suffix(1) + [token]
         self.feed(.invalidated(self.settings.subjects[index], token), index)
