@@ -5,6 +5,7 @@
 // The rules of fleet-token.js with a clock and a server that do what they are told: node --test IntegrationTests/javascript/*.test.mjs
 
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
 import { test } from "node:test";
 import { inspect } from "node:util";
 
@@ -596,8 +597,33 @@ test("the app's headers are asked for at each fetch, and no redirect is followed
   await tokens.token(trip);
   const { init } = server.requests[0];
   assert.equal(init.headers.Authorization, "Bearer session");
-  assert.equal(init.redirect, "error");
+  assert.equal(init.redirect, "manual");
   assert.equal(init.cache, "no-store");
+});
+
+test("a server that redirects is told as one that is to be named by its final address", async () => {
+  const asked = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url);
+    response.writeHead(302, { Location: "/login" }).end();
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    const tokens = new FleetTokens({ url: `http://127.0.0.1:${server.address().port}` });
+    await assert.rejects(tokens.token(trip), { code: "invalidAnswer", status: 302, message: /redirect.*final address/ });
+    assert.deepEqual(asked, ["/token/consumer/trip-7"]);
+  } finally {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+});
+
+test("a redirect that a browser shows without its status is told alike", async () => {
+  const { server, tokens } = world();
+  // As the answer of a redirect, this one has the status 0.
+  server.plan = () => Response.error();
+  await assert.rejects(tokens.token(trip), (error) => error.code === "invalidAnswer" && error.status === undefined
+    && /redirect, .*final address/.test(error.message));
 });
 
 test("another user of the app gets neither tokens nor waits of the one before", async () => {

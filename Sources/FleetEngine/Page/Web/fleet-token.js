@@ -279,7 +279,7 @@ export class FleetTokens {
       }
       const response = await fetch(new URL(pathOf(subject), base), {
         headers: { Accept: "application/json", ...own },
-        credentials, signal: stop.signal, cache: "no-store", redirect: "error", referrerPolicy: "no-referrer",
+        credentials, signal: stop.signal, cache: "no-store", redirect: "manual", referrerPolicy: "no-referrer",
       });
       if (response.status !== 200) throw await readRefusal(response, clock);
       return readAnswer(await response.text(), response.headers, subject);
@@ -489,13 +489,19 @@ async function readRefusal(response, clock) {
   } catch {
     // The status says enough.
   }
-  const { status, headers } = response;
+  const { headers } = response;
+  // A browser keeps from the page which redirect it was: the status is 0.
+  const status = response.status || undefined;
+  const isRedirect = status === undefined || (status >= 300 && status < 400);
+  const told = isRedirect
+    ? "answered with a redirect, which would carry credentials elsewhere; give the final address as url"
+    : `answered ${status}`;
   const header = headers.get("Retry-After");
   // A date is one of the server's clock, which its Date tells where the page may read it.
   const now = secondsOf(headers.get("Date"));
   const seconds = delayOf(header) ?? secondsOf(header) - (Number.isFinite(now) ? now : clock.wall());
   return new FleetTokenError(
-    codeOf(status), `The token server answered ${status}.${typeof said === "string" && said ? ` ${said.slice(0, 300)}` : ""}`,
+    codeOf(response.status), `The token server ${told}.${typeof said === "string" && said ? ` ${said.slice(0, 300)}` : ""}`,
     { status, retryAfterSeconds: Number.isFinite(seconds) && seconds > 0 ? seconds : undefined });
 }
 
