@@ -750,6 +750,31 @@ for (const id of ["", "*", "..", undefined, 7]) {
   });
 }
 
+for (const task of ["*", "..", 7]) {
+  test(`the task ${JSON.stringify(task)} is refused without a request`, async () => {
+    const { server, tokens } = world();
+    await assert.rejects(
+      tokens.token({ kind: "delivery_driver", id: "dv-1", task }), { code: "invalidArgument", message: /one task/ });
+    assert.equal(server.requests.length, 0);
+  });
+}
+
+for (const part of ["user:pw@", "user@"]) {
+  test(`an address with ${part} is refused at once, and not repeated`, () => {
+    assert.throws(
+      () => new FleetTokens({ url: `https://${part}tokens.example` }),
+      (error) => error.code === "invalidArgument" && /use headers/.test(error.message) && !error.message.includes("pw"));
+  });
+}
+
+for (const part of ["?key=abc", "#key"]) {
+  test(`an address with ${part} is refused at once, and not repeated`, () => {
+    assert.throws(
+      () => new FleetTokens({ url: `https://tokens.example/api${part}` }),
+      (error) => error.code === "invalidArgument" && /use headers/.test(error.message) && !error.message.includes("key"));
+  });
+}
+
 for (const subject of [{ kind: "consumer", id: "trip-\ud83d" }, { kind: "delivery_driver", id: "dv-1", task: "\ude00" }]) {
   test(`half a character in an id of ${subject.kind} is refused without a request`, async () => {
     const { server, tokens } = world();

@@ -374,6 +374,10 @@ function serverURL(address) {
     throw new FleetTokenError(
       "invalidArgument", `url begins with ${url.protocol}, over which tokens do not travel; use https, or this machine.`);
   }
+  if (url.username || url.password || url.search || url.hash) {
+    throw new FleetTokenError(
+      "invalidArgument", "url holds a user, a query or a fragment, which no request carries; use headers for what signs in.");
+  }
   if (!url.pathname.endsWith("/")) url.pathname += "/";
   return url;
 }
@@ -386,9 +390,9 @@ function keyOf(subject) {
 function pathOf({ kind, id, task }) {
   if (!idClaims.has(kind)) throw new FleetTokenError("invalidArgument", `There is no token of the kind ${kind}.`);
   if (kind === "fleet_reader") return "token/fleet_reader";
-  if (typeof id !== "string" || id === "" || id === "*" || id === "." || id === "..") {
-    throw new FleetTokenError("invalidArgument", `A ${kind} token takes one id.`);
-  }
+  const isOne = (value) => typeof value === "string" && !["", "*", ".", ".."].includes(value);
+  if (!isOne(id)) throw new FleetTokenError("invalidArgument", `A ${kind} token takes one id.`);
+  if (task && !isOne(task)) throw new FleetTokenError("invalidArgument", `A ${kind} token takes one task, or none.`);
   try {
     const query = task ? `?task=${encodeURIComponent(task)}` : "";
     return `token/${kind}/${encodeURIComponent(id)}${query}`;
