@@ -2,6 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+public import Foundation
+
 /// An error from locations, routes or the use of a reporter; what the engine answers is an `EngineFailure` instead.
 public struct DriverError: Error, Sendable, CustomStringConvertible {
     /// What went wrong, in terms a caller can act on.
@@ -53,5 +55,14 @@ public struct DriverError: Error, Sendable, CustomStringConvertible {
         self.code = code
         self.message = message
         self.cause = cause
+    }
+}
+
+extension DriverError: CustomNSError {
+    /// The message, and the error underneath.
+    public var errorUserInfo: [String: Any] {
+        var info: [String: Any] = [NSLocalizedDescriptionKey: self.message]
+        info[NSUnderlyingErrorKey] = self.cause
+        return info
     }
 }

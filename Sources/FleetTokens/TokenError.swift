@@ -2,6 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+public import Foundation
+
 /// An error from building or reading the parts of a Fleet Engine token.
 ///
 /// A token that was read and then refused is a ``TokenRefusal`` instead.
@@ -36,4 +38,9 @@ public struct TokenError: Error, Sendable, CustomStringConvertible {
         self.code = code
         self.message = message
     }
+}
+
+extension TokenError: CustomNSError {
+    /// The message, which is what `localizedDescription` says.
+    public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: self.message] }
 }

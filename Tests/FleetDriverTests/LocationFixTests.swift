@@ -13,6 +13,7 @@ import Testing
             try LocationFix(latitude: latitude, longitude: longitude, time: Date())
         }
         #expect(error.code == .invalidLocation)
+        #expect((error as any Error).localizedDescription == error.message)
     }
 
     @Test(arguments: [Double.nan, .infinity, 1e300, -62_135_596_801, 253_402_300_800])

@@ -106,6 +106,29 @@ import Testing
         ]
         let numbers = codes.map { SDKAuthorizationError(TokenClientError(code: $0, message: "")).code.rawValue }
         #expect(numbers == Array(1...12))
+        let natives = codes.map { TokenClientError(code: $0, message: "Why.") as any Error as NSError }
+        #expect(natives.map(\.code) == Array(1...12))
+        #expect(natives.map { $0.userInfo["FPTokenErrorName"] as? String } == codes.map(\.description))
+        #expect(natives.allSatisfy { $0.domain == "FPTokenErrorDomain" && $0.localizedDescription == "Why." })
+    }
+
+    @Test func `an app's code for NSError reads what the Swift error says`() {
+        let cause = TokenClientError(
+            code: .rateLimited, message: "Wait.", httpStatus: 429, retryAfter: .milliseconds(1500))
+        let native = cause as any Error as NSError
+        #expect(native.userInfo["FPTokenErrorHTTPStatus"] as? Int == 429)
+        #expect(native.userInfo["FPTokenErrorRetryAfter"] as? Double == 1.5)
+        for code in SDKAuthorizationError.Code.allCases {
+            let error: any Error = SDKAuthorizationError(code: code, message: "Why.", cause: cause)
+            #expect(error.localizedDescription == "Why." && (error as NSError).code == code.rawValue)
+            #expect((error as NSError).domain == "FPTokenErrorDomain")
+            #expect((error as NSError).userInfo[NSUnderlyingErrorKey] is TokenClientError)
+        }
+        for code in RPCCode.allCases {
+            let error: any Error = EngineFailure(stage: .engine, code: code, message: "Why.")
+            #expect(error.localizedDescription == "Why." && (error as NSError).code == code.number)
+            #expect((error as NSError).domain == "io.grpc")
+        }
     }
 
     @Test func `the limit ends a wait without a token`() async throws {
@@ -245,6 +268,14 @@ import Testing
         }
         let own = await thrown(SDKAuthorizationError(URLError(.timedOut)))
         #expect(own?.domain == NSURLErrorDomain && own?.code == URLError.Code.timedOut.rawValue)
+
+        let below = TokenClientError(code: .unreachable, message: "Below.")
+        let above = await #expect(throws: TokenClientError.self) {
+            try await AuthorizationAnswer.token {
+                $0(nil, TokenClientError(code: .refused, message: "Above.", cause: below))
+            }
+        }
+        #expect(above?.code == .refused)
 
         let cause = TokenError(code: .invalidIdentifier, message: "An id holds a slash.")
         let mistake = await thrown(SDKAuthorizationError(code: .invalidID, message: "Mend it.", cause: cause))

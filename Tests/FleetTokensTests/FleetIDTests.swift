@@ -25,6 +25,7 @@ import Testing
         #expect(error?.code == .invalidIdentifier)
         #expect(error?.message.contains(reason) == true)
         #expect(error?.message.contains("trip id") == true)
+        #expect((error as (any Error)?)?.localizedDescription == error?.message)
     }
 
     @Test func `two spellings of one text are one id`() throws {

@@ -57,7 +57,9 @@ package final class AuthorizationAnswer: Sendable {
     /// What `SDKAuthorization` wrapped for Objective-C, where that says more than the wrapping.
     private static func unwrapped(_ error: any Error) -> any Error {
         let native = error as NSError
-        guard let cause = native.userInfo[NSUnderlyingErrorKey] as? any Error else { return error }
+        guard !(error is TokenClientError), let cause = native.userInfo[NSUnderlyingErrorKey] as? any Error else {
+            return error
+        }
         let isProvidersOwn =
             native.domain == SDKAuthorizationError.domain
             && native.code == SDKAuthorizationError.Code.providerFailed.rawValue

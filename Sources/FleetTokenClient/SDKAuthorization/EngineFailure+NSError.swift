@@ -2,13 +2,24 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Foundation
+public import Foundation
 
-extension EngineFailure {
-    /// The failure as the SDKs report it: the domain of gRPC and its number.
-    package var grpcError: NSError {
+extension EngineFailure: CustomNSError {
+    /// The domain of the failure as `NSError`, in which the SDKs report: that of gRPC.
+    public static var errorDomain: String { "io.grpc" }
+
+    /// The code's number, as gRPC gives it.
+    public var errorCode: Int { self.code.number }
+
+    /// The message, and the error underneath.
+    public var errorUserInfo: [String: Any] {
         var info: [String: Any] = [NSLocalizedDescriptionKey: self.message]
         info[NSUnderlyingErrorKey] = self.cause
-        return NSError(domain: "io.grpc", code: self.code.number, userInfo: info)
+        return info
+    }
+
+    /// The failure as the SDKs report it.
+    package var grpcError: NSError {
+        NSError(domain: Self.errorDomain, code: self.errorCode, userInfo: self.errorUserInfo)
     }
 }

@@ -67,9 +67,22 @@ public struct SDKAuthorizationError: Error, Sendable, CustomStringConvertible {
 
     /// The same error for code that knows `NSError` only.
     public var nsError: NSError {
+        NSError(domain: Self.errorDomain, code: self.errorCode, userInfo: self.errorUserInfo)
+    }
+}
+
+extension SDKAuthorizationError: CustomNSError {
+    /// The domain of the error as `NSError`, which is ``domain``.
+    public static var errorDomain: String { Self.domain }
+
+    /// The number of the code.
+    public var errorCode: Int { self.code.rawValue }
+
+    /// The message, and the error underneath.
+    public var errorUserInfo: [String: Any] {
         var info: [String: Any] = [NSLocalizedDescriptionKey: self.message]
         info[NSUnderlyingErrorKey] = self.cause
-        return NSError(domain: Self.domain, code: self.code.rawValue, userInfo: info)
+        return info
     }
 }
 
