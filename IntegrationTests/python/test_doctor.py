@@ -22,7 +22,7 @@ from forgery import new_rsa_key
 from service import Service, run
 from stand_ins import Google, GoogleServer, Webhook
 from test_nodes import database, node_folder  # noqa: F401 (a fixture)
-from test_serve import SECRET
+from test_serve import SECRET, IdentityProvider
 
 CHECKS = ["configuration", "store", "secret files", "credentials", "signer driver", "callers", "policy", "clock"]
 
@@ -133,6 +133,10 @@ def spoil_provider(settings, folder, google):
     settings["callers"]["oidc"] = {"login": {"issuer": "http://127.0.0.1:9", "audience": "fleet"}}
 
 
+def spoil_provider_name(settings, folder, google):
+    settings["callers"]["oidc"] = {"login": {"issuer": IdentityProvider().url + "/", "audience": "fleet"}}
+
+
 def spoil_tls(settings, folder, google):
     certificate(folder, "server", "IP:127.0.0.1")
     (folder / "server-key.pem").write_text(new_rsa_key(), encoding="utf-8")
@@ -171,6 +175,7 @@ def spoil_store(settings, folder, google):
         (spoil_key, "keys", 78, ["signers.driver.key"]),
         (spoil_credentials, "credentials", 78, ["gone.json"]),
         (spoil_provider, "callers.oidc.login", 69, ["127.0.0.1:9"]),
+        (spoil_provider_name, "callers.oidc.login", 78, ["/ says that its issuer is", "callers.oidc.login.issuer"]),
         (spoil_tls, "tls", 78, ["server.pem"]),
         (spoil_administrators, "admin", 78, ["gone.json"]),
         (spoil_origins, "cors", 78, ["App.example", "cors.origins"]),

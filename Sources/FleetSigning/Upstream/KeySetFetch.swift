@@ -45,11 +45,14 @@ package enum KeySetFetch {
 package struct KeySetError: Error, CustomStringConvertible {
     /// What is wrong.
     package let message: String
+    /// Whether what was answered is good, and not what is configured: to come again helps nobody until that is mended.
+    package let isConfiguration: Bool
     /// The same as ``message``.
     package var description: String { self.message }
 
     /// Makes an error.
-    package init(message: String) {
+    package init(message: String, isConfiguration: Bool = false) {
         self.message = message
+        self.isConfiguration = isConfiguration
     }
 }

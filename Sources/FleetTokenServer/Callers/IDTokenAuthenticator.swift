@@ -137,7 +137,9 @@ public struct IDTokenAuthenticator: CallerAuthenticator, UserTokenAuthenticator 
         case .found(let set): return set.keys.filter { $0.id == id }
         case .unknownKey:
             throw CallerRefusal(.unknown, "The user's token names a key that its issuer does not have.")
-        case .unavailable: throw KeySetError(message: "The keys of \(self.source) cannot be fetched now.")
+        case .unavailable:
+            let reason = self.keys.failure.map { ": \($0)" } ?? "."
+            throw KeySetError(message: "The keys of \(self.source) cannot be fetched now\(reason)")
         }
     }
 }

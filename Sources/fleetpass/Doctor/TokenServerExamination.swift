@@ -135,6 +135,12 @@ struct TokenServerExamination {
             do {
                 let count = try await IDTokenAuthenticator.countKeys(of: provider, transport: self.transport)
                 findings.append(.ok(check, "\(provider.issuer) publishes \(count) keys"))
+            } catch let error as KeySetError where error.isConfiguration {
+                findings.append(
+                    .fault(
+                        check, "\(error)",
+                        next: "Where that is your provider, write \(check).issuer so, to the letter: a final slash "
+                            + "counts, and its tokens have the same iss."))
             } catch {
                 findings.append(
                     .fault(

@@ -240,7 +240,9 @@ import Testing
             configuration, transport: provider, now: { IdentityProvider.now }, uptime: { .zero })
         let request = IdentityProvider.request(try IdentityProvider.token(key: .p256(.init())))
         let error = await #expect(throws: KeySetError.self) { try await authenticator.caller(of: request) }
-        #expect(error?.message == "The keys of https://login.example/keys cannot be fetched now.")
+        #expect(
+            error?.message == "The keys of https://login.example/keys cannot be fetched now: "
+                + "GET https://login.example/keys was answered with 503, 0 bytes.")
         let failure = await #expect(throws: KeySetError.self) {
             try await IDTokenAuthenticator.countKeys(of: configuration, transport: provider)
         }
@@ -262,6 +264,31 @@ import Testing
         let request = IdentityProvider.request(try IdentityProvider.token(key: key))
         await #expect(throws: KeySetError.self) { try await authenticator.caller(of: request) }
         #expect(provider.state.withLock { $0.asked.count } == 1)
+    }
+
+    @Test(arguments: [
+        ("https://login.example/", "https://login.example/"),
+        ("https://evil.example\n\u{202E}", "https://evil.example??"),
+        (String(repeating: "x", count: 300), String(repeating: "x", count: 200)),
+    ])
+    func `a discovery document that is another issuer's is told with what it says`(
+        named: String, shown: String
+    ) async throws {
+        let key = Key.p256(.init())
+        let provider = IdentityProvider([("k1", key)])
+        provider.state.withLock { $0.discoveredIssuer = named }
+        let configuration = IDTokenAuthenticator.Configuration(
+            label: "acme", issuer: IdentityProvider.issuer, audiences: ["driver-app"])
+        let words = "The discovery document of https://login.example says that its issuer is \"\(shown)\"."
+        let fault = await #expect(throws: KeySetError.self) {
+            try await IDTokenAuthenticator.countKeys(of: configuration, transport: provider)
+        }
+        #expect(fault?.message == words)
+        #expect(fault?.isConfiguration == true)
+        let authenticator = try Self.authenticator(provider)
+        let request = IdentityProvider.request(try IdentityProvider.token(key: key))
+        let error = await #expect(throws: KeySetError.self) { try await authenticator.caller(of: request) }
+        #expect(error?.message == "The keys of https://login.example cannot be fetched now: \(words)")
     }
 
     @Test func `what is not this issuer's is left to others`() async throws {

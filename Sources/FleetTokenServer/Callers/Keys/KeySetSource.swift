@@ -59,8 +59,13 @@ enum KeySetSource: Hashable, Sendable, CustomStringConvertible {
         guard let document = (try? JSONValue(parsing: answer.body))?.object else {
             throw KeySetError(message: "The discovery document of \(issuer) is not a JSON object.")
         }
-        guard document["issuer"]?.string == issuer else {
-            throw KeySetError(message: "The discovery document of \(issuer) is another issuer's.")
+        guard let named = document["issuer"]?.string else {
+            throw KeySetError(message: "The discovery document of \(issuer) names no issuer.")
+        }
+        guard named == issuer else {
+            throw KeySetError(
+                message: "The discovery document of \(issuer) says that its issuer is \"\(UserToken.shown(named))\".",
+                isConfiguration: true)
         }
         guard let address = document["jwks_uri"]?.string, UpstreamAddress.isAcceptable(address) else {
             throw KeySetError(message: "The discovery document of \(issuer) has no jwks_uri with https.")

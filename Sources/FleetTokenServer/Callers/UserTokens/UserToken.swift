@@ -63,4 +63,17 @@ struct UserToken {
         let audience = audience.lowercased()
         return audience == TokenClaims.audience || audience + "/" == TokenClaims.audience
     }
+
+    /// Whether a character leaves the line and the order of characters as they are.
+    static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
+        default: true
+        }
+    }
+
+    /// A text that somebody else chose, to be told to a person: 200 characters at most, and `?` for what is not visible.
+    static func shown(_ text: String) -> String {
+        String(String.UnicodeScalarView(text.unicodeScalars.prefix(200).map { Self.isVisible($0) ? $0 : "?" }))
+    }
 }

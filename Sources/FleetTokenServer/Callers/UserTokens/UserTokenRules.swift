@@ -85,7 +85,7 @@ struct UserTokenRules: Sendable {
         }
         let claims = UserTokenClaims.lists(in: token.claims)
         // A name goes to the log, where a line break would be another line.
-        let name = claims[self.nameClaim]?.first { !$0.isEmpty && $0.unicodeScalars.allSatisfy(Self.isVisible) }
+        let name = claims[self.nameClaim]?.first { !$0.isEmpty && $0.unicodeScalars.allSatisfy(UserToken.isVisible) }
         return Caller(name: name ?? subject, subject: subject, issuer: self.label, claims: claims)
     }
 
@@ -133,14 +133,6 @@ struct UserTokenRules: Sendable {
         case .integer(let seconds): return TimeInterval(seconds)
         case .double(let seconds) where seconds.isFinite: return seconds
         default: throw CallerRefusal(.malformed, "The user's token has a \(name) that is no time.")
-        }
-    }
-
-    /// Whether a character leaves the line and the order of characters as they are.
-    private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
-        default: true
         }
     }
 }
