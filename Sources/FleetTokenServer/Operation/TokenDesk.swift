@@ -19,6 +19,7 @@ public struct TokenDesk: Sendable {
     private let metrics: TokenServerMetrics
     private let now: @Sendable () -> Date
     private let logger: Logger
+    private let strangers: RecurringLog
 
     /// Makes a desk.
     ///
@@ -45,6 +46,7 @@ public struct TokenDesk: Sendable {
         self.metrics = metrics
         self.now = now
         self.logger = logger
+        self.strangers = RecurringLog("caller refused", level: .info, logger: logger, now: now)
     }
 
     /// A request that gets no token.
@@ -105,7 +107,10 @@ public struct TokenDesk: Sendable {
         _ asked: TokenType, or alternative: TokenType?, _ request: CallerRequest
     ) async throws -> (granted: TokenType, issued: IssuedToken) {
         let caller = try await self.step(.authentication) { try await self.authenticator.caller(of: request) }
-        guard let caller else { throw Refusal.unauthenticated(nil) }
+        guard let caller else {
+            self.tellOfStranger(request)
+            throw Refusal.unauthenticated(nil)
+        }
         try self.admitting { () throws(RateLimitExceeded) in try self.limiter?.admit(caller.id) }
         let time = self.now()
         var record = AuditRecord(
@@ -143,6 +148,23 @@ public struct TokenDesk: Sendable {
         let isFresh = (0...Self.stale).contains(self.now().timeIntervalSince(decided))
         if !isFresh { try await self.confirm(type, for: caller, record) }
         return (type, issued)
+    }
+
+    /// Tells of a request that nobody knows the sender of.
+    private func tellOfStranger(_ request: CallerRequest) {
+        let (cause, reason): (String, String)
+        switch request.bearer {
+        case nil: (cause, reason) = ("none", "absent: No credential was sent that callers are known by.")
+        case .some(let bearer) where UserToken.hasForm(bearer):
+            (cause, reason) = ("token", "absent: The user's token is of no issuer that is configured.")
+        case .some: (cause, reason) = ("secret", "absent: The bearer credential is nobody's.")
+        }
+        self.strangers.note(
+            cause,
+            [
+                "reason": "\(reason)", "address": "\(request.clientAddress ?? "unknown")",
+                "issuer": "\(request.bearer.flatMap(UserToken.init)?.issuer.map(UserToken.shown) ?? "none")",
+            ])
     }
 
     /// Takes back what an admitted token took of its subject's limit where it fails for want of something that is down.

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import Crypto
 import FleetSigning
 import FleetTokens
 import Foundation
@@ -40,6 +41,8 @@ import Testing
     private func desk(
         _ log: Log, metrics: TokenServerMetrics = TokenServerMetrics(), signs: Bool = true,
         policy: any TokenPolicy = RolePolicy(), limiter: RequestLimiter? = nil,
+        clock: Locked<Date> = Locked(Self.now),
+        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
         door: @escaping @Sendable () throws -> Caller? = { Self.driver }
     ) throws -> TokenDesk {
         let minter = TokenMinter(signer: try LocalSigner(try Self.key.get()))
@@ -50,7 +53,7 @@ import Testing
         }
         return TokenDesk(
             issuer: issuer, authenticator: Door(answer: door), policy: policy, limiter: limiter, audit: log,
-            metrics: metrics, now: { Self.now }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            metrics: metrics, now: { clock.withLock { $0 } }, logger: logger)
     }
 
     private func request(_ desk: TokenDesk, _ type: TokenType) async throws -> (IssuedToken?, Int) {
@@ -321,6 +324,38 @@ import Testing
         #expect(log.records.withLock { $0 }.isEmpty)
         for reason in ["caller_absent", "caller_expired", "authentication_failed"] {
             #expect(metrics.text.contains(#"fleetpass_token_refusals_total{reason="\#(reason)"} 1"#))
+        }
+    }
+
+    @Test func `strangers are logged with what they sent, and no more often than every ten seconds for each kind`()
+        async throws
+    {
+        let (lines, clock) = (LeakTests.Log(), Locked(Self.now))
+        let desk = try self.desk(
+            Log(), clock: clock, logger: Logger(label: "test") { _ in LeakTests.Handler(log: lines) },
+            door: { nil })
+        let token = try IdentityProvider.token(
+            ["iss": .string("https://login.example/\n")], key: .ed25519(.init()))
+        func ask(_ bearer: String?) async {
+            let request = CallerRequest(
+                headers: bearer.map { [.authorization: "Bearer \($0)"] } ?? [:], peerAddress: "192.0.2.7")
+            await #expect(throws: RouteError.self) { try await desk.issue(try Self.vehicle(), for: request) }
+        }
+        func told(_ words: String) -> Int { lines.contents.split(separator: "\n").count { $0.contains(words) } }
+        for _ in 0..<100 {
+            for bearer in [token, "a-secret-of-somebody-else", nil] { await ask(bearer) }
+        }
+        #expect(told("info caller refused") == 3)
+        for words in ["https://login.example/?", "is of no issuer", "is nobody's", "No credential"] {
+            #expect(told(words) == 1, "\(words)")
+        }
+        #expect(told("192.0.2.7") == 3)
+        clock.withLock { $0 += 10 }
+        await ask(token)
+        #expect(told("info caller refused") == 4)
+        #expect(told(#""times": 100"#) == 1)
+        for secret in [String(token.suffix(16)), "a-secret-of-somebody-else"] {
+            #expect(!lines.contents.contains(secret))
         }
     }
 

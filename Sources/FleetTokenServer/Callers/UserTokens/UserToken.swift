@@ -48,8 +48,11 @@ struct UserToken {
 
     /// Whether a bearer credential is longer than tokens that are read, and has the dots of one.
     static func isTooLong(_ text: String) -> Bool {
-        text.utf8.count > self.maximumBytes && text.utf8.count { $0 == UInt8(ascii: ".") } == 2
+        text.utf8.count > self.maximumBytes && self.hasForm(text)
     }
+
+    /// Whether a bearer credential has the dots of a token.
+    static func hasForm(_ text: String) -> Bool { text.utf8.count { $0 == UInt8(ascii: ".") } == 2 }
 
     /// Whether it has a mark of a Fleet Engine token, which is never a user's.
     var isFleetEngineToken: Bool {
