@@ -60,9 +60,17 @@ public struct PostgreSQLAddress: Sendable, CustomStringConvertible, CustomDebugS
     /// The address without its password and options.
     public var description: String {
         let user = self.keywords["user"].map { "\($0)@" } ?? ""
-        let host = self.keywords["host"] ?? self.keywords["hostaddr"] ?? "localhost"
-        let port = self.keywords["port"].map { ":\($0)" } ?? ""
-        return "postgresql://\(user)\(host)\(port)/\(self.keywords["dbname"] ?? "")"
+        return "postgresql://\(user)\(self.hosts)/\(self.keywords["dbname"] ?? "")"
+    }
+
+    /// Each host with its port, as a URL names them; a single port is that of all.
+    private var hosts: String {
+        let hosts = Self.list(self.keywords["host"] ?? self.keywords["hostaddr"] ?? "localhost")
+        let ports = Self.list(self.keywords["port"] ?? "")
+        return hosts.enumerated().map { index, host in
+            let port = ports.count == 1 ? ports[0] : index < ports.count ? ports[index] : ""
+            return port.isEmpty ? "\(host)" : "\(host):\(port)"
+        }.joined(separator: ",")
     }
 
     /// The address without its password and options.
@@ -82,9 +90,8 @@ public struct PostgreSQLAddress: Sendable, CustomStringConvertible, CustomDebugS
         // With zero and less, libpq would wait for ever; what is no number it refuses.
         if let stated = keywords["connect_timeout"], Int(stated).map({ $0 > 0 }) ?? true { return stated }
         let hosts = keywords["hostaddr"] ?? keywords["host"] ?? ""
-        let count = hosts.split(separator: ",", omittingEmptySubsequences: false).count
         // Less than two seconds, libpq takes for two.
-        return "\(max(2, limit.components.seconds / Int64(count)))"
+        return "\(max(2, limit.components.seconds / Int64(Self.list(hosts).count)))"
     }
 
     private static var malformed: PostgreSQLError {
@@ -113,6 +120,11 @@ public struct PostgreSQLAddress: Sendable, CustomStringConvertible, CustomDebugS
     private static func isPort(_ text: Substring) -> Bool {
         let words = text.split(whereSeparator: \.isWhitespace)
         return words.count == 1 && words.allSatisfy { (1...65_535).contains(Int($0) ?? 0) }
+    }
+
+    /// The parts of a keyword's value, of which each host has one; an empty one stands for what is usual.
+    private static func list(_ value: String) -> [Substring] {
+        value.split(separator: ",", omittingEmptySubsequences: false)
     }
 
     private static func values(of options: UnsafeMutablePointer<PQconninfoOption>) -> [String: String] {

@@ -144,6 +144,13 @@ final class PostgreSQLConnection {
                 message: "\(address) cannot be used: \(problem) Mend the address, the files that it names, or the "
                     + "variables and the service file that complete it.")
         }
+        // What libpq says of a server that was reached, and is not what `target_session_attrs` wants.
+        guard !problem.contains("session is read-only"), !problem.contains("server is in hot standby mode") else {
+            return PostgreSQLError(
+                code: .unreachable,
+                message: "\(address) has no server that takes changes; promote one, or wait for the primary: "
+                    + problem)
+        }
         return PostgreSQLError(
             code: .unreachable,
             message: "\(address) cannot be reached: \(problem) Start the server, or mend host, port or firewall.",

@@ -41,11 +41,22 @@ import Testing
         ("postgresql://u:gehe%2Fim%40@h:5432/d", "postgresql://u@h:5432/d"),
         ("postgresql://a%40b:x@h/c%40d", "postgresql://a@b@h/c@d"),
         ("postgresql://u:a?b#c:d@h/d", "postgresql://u@h/d"),
-        ("postgresql://u@a:1,b:,c/d", "postgresql://u@a,b,c:1,,/d"),
+        ("postgresql://u@a:1,b:,c/d", "postgresql://u@a:1,b,c/d"),
         ("postgresql://h/d?user=u@a&password=gehe@im", "postgresql://u@a@h/d"),
         ("host=@abstract port=' 5432 ' dbname=d password=gehe", "postgresql://@abstract: 5432 /d"),
     ])
     func `special characters may stand where they are escaped, or mean nothing`(text: String, shown: String) throws {
+        #expect(try "\(PostgreSQLAddress(text))" == shown)
+    }
+
+    @Test(arguments: [
+        ("postgresql://u@10.0.0.1:21432,10.0.0.2:21433/d", "postgresql://u@10.0.0.1:21432,10.0.0.2:21433/d"),
+        ("host=a,b port=5433 dbname=d", "postgresql://a:5433,b:5433/d"),
+        ("host=a,b port=,5433 dbname=d", "postgresql://a,b:5433/d"),
+        ("hostaddr=10.0.0.1,10.0.0.2 port=1,2 user=u", "postgresql://u@10.0.0.1:1,10.0.0.2:2/"),
+        ("port=5433 dbname=d", "postgresql://localhost:5433/d"),
+    ])
+    func `each host is shown with the port that is its own`(text: String, shown: String) throws {
         #expect(try "\(PostgreSQLAddress(text))" == shown)
     }
 

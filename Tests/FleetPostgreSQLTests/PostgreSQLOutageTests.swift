@@ -51,6 +51,23 @@ struct PostgreSQLOutageTests {
         }
     }
 
+    @Test func `where a server can only be read, the advice is to promote one or to wait`() async throws {
+        let text = try await PostgreSQLServer.shared().makeDatabase()
+        let any = PostgreSQLPool(try PostgreSQLAddress(text), connections: 1, logger: .silent)
+        try await any.run { session in
+            let name = try session.query("SELECT current_database()").first?.text(0) ?? ""
+            _ = try session.query(.once("ALTER DATABASE \(name) SET default_transaction_read_only = on"))
+        }
+        await any.close()
+        let address = try PostgreSQLAddress("\(text)&target_session_attrs=read-write")
+        let pool = PostgreSQLPool(address, connections: 1, logger: .silent)
+        let error = try await self.error { try await pool.run { try $0.query("SELECT 1").count } }
+        #expect(error.code == .unreachable)
+        #expect(error.message.contains("; promote one, or wait for the primary: "), "\(error)")
+        #expect(error.message.contains("session is read-only") && !error.message.contains("firewall"), "\(error)")
+        await pool.close()
+    }
+
     @Test(arguments: [
         ("SET default_transaction_read_only = on", "25006"), ("DEALLOCATE ALL", "26000"),
         ("ALTER TABLE thing ADD COLUMN name text", "0A000"),
