@@ -58,7 +58,7 @@ struct SecretFilesCheck {
             next: "Run \(commands.joined(separator: " && ")), as their owner.")
     }
 
-    private static func isOpen(_ path: String) -> Bool { FileMode.of(path) & 0o077 != 0 }
+    private static func isOpen(_ path: String) -> Bool { FileMode.isOpen(path) }
 
     private static func octal(_ mode: Int) -> String {
         let digits = String(mode, radix: 8)

@@ -69,8 +69,8 @@ struct SigningKeyFile {
     }
 
     private func warnWhereOpen() {
+        guard FileMode.isOpen(self.path), self.isRegular else { return }
         let mode = FileMode.of(self.path)
-        guard mode & 0o077 != 0, self.isRegular else { return }
         Console.say(
             "fleetpass: warning: other users may use the private key in \(self.path) (mode 0\(String(mode, radix: 8))); "
                 + "run chmod 600 \(self.path).")
