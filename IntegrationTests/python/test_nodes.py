@@ -263,6 +263,25 @@ def test_a_database_that_does_not_answer_is_an_unreachable_service_and_told_once
         assert b"s3cret-word" not in result.stdout + result.stderr
 
 
+@pytest.mark.parametrize("kind", ["tokens", "engine"])
+def test_each_line_of_a_log_in_json_is_an_object_also_the_one_that_tells_why_it_failed(tmp_path, service, kind):
+    folder = node_folder(tmp_path, "node", service)
+    (folder / "callers.json").write_text(callers(SECRET, roles=["driver"]), encoding="utf-8")
+    trust_file(folder, "service-accounts")
+    (folder / "tokens.yaml").write_text(BASE, encoding="utf-8")
+    (folder / "engine.yaml").write_text(
+        "providers: demo-fleet\ndata: .\ntrust: {files: trust.yaml}\n", encoding="utf-8")
+    result = run(
+        "serve", kind, "--config", folder / f"{kind}.yaml", environment={
+            "FLEETPASS_STORE_POSTGRESQL": "postgresql://fleetpass@127.0.0.1:1/fleetpass", "FLEETPASS_LISTEN_PORT": "0",
+            "FLEETPASS_LISTEN_HTTP_PORT": "0", "FLEETPASS_LISTEN_GRPC_PORT": "0", "FLEETPASS_LOG_FORMAT": "json"})
+    assert (result.returncode, result.stdout) == (69, b"")
+    last = [json.loads(line) for line in result.stderr.splitlines()][-1]
+    assert (last["level"], last["message"], last["exit_code"]) == ("critical", "the server failed", "69"), last
+    assert "cannot be reached: " in last["problem"] and "\t" not in last["problem"], last
+    assert "  " not in last["problem"] and "\\u0009" not in last["problem"], last
+
+
 def test_a_database_that_is_busy_for_now_is_no_configuration_error(tmp_path, database):
     # Who makes tables holds this lock.
     holder = subprocess.Popen(

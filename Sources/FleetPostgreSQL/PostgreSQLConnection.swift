@@ -50,7 +50,7 @@ final class PostgreSQLConnection {
 
     /// The server's or libpq's own words about the last failure, on one line.
     var problem: String {
-        String(cString: PQerrorMessage(self.raw)).split(whereSeparator: \.isNewline).joined(separator: " ")
+        String(cString: PQerrorMessage(self.raw)).split { $0.isNewline || $0 == "\t" }.joined(separator: " ")
     }
 
     var lost: PostgreSQLError {

@@ -99,13 +99,13 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
             let before = self.meter.count
             let isShort = self.meter.take(&bytes)
             self.unanswered += self.meter.count - before
-            guard isShort, self.unanswered <= Self.maximumBytesWithoutToken else {
+            let limit = Self.maximumBytesWithoutToken
+            guard isShort, self.unanswered <= limit else {
                 return RPCError(
                     code: .resourceExhausted,
-                    message:
-                        "This method takes \(Self.maximumBytesWithoutToken) bytes at most before it answers; send less.")
+                    message: "This method takes \(limit) bytes at most before it answers; send less.")
             }
-            if self.meter.isWhole { self.meter = MessageMeter(limit: Self.maximumBytesWithoutToken) }
+            if self.meter.isWhole { self.meter = MessageMeter(limit: limit) }
         }
         return nil
     }

@@ -62,6 +62,6 @@ extension ConfigurationOption {
             help: "What is logged to stderr."),
         .init(
             path: "log.format", kind: .choice(["text", "json"]), standard: "text",
-            help: "`json` gives one object on each line."),
+            help: "`json` gives one object on each line, once the configuration was read."),
     ]
 }

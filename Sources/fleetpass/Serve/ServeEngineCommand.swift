@@ -35,13 +35,15 @@ struct ServeEngineCommand: AsyncParsableCommand {
     func run() async throws {
         guard let config, !self.reference else { return Console.give(EngineConfiguration.reference) }
         let configuration = try Self.read(config)
-        let process = try EngineProcess(configuration)
-        try ListeningPort.check(
-            [
-                ListeningPort(number: configuration.httpPort, setting: "set listen.http_port"),
-                ListeningPort(number: configuration.grpcPort, setting: "set listen.grpc_port"),
-            ], of: configuration.host, hostSetting: "set listen.host to an address of this machine")
-        try await process.run()
+        try await configuration.log.loggingFailure {
+            let process = try EngineProcess(configuration)
+            try ListeningPort.check(
+                [
+                    ListeningPort(number: configuration.httpPort, setting: "set listen.http_port"),
+                    ListeningPort(number: configuration.grpcPort, setting: "set listen.grpc_port"),
+                ], of: configuration.host, hostSetting: "set listen.host to an address of this machine")
+            try await process.run()
+        }
     }
 
     static func read(_ path: String) throws -> EngineConfiguration {

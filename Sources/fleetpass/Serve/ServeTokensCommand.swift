@@ -35,7 +35,9 @@ struct ServeTokensCommand: AsyncParsableCommand {
         guard let config, !self.reference else { return Console.give(TokenServerConfiguration.reference) }
         let saved = SigningTrial.run()
         let configuration = try Self.read(config)
-        try await TokenServerProcess(configuration, file: config).run(savedBySigningTrial: saved)
+        try await configuration.log.loggingFailure {
+            try await TokenServerProcess(configuration, file: config).run(savedBySigningTrial: saved)
+        }
     }
 
     static func read(_ path: String) throws -> TokenServerConfiguration {
