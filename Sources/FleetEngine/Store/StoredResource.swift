@@ -44,7 +44,7 @@ extension Vehicle: StoredResource {
     var keys: StoreKeys {
         StoreKeys(
             isActive: self.vehicleState == .online,
-            place: self.lastLocation.hasLocation ? self.lastLocation.location : nil
+            place: self.lastLocation.place
         )
     }
 }

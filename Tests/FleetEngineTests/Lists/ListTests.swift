@@ -170,6 +170,8 @@ import Testing
         "shared": { $0.supportedTripTypes = [.shared] },
         "fiji": { $0.lastLocation = .at(-18, 179.5) },
         "nowhere": { $0.clearLastLocation() },
+        "raw": { $0.lastLocation = .with { $0.rawLocation = .at(50.2, 50.2) } },
+        "fused": { $0.lastLocation = .with { $0.flpLocation = .at(50.4, 50.4) } },
     ]
 
     private typealias Change = @Sendable (inout ListVehicles.Request) -> Void
@@ -186,6 +188,7 @@ import Testing
         ("filter", { $0.filter = "attributes.class = \"van\" OR attributes.class = \"car\"" }, ["busy", "idle"]),
         ("missing attribute", { $0.filter = "attributes.seats != \"9\"" }, ["idle"]),
         ("box", { $0.viewport = .of(-19, 179, -17, -179) }, ["fiji"]),
+        ("readings alone", { $0.viewport = .of(50, 50, 51, 51) }, ["fused", "raw"]),
         (
             "all of them",
             {
