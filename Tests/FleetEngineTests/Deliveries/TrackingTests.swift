@@ -219,6 +219,24 @@ import Testing
         #expect(try await world.tracking("shp-1").hasVehicleLocation == isVisible)
     }
 
+    /// At places whose ways have fractions of a metre below and above a half.
+    @Test(arguments: [37.42, 37.4213, 37.4226, 37.4239, 37.4252, 37.4265])
+    func `a threshold of distance goes by the distance that is told`(latitude: Double) async throws {
+        func info(_ threshold: Int32) async throws -> TaskTrackingInfo {
+            let world = try await Self.world(stops: 2) {
+                $0.remainingDrivingDistanceVisibility.always = true
+                $0.vehicleLocationVisibility.remainingDrivingDistanceMetersThreshold = threshold
+            }
+            try await world.updateVehicle("dv-1", ["last_location"]) {
+                $0.lastLocation = .deliveryAt(latitude, -122.07)
+            }
+            return try await world.tracking("shp-1")
+        }
+        let told = try await info(0).remainingDrivingDistanceMeters.value
+        #expect(try await info(told).hasVehicleLocation)
+        #expect(try await !info(told - 1).hasVehicleLocation)
+    }
+
     @Test(arguments: [false, true])
     func `a threshold of time goes by the time of arrival that is told, whoever estimated it`(
         isReported: Bool

@@ -60,7 +60,7 @@ enum TrackingView {
     ) {
         let way = DeliveryWay(of: vehicle, context: context)
         let arrival = way.arrival(at: stop)
-        let meters = way.meters(to: stop)
+        let meters = way.meters(to: stop).map { Int32(clamping: Int64($0.rounded())) }
         let visibility = TrackingVisibility(
             stopCount: Int32(clamping: stop + 1), duration: way.duration(to: stop), meters: meters)
         if visibility.shows(config.routePolylinePointsVisibility) {
@@ -72,7 +72,7 @@ enum TrackingView {
             info.estimatedTaskCompletionTime = arrival.advanced(by: self.service(upTo: task, at: stop, of: vehicle))
         }
         if let meters, visibility.shows(config.remainingDrivingDistanceVisibility) {
-            info.remainingDrivingDistanceMeters = Google_Protobuf_Int32Value(Int32(clamping: Int64(meters.rounded())))
+            info.remainingDrivingDistanceMeters = Google_Protobuf_Int32Value(meters)
         }
         if visibility.shows(config.remainingStopCountVisibility) {
             info.remainingStopCount = Google_Protobuf_Int32Value(visibility.stopCount)

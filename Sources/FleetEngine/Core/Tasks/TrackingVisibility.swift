@@ -16,8 +16,8 @@ struct TrackingVisibility {
     let stopCount: Int32
     /// How long the vehicle takes from where it is shown, as far as that is known.
     let duration: Duration?
-    /// How far the vehicle has to go, as far as that is known.
-    let meters: Double?
+    /// How far the vehicle has to go, as it is told, as far as that is known.
+    let meters: Int32?
 
     /// Whether an option, or the standard in place of an empty one, shows its part now.
     ///
@@ -28,7 +28,7 @@ struct TrackingVisibility {
         case .durationUntilEstimatedArrivalTimeThreshold(let threshold):
             self.duration.map { $0 <= Duration(threshold) } ?? false
         case .remainingDrivingDistanceMetersThreshold(let threshold):
-            self.meters.map { $0 <= Double(threshold) } ?? false
+            self.meters.map { $0 <= threshold } ?? false
         case .always: true
         case .never, nil: false
         }
