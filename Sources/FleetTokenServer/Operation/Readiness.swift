@@ -42,7 +42,7 @@ public final class Readiness: Sendable {
     private let now: @Sendable () -> Date
     private let uptime: @Sendable () -> Double
     /// What is wrong with the store.
-    private let storeLook: TimedLook<String?>
+    private let storeLook: TimedLook<TokenServerStore.Problem?>
     /// What the store tells of the clock.
     private let clockLook: TimedLook<StoredClock?>
     private let logger: Logger
@@ -115,9 +115,8 @@ public final class Readiness: Sendable {
         self.now = now
         self.uptime = uptime
         let limit = Readiness.storeLimit
-        self.storeLook = TimedLook(within: limit, orElse: "the store did not answer within 3 s", time: time) {
-            await store.problem()
-        }
+        let late = TokenServerStore.Problem(words: "the store did not answer within 3 s")
+        self.storeLook = TimedLook(within: limit, orElse: late, time: time) { await store.problem() }
         self.clockLook = TimedLook(within: limit, orElse: nil, time: time) {
             await StoredClock(in: store, now: now)
         }
@@ -162,16 +161,17 @@ public final class Readiness: Sendable {
         if self.store.refusesRecords { self.note(Self.refusal, of: .store) }
         let problem = await self.storeLook.finding()
         guard !Task.isCancelled else { return }
-        self.note(problem, of: .store)
+        self.note(problem?.words, of: .store, cause: problem?.cause)
     }
 
-    private func note(_ problem: String?, of check: Check) {
+    private func note(_ problem: String?, of check: Check, cause: (any Error)? = nil) {
         var failing = self.failing.withLock { $0 }
         failing[check] = problem
-        self.note(failing)
+        self.note(failing, cause: cause)
     }
 
-    private func note(_ failing: [Check: String]) {
+    /// Takes over what does not hold and logs what is new, with its cause where the words do not tell it.
+    private func note(_ failing: [Check: String], cause: (any Error)? = nil) {
         let before = self.failing.withLock { held in
             defer { held = failing }
             return held
@@ -181,9 +181,11 @@ public final class Readiness: Sendable {
             guard before[check] != failing[check] else { continue }
             // A problem that is still there is told in other words now and then; that is no news.
             let isNews = (before[check] == nil) != (failing[check] == nil) || before[check] == self.atStart[check]
+            var metadata: Logger.Metadata = ["check": "\(check.rawValue)", "problem": "\(failing[check] ?? "none")"]
+            if let cause { metadata["error"] = "\(Self.line(cause))" }
             self.logger.log(
                 level: !isNews ? .debug : failing[check] == nil ? .notice : .error, "readiness changed",
-                metadata: ["check": "\(check.rawValue)", "problem": "\(failing[check] ?? "none")"])
+                metadata: metadata)
         }
     }
 

@@ -31,9 +31,11 @@ extension TokenServerStore {
 
     /// Looks whether a PostgreSQL database can hold the store, and changes nothing.
     ///
-    /// - Parameter address: `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`.
+    /// - Parameters:
+    ///   - address: `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`.
+    ///   - triesChanges: Whether a record is tried in tables of this version, and taken back, as a server needs the right.
     /// - Returns: What was found, in words without secrets.
-    package static func inspect(postgreSQL address: String) async -> Inspection {
+    package static func inspect(postgreSQL address: String, triesChanges: Bool = false) async -> Inspection {
         let logger = Logger(label: "fleetpass") { _ in SwiftLogNoOpLogHandler() }
         do {
             let pool = PostgreSQLPool(try PostgreSQLAddress(address), connections: 1, logger: logger)
@@ -47,7 +49,14 @@ extension TokenServerStore {
             switch try result.get() {
             case .missing: return .usable(.missing)
             case .behind: return .usable(.older)
-            case .current: return .usable(.current)
+            case .current:
+                if triesChanges {
+                    let database = PostgreSQLTokenDatabase(
+                        try PostgreSQLAddress(address), connections: 1, logger: logger)
+                    defer { database.close() }
+                    try await database.probe(commits: false)
+                }
+                return .usable(.current)
             }
         } catch let error as PostgreSQLError {
             guard error.isOutage else { return .unusable(error.message, next: Self.databaseNext) }

@@ -153,20 +153,34 @@ public struct TokenServerStore: Sendable {
     /// Takes note of whether a record of the audit was kept.
     func note(isKept: Bool) { self.refusedLast.withLock { $0 = !isKept } }
 
+    /// Why no record could be kept.
+    struct Problem: Sendable {
+        /// What anybody may know, in a few fixed words.
+        let words: String
+        /// What the log tells besides, where there is more to tell.
+        var cause: (any Error)?
+    }
+
     /// Looks whether a record could be kept now.
     ///
-    /// - Returns: Why not, in words without secrets; `nil` where it could.
-    func problem() async -> String? {
+    /// - Returns: Why not; `nil` where it could.
+    func problem() async -> Problem? {
         do throws(TokenServerError) {
             try await self.check()
         } catch {
-            return error.code == .storeReplaced
-                ? "the store's file was removed or replaced, or the -wal beside it; put that very file back, or restart "
-                    + "the server"
-                : "the store cannot be read"
+            guard error.code == .storeReplaced else {
+                return Problem(words: "the store cannot be read", cause: error)
+            }
+            return Problem(
+                words: "the store's file was removed or replaced, or the -wal beside it; put that very file back, or "
+                    + "restart the server")
         }
         let isDoubted = self.refusesRecords
-        guard (try? await self.database.probe(commits: isDoubted)) != nil else { return "the store takes no changes" }
+        do {
+            try await self.database.probe(commits: isDoubted)
+        } catch {
+            return Problem(words: "the store takes no changes", cause: error)
+        }
         if isDoubted { self.note(isKept: true) }
         return nil
     }

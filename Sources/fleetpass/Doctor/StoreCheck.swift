@@ -41,7 +41,7 @@ struct StoreCheck {
     }
 
     private static func database(_ address: String) async -> DoctorFinding {
-        switch await TokenServerStore.inspect(postgreSQL: address) {
+        switch await TokenServerStore.inspect(postgreSQL: address, triesChanges: true) {
         case .usable(.current): .ok("store", "PostgreSQL answers, and its tables are of this version")
         case .usable(.older): .ok("store", "PostgreSQL answers, and the tables will be updated at the start")
         case .usable(.missing): .ok("store", "PostgreSQL answers, and the tables will be made at the start")

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetPostgreSQL
 import FleetSigning
 import FleetTestSupport
 import FleetTokens
@@ -366,6 +367,51 @@ import Testing
         #expect(await readiness.check())
         try await log.append(.granted(.server, at: 1))
         #expect(try await world.reader.verify().head.sequence == 1)
+    }
+
+    @Test(.enabled(if: PostgreSQLServer.isInstalled, Comment(rawValue: PostgreSQLServer.absence)))
+    func `why the store takes no changes is logged once, and told to whoever inspects it`() async throws {
+        let address = try await PostgreSQLServer.shared().makeDatabase()
+        let owner = try TokenServerStore(postgreSQL: address, logger: .silent)
+        try await owner.check()
+        let pool = PostgreSQLPool(try PostgreSQLAddress(address), connections: 1, logger: .silent)
+        let user = "u_\(UUID().uuidString.lowercased().replacing("-", with: ""))"
+        for statement in [
+            "CREATE ROLE \(user) LOGIN", "GRANT USAGE ON SCHEMA fleetpass TO \(user)",
+            "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA fleetpass TO \(user)",
+            "REVOKE INSERT ON fleetpass.audit_record FROM \(user)",
+        ] {
+            try await pool.run { _ = try $0.query(.once(statement)) }
+        }
+        let own = address.replacing("//fleetpass@", with: "//\(user)@")
+        let (world, told) = (try TemporaryStore(), LeakTests.Log())
+        let store = try TokenServerStore(postgreSQL: own, logger: .silent)
+        let readiness = try self.readiness(world, Clocks { Date() }, over: store, log: told)
+        for _ in 0..<3 { await readiness.checkStore() }
+        #expect(readiness.problems[.store] == "the store takes no changes")
+        let lines = told.contents.split(separator: "\n")
+        #expect(lines.count { $0.contains("readiness changed") } == 1)
+        #expect(lines.first?.hasPrefix("error readiness changed") == true)
+        #expect(lines.first?.contains("(42501)") == true)
+
+        guard case .unusable(let problem, next: _) = await TokenServerStore.inspect(postgreSQL: own, triesChanges: true)
+        else {
+            Issue.record("The right to insert is missing.")
+            return
+        }
+        #expect(problem.contains("42501"))
+        try await pool.run { _ = try $0.query(.once("GRANT INSERT ON fleetpass.audit_record TO \(user)")) }
+        guard case .usable(.current) = await TokenServerStore.inspect(postgreSQL: own, triesChanges: true) else {
+            Issue.record("The store can be used.")
+            return
+        }
+        await readiness.checkStore()
+        #expect(readiness.problems[.store] == nil)
+        // What was tried left nothing behind.
+        #expect(try await AuditReader(store: owner).verify().head.sequence == 0)
+        try store.close()
+        try owner.close()
+        await pool.close()
     }
 
     @Test func `a record that was not kept is logged, although the store takes records again`() async throws {
