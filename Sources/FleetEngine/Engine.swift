@@ -193,7 +193,7 @@ public struct Engine: Sendable {
     ///   - call: The RPC.
     ///   - request: The request as it was received.
     ///   - token: The bearer token; `nil` where the call carried none.
-    ///   - examined: The token, where ``authenticate(_:for:of:)`` has verified it.
+    ///   - examined: The token, where ``authenticate(_:for:of:isUnread:)`` has verified it.
     ///   - remarks: Takes what the caller is to be told beside the answer.
     /// - Returns: The response.
     /// - Throws: ``EngineError``.

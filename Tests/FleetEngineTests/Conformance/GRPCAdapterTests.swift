@@ -102,7 +102,8 @@ import Testing
                 $0.vehicle.attributes = Array(repeating: VehicleAttribute(), count: 50_000)
             })
         for (authorization, status, reason) in [
-            ("Bearer \(serverToken)", "RESOURCE_EXHAUSTED", "BODY_TOO_LARGE"), (nil, "UNAUTHENTICATED", "TOKEN_MISSING"),
+            ("Bearer \(serverToken)", "RESOURCE_EXHAUSTED", "BODY_TOO_LARGE"),
+            (nil, "UNAUTHENTICATED", "TOKEN_MISSING"),
         ] {
             let failure = try await GRPCWire.withClient(of: engine) { client in
                 await #expect(throws: WireFailure.self) {
