@@ -136,11 +136,13 @@ public final class SigningKeys: Sendable {
     /// alive. One that was removed is published no more.
     ///
     /// - Parameter now: The time.
+    /// - Returns: Whether it was read again.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
-    public func refresh(at now: Date = Date()) throws(TokenServerError) {
+    @discardableResult
+    public func refresh(at now: Date = Date()) throws(TokenServerError) -> Bool {
         let fingerprint = try self.folder.fingerprint()
         let (before, seen) = self.state.withLock { ($0.rings, $0.fingerprint) }
-        guard fingerprint != seen else { return }
+        guard fingerprint != seen else { return false }
         let rings = try self.read(self.folder)
         let retired = try self.folder.retired.ids
         let exchanged = before.flatMap { role, ring in
@@ -154,5 +156,6 @@ public final class SigningKeys: Sendable {
             next.former.add(exchanged, besides: next.keyIDs.union(retired), at: now)
             state = next
         }
+        return true
     }
 }

@@ -241,8 +241,12 @@ package struct TokenService: Service {
 
     private func refreshKeys() throws {
         guard let keys else { return }
-        try keys.refresh()
-        let published = keys.published(at: Date())
+        let now = Date()
+        if try keys.refresh(at: now) {
+            let found = keys.statuses(at: now).map { "\($0.role) \($0.keyID) \($0.state)" }
+            self.logger.notice("key folder read again", metadata: ["keys": "\(found.joined(separator: ", "))"])
+        }
+        let published = keys.published(at: now)
         if published.map(\.id) != self.verifier.keys(from: TokenVerifier.own)?.keys.map(\.id) {
             self.verifier.replaceKeys(TrustedKeySet(published))
         }

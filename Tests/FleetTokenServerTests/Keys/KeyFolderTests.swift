@@ -5,6 +5,8 @@
 import FleetSigning
 import FleetTokens
 import Foundation
+import Logging
+import PostgreSQLTestSupport
 import Testing
 
 @testable import FleetTokenServer
@@ -65,6 +67,28 @@ import Testing
         try keys.refresh()
         #expect(keys.published(at: Self.now).map(\.id) == [second.keyID])
         #expect(try await signer(after: 0) == second.keyID)
+    }
+
+    @Test func `a service tells once which keys a folder that changed has`() async throws {
+        let (world, log) = (try World(), LeakTests.Log())
+        let data = world.url.appending(path: "data")
+        try FileManager.default.createDirectory(at: data, withIntermediateDirectories: true)
+        let service = try TokenService(
+            data: data.path(percentEncoded: false), keys: world.url.path(percentEncoded: false),
+            provider: try ProviderID(checking: "acme"), following: try FollowedServers(logger: .silent),
+            logger: Logger(label: "test") { _ in LeakTests.Handler(log: log) })
+        func told() -> [Substring] {
+            log.contents.split(separator: "\n").filter { $0.contains("key folder read again") }
+        }
+        await service.refresh()
+        #expect(told().isEmpty)
+        let second = try #require(try world.folder.rotate(.driver, at: Date()).entries.last).key
+        for _ in 0..<3 { await service.refresh() }
+        #expect(told().count == 1)
+        #expect(told().first?.hasPrefix("notice ") == true)
+        let keys = "driver \(world.first.keyID) signing, driver \(second.keyID) published"
+        #expect(told().first?.contains(keys) == true)
+        try service.store.close()
     }
 
     @Test func `the files' names tell what each key is good for`() throws {
