@@ -183,7 +183,10 @@ import Testing
         try TokenServerSchema.migrator.migrate(older, upTo: "1 audit")
         try older.close()
         let before = try Data(contentsOf: folder.url.appending(path: "older"))
-        for open in [TokenServerStore.init(readingAt:), TokenServerStore.init(listingAt:)] {
+        let ways: [(String) throws -> TokenServerStore] = [
+            { try TokenServerStore(readingAt: $0) }, { try TokenServerStore(listingAt: $0) },
+        ]
+        for open in ways {
             let error = #expect(throws: TokenServerError.self) { try open(folder.path("older")) }
             #expect(error?.code == .storeUnavailable)
             #expect(error?.message.contains("was written by an older version") == true)
