@@ -20,6 +20,7 @@ public struct TokenDesk: Sendable {
     private let now: @Sendable () -> Date
     private let logger: Logger
     private let strangers: RecurringLog
+    private let failures: RecurringLog
 
     /// Makes a desk.
     ///
@@ -47,6 +48,7 @@ public struct TokenDesk: Sendable {
         self.now = now
         self.logger = logger
         self.strangers = RecurringLog("caller refused", level: .info, logger: logger, now: now)
+        self.failures = RecurringLog("token not issued", level: .error, logger: logger, now: now)
     }
 
     /// A request that gets no token.
@@ -252,7 +254,7 @@ public struct TokenDesk: Sendable {
             self.logger.info("caller refused", metadata: ["reason": "\(refusal)"])
             throw Refusal.unauthenticated(refusal.reason)
         } catch {
-            self.logger.error("token not issued", metadata: ["step": "\(step.rawValue)", "error": "\(error)"])
+            self.failures.note("\(step.rawValue) \(error)", ["step": "\(step.rawValue)", "error": "\(error)"])
             // To come again helps nobody until the operator did something.
             let isServed = (error as? TokenServerError)?.code != .roleNotServed
             throw isServed ? Refusal.failed(step) : Refusal.notServed

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTokens
+public import Foundation
 public import Logging
 
 /// Keeps the audit in the token server's store, in groups: one sync of the disk, which takes as much of the processor as
@@ -32,7 +33,7 @@ public final class StoredAuditLog: AuditLog {
     private static let groupLimit = 512
 
     private let store: TokenServerStore
-    private let logger: Logger
+    private let failures: RecurringLog
     private let waitingLimit: Int
     private let queue = Locked(Queue())
 
@@ -42,9 +43,13 @@ public final class StoredAuditLog: AuditLog {
     ///   - store: The store.
     ///   - logger: Hears of commits that failed.
     ///   - waitingLimit: How many records may wait for the disk; more are refused.
-    public init(store: TokenServerStore, logger: Logger, waitingLimit: Int = 16 * 1024) {
+    ///   - now: The clock by which failures that recur are logged now and then.
+    public init(
+        store: TokenServerStore, logger: Logger, waitingLimit: Int = 16 * 1024,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) {
         self.store = store
-        self.logger = logger
+        self.failures = RecurringLog("Audit records could not be kept", level: .error, logger: logger, now: now)
         self.waitingLimit = waitingLimit
     }
 
@@ -104,8 +109,7 @@ public final class StoredAuditLog: AuditLog {
             return .success(())
         } catch {
             self.store.note(isKept: false)
-            self.logger.error(
-                "Audit records could not be kept", metadata: ["records": "\(records.count)", "error": "\(error)"])
+            self.failures.note("\(error)", ["records": "\(records.count)", "error": "\(error)"])
             return .failure(Self.failure("the store refused it"))
         }
     }

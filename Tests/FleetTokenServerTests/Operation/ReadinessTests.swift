@@ -430,6 +430,25 @@ import Testing
         #expect(lines.last?.hasPrefix("notice readiness changed") == true)
     }
 
+    @Test func `records that are not kept are logged no more often than every ten seconds`() async throws {
+        struct Refused: Error {}
+        let (world, told, clock) = (try TemporaryStore(), LeakTests.Log(), Locked(Self.start))
+        let store = TokenServerStore(WatchedDatabase(world.store.database, beforeWriting: { throw Refused() }))
+        let log = StoredAuditLog(
+            store: store, logger: Logger(label: "test") { _ in LeakTests.Handler(log: told) },
+            now: { clock.withLock { $0 } })
+        func append() async {
+            await #expect(throws: TokenServerError.self) { try await log.append(.granted(.server, at: 1)) }
+        }
+        for _ in 0..<10 { await append() }
+        clock.withLock { $0 += 10 }
+        await append()
+        let lines = told.contents.split(separator: "\n")
+        #expect(lines.count == 2)
+        #expect(lines.allSatisfy { $0.hasPrefix("error Audit records could not be kept") && $0.contains("Refused") })
+        #expect(lines.last?.contains(#""times": 10"#) == true)
+    }
+
     @Test(.timeLimit(.minutes(5)))
     func `a store that does not answer is told before the clock is looked at, and asked once meanwhile`() async throws {
         // One clock measures how long is waited; on the other, the database sleeps.

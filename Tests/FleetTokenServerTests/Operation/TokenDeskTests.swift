@@ -359,6 +359,24 @@ import Testing
         }
     }
 
+    @Test func `what is down is logged for each step, and no more often than every ten seconds`() async throws {
+        let (lines, clock, policy) = (LeakTests.Log(), Locked(Self.now), FailingPolicy())
+        let logger = Logger(label: "test") { _ in LeakTests.Handler(log: lines) }
+        let desk = try self.desk(Log(isFull: true), signs: false, policy: policy, clock: clock, logger: logger)
+        func told(_ words: String) -> Int { lines.contents.split(separator: "\n").count { $0.contains(words) } }
+        for isDown in [true, false] {
+            policy.isDown.withLock { $0 = isDown }
+            for _ in 0..<10 { #expect(try await self.request(desk, try Self.vehicle()).1 == 503) }
+        }
+        #expect(told("error token not issued") == 3)
+        for step in ["policy_failed", "signing_failed", "audit_failed"] { #expect(told(step) == 1, "\(step)") }
+        clock.withLock { $0 += 10 }
+        #expect(try await self.request(desk, try Self.vehicle()).1 == 503)
+        #expect(told("error token not issued") == 5)
+        #expect(told(#""times": 10"#) == 1)
+        #expect(told(#""times": 20"#) == 1)
+    }
+
     @Test func `metrics are counted by role and outcome, and no id is a label`() async throws {
         let metrics = TokenServerMetrics()
         let desk = try self.desk(Log(), metrics: metrics)
