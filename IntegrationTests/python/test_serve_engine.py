@@ -284,6 +284,27 @@ def test_what_a_list_withdraws_is_refused_from_the_first_call_on(folder, service
     lists.shutdown()
 
 
+def test_a_list_is_believed_of_whom_the_authorities_in_ssl_cert_file_vouch_for(folder, service, certificates):
+    token = requests.get(f"{service.http}/token/driver/veh-listed", timeout=10).json()["jwt"]
+    lists = ListServer()
+    lists.text = lists.sign([service.account("driver")["private_key_id"]])
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate(folder, "lists", "IP:127.0.0.1", "authority"))
+    lists.socket = context.wrap_socket(lists.socket, server_side=True)
+    settings = f"revocations: {{url: '{lists.url.replace('http', 'https')}/list'}}\n"
+    # No authority, or one that did not sign.
+    for variables in [{}, {"SSL_CERT_FILE": folder / "server.pem"}]:
+        server = EngineServer(folder, settings, environment=variables)
+        answer = requests.get(f"{server.http}/readyz", timeout=10)
+        assert answer.status_code == 503 and "revocations" in answer.text, answer.text
+        assert server.stop()[0] == 0
+    server = EngineServer(folder, settings, environment={"SSL_CERT_FILE": folder / "authority.pem"})
+    assert requests.get(f"{server.http}/readyz", timeout=10).status_code == 200
+    assert refusal(server.rest("GET", "vehicles/veh-listed", token)) == ("UNAUTHENTICATED", "TOKEN_REVOKED")
+    assert server.stop()[0] == 0
+    lists.shutdown()
+
+
 def test_a_store_that_is_no_token_servers_withdraws_nothing_and_is_refused(folder, service):
     (folder / "data").mkdir()
     (folder / "empty.sqlite").write_bytes(b"")

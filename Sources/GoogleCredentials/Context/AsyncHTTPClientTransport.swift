@@ -5,6 +5,7 @@
 import AsyncHTTPClient
 public import FleetSigning
 import FleetTokens
+public import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -19,9 +20,15 @@ public final class AsyncHTTPClientTransport: UpstreamTransport {
 
     /// Makes a transport; its connections close when it is no longer used.
     ///
-    /// - Parameter connectionsPerHost: The most connections to one host over HTTP/1.1 that are kept open for further
-    ///   requests, which wait for one of them where all are busy; at least 1. `nil` leaves it to AsyncHTTPClient.
-    public init(connectionsPerHost: Int? = nil) {
+    /// - Parameters:
+    ///   - connectionsPerHost: The most connections to one host over HTTP/1.1 that are kept open for further requests,
+    ///     which wait for one of them where all are busy; at least 1. `nil` leaves it to AsyncHTTPClient.
+    ///   - authorities: A file of certificates in PEM that are trusted in place of the system's authorities; by default
+    ///     the one that `SSL_CERT_FILE` names, as with OpenSSL. `nil` and an empty path leave the system's.
+    public init(
+        connectionsPerHost: Int? = nil,
+        authorities: String? = ProcessInfo.processInfo.environment["SSL_CERT_FILE"]
+    ) {
         var configuration = HTTPClient.Configuration()
         configuration.redirectConfiguration = .disallow
         configuration.timeout.connect = .seconds(5)
@@ -29,6 +36,11 @@ public final class AsyncHTTPClientTransport: UpstreamTransport {
         configuration.connectionPool.retryConnectionEstablishment = false
         if let connectionsPerHost {
             configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connectionsPerHost
+        }
+        if let authorities, !authorities.isEmpty {
+            var tls = TLSConfiguration.makeClientConfiguration()
+            tls.trustRoots = .file(authorities)
+            configuration.tlsConfiguration = tls
         }
         self.client = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
     }
