@@ -115,7 +115,8 @@ public final class AsyncHTTPClientTransport: UpstreamTransport {
         if attempts?.isEmpty == true { return "the name of its host is not known here" }
         switch error {
         case NIOSSLError.handshakeFailed(let error) where "\(error)".contains("CERTIFICATE_VERIFY_FAILED"):
-            return "its certificate is not trusted here, as where the system's authorities are not installed"
+            return "its certificate is not trusted here, as where the system's authorities are not installed, or "
+                + "SSL_CERT_FILE does not have the one that signed it"
         case is NIOSSLError, is NIOSSLExtraError: return "TLS failed"
         default: return nil
         }
