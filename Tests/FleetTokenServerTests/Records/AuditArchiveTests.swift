@@ -225,7 +225,10 @@ import Testing
 
         _ = try await Self.archive(world, to: "two.sqlite", before: 6)
         let path = world.path("two.sqlite")
-        for open in [TokenServerStore.init(openingAt:), TokenServerStore.init(listingAt:)] {
+        let ways: [(String) throws -> TokenServerStore] = [
+            { try TokenServerStore(openingAt: $0) }, { try TokenServerStore(listingAt: $0) },
+        ]
+        for open in ways {
             let refusal = #expect(throws: TokenServerError.self) { _ = try open(path) }
             #expect(refusal?.message.contains("is an archive of the audit, which is only read") == true)
         }
