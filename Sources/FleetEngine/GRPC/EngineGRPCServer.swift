@@ -56,7 +56,7 @@ public struct EngineGRPCServer: Service {
                 VehicleRPCs(adapter: adapter), TripRPCs(adapter: adapter), DeliveryRPCs(adapter: adapter), health,
                 ReflectionRPCs(index: index),
             ],
-            interceptors: [UnreadableRequests(), StrangerLimit(adapter: adapter)]
+            interceptors: [StrangerLimit(adapter: adapter)]
         )
     }
 
