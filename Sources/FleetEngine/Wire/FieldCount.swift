@@ -22,7 +22,8 @@ struct FieldCount {
     /// Whether a message in protobuf's binary form has more fields than a limit, those of the messages in it included.
     ///
     /// The form does not tell a message from a text: where bytes can be read as fields they count as such, up to what
-    /// cannot, as a reader makes these before it finds that out.
+    /// cannot, as a reader makes these before it finds that out. Bytes without a control character are a text, or hold no
+    /// field of less than 32 bytes, of which there are never too many.
     static func exceeds(_ limit: Int, inMessage bytes: [UInt8]) -> Bool {
         var counter = Self(bytes, limit: limit)
         counter.countFields(of: bytes.indices, levels: self.levels)
@@ -68,7 +69,9 @@ struct FieldCount {
                     length <= range.upperBound - position
                 else { return }
                 let content = position..<position + Int(length)
-                if levels > 1 { self.countFields(of: content, levels: levels - 1) }
+                if levels > 1, self.bytes[content].contains(where: { $0 < 0x20 }) {
+                    self.countFields(of: content, levels: levels - 1)
+                }
                 position = content.upperBound
             // The begin and the end of a group, whose fields stand between them.
             case 3, 4: continue

@@ -21,6 +21,8 @@ import Testing
             ([0x08, 1, 0x08, 0x80, 1], 2), ([0x09, 1, 2, 3, 4, 5, 6, 7, 8, 0x0D, 1, 2, 3, 4], 2),
             // A message in a message, and a group.
             ([0x12, 4, 0x0A, 0, 0x0A, 0], 3), ([0x0B, 0x0A, 0, 0x0C], 3),
+            // A text, though x may begin a number, and one with a line break.
+            ([0x0A, 4] + Array("xxxx".utf8), 1), ([0x0A, 4] + Array("xx\nx".utf8), 3),
             // What is read before the end is found to be missing counts; what cannot be read ends it.
             ([0x0A, 0, 0x0A, 9], 2), ([0x0A, 0, 0x0F, 0x0A, 0], 2), ([0x0A, 0, 0, 0], 1), ([0x80], 0),
             ([0x0A, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1], 1),
