@@ -40,6 +40,8 @@ struct CountedTransport<Base: ServerTransport>: ServerTransport {
     }
 
     private static func isTooMuch(_ bytes: Bytes, for method: FleetMethod) -> Bool {
-        FieldCount.exceeds(method.maximumRequestFields, inMessage: bytes.withUnsafeBytes { Array($0) })
+        let limit = method.maximumRequestFields
+        // Most have fewer bytes than fields are allowed, and are not copied.
+        return bytes.withUnsafeBytes { $0.count > limit && FieldCount.exceeds(limit, inMessage: Array($0)) }
     }
 }

@@ -32,6 +32,7 @@ struct FieldCount {
 
     /// Whether a text of JSON has more values than a limit, members and elements, and objects and arrays themselves.
     static func exceeds(_ limit: Int, inJSON bytes: [UInt8]) -> Bool {
+        guard bytes.count > limit else { return false }
         var count = 0
         var isText = false
         var isEscaped = false
