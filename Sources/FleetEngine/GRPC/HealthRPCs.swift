@@ -23,11 +23,11 @@ struct HealthRPCs: Grpc_Health_V1_Health.SimpleServiceProtocol {
     let services: Set<String>
     let isServing: @Sendable () async -> Bool
     private let time: TimeSource
+    private let places = CallPlaces(maximumWatchers)
     private let watching = Locked(Watching())
 
     /// What all watchers share: one look at the store in each interval.
     private struct Watching {
-        var count = 0
         var status = Status.unknown
         var isDueAt = Duration.zero
     }
@@ -53,15 +53,10 @@ struct HealthRPCs: Grpc_Health_V1_Health.SimpleServiceProtocol {
         response: RPCWriter<Grpc_Health_V1_HealthCheckResponse>,
         context: ServerContext
     ) async throws {
-        let isTaken = self.watching.withLock { watching in
-            guard watching.count < Self.maximumWatchers else { return false }
-            watching.count += 1
-            return true
-        }
-        guard isTaken else {
+        guard self.places.take() else {
             throw RPCError(code: .resourceExhausted, message: "Too many watch the server's health; use Check.")
         }
-        defer { self.watching.withLock { $0.count -= 1 } }
+        defer { self.places.giveBack() }
         var last: Status?
         while !context.cancellation.isCancelled {
             let status = self.knows(request.service) ? await self.sharedStatus() : .serviceUnknown

@@ -2,7 +2,6 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetTokens
 import GRPCCore
 import GRPCProtobuf
 import SwiftProtobuf
@@ -19,7 +18,7 @@ struct ReflectionRPCs: Grpc_Reflection_V1_ServerReflection.StreamingServiceProto
     static let maximumCalls = 100
 
     private let index: ServiceIndex
-    private let calls = Locked(0)
+    private let places = CallPlaces(maximumCalls)
 
     init(index: ServiceIndex) {
         self.index = index
@@ -41,15 +40,10 @@ struct ReflectionRPCs: Grpc_Reflection_V1_ServerReflection.StreamingServiceProto
         request: StreamingServerRequest<Grpc_Reflection_V1_ServerReflectionRequest>, context: ServerContext
     ) async throws -> StreamingServerResponse<Grpc_Reflection_V1_ServerReflectionResponse> {
         StreamingServerResponse { writer in
-            let isTaken = self.calls.withLock { calls in
-                guard calls < Self.maximumCalls else { return false }
-                calls += 1
-                return true
-            }
-            guard isTaken else {
+            guard self.places.take() else {
                 throw RPCError(code: .resourceExhausted, message: "Too many ask for reflection; call again.")
             }
-            defer { self.calls.withLock { $0 -= 1 } }
+            defer { self.places.giveBack() }
             for try await question in request.messages {
                 try await writer.write(self.answer(question))
             }

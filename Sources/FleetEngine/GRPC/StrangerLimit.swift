@@ -16,7 +16,7 @@ struct StrangerLimit: ServerInterceptor {
     static let maximumCalls = 32
 
     private let adapter: GRPCAdapter
-    private let calls = Locked(0)
+    private let places = CallPlaces(maximumCalls)
 
     init(adapter: GRPCAdapter) {
         self.adapter = adapter
@@ -40,13 +40,10 @@ struct StrangerLimit: ServerInterceptor {
                 throw Self.unread(method, error)
             }
         }
-        let isRead = self.calls.withLock { calls in
-            guard calls < Self.maximumCalls, method != .batchCreateTasks else { return false }
-            calls += 1
-            return true
+        guard method != .batchCreateTasks, self.places.take() else {
+            throw await self.adapter.refusal(of: method, request.metadata)
         }
-        guard isRead else { throw await self.adapter.refusal(of: method, request.metadata) }
-        defer { self.calls.withLock { $0 -= 1 } }
+        defer { self.places.giveBack() }
         do {
             return try await next(request, context)
         } catch let error as RPCError {
