@@ -25,6 +25,24 @@ import Testing
         #expect(throws: EngineError.self) { try ResourceFilter(filter) }
     }
 
+    @Test(arguments: [
+        "attributes.\"rear door\" = open", "attributes.'rear door' = open", "NOT attributes.\"rear door\" = 'shut'",
+        "-(attributes.\"rear door\"=shut)", "attributes.\"a \\\"b\\\" = (c)\" = x", "attributes.\"AND\" = y",
+        "attributes.\"plain\" = z attributes.plain = z",
+    ])
+    func `the key of an attribute may be quoted`(filter: String) throws {
+        let attributes = ["rear door": "open", "a \"b\" = (c)": "x", "AND": "y", "plain": "z"]
+        #expect(try ResourceFilter(filter).matches(attributes: attributes))
+    }
+
+    @Test(arguments: [
+        "attributes. \"rear door\" = open", "attributes.rear\"door\" = open", "attributes.\"\" = x",
+        "attributes.\"rear door = open", "attributes.a = b.\"c\"", "\"attributes.a\" = x",
+    ])
+    func `a quoted key follows the dot and is not empty`(filter: String) {
+        #expect(throws: EngineError.self) { try ResourceFilter(filter) }
+    }
+
     @Test(arguments: [" ", "\t \n", "\r\n"])
     func `a blank filter takes everything`(filter: String) throws {
         #expect(try ResourceFilter(filter).matches(attributes: Self.attributes))

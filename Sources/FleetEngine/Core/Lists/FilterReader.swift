@@ -61,7 +61,7 @@ struct FilterReader {
             let inner = try self.sequence(depth: depth + 1)
             guard self.tokens.popFirst() == .close else { throw ResourceFilter.invalid("lacks a )") }
             return inner
-        case .word(let name):
+        case .word(let name), .name(let name):
             return .restriction(try self.restriction(name))
         default:
             throw ResourceFilter.invalid("has no condition where one is needed")

@@ -6,6 +6,8 @@
 enum FilterToken: Hashable {
     case word(String)
     case text(String)
+    /// A name whose last part is quoted, such as `attributes."rear door"`, without the marks.
+    case name(String)
     case comparison(ResourceFilter.Comparison)
     case open
     case close
@@ -36,8 +38,13 @@ enum FilterToken: Hashable {
                 tokens.append(.text(try Self.quoted(&rest, by: scalar)))
             default:
                 let word = rest.prefix { !" \t\n\r()=!<>\"'".unicodeScalars.contains($0) }
-                tokens.append(.word(String(word)))
                 rest = rest.dropFirst(word.count)
+                if word.last == ".", let quote = rest.first, quote == "\"" || quote == "'" {
+                    rest.removeFirst()
+                    tokens.append(.name(String(word) + (try Self.quoted(&rest, by: quote))))
+                } else {
+                    tokens.append(.word(String(word)))
+                }
             }
         }
         return tokens[...]
