@@ -19,6 +19,8 @@ connections=${CONNECTIONS:-32}
 declare -A ports pids results times
 serve fleetpass "$fleetpass" serve tokens --config "$work/tokens.yaml"
 ports[fleetpass]=$port pids[fleetpass]=$pid
+grep -q libcrypto_mb "/proc/$pid/maps" \
+  || echo "without Intel's multi-buffer library, which Scripts/multi-buffer.sh builds for processors with AVX-512 IFMA" >&2
 if command -v node >/dev/null; then
   serve node node peers/node/mint.js "$work/keys/driver.json" "$secret"
   ports[node]=$port pids[node]=$pid

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetOperation
+import FleetSigning
 import FleetTokenServer
 import Foundation
 import Logging
@@ -46,6 +47,7 @@ struct TokenServerProcess {
     /// - Throws: ``CommandFailure`` where it cannot listen, or `TokenServerError` where the store is not the one that is
     ///   set up.
     func run(savedBySigningTrial saved: Int? = nil) async throws {
+        self.logger.info("local keys sign by \(LocalSigner.libraries)")
         if let saved {
             self.logger.info("OpenSSL signs without ADX instructions", metadata: ["less_time": "\(saved) %"])
         }
