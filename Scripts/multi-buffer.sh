@@ -5,8 +5,8 @@
 #
 # Builds Intel's multi-buffer library, by which local keys sign several tokens at once on processors with AVX-512 IFMA.
 #
-#   Scripts/multi-buffer.sh FOLDER            fetches its sources, builds it, and puts libcrypto_mb.so.* into FOLDER
-#   SOURCES=DIR Scripts/multi-buffer.sh FOLDER     takes sources that are at hand
+#   Scripts/multi-buffer.sh FOLDER               fetches its sources, builds it, and puts libcrypto_mb.so.* into FOLDER
+#   SOURCES=DIR Scripts/multi-buffer.sh FOLDER   takes sources that are at hand
 #
 # It needs git, cmake, a C compiler and OpenSSL's headers (on Debian: apt-get install git cmake gcc libssl-dev). In a
 # folder where the system looks for libraries, such as /usr/local/lib, run ldconfig afterwards; with any other, start
@@ -39,4 +39,4 @@ cmake -S "$sources/sources/ippcp/crypto_mb" -B "$work/build" -DCMAKE_BUILD_TYPE=
   && cmake --build "$work/build" --parallel "$(nproc)" >>"$work/log" \
   || { tail -n 20 "$work/log" >&2; fail "the library could not be built."; }
 cp -P "$work"/build/bin/libcrypto_mb.so.* "$folder"
-echo "$folder/$(basename "$(readlink -f "$folder"/libcrypto_mb.so.*.*)")"
+for library in "$work"/build/bin/libcrypto_mb.so.*; do echo "$folder/${library##*/}"; done
