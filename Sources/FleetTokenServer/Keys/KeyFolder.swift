@@ -16,8 +16,9 @@ public import Foundation
 /// A folder of service accounts' key files, one account for each role.
 ///
 /// `ROLE.json` is a role's oldest key; `ROLE.TIME.json` are those that followed, by the Unix time at which each was made
-/// known; what each key is good for follows from the names. Every change is one rename or removal, so a reader sees it
-/// whole or not at all. Beside that, `.retired` tells which keys were retired: one that is put back is refused.
+/// known; what each key is good for follows from the names. Every change is one rename, link or removal, so a reader sees
+/// it whole or not at all, and who changes the folder waits for others who do. Beside that, `.retired` tells which keys
+/// were retired: one that is put back is refused.
 public struct KeyFolder: Sendable {
     private let folder: URL
 
@@ -136,6 +137,8 @@ public struct KeyFolder: Sendable {
     public func rotate(
         _ role: Role, to key: ServiceAccountKey? = nil, at now: Date
     ) throws(TokenServerError) -> KeyRing {
+        let lock = try self.lock()
+        defer { close(lock) }
         let ring = try self.ring(of: role)
         guard let newest = ring.entries.last else { throw Self.invalid("The role \(role) has no key.") }
         let index = ring.entries.count - 1
@@ -161,7 +164,7 @@ public struct KeyFolder: Sendable {
         do {
             let key =
                 try key ?? ServiceAccountKey(generatingFor: newest.key.account, projectID: newest.key.projectID)
-            try self.write(key.keyFile, to: name)
+            try self.add(key.keyFile, as: name)
         } catch {
             throw Self.invalid("The key file \(name) cannot be written: \(error).")
         }
@@ -181,6 +184,8 @@ public struct KeyFolder: Sendable {
     public func retire(
         _ keyID: String, of role: Role, at now: Date, isForced: Bool
     ) throws(TokenServerError) -> KeyRing {
+        let lock = try self.lock()
+        defer { close(lock) }
         let ring = try self.ring(of: role)
         guard let index = ring.entries.firstIndex(where: { $0.key.keyID == keyID }) else {
             throw Self.invalid("The role \(role) has no key \(keyID).")
@@ -198,7 +203,8 @@ public struct KeyFolder: Sendable {
         retired.insert(keyID, of: role)
         do {
             // Before the key goes, so that no reader takes it for one that was merely replaced.
-            try self.write(Data(retired.text.utf8), to: Self.retiredList)
+            let draft = try self.draft(Data(retired.text.utf8), of: Self.retiredList)
+            try self.move(draft, over: Self.retiredList)
             if successor > index {
                 // The next key takes its name, and with it its place and time, in one step.
                 try self.move(ring.entries[successor].file, over: file)
@@ -310,15 +316,47 @@ extension KeyFolder {
 
     private func url(_ name: String) -> URL { self.folder.appending(path: name) }
 
-    /// Writes a file that its owner alone can read from its first moment, and that appears whole; it is on the disk then, as
-    /// whoever handed a key over removes it.
-    private func write(_ bytes: Data, to name: String) throws {
-        let draft = self.url(".\(name).new")
-        let path = draft.path(percentEncoded: false)
+    /// Keeps everybody else who changes the folder waiting, in this process and in others, until what is returned, a
+    /// descriptor, is closed.
+    private func lock() throws(TokenServerError) -> CInt {
+        // The folder itself, so that one that holds nothing but keys stays so.
+        let descriptor = open(self.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            let reason = String(cString: strerror(errno))
+            throw self.unreadable(PathProblem.reading(folder: self.path) ?? reason)
+        }
+        while flock(descriptor, LOCK_EX) != 0 {
+            let problem = errno
+            if problem == EINTR { continue }
+            close(descriptor)
+            throw Self.invalid(
+                "The key folder \(self.path) cannot be kept from others who change it: "
+                    + "\(String(cString: strerror(problem))).")
+        }
+        return descriptor
+    }
+
+    /// Writes what a file is to hold beside it, so that it appears whole; its owner alone can read it from its first moment,
+    /// and it is on the disk, as whoever handed a key over removes it.
+    ///
+    /// - Returns: The draft's name.
+    private func draft(_ bytes: Data, of name: String) throws -> String {
+        let draft = ".\(name).new"
+        let path = self.url(draft).path(percentEncoded: false)
         // One of a run that was killed.
         unlink(path)
         try PrivateFile.make(at: path, holding: bytes)
-        try self.move(draft.lastPathComponent, over: name)
+        return draft
+    }
+
+    /// Adds a file, and never in another's place.
+    private func add(_ bytes: Data, as name: String) throws {
+        let draft = self.url(try self.draft(bytes, of: name)).path(percentEncoded: false)
+        let isThere = link(draft, self.url(name).path(percentEncoded: false)) == 0
+        let problem = errno
+        unlink(draft)
+        guard isThere else { throw CocoaError(problem == EEXIST ? .fileWriteFileExists : .fileWriteUnknown) }
+        try self.settle()
     }
 
     private func move(_ source: String, over target: String) throws {

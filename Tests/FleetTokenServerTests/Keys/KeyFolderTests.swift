@@ -27,6 +27,12 @@ import Testing
 
         deinit { try? FileManager.default.removeItem(at: self.url) }
 
+        /// The first key under another id, as making keys takes long.
+        func copy(_ id: String) throws -> ServiceAccountKey {
+            let file = String(decoding: self.first.keyFile, as: UTF8.self)
+            return try ServiceAccountKey(json: Data(file.replacing(self.first.keyID, with: id).utf8))
+        }
+
         /// The key files.
         func files() throws -> [String] {
             try FileManager.default.contentsOfDirectory(atPath: self.url.path(percentEncoded: false))
@@ -273,6 +279,50 @@ import Testing
         _ = try world.folder.rotate(.driver, at: Self.now)
         #expect(throws: TokenServerError.self) { try world.folder.rotate(.driver, at: Self.now + 599) }
         #expect(try world.folder.rotate(.driver, at: Self.now + 600).entries.count == 3)
+    }
+
+    @Test func `keys that are retired at once are all remembered`() async throws {
+        let world = try World()
+        let roles = Role.known.prefix(6)
+        for role in roles {
+            try world.copy("\(role)-1").keyFile.write(to: world.url.appending(path: "\(role).json"))
+            try world.copy("\(role)-2").keyFile.write(to: world.url.appending(path: "\(role).7.json"))
+        }
+        try await withThrowingDiscardingTaskGroup { group in
+            for role in roles {
+                group.addTask {
+                    _ = try world.folder.retire("\(role)-1", of: role, at: Self.now, isForced: true)
+                }
+            }
+        }
+        #expect(try world.folder.retired.ids == Set(roles.map { "\($0)-1" }))
+        #expect(try world.files() == roles.map { "\($0).json" }.sorted())
+        let left = try world.folder.read().mapValues { $0.entries.map(\.key.keyID) }
+        #expect(left == Dictionary(uniqueKeysWithValues: roles.map { ($0, ["\($0)-2"]) }))
+    }
+
+    @Test func `of rotations of one role at once, one takes place and the others are refused`() async throws {
+        let world = try World()
+        let keys = try (0..<8).map { try world.copy("k\($0)") }
+        let taken = try await withThrowingTaskGroup(of: String?.self) { group in
+            for key in keys {
+                group.addTask {
+                    do throws(TokenServerError) {
+                        return try world.folder.rotate(.driver, to: key, at: Self.now).entries.last?.key.keyID
+                    } catch {
+                        #expect(error.message.contains("does not sign yet"))
+                        return nil
+                    }
+                }
+            }
+            var taken: [String] = []
+            for try await keyID in group { taken += keyID.map { [$0] } ?? [] }
+            return taken
+        }
+        #expect(taken.count == 1)
+        #expect(try world.folder.read()[.driver]?.entries.map(\.key.keyID) == [world.first.keyID] + taken)
+        let names = try FileManager.default.contentsOfDirectory(atPath: world.url.path(percentEncoded: false))
+        #expect(names.sorted() == ["driver.1767225600.json", "driver.json"])
     }
 
     @Test func `a key that was made elsewhere takes its turn, if it is of the same account and new`() throws {
