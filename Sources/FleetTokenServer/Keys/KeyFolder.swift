@@ -21,12 +21,19 @@ public import Foundation
 /// were retired: one that is put back is refused.
 public struct KeyFolder: Sendable {
     private let folder: URL
+    private let contents: @Sendable (URL) throws -> Data
 
     /// Uses a folder, which must exist.
     ///
     /// - Parameter path: The folder.
     public init(path: String) {
+        self.init(path: path) { try Data(contentsOf: $0) }
+    }
+
+    /// Uses a folder, and reads its key files in a way of one's own.
+    init(path: String, reading contents: @escaping @Sendable (URL) throws -> Data) {
         self.folder = URL(filePath: path, directoryHint: .isDirectory)
+        self.contents = contents
     }
 
     /// The role that a key file belongs to by its name; `nil` where it is none's.
@@ -78,9 +85,7 @@ public struct KeyFolder: Sendable {
             for file in files {
                 let (key, signer) = try self.key(file.name)
                 entries.append(
-                    KeyRing.Entry(
-                        key: key, signer: signer, minter: TokenMinter(signer: signer),
-                        shared: RoleSigners([role: signer], clock: clock, now: now), file: file.name))
+                    KeyRing.Entry(key, signer: signer, of: role, file: file.name, clock: clock, now: now))
             }
             guard Set(entries.map(\.key.account)).count == 1 else {
                 throw Self.invalid("The key files of the role \(role) belong to different accounts; remove one's.")
@@ -160,15 +165,18 @@ public struct KeyFolder: Sendable {
                 throw Self.invalid("The role \(role) has the key \(key.keyID) already.")
             }
         }
-        let name = "\(role).\(Int64(now.timeIntervalSince1970.rounded(.down))).json"
+        let second = now.timeIntervalSince1970.rounded(.down)
+        let name = "\(role).\(Int64(second)).json"
         do {
             let key =
                 try key ?? ServiceAccountKey(generatingFor: newest.key.account, projectID: newest.key.projectID)
+            let entry = KeyRing.Entry(
+                key, signer: try LocalSigner(key), of: role, file: name, clock: ContinuousClock(), now: { Date() })
             try self.add(key.keyFile, as: name)
+            return ring.adding(entry, published: Date(timeIntervalSince1970: second))
         } catch {
             throw Self.invalid("The key file \(name) cannot be written: \(error).")
         }
-        return try self.ring(of: role)
     }
 
     /// Removes a key; the next one takes its place and time, so that it signs at once where the key did.
@@ -215,7 +223,7 @@ public struct KeyFolder: Sendable {
         } catch {
             throw Self.invalid("The key file \(file) cannot be removed: \(error).")
         }
-        return try self.ring(of: role)
+        return ring.removing(index, for: successor)
     }
 }
 
@@ -299,7 +307,7 @@ extension KeyFolder {
 
     private func key(_ name: String) throws(TokenServerError) -> (key: ServiceAccountKey, signer: LocalSigner) {
         do {
-            let key = try ServiceAccountKey(json: Data(contentsOf: self.url(name)))
+            let key = try ServiceAccountKey(json: self.contents(self.url(name)))
             return (key, try LocalSigner(key))
         } catch let error as SigningError {
             throw Self.invalid("\(name): \(error.message)")
@@ -311,7 +319,7 @@ extension KeyFolder {
 
     /// The id of a file's key; `nil` where it holds none.
     private func keyID(_ name: String) -> String? {
-        (try? Data(contentsOf: self.url(name))).flatMap { try? ServiceAccountKey(json: $0) }?.keyID
+        (try? self.contents(self.url(name))).flatMap { try? ServiceAccountKey(json: $0) }?.keyID
     }
 
     private func url(_ name: String) -> URL { self.folder.appending(path: name) }

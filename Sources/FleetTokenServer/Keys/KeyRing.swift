@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import FleetSigning
+import FleetTokens
 public import Foundation
 
 /// The keys of one account, oldest first, and when each is good for what.
@@ -18,7 +19,18 @@ public struct KeyRing: Sendable {
         /// Makes tokens for everything of a kind, each once for all who ask; they go with the key.
         let shared: RoleSigners
         /// Its file's name.
-        let file: String
+        fileprivate(set) var file: String
+
+        init(
+            _ key: ServiceAccountKey, signer: LocalSigner, of role: Role, file: String, clock: some Clock<Duration>,
+            now: @escaping @Sendable () -> Date
+        ) {
+            self.key = key
+            self.signer = signer
+            self.minter = TokenMinter(signer: signer)
+            self.shared = RoleSigners([role: signer], clock: clock, now: now)
+            self.file = file
+        }
     }
 
     /// The keys, oldest first.
@@ -48,6 +60,19 @@ public struct KeyRing: Sendable {
         let known = Set(self.entries.map(\.key.keyID))
         let files = Set((later?.entries ?? []).filter { !known.contains($0.key.keyID) }.map(\.file))
         return self.publishedEntries(at: time).filter { files.contains($0.file) }.map(\.key)
+    }
+
+    /// The keys with one that follows them.
+    func adding(_ entry: Entry, published: Date) -> KeyRing {
+        KeyRing(entries: self.entries + [entry], schedule: self.schedule.adding(published))
+    }
+
+    /// The keys that are left where one is removed and another goes on, which takes its file and time if it is the next.
+    func removing(_ index: Int, for successor: Int) -> KeyRing {
+        var entries = self.entries
+        if successor > index { entries[successor].file = entries[index].file }
+        entries.remove(at: index)
+        return KeyRing(entries: entries, schedule: self.schedule.removing(max(index, successor)))
     }
 
     private func publishedEntries(at time: Date) -> [Entry] {

@@ -40,7 +40,7 @@ public struct KeySchedule: Sendable {
         case retired
     }
 
-    private let starts: [Date]
+    private var starts: [Date]
     private let times: Times
 
     /// Plans the keys of one account.
@@ -53,6 +53,20 @@ public struct KeySchedule: Sendable {
             index == 0 ? .distantPast : date.addingTimeInterval(times.lead / .seconds(1))
         }
         self.times = times
+    }
+
+    /// The plan with a key that was made known after all others.
+    func adding(_ published: Date) -> Self {
+        var schedule = self
+        schedule.starts.append(published.addingTimeInterval(self.times.lead / .seconds(1)))
+        return schedule
+    }
+
+    /// The plan without the time of one key, which is not the oldest.
+    func removing(_ index: Int) -> Self {
+        var schedule = self
+        schedule.starts.remove(at: index)
+        return schedule
     }
 
     /// When a key begins to sign.

@@ -325,6 +325,33 @@ import Testing
         #expect(names.sorted() == ["driver.1767225600.json", "driver.json"])
     }
 
+    @Test(arguments: 0..<3)
+    func `a change that was made is told, also where the folder cannot be read again`(index: Int) throws {
+        let world = try World()
+        let path = world.url.path(percentEncoded: false)
+        /// The folder, each of whose files can be read but once.
+        func folder() -> KeyFolder {
+            let seen = Locked<Set<URL>>([])
+            return KeyFolder(path: path) { file in
+                guard seen.withLock({ $0.insert(file).inserted }) else { throw CocoaError(.fileReadNoPermission) }
+                return try Data(contentsOf: file)
+            }
+        }
+        func told(_ ring: KeyRing?, at time: Date) -> [String] {
+            (ring?.entries.map(\.file) ?? []) + (ring?.statuses(of: .driver, at: time).map { "\($0)" } ?? [])
+        }
+        let later = Self.now + 700
+        for (id, time) in [("k1", Self.now), ("k2", later)] {
+            let rotated = try folder().rotate(.driver, to: try world.copy(id), at: time + 0.5)
+            #expect(rotated.entries.last?.key.keyID == id)
+            #expect(told(rotated, at: time) == told(try world.folder.read()[.driver], at: time))
+        }
+        let id = [world.first.keyID, "k1", "k2"][index]
+        let left = try folder().retire(id, of: .driver, at: later, isForced: true)
+        #expect(left.entries.map(\.key.keyID) == [world.first.keyID, "k1", "k2"].filter { $0 != id })
+        #expect(told(left, at: later) == told(try world.folder.read()[.driver], at: later))
+    }
+
     @Test func `a key that was made elsewhere takes its turn, if it is of the same account and new`() throws {
         let world = try World()
         let other = try ServiceAccountKey(generatingFor: "other@acme", projectID: "acme")
