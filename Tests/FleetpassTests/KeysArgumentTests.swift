@@ -110,6 +110,29 @@ import Testing
         #expect(try SigningKeyFile(path: self.argument("copy.json").location).read().keyID == self.key.keyID)
     }
 
+    @Test func `a folder's keys are read though one is retired meanwhile`() async throws {
+        defer { try? FileManager.default.removeItem(at: self.folder) }
+        let next = try ServiceAccountKey(generatingFor: self.key.account, projectID: "acme")
+        let rotation = Date(timeIntervalSince1970: 1_767_225_600)
+        try self.write(self.key.keyFile, to: "driver.json")
+        try self.write(next.keyFile, to: "driver.1767225600.json")
+        // A pipe tells when it is read, which is once the files are listed.
+        let pipe = self.argument("consumer.json").location
+        #expect(mkfifo(pipe, 0o600) == 0)
+        try self.write(self.key.keyFile, to: "consumer.new")
+        let (folder, bytes) = (self.folder.path(percentEncoded: false), self.key.keyFile)
+        Thread.detachNewThread {
+            let descriptor = open(pipe, O_WRONLY | O_CLOEXEC)
+            rename("\(folder)/consumer.new", pipe)
+            rename("\(folder)/driver.1767225600.json", "\(folder)/driver.json")
+            let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+            try? file.write(contentsOf: bytes)
+            try? file.close()
+        }
+        let keys = try await self.argument().read(at: rotation)
+        #expect(Set(keys.keys.map(\.id)) == [self.key.keyID, next.keyID])
+    }
+
     @Test func `no key of a folder is trusted or signs where its list of retired ones cannot be read`() async throws {
         defer { try? FileManager.default.removeItem(at: self.folder) }
         try self.write(self.key.keyFile, to: "driver.json")

@@ -79,8 +79,16 @@ public struct KeyFolder: Sendable {
     private func rings(
         clock: some Clock<Duration>, now: @escaping @Sendable () -> Date
     ) throws(TokenServerError) -> [Role: KeyRing] {
+        try ListedFiles.read(
+            self.files, at: { $0.values.joined().map { self.url($0.name).path(percentEncoded: false) } }
+        ) { (files) throws(TokenServerError) in try self.rings(of: files, clock: clock, now: now) }
+    }
+
+    private func rings(
+        of files: [Role: [File]], clock: some Clock<Duration>, now: @escaping @Sendable () -> Date
+    ) throws(TokenServerError) -> [Role: KeyRing] {
         var rings: [Role: KeyRing] = [:]
-        for (role, files) in try self.files() {
+        for (role, files) in files {
             var entries: [KeyRing.Entry] = []
             for file in files {
                 let (key, signer) = try self.key(file.name)

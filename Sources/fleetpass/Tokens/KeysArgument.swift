@@ -26,7 +26,9 @@ struct KeysArgument {
             if self.location.contains("://") {
                 keys = try TrustedKeySet.read(try await self.download(), named: self.location, validAt: now)
             } else {
-                keys = try self.files(at: now).flatMap { try Self.keys(ofFile: $0, validAt: now) }
+                keys = try ListedFiles.read(
+                    { try self.files(at: now) }, at: { $0.map { $0.path(percentEncoded: false) } }
+                ) { files in try files.flatMap { try Self.keys(ofFile: $0, validAt: now) } }
             }
         } catch let error as SigningError {
             throw CommandFailure(status: .configuration, message: "\(self.location): \(error.message)")

@@ -352,6 +352,27 @@ import Testing
         #expect(told(left, at: later) == told(try world.folder.read()[.driver], at: later))
     }
 
+    @Test func `a folder is read whole where a key is retired meanwhile, and not where a link leads nowhere`() throws {
+        let world = try World()
+        let path = world.url.path(percentEncoded: false)
+        let second = try #require(try world.folder.rotate(.driver, at: Self.now).entries.last).key
+        let isRetired = Locked(false)
+        let folder = KeyFolder(path: path) { file in
+            let contents = try Data(contentsOf: file)
+            let isFirst = isRetired.withLock { isRetired in
+                defer { isRetired = true }
+                return !isRetired
+            }
+            if isFirst { _ = try world.folder.retire(world.first.keyID, of: .driver, at: Self.now, isForced: true) }
+            return contents
+        }
+        #expect(try folder.read()[.driver]?.entries.map(\.key.keyID) == [second.keyID])
+
+        try FileManager.default.createSymbolicLink(atPath: "\(path)/driver.9.json", withDestinationPath: "nothing")
+        let error = #expect(throws: TokenServerError.self) { try folder.read() }
+        #expect(error?.message.contains("driver.9.json cannot be read") == true)
+    }
+
     @Test func `a key that was made elsewhere takes its turn, if it is of the same account and new`() throws {
         let world = try World()
         let other = try ServiceAccountKey(generatingFor: "other@acme", projectID: "acme")
