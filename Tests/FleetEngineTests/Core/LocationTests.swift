@@ -159,6 +159,24 @@ import Testing
         #expect(try await report(5, at: -295).location.latitude == 4)
     }
 
+    @Test(arguments: [true, false])
+    func `a position of an engine's clock that was ahead keeps no later one out`(isTimed: Bool) async throws {
+        let fixture = try await Self.world()
+        func report(_ latitude: Double, at seconds: TimeInterval?) async throws -> Double {
+            try await fixture.updateVehicle("veh-1", ["last_location"]) {
+                $0.lastLocation = .at(latitude, 0)
+                if let seconds { $0.lastLocation.updateTime = .init(date: TestClock.start + seconds) }
+            }.lastLocation.location.latitude
+        }
+        fixture.advance(by: 3600)
+        #expect(try await report(1, at: isTimed ? 3600 : nil) == 1)
+        fixture.advance(by: -300)
+        #expect(try await report(2, at: 3299) == 1)
+        fixture.advance(by: -1)
+        #expect(try await report(3, at: 3299) == 3)
+        #expect(try await report(4, at: 3298) == 3)
+    }
+
     @Test func `a report that comes late changes what is not of the moment, and the way as little as the place`()
         async throws
     {

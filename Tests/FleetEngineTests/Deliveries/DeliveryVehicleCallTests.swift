@@ -91,6 +91,25 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false])
+    func `a position of an engine's clock that was ahead keeps no later one out`(isTimed: Bool) async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        func report(_ latitude: Double, at seconds: TimeInterval?) async throws -> Double {
+            try await world.updateVehicle("dv-1", ["last_location"]) {
+                $0.lastLocation = .deliveryAt(latitude, 0)
+                if let seconds { $0.lastLocation.updateTime = .init(date: TestClock.start + seconds) }
+            }.lastLocation.location.latitude
+        }
+        world.clock.advance(by: 3600)
+        #expect(try await report(1, at: isTimed ? 3600 : nil) == 1)
+        world.clock.advance(by: -300)
+        #expect(try await report(2, at: 3299) == 1)
+        world.clock.advance(by: -1)
+        #expect(try await report(3, at: 3299) == 3)
+        #expect(try await report(4, at: 3298) == 3)
+    }
+
     @Test func `a location without a position has no age, and keeps no position out`() async throws {
         let world = DeliveryWorld()
         try await world.createVehicle("dv-1") { _ in }

@@ -120,15 +120,17 @@ extension ReportedLocation {
         return self.hasFlpUpdateTime ? self.flpUpdateTime : self.serverTime
     }
 
-    /// Whether a position that was taken at this time is older; it is not where this location has no position.
+    /// Whether a position that was taken at this time is older; it is not where this location has no position, nor where
+    /// it came in while the engine's clock was ahead, as the vehicle would stay there until that time comes.
     ///
     /// Where no device told when this one was taken, its `server_time` counts, less what a clock may be off, and for as
     /// long only: after that, a device whose clock is further behind would never be located again.
     fileprivate func isNewer(than time: Google_Protobuf_Timestamp, at now: Google_Protobuf_Timestamp) -> Bool {
-        guard self.place != nil else { return false }
+        let tolerance = LocationRules.clockTolerance
+        guard self.place != nil, now.duration(to: self.serverTime) <= tolerance else { return false }
         guard self.hasUpdateTime else {
-            return self.hasServerTime && time.advanced(by: LocationRules.clockTolerance) < self.serverTime
-                && self.serverTime.duration(to: now) <= LocationRules.clockTolerance
+            return self.hasServerTime && time.advanced(by: tolerance) < self.serverTime
+                && self.serverTime.duration(to: now) <= tolerance
         }
         return !self.isAhead && time < self.updateTime
     }
