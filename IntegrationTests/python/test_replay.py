@@ -357,6 +357,8 @@ def test_a_drive_goes_along_the_way_of_one_of_several_vehicles(tmp_path):
     drive = ("drive", "--vehicle")
     done = run(*drive, "b", "--route", recording, *nobody, code=69)
     assert " 20.000000,2.000000 " in done.stdout and " 10.000000" not in done.stdout
+    piped = run(*drive, "b", "--route", "/dev/stdin", *nobody, code=69, input=recording.read_text())
+    assert " 20.000000,2.000000 " in piped.stdout
     told = run(*drive, "c", "--route", recording, *nobody, code=78).stderr
     assert f"name one of a, b. Drive as that one, or make a file of its calls with fleetpass export {recording}" in told
     other.write_text(run("export", recording, "--about", "b").stdout)

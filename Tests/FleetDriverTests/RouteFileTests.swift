@@ -51,6 +51,31 @@ private let hasRecordings = FileManager.default.fileExists(atPath: recordings.pa
         }
     }
 
+    @Test func `a recording comes through a pipe, and of several vehicles the own one counts`() throws {
+        func entry(_ vehicle: String, latitude: Double) -> String {
+            """
+            {"jsonPayload": {"@type": "type.googleapis.com/maps.fleetengine.v1.UpdateVehicleLog", "request":
+            {"vehicleId": "\(vehicle)", "vehicle": {"last_location": {"location": {"latitude": \(latitude), "longitude": 2},
+            "rawLocationTime": "2025-01-01T00:00:00Z"}}}}}
+            """
+        }
+        func read(_ entries: String..., as vehicle: String?) throws -> Double? {
+            let pipe = Pipe()
+            try pipe.fileHandleForWriting.write(contentsOf: Data("[\(entries.joined(separator: ","))]".utf8))
+            try pipe.fileHandleForWriting.close()
+            defer { try? pipe.fileHandleForReading.close() }
+            let file = URL(fileURLWithPath: "/dev/fd/\(pipe.fileHandleForReading.fileDescriptor)")
+            return try Route.read(contentsOf: file, ifSeveral: vehicle).fixes.first?.latitude
+        }
+        let (one, other) = (entry("a", latitude: 10), entry("b", latitude: 20))
+        #expect(try read(one, other, as: "b") == 20)
+        #expect(try read(one, as: "b") == 10)
+        for vehicle in ["c", nil] {
+            let error = #expect(throws: DriverError.self) { try read(one, other, as: vehicle) }
+            #expect(error?.code == .unknownVehicle && error?.message.contains("name one of a, b") == true)
+        }
+    }
+
     @Test func `an error names the file`() throws {
         try Self.withFile(named: "notes.txt", "hello") { (url: URL) throws in
             let error = try #require(throws: DriverError.self) { try Route.read(contentsOf: url) }

@@ -47,24 +47,57 @@ public struct Route: Hashable, Sendable {
     /// - Returns: The route.
     /// - Throws: ``DriverError``; the message names the file.
     public static func read(contentsOf url: URL, vehicle: String? = nil) throws(DriverError) -> Route {
-        let name = url.lastPathComponent
-        do throws(DriverError) {
+        try self.naming(url) { () throws(DriverError) in
+            try self.route(in: self.data(contentsOf: url), of: url, vehicle: vehicle)
+        }
+    }
+
+    /// Reads a route as ``read(contentsOf:vehicle:)`` does, and from a recording of one vehicle whatever its id is.
+    ///
+    /// - Parameters:
+    ///   - url: A local file, or a pipe.
+    ///   - vehicle: The id of the vehicle whose drive is wanted from recordings of several.
+    /// - Returns: The route.
+    /// - Throws: ``DriverError``; the message names the file.
+    package static func read(contentsOf url: URL, ifSeveral vehicle: String?) throws(DriverError) -> Route {
+        try self.naming(url) { () throws(DriverError) in
+            // Once, as a pipe tells its contents but once.
             let data = try self.data(contentsOf: url)
-            switch self.firstCharacter(of: data) {
-            case UInt8(ascii: "<"): return try GPXRoute.read(data)
-            case UInt8(ascii: "["), UInt8(ascii: "{"): return try RecordingRoute.read(data, vehicle: vehicle)
-            default: break
+            do throws(DriverError) {
+                return try self.route(in: data, of: url, vehicle: nil)
+            } catch {
+                guard error.code == .unknownVehicle, let vehicle,
+                    let own = try? self.route(in: data, of: url, vehicle: vehicle)
+                else { throw error }
+                return own
             }
-            // What the content does not tell, the reader for the extension explains.
-            switch url.pathExtension.lowercased() {
-            case "gpx": return try GPXRoute.read(data)
-            case "json": return try RecordingRoute.read(data, vehicle: vehicle)
-            default:
-                throw DriverError(
-                    code: .invalidRoute, message: "It is neither GPX nor a recording in JSON; use one of these.")
-            }
+        }
+    }
+
+    private static func naming(
+        _ url: URL, _ read: () throws(DriverError) -> Route
+    ) throws(DriverError) -> Route {
+        do throws(DriverError) {
+            return try read()
         } catch {
-            throw DriverError(code: error.code, message: "\(name): \(error.message)", cause: error.cause)
+            throw DriverError(
+                code: error.code, message: "\(url.lastPathComponent): \(error.message)", cause: error.cause)
+        }
+    }
+
+    private static func route(in data: Data, of url: URL, vehicle: String?) throws(DriverError) -> Route {
+        switch self.firstCharacter(of: data) {
+        case UInt8(ascii: "<"): return try GPXRoute.read(data)
+        case UInt8(ascii: "["), UInt8(ascii: "{"): return try RecordingRoute.read(data, vehicle: vehicle)
+        default: break
+        }
+        // What the content does not tell, the reader for the extension explains.
+        switch url.pathExtension.lowercased() {
+        case "gpx": return try GPXRoute.read(data)
+        case "json": return try RecordingRoute.read(data, vehicle: vehicle)
+        default:
+            throw DriverError(
+                code: .invalidRoute, message: "It is neither GPX nor a recording in JSON; use one of these.")
         }
     }
 

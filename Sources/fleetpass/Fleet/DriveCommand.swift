@@ -87,13 +87,11 @@ struct DriveCommand: AsyncParsableCommand {
 
     /// The drive of the file; in a recording of several vehicles, that of the vehicle with the given id.
     private func readRoute() throws(DriverError) -> Route {
-        let file = URL(filePath: self.route)
+        let id = self.vehicle?.value ?? self.deliveryVehicle?.value
         do throws(DriverError) {
-            return try Route.read(contentsOf: file)
+            return try Route.read(contentsOf: URL(filePath: self.route), ifSeveral: id)
         } catch {
             guard error.code == .unknownVehicle else { throw error }
-            let id = self.vehicle?.value ?? self.deliveryVehicle?.value
-            if let own = try? Route.read(contentsOf: file, vehicle: id) { return own }
             throw DriverError(
                 code: error.code,
                 message: error.message
