@@ -433,6 +433,7 @@ def test_a_senseless_command_line_is_a_usage_error(arguments):
         ("simulate --trips 5 --create-wth f", "--create-wth", "--create-with"),
         ("simulate --vehicles 5000 --maxrate 2000", "--maxrate", "--max-rate"),
         ("up --revocations-keys k --revocation u", "--revocation", "--revocations"),
+        ("up --port 8081 --grpc-prt 8082", "--grpc-prt", "--grpc-port"),
     ],
 )
 def test_a_misspelt_option_is_named_rather_than_missed(arguments, misspelt, meant):
@@ -455,6 +456,8 @@ def test_a_misspelt_option_is_named_rather_than_missed(arguments, misspelt, mean
         ("drive --route r", "Give either --vehicle or --delivery-vehicle."),
         ("lint", "Name one of a token, --engine and --recording."),
         ("simulate --trips 5", "--trips needs --create-with"),
+        ("up --port 8081", "--port and --grpc-port are both 8081"),
+        ("demo --port 8443 --grpc-port 8443", "--port and --grpc-port are both 8443"),
     ],
 )
 def test_options_that_go_together_are_told_with_the_usage(arguments, rule):

@@ -90,6 +90,18 @@ import Testing
         }
     }
 
+    @Test func `HTTP and gRPC have ports of their own`() {
+        for ports in [["--port", "8081"], ["--grpc-port", "8080"], ["--port", "9000", "--grpc-port", "9000"]] {
+            let error = #expect(throws: (any Error).self) { try LocalServiceOptions.parse(ports) }
+            let message = error.map { LocalServiceOptions.message(for: $0) }
+            #expect(message?.contains("--port and --grpc-port are both \(ports[1]);") == true)
+            #expect(throws: (any Error).self) { try DemoCommand.parse(ports) }
+        }
+        for ports in [["--port", "0", "--grpc-port", "0"], ["--port", "8081", "--grpc-port", "8080"]] {
+            #expect(throws: Never.self) { try LocalServiceOptions.parse(ports) }
+        }
+    }
+
     private static func newPath() -> String {
         FileManager.default.temporaryDirectory.appending(path: "fleetpass-new-\(UUID().uuidString)")
             .path(percentEncoded: false)

@@ -138,6 +138,9 @@ struct LocalServiceOptions: ParsableArguments {
         guard (0...65535).contains(self.port), (0...65535).contains(self.grpcPort) else {
             throw ValidationError("A port is a number from 0 to 65535.")
         }
+        try OptionRules.need(
+            self.port == 0 || self.port != self.grpcPort,
+            "--port and --grpc-port are both \(self.port); give two ports, or 0, which picks a free one.")
         guard ["debug", "info", "warning", "error"].contains(self.logLevel) else {
             throw ValidationError("--log-level is debug, info, warning or error.")
         }
