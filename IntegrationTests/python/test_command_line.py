@@ -380,6 +380,27 @@ def test_lint_finds_a_claim_in_another_spelling(service):
 # MARK: usage
 
 
+def options(command, path=()):
+    """Each option and argument of a command and of those below it: its name, its value's, and how that is completed."""
+    path = (*path, command["commandName"])
+    for option in command.get("arguments", []):
+        yield " ".join((*path, option["valueName"])), option["valueName"], option.get("completionKind", {})
+    for below in command.get("subcommands", []):
+        yield from options(below, path)
+
+
+def test_shells_complete_paths_and_known_words():
+    found = list(options(json.loads(run("--experimental-dump-help").stdout)["command"]))
+    kinds = {"file": "file", "recording": "file", "dir": "directory"} | dict.fromkeys(
+        ["role", "rpc", "level", "real|strict", "decision|change", "output"], "list")
+    seen = set()
+    for name, value, completion in found:
+        kind = kinds.get(value) or kinds.get(re.split("[|-]", value)[0])
+        seen.add(value)
+        assert kind is None or list(completion) == [kind], name
+    assert kinds.keys() <= seen
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

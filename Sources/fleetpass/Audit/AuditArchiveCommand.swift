@@ -34,7 +34,7 @@ struct AuditArchiveCommand: AsyncParsableCommand {
         })
     var keep: Duration
 
-    @Option(help: ArgumentHelp("The file to make, for this user alone.", valueName: "file"))
+    @Option(help: ArgumentHelp("The file to make, for this user alone.", valueName: "file"), completion: .file())
     var to: String
 
     @Option(help: "How to print.")

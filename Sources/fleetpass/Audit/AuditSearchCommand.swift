@@ -54,6 +54,7 @@ struct AuditSearchCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "Only what was decided about tokens, or what administrators changed.", valueName: "decision|change"),
+        completion: .list(["decision", "change"]),
         transform: { text in
             guard let kind = AuditEvent.Kind(rawValue: text) else {
                 throw ValidationError("\(text) is no kind of record; pass decision or change.")

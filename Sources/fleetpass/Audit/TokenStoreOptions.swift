@@ -9,13 +9,14 @@ import Logging
 
 /// Where the token server's store is.
 struct TokenStoreOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The data folder of the token server.", valueName: "dir"))
+    @Option(help: ArgumentHelp("The data folder of the token server.", valueName: "dir"), completion: .directory)
     var data: String?
 
     @Option(
         help: ArgumentHelp(
             "The token server's store, where it is not in a data folder; a file, or postgresql://….",
-            valueName: "file-or-url"))
+            valueName: "file-or-url"),
+        completion: .file())
     var store: String?
 
     func validate() throws {

@@ -45,7 +45,9 @@ struct ChaosCommand: AsyncParsableCommand {
             commandName: "set", abstract: "Begin a script, in place of any other.",
             discussion: "Example:  fleetpass chaos set outage.yaml --engine http://127.0.0.1:8080")
 
-        @Argument(help: ArgumentHelp("The script, or - to read it from standard input.", valueName: "file"))
+        @Argument(
+            help: ArgumentHelp("The script, or - to read it from standard input.", valueName: "file"),
+            completion: .file())
         var script: String
 
         @OptionGroup var options: Options

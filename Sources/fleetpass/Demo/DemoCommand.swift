@@ -28,7 +28,7 @@ struct DemoCommand: AsyncParsableCommand {
 
     @OptionGroup var options: LocalServiceOptions
 
-    @Option(help: ArgumentHelp("The folder with the drives, as GPX files.", valueName: "dir"))
+    @Option(help: ArgumentHelp("The folder with the drives, as GPX files.", valueName: "dir"), completion: .directory)
     var routes: String?
 
     @Option(help: "How many times faster than recorded the drivers drive, 0.001 to 1000.")

@@ -25,7 +25,7 @@ struct DoctorCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("The token server's configuration, in YAML.", valueName: "file"))
+    @Option(help: ArgumentHelp("The token server's configuration, in YAML.", valueName: "file"), completion: .file())
     var config: String?
 
     @Option(help: "text prints a line for each check; json gives check, outcome, detail and next of each.")

@@ -42,7 +42,8 @@ struct DriveCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "A GPX 1.1 file, or a recording in JSON; of several vehicles in it, the one with the same id counts.",
-            valueName: "file"))
+            valueName: "file"),
+        completion: .file())
     var route: String
 
     @Option(help: "How many times faster than recorded, 0.001 or more.")
@@ -54,7 +55,8 @@ struct DriveCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "Create the vehicle first, with this service account's key file of the role server, or delivery_server.",
-            valueName: "file"))
+            valueName: "file"),
+        completion: .file())
     var createWith: String?
 
     @OptionGroup var addresses: FleetAddressOptions

@@ -12,7 +12,8 @@ struct KeyRecordOptions: ParsableArguments {
         help: ArgumentHelp(
             "The token server's store, whose audit records the change; a file, or postgresql://…. The data folder's "
                 + "without.",
-            valueName: "file-or-url"))
+            valueName: "file-or-url"),
+        completion: .file())
     var store: String?
 
     func validate() throws {

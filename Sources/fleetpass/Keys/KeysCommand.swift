@@ -24,7 +24,9 @@ struct KeysCommand: AsyncParsableCommand {
 
 /// Where the keys are.
 struct KeyFolderOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The data folder of `up`, or a folder of key files.", valueName: "dir"))
+    @Option(
+        help: ArgumentHelp("The data folder of `up`, or a folder of key files.", valueName: "dir"),
+        completion: .directory)
     var data: String
 
     func validate() throws {
@@ -58,6 +60,11 @@ struct KeyFolderOptions: ParsableArguments {
             throw CommandFailure(status: .configuration, message: error.message)
         }
     }
+}
+
+extension CompletionKind {
+    /// The names of the roles.
+    static var roles: CompletionKind { .list(Role.known.map(\.rawValue)) }
 }
 
 /// Reads a role from the command line.

@@ -25,10 +25,13 @@ struct KeysRotateCommand: AsyncParsableCommand {
     @OptionGroup var keys: KeyFolderOptions
     @OptionGroup var records: KeyRecordOptions
 
-    @Option(help: "The role, or several by repeating it (default: every role).", transform: checkedRole)
+    @Option(
+        help: "The role, or several by repeating it (default: every role).", completion: .roles, transform: checkedRole)
     var role: [Role] = []
 
-    @Option(help: ArgumentHelp("A key file that Google made for the role's account.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("A key file that Google made for the role's account.", valueName: "file"),
+        completion: .file())
     var with: String?
 
     @Option(help: "How to print.")
@@ -130,7 +133,7 @@ struct KeysRetireCommand: AsyncParsableCommand {
     @OptionGroup var keys: KeyFolderOptions
     @OptionGroup var records: KeyRecordOptions
 
-    @Option(help: "The role.", transform: checkedRole)
+    @Option(help: "The role.", completion: .roles, transform: checkedRole)
     var role: Role
 
     @Option(help: ArgumentHelp("The key's id.", valueName: "id"))

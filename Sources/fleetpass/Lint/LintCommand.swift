@@ -32,13 +32,15 @@ struct LintCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A Cloud Logging export of Fleet Engine, or the file of `up --record`; - reads stdin.", valueName: "file"))
+            "A Cloud Logging export of Fleet Engine, or the file of `up --record`; - reads stdin.", valueName: "file"),
+        completion: .file())
     var recording: String?
 
     @Option(
         help: ArgumentHelp(
             "For a token: where the trusted keys are; rules that depend on the role need them.",
-            valueName: "file|folder|url"))
+            valueName: "file|folder|url"),
+        completion: .file())
     var keys: String?
 
     @Option(help: "How to print.")

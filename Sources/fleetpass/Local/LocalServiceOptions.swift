@@ -12,7 +12,9 @@ import Logging
 
 /// The options that `up` and `demo` share.
 struct LocalServiceOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The folder for keys and data; it is made where it is missing.", valueName: "dir"))
+    @Option(
+        help: ArgumentHelp("The folder for keys and data; it is made where it is missing.", valueName: "dir"),
+        completion: .directory)
     var data: String = "fleetpass-data"
 
     @Option(
@@ -36,13 +38,16 @@ struct LocalServiceOptions: ParsableArguments {
     @Flag(name: .customLong("open"), help: "Give tokens to anyone on this machine; the default without --callers.")
     var isOpen = false
 
-    @Option(help: ArgumentHelp("Give tokens only to the callers in this file, by bearer secret.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Give tokens only to the callers in this file, by bearer secret.", valueName: "file"),
+        completion: .file())
     var callers: String?
 
     @Option(
         help: ArgumentHelp(
             "Append each call with a good token that can be read to this file; for export and replay.",
-            valueName: "file"))
+            valueName: "file"),
+        completion: .file())
     var record: String?
 
     @Option(
@@ -54,24 +59,28 @@ struct LocalServiceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The keys that such a list must be signed with; jwks.json below the list's address without.",
-            valueName: "file|url"))
+            valueName: "file|url"),
+        completion: .file())
     var revocationsKeys: String?
 
     @Option(
         help: ArgumentHelp(
-            "Trust these service accounts too, with the roles and keys that the file names.", valueName: "file"))
+            "Trust these service accounts too, with the roles and keys that the file names.", valueName: "file"),
+        completion: .file())
     var trust: String?
 
     @Option(
         help: ArgumentHelp(
             "How closely calls are held to the documentation: real, as the service does, or strict, with warnings.",
             valueName: "real|strict"),
+        completion: .list(StrictnessProfile.allCases.map(\.rawValue)),
         transform: Self.profile)
     var profile = StrictnessProfile.real
 
     @Option(
         help: ArgumentHelp(
-            "Let things go wrong by this script from the start; see fleetpass chaos.", valueName: "file"))
+            "Let things go wrong by this script from the start; see fleetpass chaos.", valueName: "file"),
+        completion: .file())
     var chaos: String?
 
     @Option(
@@ -80,10 +89,14 @@ struct LocalServiceOptions: ParsableArguments {
             valueName: "url"))
     var osrm: String?
 
-    @Option(help: ArgumentHelp("What is logged to stderr: debug, info, warning or error.", valueName: "level"))
+    @Option(
+        help: ArgumentHelp("What is logged to stderr: debug, info, warning or error.", valueName: "level"),
+        completion: .list(Self.logLevels))
     var logLevel = "warning"
 
-    @Option(help: ArgumentHelp("Where the page's map library is: leaflet.js and leaflet.css.", valueName: "dir"))
+    @Option(
+        help: ArgumentHelp("Where the page's map library is: leaflet.js and leaflet.css.", valueName: "dir"),
+        completion: .directory)
     var leaflet: String = PageOptions.systemLeafletFolder
 
     @Option(
@@ -94,6 +107,8 @@ struct LocalServiceOptions: ParsableArguments {
 
     @Option(help: ArgumentHelp("Whom the map names as the tiles' source.", valueName: "text"))
     var tilesAttribution: String = ""
+
+    private static let logLevels = ["debug", "info", "warning", "error"]
 
     private static func profile(_ text: String) throws -> StrictnessProfile {
         guard let profile = StrictnessProfile(rawValue: text) else {
@@ -141,7 +156,7 @@ struct LocalServiceOptions: ParsableArguments {
         try OptionRules.need(
             self.port == 0 || self.port != self.grpcPort,
             "--port and --grpc-port are both \(self.port); give two ports, or 0, which picks a free one.")
-        guard ["debug", "info", "warning", "error"].contains(self.logLevel) else {
+        guard Self.logLevels.contains(self.logLevel) else {
             throw ValidationError("--log-level is debug, info, warning or error.")
         }
         guard !(self.isOpen && self.callers != nil) else {

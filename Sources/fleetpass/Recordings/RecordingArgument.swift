@@ -11,7 +11,8 @@ struct RecordingArgument: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
             "A Cloud Logging export of Fleet Engine, or the file of `up --record`; - reads stdin.",
-            valueName: "recording"))
+            valueName: "recording"),
+        completion: .file())
     var recording: String
 
     func read() throws -> CallRecording {

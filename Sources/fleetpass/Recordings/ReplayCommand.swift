@@ -31,8 +31,9 @@ struct ReplayCommand: AsyncParsableCommand {
     var engine: String = "http://127.0.0.1:8080"
 
     @Option(
-        help: ArgumentHelp("The data folder of `up`, or a folder of key files; its server keys sign.", valueName: "dir")
-    )
+        help: ArgumentHelp(
+            "The data folder of `up`, or a folder of key files; its server keys sign.", valueName: "dir"),
+        completion: .directory)
     var data: String = "fleetpass-data"
 
     @Option(help: "The provider id (default: demo-fleet).", transform: checkedID)

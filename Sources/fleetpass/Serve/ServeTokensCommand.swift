@@ -19,7 +19,7 @@ struct ServeTokensCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("The configuration, in YAML.", valueName: "file"))
+    @Option(help: ArgumentHelp("The configuration, in YAML.", valueName: "file"), completion: .file())
     var config: String?
 
     @Flag(help: "Print the reference of the configuration, and do nothing else.")

@@ -45,7 +45,8 @@ struct SimulateCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "Create the vehicles and the trips with this service account's key file of the role server; without it the "
-                + "vehicles must exist.", valueName: "file"))
+                + "vehicles must exist.", valueName: "file"),
+        completion: .file())
     var createWith: String?
 
     @Option(help: "text for people; json for programs.")

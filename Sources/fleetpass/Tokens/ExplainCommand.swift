@@ -21,7 +21,9 @@ struct ExplainCommand: AsyncParsableCommand {
 
     @OptionGroup var token: TokenArgument
 
-    @Option(help: ArgumentHelp("The RPC, such as UpdateVehicle.", valueName: "rpc"))
+    @Option(
+        help: ArgumentHelp("The RPC, such as UpdateVehicle.", valueName: "rpc"),
+        completion: .list(FleetMethod.allCases.map(\.name)))
     var method: String
 
     @Option(
@@ -41,7 +43,8 @@ struct ExplainCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "Where the trusted keys are; without, only the claims are judged.",
-            valueName: "file|folder|url"))
+            valueName: "file|folder|url"),
+        completion: .file())
     var keys: String?
 
     @Option(help: "How to print.")

@@ -34,7 +34,8 @@ struct MintCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "The role whose token to mint: \(Role.known.map(\.rawValue).joined(separator: ", ")).",
-            valueName: "role"))
+            valueName: "role"),
+        completion: .roles)
     var role: String
 
     @OptionGroup var ids: TokenIDs

@@ -12,7 +12,8 @@ import GoogleCredentials
 struct SigningAccountOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The service account's key file, in Google's JSON format; - reads standard input.", valueName: "file"))
+            "The service account's key file, in Google's JSON format; - reads standard input.", valueName: "file"),
+        completion: .file())
     var key: String?
 
     @Option(

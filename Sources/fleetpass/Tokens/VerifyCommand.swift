@@ -23,7 +23,7 @@ struct VerifyCommand: AsyncParsableCommand {
 
     @OptionGroup var token: TokenArgument
 
-    @Option(help: ArgumentHelp("Where the trusted keys are.", valueName: "file|folder|url"))
+    @Option(help: ArgumentHelp("Where the trusted keys are.", valueName: "file|folder|url"), completion: .file())
     var keys: String
 
     @Option(help: "How to print; json also tells why a token is refused.")
