@@ -22,7 +22,7 @@ import hpack
 import jwt
 import pytest
 import requests
-from hyperframe.frame import Frame, GoAwayFrame, HeadersFrame
+from hyperframe.frame import Frame, GoAwayFrame, HeadersFrame, PingFrame
 
 from engine_server import certificate
 from forgery import new_rsa_key
@@ -198,8 +198,8 @@ class Peer:
             self.send()
         return events
 
-    def frames(self):
-        """Every frame until the connection ends, without an answer to any."""
+    def frames(self, acknowledges=False):
+        """Every frame until the connection ends, without an answer to any but, where that is wanted, to each PING."""
         data = b""
         while True:
             try:
@@ -215,6 +215,8 @@ class Peer:
                     break
                 frame.parse_body(memoryview(data[9 : 9 + length]))
                 data = data[9 + length :]
+                if acknowledges and isinstance(frame, PingFrame):
+                    self.socket.sendall(PingFrame(0, frame.opaque_data, flags=["ACK"]).serialize())
                 yield frame
 
 
@@ -329,24 +331,29 @@ def ask_slowly(peer, issuer):
     return stream
 
 
-def test_a_request_under_way_is_answered_before_its_connection_ends(folder, certificates, slow_keys):
+@pytest.mark.parametrize("acknowledges", [True, False])
+def test_a_request_under_way_is_answered_before_its_connection_ends(folder, certificates, slow_keys, acknowledges):
     handler, url = slow_keys
     server = slow_start(folder, url, "drain: 25s")
     peer = Peer(server, folder)
     stream = ask_slowly(peer, url)
     assert handler.asked.wait(20), "the server did not ask for the keys"
     server.process.send_signal(signal.SIGTERM)
-    frames = peer.frames()
-    for frame in frames:
+    frames = peer.frames(acknowledges)
+    goodbyes = []
+    # Who acknowledges the PING behind the first GOAWAY is sent another at once, who does not at the end.
+    while len(goodbyes) < (2 if acknowledges else 1):
+        frame = next(frames)
         assert not isinstance(frame, HeadersFrame)
-        if isinstance(frame, GoAwayFrame):
-            break
+        goodbyes += [frame] if isinstance(frame, GoAwayFrame) else []
     handler.release.set()
     rest = list(frames)
     (answer,) = [frame for frame in rest if isinstance(frame, HeadersFrame)]
     assert answer.stream_id == stream
     assert dict(hpack.Decoder().decode(answer.data))[":status"] in ("401", "503")
-    assert [frame.last_stream_id for frame in rest if isinstance(frame, GoAwayFrame)][-1] == stream
+    assert any("END_STREAM" in frame.flags for frame in rest if frame.stream_id == stream)
+    goodbyes += [frame for frame in rest if isinstance(frame, GoAwayFrame)]
+    assert goodbyes[-1].last_stream_id == stream
     assert server.process.wait(timeout=12) == 0
 
 

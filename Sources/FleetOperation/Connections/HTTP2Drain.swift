@@ -10,9 +10,11 @@ import NIOTLS
 /// no stream is open, otherwise after the last one or when the time is up.
 ///
 /// Without it, both ends wait for the client to answer a PING, which one that is idle may never read. The last GOAWAY
-/// tells which streams were worked on, so a client can send the others again elsewhere (RFC 9113 §6.8).
-final class HTTP2Drain: ChannelInboundHandler, RemovableChannelHandler {
+/// tells which streams were worked on, so a client can send the others again elsewhere (RFC 9113 §6.8). Where the client
+/// answers, what ends the connection does so while it writes the last answer, of which TLS then sends what was flushed.
+final class HTTP2Drain: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
+    typealias OutboundIn = ByteBuffer
 
     private let limit: TimeAmount
     private var context: ChannelHandlerContext?
@@ -20,6 +22,7 @@ final class HTTP2Drain: ChannelInboundHandler, RemovableChannelHandler {
     private var openStreams = 0
     private var lastStream = HTTP2StreamID.rootStream
     private var isDraining = false
+    private var isClosed = false
     private var deadline: Scheduled<Void>?
     private let idleLimit: TimeAmount
     private var idleDeadline: Scheduled<Void>?
@@ -42,6 +45,14 @@ final class HTTP2Drain: ChannelInboundHandler, RemovableChannelHandler {
         // First: HTTP/2 says that the end is near, HTTP/1.1 ends when it has answered.
         context.fireUserInboundEventTriggered(event)
         if event is ChannelShouldQuiesceEvent { self.drain(context) }
+    }
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        if mode == .all, self.isHTTP2 == true, !self.isClosed {
+            self.isClosed = true
+            context.flush()
+        }
+        context.close(mode: mode, promise: promise)
     }
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
@@ -91,8 +102,11 @@ final class HTTP2Drain: ChannelInboundHandler, RemovableChannelHandler {
         let farewell = HTTP2Frame(
             streamID: .rootStream,
             payload: .goAway(lastStreamID: self.lastStream, errorCode: .noError, opaqueData: nil))
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         // A stream may be in the midst of its own end, whose frames go first.
         context.eventLoop.execute {
+            // Behind the end of TLS a write is an error, which would cut off what is still on its way.
+            guard !bound.value.isClosed else { return }
             channel.writeAndFlush(farewell, promise: nil)
             channel.close(promise: nil)
         }
