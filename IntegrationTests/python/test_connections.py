@@ -357,6 +357,33 @@ def test_a_request_under_way_is_answered_before_its_connection_ends(folder, cert
     assert server.process.wait(timeout=12) == 0
 
 
+@pytest.mark.parametrize("is_secure", [True, False])
+def test_the_answer_to_a_request_under_way_tells_that_its_connection_ends(folder, certificates, slow_keys, is_secure):
+    handler, url = slow_keys
+    server = slow_start(folder, url, "drain: 25s", **({} if is_secure else {"listen": ""}))
+
+    def is_open():
+        try:
+            socket.create_connection(address(server), timeout=20).close()
+        except ConnectionRefusedError:
+            return False
+        return True
+    context = ssl.create_default_context(cafile=folder / "server.pem")
+    with socket.create_connection(address(server), timeout=20) as plain:
+        client = context.wrap_socket(plain, server_hostname="127.0.0.1") if is_secure else plain
+        client.sendall(asking(url))
+        assert handler.asked.wait(20), "the server did not ask for the keys"
+        server.process.send_signal(signal.SIGTERM)
+        eventually(lambda: not is_open(), "the port stays open")
+        handler.release.set()
+        received = b""
+        while data := client.recv(65536):
+            received += data
+        assert b"\r\nconnection: close\r\n" in received.lower()
+        client.close()
+    assert server.process.wait(timeout=12) == 0
+
+
 def test_a_request_that_takes_longer_than_the_limit_does_not_keep_the_server(folder, certificates, slow_keys):
     handler, url = slow_keys
     server = slow_start(folder, url, "drain: 2s")

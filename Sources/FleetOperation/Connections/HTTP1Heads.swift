@@ -14,6 +14,9 @@ import NIOHTTP1
 ///
 /// A request that leaves open for which host it is meant ends the connection with 400 (RFC 9112 §3.2): what stands behind
 /// decides by the host who may ask. A target in absolute form names it in place of `Host` (RFC 9112 §3.2.2).
+///
+/// When the server ends, the last answer says so (RFC 9112 §9.6). Of a connection without a request nobody behind hears
+/// of the end for a second: what a client has sent meanwhile, or sends in it, is answered in place of being cut off.
 final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -24,7 +27,13 @@ final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
     private var areOld = CircularBuffer<Bool>()
     /// Whether the connection ends with the answer that is being written.
     private var isLastAnswer = false
-    private var isRefused = false
+    private var readsNoMore = false
+    /// Whether the server ends.
+    private var isEnding = false
+    /// Whether those behind have not heard of it.
+    private var isEndWithheld = false
+
+    private static let patience = TimeAmount.seconds(1)
 
     /// Puts a handler behind the decoder of HTTP/1, where the connection has one; streams of HTTP/2 have none.
     static func add(to pipeline: ChannelPipeline) {
@@ -33,14 +42,40 @@ final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
         try? pipeline.addHandler(HTTP1Heads(), position: .after(decoder))
     }
 
+    func handlerRemoved(context: ChannelHandlerContext) { self.isEndWithheld = false }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard event is ChannelShouldQuiesceEvent, !self.isEnding else {
+            return context.fireUserInboundEventTriggered(event)
+        }
+        self.isEnding = true
+        self.isEndWithheld = true
+        guard self.areOld.isEmpty else { return self.tellOfEnd(context) }
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        context.eventLoop.scheduleTask(in: Self.patience) {
+            let (handler, context) = bound.value
+            handler.tellOfEnd(context)
+        }
+    }
+
+    /// Lets those behind end the connection after the requests that they know, unless they have heard of it.
+    private func tellOfEnd(_ context: ChannelHandlerContext) {
+        guard self.isEndWithheld else { return }
+        self.isEndWithheld = false
+        context.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+    }
+
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // As behind what the decoder cannot read, nothing more is.
-        guard !self.isRefused else { return }
+        guard !self.readsNoMore else { return }
         guard case .head(var head) = self.unwrapInboundIn(data) else { return context.fireChannelRead(data) }
+        // Whoever reads that an answer is the last one sends what is behind it elsewhere.
+        self.readsNoMore = self.isLastAnswer
+        guard !self.readsNoMore else { return }
         let isOld = (head.version.major, head.version.minor) < (1, 1)
         let hosts = head.headers["Host"].count
         guard hosts == 1 || hosts == 0 && isOld else {
-            self.isRefused = true
+            // As behind what the decoder cannot read.
+            self.readsNoMore = true
             return context.fireErrorCaught(HTTPParserError.invalidHeaderToken)
         }
         if let authority = Self.authority(of: head.uri) {
@@ -50,14 +85,15 @@ final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
         if !head.isKeepAlive { head.headers.replaceOrAdd(name: "Connection", value: "close") }
         if isOld { head.headers.remove(name: "Expect") }
         context.fireChannelRead(self.wrapInboundOut(.head(head)))
+        self.tellOfEnd(context)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch self.unwrapOutboundIn(data) {
-        case .head(var head) where self.areOld.first == true && head.isWithoutLength:
+        case .head(var head) where self.endsWithConnection(head) || self.isLast(head):
             self.isLastAnswer = true
             // The encoder cuts answers of HTTP/1.1 into chunks.
-            head.version = .http1_0
+            if self.endsWithConnection(head) { head.version = .http1_0 }
             head.headers.replaceOrAdd(name: "Connection", value: "close")
             context.write(self.wrapOutboundOut(.head(head)), promise: promise)
         case .head, .body: context.write(data, promise: promise)
@@ -69,6 +105,16 @@ final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
             let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
             written.whenComplete { _ in bound.value.close(promise: nil) }
         }
+    }
+
+    /// Whether nothing else tells a client of HTTP/1.0 where the answer ends.
+    private func endsWithConnection(_ head: HTTPResponseHead) -> Bool {
+        self.areOld.first == true && head.isWithoutLength
+    }
+
+    /// Whether the server ends, and no other request of the connection waits for an answer.
+    private func isLast(_ head: HTTPResponseHead) -> Bool {
+        self.isEnding && self.areOld.count == 1 && head.status.code >= 200
     }
 
     /// The host, and the port, that a target in absolute form names; `nil` for one in another form.

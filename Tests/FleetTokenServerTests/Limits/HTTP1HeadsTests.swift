@@ -12,11 +12,24 @@ import Testing
 /// What becomes of heads between the network and the handlers of HTTP.
 @Suite struct HTTP1HeadsTests {
     private let channel = EmbeddedChannel()
+    private let behind = Behind()
+
+    /// How often those behind were told that the server ends.
+    private final class Behind: ChannelInboundHandler {
+        typealias InboundIn = HTTPServerRequestPart
+
+        private(set) var ends = 0
+
+        func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+            if event is ChannelShouldQuiesceEvent { self.ends += 1 }
+        }
+    }
 
     init() throws {
         try self.channel.pipeline.syncOperations.configureHTTPServerPipeline(
             withPipeliningAssistance: false, withErrorHandling: false)
         HTTP1Heads.add(to: self.channel.pipeline)
+        try self.channel.pipeline.syncOperations.addHandler(self.behind)
         try self.channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
     }
 
@@ -35,6 +48,8 @@ import Testing
         try self.channel.writeOutbound(HTTPServerResponsePart.end(nil))
         self.channel.embeddedEventLoop.run()
     }
+
+    private func end() { self.channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
 
     /// The bytes that went out.
     private func answered() throws -> String {
@@ -116,5 +131,73 @@ import Testing
         try self.answer(body: "two")
         #expect(try self.answered().hasSuffix("\r\n\r\ntwo"))
         #expect(!self.channel.isActive)
+    }
+
+    @Test(arguments: ["HTTP/1.0", "HTTP/1.1"])
+    func `an answer to a request under way tells that the server ends`(version: String) throws {
+        try self.send("GET / \(version)", "Host: x", "Connection: keep-alive")
+        self.end()
+        #expect(self.behind.ends == 1)
+        try self.answer(length: "2", body: "ok")
+        #expect(try self.answered() == "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+        #expect(!self.channel.isActive)
+    }
+
+    @Test func `of several answers the last one tells it, and leave to send a body does not`() throws {
+        try self.send("GET / HTTP/1.1", "Host: x")
+        try self.send("POST / HTTP/1.1", "Host: x", "Expect: 100-continue", "Content-Length: 2")
+        self.end()
+        try self.answer(length: "2", body: "ok")
+        #expect(try self.answered() == "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        try self.channel.writeOutbound(
+            HTTPServerResponsePart.head(HTTPResponseHead(version: .http1_1, status: .continue)))
+        #expect(try self.answered() == "HTTP/1.1 100 Continue\r\n\r\n")
+        #expect(self.channel.isActive)
+        try self.answer(length: "2", body: "ok")
+        #expect(try self.answered().contains("\r\nConnection: close\r\n"))
+        #expect(!self.channel.isActive)
+    }
+
+    @Test func `what comes behind the answer that tells it is not worked on`() throws {
+        try self.send("GET /page/events HTTP/1.1", "Host: x")
+        self.end()
+        try self.channel.writeOutbound(
+            HTTPServerResponsePart.head(HTTPResponseHead(version: .http1_1, status: .ok)))
+        #expect(try self.arrived()?.uri == "/page/events")
+        _ = try self.channel.readInbound(as: HTTPServerRequestPart.self)
+        try self.send("POST / HTTP/1.1", "Host: x")
+        #expect(try self.arrived() == nil)
+        try self.channel.writeOutbound(HTTPServerResponsePart.end(nil))
+        self.channel.embeddedEventLoop.run()
+        #expect(!self.channel.isActive)
+    }
+
+    @Test func `those behind hear a second later of the end where a connection has no request`() {
+        self.end()
+        self.channel.embeddedEventLoop.advanceTime(by: .milliseconds(999))
+        #expect(self.behind.ends == 0)
+        self.channel.embeddedEventLoop.advanceTime(by: .milliseconds(1))
+        #expect(self.behind.ends == 1)
+    }
+
+    @Test func `a request that was on its way when the server ended is answered`() throws {
+        try self.send("GET / HTTP/1.1", "Host: x")
+        try self.answer(length: "2", body: "ok")
+        _ = try self.answered()
+        self.end()
+        try self.send("GET / HTTP/1.1", "Host: x")
+        #expect(self.behind.ends == 1)
+        self.channel.embeddedEventLoop.advanceTime(by: .seconds(5))
+        #expect(self.behind.ends == 1)
+        try self.answer(length: "2", body: "ok")
+        #expect(try self.answered() == "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+        #expect(!self.channel.isActive)
+    }
+
+    @Test func `a connection that ended meanwhile hears nothing`() throws {
+        self.end()
+        try self.channel.close().wait()
+        self.channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+        #expect(self.behind.ends == 0)
     }
 }
