@@ -53,7 +53,7 @@ package final class PendingRequestLimit: ChannelDuplexHandler, RemovableChannelH
     private var unanswered = 0
     /// The request that is still read, and not worked on, so that a slow sender keeps no place from others.
     private var arriving: (head: HTTPRequest, body: ByteBuffer)?
-    /// Whether the connection was told to end while a request was read, of which nobody behind this knows.
+    /// Whether the connection was told to end while a request was read, or waited, of which nobody behind this knows.
     private var isToEnd = false
     private var isTurningAway = false
     /// What came with and behind a request that waits for the answers to those before it; `nil` while none waits.
@@ -81,7 +81,7 @@ package final class PendingRequestLimit: ChannelDuplexHandler, RemovableChannelH
 
     package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
-        case is ChannelShouldQuiesceEvent where self.arriving != nil: self.isToEnd = true
+        case is ChannelShouldQuiesceEvent where self.arriving != nil || self.waiting != nil: self.isToEnd = true
         case ChannelEvent.inputClosed where self.waiting != nil: self.waiting?.append(.inputClosed)
         default: context.fireUserInboundEventTriggered(event)
         }

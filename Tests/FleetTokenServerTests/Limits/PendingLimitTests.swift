@@ -365,6 +365,17 @@ import Testing
         #expect(order.told == ["head", "to end", "end", "to end"])
     }
 
+    @Test func `a connection that is to end while a request waits hears of it with that request`() throws {
+        let order = Order()
+        try self.channel.pipeline.syncOperations.addHandler(order)
+        try self.send("/v1/tokens", method: .post)
+        try self.send("/v1/tokens", method: .post)
+        self.channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        #expect(order.told == ["head", "end"])
+        try self.answer()
+        #expect(order.told == ["head", "end", "head", "to end", "end"])
+    }
+
     @Test func `the body of a request that is turned away goes nowhere`() throws {
         self.pending.begin()
         let request = HTTPRequest(method: .post, scheme: "http", authority: "tokens.example", path: "/v1/tokens")
