@@ -106,6 +106,12 @@ def test_a_container_reads_the_unit_s_folders_as_its_own_user(server):
     assert len(set(re.findall(r"(?:uid[= ]|gid=|USER )(\d+)", text))) == 1
 
 
+@pytest.mark.parametrize("server", CONTAINERS)
+def test_a_container_has_the_unit_s_time_to_end(server):
+    seconds = settings(server)["TimeoutStopSec"].removesuffix("s")
+    assert f" --stop-timeout={seconds} " in CONTAINERS[server].read_text()
+
+
 @pytest.mark.parametrize("server", CONFIGURATIONS)
 def test_the_page_names_every_file_that_the_configuration_names(server):
     files = {value for value in configured(server).values() if re.fullmatch(r"/.+|[\w-]+\.[a-z]+", value)}
