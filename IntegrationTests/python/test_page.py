@@ -563,6 +563,7 @@ def test_events_go_on_where_a_reader_was_and_are_bounded_in_readers(tmp_path):
     try:
         answer, lines = open_events(service)
         assert answer.headers["content-type"] == "text/event-stream"
+        assert answer.headers["x-accel-buffering"] == "no"
         last = next(line for line in lines if line.startswith("id: ")).removeprefix("id: ")
         assert next(lines) == "event: snapshot"
         answer.close()

@@ -139,7 +139,10 @@ public struct EnginePage: Service {
             }
             try await writer.finish(nil)
         }
-        return Response(status: .ok, headers: self.files.headers(type: "text/event-stream"), body: body)
+        var headers = self.files.headers(type: "text/event-stream")
+        // nginx would keep events until it has some kilobytes of them.
+        if let buffering = HTTPField.Name("X-Accel-Buffering") { headers[buffering] = "no" }
+        return Response(status: .ok, headers: headers, body: body)
     }
 
     /// Hands a writer to the one task that writes; it needs no lock, as the task that gave it waits meanwhile.
