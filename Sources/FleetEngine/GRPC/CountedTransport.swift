@@ -5,11 +5,12 @@
 import FleetTokens
 import GRPCCore
 
-/// Refuses messages of more fields than their method takes before anything is made of them, see ``FieldCount``.
+/// Refuses messages of more fields than are taken before anything is made of them, see ``FieldCount``.
 struct CountedTransport<Base: ServerTransport>: ServerTransport {
     typealias Bytes = Base.Bytes
 
     let base: Base
+    let adapter: GRPCAdapter
 
     func configure(context: GRPCServerContext) { self.base.configure(context: context) }
 
@@ -20,14 +21,18 @@ struct CountedTransport<Base: ServerTransport>: ServerTransport {
         streamHandler: @escaping @concurrent @Sendable (RPCStream<Inbound, Outbound>, ServerContext) async -> Void
     ) async throws {
         try await self.base.listen { stream, context in
-            guard let method = FleetMethod(rawValue: context.descriptor.fullyQualifiedMethod) else {
+            guard FleetMethod(rawValue: context.descriptor.fullyQualifiedMethod) != nil else {
                 return await streamHandler(stream, context)
             }
-            let parts = stream.inbound.map { part in
-                if case .message(let bytes) = part, Self.isTooMuch(bytes, for: method) {
-                    let limit = method.maximumRequestFields
-                    throw RPCError(
-                        GRPCAdapter.status(of: .beyond(limit, "fields", code: .resourceExhausted)))
+            let metadata = Locked(Metadata())
+            let parts = stream.inbound.map { [adapter] part in
+                switch part {
+                case .metadata(let sent): metadata.withLock { $0 = sent }
+                case .message(let bytes):
+                    if let limit = await adapter.fieldLimit(exceededBy: bytes, metadata.withLock { $0 }) {
+                        throw RPCError(
+                            GRPCAdapter.status(of: .beyond(limit, "fields", code: .resourceExhausted)))
+                    }
                 }
                 return part
             }
@@ -37,11 +42,5 @@ struct CountedTransport<Base: ServerTransport>: ServerTransport {
                     outbound: stream.outbound),
                 context)
         }
-    }
-
-    private static func isTooMuch(_ bytes: Bytes, for method: FleetMethod) -> Bool {
-        let limit = method.maximumRequestFields
-        // Most have fewer bytes than fields are allowed, and are not copied.
-        return bytes.withUnsafeBytes { $0.count > limit && FieldCount.exceeds(limit, inMessage: Array($0)) }
     }
 }

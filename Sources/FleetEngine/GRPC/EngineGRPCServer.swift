@@ -51,7 +51,7 @@ public struct EngineGRPCServer: Service {
                 host: host, port: port, limits: limits, connections: self.connections, tls: tls),
             config: Self.configuration(limits))
         self.server = GRPCServer(
-            transport: CountedTransport(base: self.transport),
+            transport: CountedTransport(base: self.transport, adapter: adapter),
             services: [
                 VehicleRPCs(adapter: adapter), TripRPCs(adapter: adapter), DeliveryRPCs(adapter: adapter), health,
                 ReflectionRPCs(index: index),

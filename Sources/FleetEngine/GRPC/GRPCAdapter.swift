@@ -57,6 +57,19 @@ struct GRPCAdapter: Sendable {
         return await self.engine.isGood(token)
     }
 
+    /// The limit of fields that a message exceeds; `nil` where it does not.
+    ///
+    /// More than a stranger may send are taken from who carries a good token.
+    func fieldLimit(exceededBy message: some GRPCContiguousBytes, _ metadata: Metadata) async -> Int? {
+        func exceeds(_ limit: Int) -> Bool {
+            // Most have fewer bytes than fields are allowed, and are not copied.
+            message.withUnsafeBytes { $0.count > limit && FieldCount.exceeds(limit, inMessage: Array($0)) }
+        }
+        guard exceeds(FieldCount.maximumOfStrangers) else { return nil }
+        guard await self.knows(metadata) else { return FieldCount.maximumOfStrangers }
+        return exceeds(FieldCount.maximum) ? FieldCount.maximum : nil
+    }
+
     /// Why a call that carries no good token is refused before it is read.
     func refusal(of method: FleetMethod, _ metadata: Metadata) async -> any Error {
         let tooMany = EngineError(

@@ -94,7 +94,7 @@ public struct EngineRoutes: Sendable {
             let body = try ContentCoding.decode(
                 Array(buffer: received), coding: request.headers[.contentEncoding], upTo: limit)
         else { throw .beyond(limit, "bytes") }
-        let fields = rule.method.maximumRequestFields
+        let fields = FieldCount.maximum
         guard !FieldCount.exceeds(fields, inJSON: body) else { throw .beyond(fields, "fields") }
         return body
     }

@@ -7,6 +7,14 @@
 /// A field takes hundreds of bytes of memory once it is read, and two on its way; compressed, a million of them take a
 /// kilobyte. So the length of a request does not bound what it costs.
 struct FieldCount {
+    /// The most fields that a request may have, those of the messages in it included.
+    ///
+    /// 500 tasks with all the attributes that a task may have are some 170,000. So are the ways that fit into a megabyte,
+    /// which resources are sent back with: each of their points has three fields of 20 bytes.
+    static let maximum = 200_000
+    /// The most fields that a message may have whose sender is not known, and who is told that alone.
+    static let maximumOfStrangers = 50_000
+
     /// How deep messages are looked into; those of the API are not that deep.
     private static let levels = 12
 

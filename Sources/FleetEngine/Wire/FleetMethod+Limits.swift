@@ -9,11 +9,6 @@ extension FleetMethod {
     var maximumRequestBytes: Int {
         self == .batchCreateTasks ? EngineRoutes.maximumBatchBytes : EngineRoutes.maximumBodyBytes
     }
-
-    /// The most fields that a request may have, those of the messages in it included.
-    ///
-    /// 500 tasks with all the attributes that a task may have are some 170,000.
-    var maximumRequestFields: Int { self == .batchCreateTasks ? 200_000 : 50_000 }
 }
 
 extension EngineError {

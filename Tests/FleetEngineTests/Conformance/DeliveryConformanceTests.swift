@@ -127,6 +127,33 @@ import Testing
     }
 
     @Test(arguments: WireSetup.all)
+    func `a vehicle is taken back with the ways of all its stops`(setup: WireSetup) async throws {
+        let segments = (0..<500).map { number in
+            VehicleJourneySegment.with {
+                $0.stop.plannedLocation.point = .at(50 + Double(number) / 64, 8)
+                $0.stop.state = .new
+                $0.drivingDistanceMeters.value = 500
+                $0.drivingDuration.seconds = 60
+                $0.path = (0..<32).map { .at(50 + Double($0) / 32, 8 + Double(number) / 64) }
+            }
+        }
+        try await setup.withClient { client in
+            let _: DeliveryVehicle = try await client.call(
+                .createDeliveryVehicle(
+                    .with {
+                        $0.parent = Self.parent
+                        $0.deliveryVehicleID = "dv-1"
+                    }), token: deliveryToken)
+            let updated: DeliveryVehicle = try await client.call(
+                Self.update(["attributes"]) {
+                    $0.remainingVehicleJourneySegments = segments
+                    $0.attributes = [.with { $0.key = "doors" }]
+                }, token: deliveryToken)
+            #expect(updated.attributes.map(\.key) == ["doors"])
+        }
+    }
+
+    @Test(arguments: WireSetup.all)
     func `a batch is listed page by page`(setup: WireSetup) async throws {
         try await setup.withClient { client in
             let batch: BatchCreateTasks.Response = try await client.call(

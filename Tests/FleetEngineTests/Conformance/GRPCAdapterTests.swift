@@ -95,11 +95,11 @@ import Testing
 
     @Test func `a request of too many fields is refused before anything is made of it`() async throws {
         let engine = Engine(store: MemoryStore(), verifier: TextVerifier())
-        // Of 100 KB, where a megabyte may be sent.
+        // Of 400 KB, where a megabyte may be sent.
         let call = WireCall.updateVehicle(
             .with {
                 $0.name = "providers/acme/vehicles/veh-1"
-                $0.vehicle.attributes = Array(repeating: VehicleAttribute(), count: 50_000)
+                $0.vehicle.attributes = Array(repeating: VehicleAttribute(), count: 200_000)
             })
         for (authorization, status, reason) in [
             ("Bearer \(serverToken)", "RESOURCE_EXHAUSTED", "BODY_TOO_LARGE"),
@@ -113,6 +113,20 @@ import Testing
             #expect(failure?.status == status)
             #expect(failure?.reason == reason)
         }
+    }
+
+    @Test(
+        arguments: [
+            (50_000, nil, nil), (50_001, nil, 50_000), (50_001, "bad", 50_000), (50_001, serverToken, nil),
+            (200_000, serverToken, nil), (200_001, serverToken, 200_000),
+        ] as [(Int, String?, Int?)])
+    func `of a stranger fewer fields are read than of who carries a good token`(
+        fields: Int, token: String?, limit: Int?
+    ) async throws {
+        let adapter = GRPCAdapter(engine: Engine(store: MemoryStore(), verifier: TextVerifier()))
+        let message = [[UInt8]](repeating: [0x0A, 0], count: fields).flatMap { $0 }
+        let metadata: Metadata = token.map { ["authorization": .string("Bearer \($0)")] } ?? [:]
+        #expect(await adapter.fieldLimit(exceededBy: message, metadata) == limit)
     }
 
     /// As of a client that is newer than the engine.
