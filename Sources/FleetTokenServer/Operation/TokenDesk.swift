@@ -108,11 +108,7 @@ public struct TokenDesk: Sendable {
     private func decide(
         _ asked: TokenType, or alternative: TokenType?, _ request: CallerRequest
     ) async throws -> (granted: TokenType, issued: IssuedToken) {
-        let caller = try await self.step(.authentication) { try await self.authenticator.caller(of: request) }
-        guard let caller else {
-            self.tellOfStranger(request)
-            throw Refusal.unauthenticated(nil)
-        }
+        let caller = try await self.step(.authentication) { try await self.caller(of: request) }
         try self.admitting { () throws(RateLimitExceeded) in try self.limiter?.admit(caller.id) }
         let time = self.now()
         var record = AuditRecord(
@@ -152,15 +148,24 @@ public struct TokenDesk: Sendable {
         return (type, issued)
     }
 
-    /// Tells of a request that nobody knows the sender of.
-    private func tellOfStranger(_ request: CallerRequest) {
-        let (cause, reason): (String, String)
-        switch request.bearer {
-        case nil: (cause, reason) = ("none", "absent: No credential was sent that callers are known by.")
-        case .some(let bearer) where UserToken.hasForm(bearer):
-            (cause, reason) = ("token", "absent: The user's token is of no issuer that is configured.")
-        case .some: (cause, reason) = ("secret", "absent: The bearer credential is nobody's.")
+    /// Finds out who asks; what nobody is known by is told of.
+    private func caller(of request: CallerRequest) async throws -> Caller {
+        do {
+            if let caller = try await self.authenticator.caller(of: request) { return caller }
+        } catch let refusal as CallerRefusal {
+            self.tellOfStranger(request, refusal.reason.rawValue, "\(refusal)")
+            throw Refusal.unauthenticated(refusal.reason)
         }
+        switch request.bearer {
+        case nil: self.tellOfStranger(request, "none", "absent: No credential was sent that callers are known by.")
+        case .some(let bearer) where UserToken.hasForm(bearer):
+            self.tellOfStranger(request, "token", "absent: The user's token is of no issuer that is configured.")
+        case .some: self.tellOfStranger(request, "secret", "absent: The bearer credential is nobody's.")
+        }
+        throw Refusal.unauthenticated(nil)
+    }
+
+    private func tellOfStranger(_ request: CallerRequest, _ cause: String, _ reason: String) {
         self.strangers.note(
             cause,
             [
@@ -250,9 +255,8 @@ public struct TokenDesk: Sendable {
             return try await body()
         } catch let error as CancellationError {
             throw error
-        } catch let refusal as CallerRefusal {
-            self.logger.info("caller refused", metadata: ["reason": "\(refusal)"])
-            throw Refusal.unauthenticated(refusal.reason)
+        } catch let refusal as Refusal {
+            throw refusal
         } catch {
             self.failures.note("\(step.rawValue) \(error)", ["step": "\(step.rawValue)", "error": "\(error)"])
             // To come again helps nobody until the operator did something.

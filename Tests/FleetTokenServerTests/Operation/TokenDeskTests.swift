@@ -359,6 +359,28 @@ import Testing
         }
     }
 
+    @Test func `what is wrong with credentials is logged no more often than every ten seconds for each reason`()
+        async throws
+    {
+        let (lines, clock, reason) = (LeakTests.Log(), Locked(Self.now), Locked(CallerRefusal.Reason.signature))
+        let desk = try self.desk(
+            Log(), clock: clock, logger: Logger(label: "test") { _ in LeakTests.Handler(log: lines) },
+            door: { throw CallerRefusal(reason.withLock { $0 }, "It does not hold.") })
+        func told(_ words: String) -> Int { lines.contents.split(separator: "\n").count { $0.contains(words) } }
+        for _ in 0..<100 { #expect(try await self.request(desk, try Self.vehicle()).1 == 401) }
+        #expect(told("info caller refused") == 1)
+        #expect(told("signature: It does not hold.") == 1)
+        #expect(told("192.0.2.7") == 1)
+        reason.withLock { $0 = .expired }
+        #expect(try await self.request(desk, try Self.vehicle()).1 == 401)
+        #expect(told("expired: It does not hold.") == 1)
+        reason.withLock { $0 = .signature }
+        clock.withLock { $0 += 10 }
+        #expect(try await self.request(desk, try Self.vehicle()).1 == 401)
+        #expect(told("info caller refused") == 3)
+        #expect(told(#""times": 100"#) == 1)
+    }
+
     @Test func `what is down is logged for each step, and no more often than every ten seconds`() async throws {
         let (lines, clock, policy) = (LeakTests.Log(), Locked(Self.now), FailingPolicy())
         let logger = Logger(label: "test") { _ in LeakTests.Handler(log: lines) }
