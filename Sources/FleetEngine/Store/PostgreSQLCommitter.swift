@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import FleetPostgreSQL
 import FleetTokens
 import Logging
@@ -24,7 +25,8 @@ struct PostgreSQLCommitter {
     let session: PostgreSQLSession
     /// Set where writes are not kept.
     let isDoubted: Locked<Bool>
-    let logger: Logger
+    /// Hears what was not kept.
+    let failures: RecurringLog
 
     /// Runs and commits writes, and tells every caller what became of its own.
     ///
@@ -95,8 +97,7 @@ struct PostgreSQLCommitter {
     private func reject(_ writes: [QueuedWrite], _ failure: any Error) {
         guard !writes.isEmpty else { return }
         self.isDoubted.withLock { $0 = true }
-        self.logger.error(
-            "A group of writes could not be committed", metadata: ["writes": "\(writes.count)", "error": "\(failure)"])
+        self.failures.note("\(failure)", ["writes": "\(writes.count)", "error": "\(failure)"])
         let answer =
             (failure as? PostgreSQLError).map { EngineError($0) }
             ?? .store("STORE_COMMIT_FAILED", "The change could not be stored; retry in a second.")

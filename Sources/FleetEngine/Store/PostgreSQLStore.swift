@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import FleetPostgreSQL
 import FleetTokens
 public import Foundation
@@ -25,13 +26,15 @@ public final class PostgreSQLStore: EngineStore {
     private let scans: ScanLimit
     /// Whether it is not known that changes are kept: none was yet, or a group was not and no change was since.
     private let isDoubted = Locked(true)
-    private let logger: Logger
+    private let failures: RecurringLog
+    private let failedLooks: RecurringLog
+    private let heldWrites: RecurringLog
 
     /// Prepares the use of a database; see ``check()`` for whether it can be used.
     ///
     /// - Parameters:
     ///   - address: `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`.
-    ///   - logger: Where a failed commit is told in full.
+    ///   - logger: Where failed commits are told in full, every ten seconds at most while they fail alike.
     /// - Throws: ``EngineError`` whose reason starts with `STORE_`, for a malformed address.
     public convenience init(_ address: String, logger: Logger) throws(EngineError) {
         try self.init(address, logger: logger, readers: 4, groupLimit: 512, waitingLimit: 16 * 1024)
@@ -57,7 +60,12 @@ public final class PostgreSQLStore: EngineStore {
         self.heldQueue = GroupWriter(groupLimit: groupLimit, waitingLimit: waitingLimit)
         self.patience = patience
         self.scans = ScanLimit(max(1, readers / 2), waitingLimit: waitingLimit)
-        self.logger = logger
+        func log(_ message: Logger.Message) -> RecurringLog {
+            RecurringLog(message, level: .error, logger: logger, now: { Date() })
+        }
+        self.failures = log("A group of writes could not be committed")
+        self.failedLooks = log("The store could not be read")
+        self.heldWrites = log("A write was given up, as others hold what it changes")
     }
 
     /// Looks whether the database can be used, and makes or updates its tables.
@@ -171,10 +179,8 @@ public final class PostgreSQLStore: EngineStore {
             }
         } catch let error as PostgreSQLError where error.code != .statementFailed {
             // What is wrong with a connection, its pool tells.
-            if error.code == .wrongSchema {
-                self.logger.error("The store's tables cannot be read", metadata: ["error": "\(error)"])
-            } else if error.isStatementEnded {
-                self.logger.error("A look at the store was ended", metadata: ["error": "\(error)"])
+            if error.code == .wrongSchema || error.isStatementEnded {
+                self.failedLooks.note("\(error)", ["error": "\(error)"])
             }
             throw EngineError(error)
         }
@@ -211,7 +217,7 @@ public final class PostgreSQLStore: EngineStore {
     private func commit(_ group: [QueuedWrite], _ session: Result<PostgreSQLSession, PostgreSQLError>) {
         do throws(PostgreSQLError) {
             let committer = PostgreSQLCommitter(
-                session: try session.get(), isDoubted: self.isDoubted, logger: self.logger)
+                session: try session.get(), isDoubted: self.isDoubted, failures: self.failures)
             self.setAside(committer.commit(group))
         } catch {
             self.isDoubted.withLock { $0 = true }
@@ -226,7 +232,7 @@ public final class PostgreSQLStore: EngineStore {
         for var write in writes {
             let since = write.heldSince ?? now
             guard since.duration(to: now) <= self.patience else {
-                self.logger.error("A write was given up, as others hold what it changes")
+                self.heldWrites.note("held", [:])
                 write.reject(EngineError.storeContended)
                 continue
             }

@@ -28,7 +28,7 @@ public final class SQLiteStore: EngineStore {
     private let logLimit: Int64
     /// Beyond how many bytes of the `-wal` it is begun anew, and how many writes came since somebody looked at it.
     private let log: Locked<(due: Int64, unseen: Int)>
-    private let logger: Logger
+    private let failures: RecurringLog
     /// Serial, and the only place that waits for the disk: no thread of the concurrency runtime ever does.
     private let writer = DispatchQueue(label: "fleetpass.store.group-commit")
 
@@ -36,7 +36,7 @@ public final class SQLiteStore: EngineStore {
     ///
     /// - Parameters:
     ///   - path: The SQLite file; its folder must exist.
-    ///   - logger: Where a failed commit is told in full.
+    ///   - logger: Where failed commits are told in full, every ten seconds at most while they fail alike.
     /// - Throws: ``EngineError`` whose reason starts with `STORE_`; `UNAVAILABLE` where it may pass, as while the disk is
     ///   full.
     public convenience init(path: String, logger: Logger) throws(EngineError) {
@@ -44,7 +44,8 @@ public final class SQLiteStore: EngineStore {
     }
 
     init(
-        path: String, logger: Logger, groupLimit: Int, waitingLimit: Int, logLimit: Int64 = SQLiteSchema.logLimit
+        path: String, logger: Logger, groupLimit: Int, waitingLimit: Int, logLimit: Int64 = SQLiteSchema.logLimit,
+        now: @escaping @Sendable () -> Date = { Date() }
     ) throws(EngineError) {
         self.lock = try StoreFileLock(path)
         let pool = try SQLiteSchema.open(path, logLimit: logLimit)
@@ -61,7 +62,8 @@ public final class SQLiteStore: EngineStore {
         self.scans = GroupReader(
             runnerLimit: SQLiteSchema.readers / 2, groupLimit: 1, waitingLimit: waitingLimit, withSnapshot: withSnapshot
         )
-        self.logger = logger
+        self.failures = RecurringLog(
+            "A group of writes could not be committed", level: .error, logger: logger, now: now)
         self.queue = GroupWriter(groupLimit: groupLimit, waitingLimit: waitingLimit)
     }
 
@@ -190,10 +192,7 @@ public final class SQLiteStore: EngineStore {
             self.recent.end(with: [:])
             self.rows.forget()
             self.isDoubted.withLock { $0 = true }
-            self.logger.error(
-                "A group of writes could not be committed",
-                metadata: ["writes": "\(group.count)", "error": "\(error)"]
-            )
+            self.failures.note("\(error)", ["writes": "\(group.count)", "error": "\(error)"])
             let failure = EngineError(committing: error)
             for write in group { write.reject(failure) }
             return

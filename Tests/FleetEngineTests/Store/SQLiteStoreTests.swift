@@ -7,6 +7,7 @@ import FleetEngineAPI
 import FleetTokens
 import Foundation
 import GRDB
+import Logging
 import SwiftProtobuf
 import Testing
 
@@ -468,6 +469,34 @@ import Testing
             #expect(await engine.storeProblems() == [:])
             try await store.write { try $0.put(Trip(), TestID.id("after", TripID.self), of: TestID.acme) }
             #expect(try await stored().sorted() == (kept + ["after"]).sorted())
+            try await store.close()
+        }
+    }
+
+    @Test func `a store that stays full is told of every ten seconds at most`() async throws {
+        try await withTemporaryFolder { folder in
+            let (log, clock) = (RecordedLog(), TestClock(TestClock.start))
+            let store = try SQLiteStore(
+                path: folder.appending(path: "engine.sqlite").path, logger: log.logger, groupLimit: 1,
+                waitingLimit: 10_000, now: { clock.now })
+            try await store.pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = 1") }
+            func fail(_ times: Int) async {
+                for _ in 0..<times {
+                    let error = await #expect(throws: EngineError.self) {
+                        try await store.write {
+                            try $0.put(
+                                Trip.with { $0.name = String(repeating: "n", count: 100_000) }, TestID.trip,
+                                of: TestID.acme)
+                        }
+                    }
+                    #expect(error?.reason == "STORE_FULL")
+                }
+            }
+            await fail(100)
+            #expect(log.messages(at: .error) == ["A group of writes could not be committed"])
+            clock.advance(by: 10)
+            await fail(2)
+            #expect(log.messages(at: .error).count == 2)
             try await store.close()
         }
     }

@@ -3,14 +3,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTokens
-import Foundation
-import Logging
+package import Foundation
+package import Logging
 
 /// Logs what each request may bring about: at once the first time, and then how often since, in lines that are at least
 /// 10 seconds apart for each cause.
 ///
 /// So neither an outage nor strangers fill a disk, however many requests there are.
-final class RecurringLog: Sendable {
+package final class RecurringLog: Sendable {
     private struct Cause {
         var toldAt: Date
         var seenAt: Date
@@ -19,9 +19,9 @@ final class RecurringLog: Sendable {
     }
 
     /// How far apart the lines of a cause are, in seconds.
-    static let interval: TimeInterval = 10
+    package static let interval: TimeInterval = 10
     /// How many causes are told apart; what comes beyond is told as one.
-    static let capacity = 16
+    package static let capacity = 16
 
     private let message: Logger.Message
     private let level: Logger.Level
@@ -36,7 +36,9 @@ final class RecurringLog: Sendable {
     ///   - level: The level of its lines.
     ///   - logger: Hears of it.
     ///   - now: The clock.
-    init(_ message: Logger.Message, level: Logger.Level, logger: Logger, now: @escaping @Sendable () -> Date) {
+    package init(
+        _ message: Logger.Message, level: Logger.Level, logger: Logger, now: @escaping @Sendable () -> Date
+    ) {
         self.message = message
         self.level = level
         self.logger = logger
@@ -48,7 +50,7 @@ final class RecurringLog: Sendable {
     /// - Parameters:
     ///   - cause: What lines are told apart by.
     ///   - metadata: What a line has besides `times`, how often it happened since the last line where that is more than once.
-    func note(_ cause: String, _ metadata: @autoclosure () -> Logger.Metadata) {
+    package func note(_ cause: String, _ metadata: @autoclosure () -> Logger.Metadata) {
         let now = self.now()
         let times = self.causes.withLock { Self.note(cause, in: &$0, at: now) }
         guard let times else { return }
