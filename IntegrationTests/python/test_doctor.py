@@ -57,14 +57,14 @@ def settings(google, service):
     }
 
 
-def doctor(folder, settings, host, *options):
+def doctor(folder, settings, host, *options, environment=None):
     config = folder / "tokens.yaml"
     if not config.exists():
         config.touch(mode=0o600)
     config.write_text(json.dumps(settings), encoding="utf-8")  # JSON is YAML.
     result = run(
         "doctor", "--config", config, "--output", "json", *options,
-        environment={"GCE_METADATA_HOST": host, "CLOUDSDK_CONFIG": str(folder)})
+        environment={"GCE_METADATA_HOST": host, "CLOUDSDK_CONFIG": str(folder), **(environment or {})})
     report = json.loads(result.stdout)
     checks = {check["check"]: check for check in report["checks"]}
     faults = [name for name, check in checks.items() if check["outcome"] == "fault"]
@@ -455,6 +455,28 @@ def test_offline_the_clock_is_skipped_and_says_so(folder, settings, service, goo
     assert code == 0
     assert checks["clock"]["outcome"] == "skipped"
     assert "offline" in checks["clock"]["detail"]
+
+
+def test_authorities_that_cannot_be_used_are_told_and_let_no_server_start(folder, settings, google):
+    (folder / "text.pem").write_text("no certificate", encoding="utf-8")
+    (folder / "empty.pem").touch()
+    _, checks, _ = doctor(folder, settings, google.host)
+    assert "authorities" not in checks
+    (folder / "engine.yaml").write_text(
+        "providers: demo-fleet\ndata: data\ntrust: {files: trust.yaml}\n", encoding="utf-8")
+    for name in ["gone.pem", "empty.pem", "text.pem"]:
+        variables = {"SSL_CERT_FILE": str(folder / name)}
+        code, checks, faults = doctor(folder, settings, google.host, environment=variables)
+        assert code == 78 and faults == ["authorities"], checks
+        assert f"{folder / name}, which SSL_CERT_FILE names," in checks["authorities"]["detail"]
+        for kind in ["tokens", "engine"]:
+            refused = run("serve", kind, "--config", folder / f"{kind}.yaml", environment=variables)
+            assert refused.returncode == 78, refused.stderr
+            assert f"{folder / name}, which SSL_CERT_FILE names," in refused.stderr.decode()
+    certificate(folder, "authority", "DNS:authority")
+    variables = {"SSL_CERT_FILE": str(folder / "authority.pem")}
+    code, checks, faults = doctor(folder, settings, google.host, environment=variables)
+    assert code == 0 and checks["authorities"]["outcome"] == "ok", faults
 
 
 def test_without_a_configuration_credentials_are_looked_for(folder, google):

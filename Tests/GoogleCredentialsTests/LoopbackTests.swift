@@ -96,6 +96,32 @@ import Testing
         #expect(error?.message == "The metadata server could not be reached: the connection was refused.")
     }
 
+    @Test(arguments: ["gone.pem", "empty.pem", "text.pem"])
+    func `authorities that cannot be used are named by what fails for them`(name: String) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try Data().write(to: folder.appending(path: "empty.pem"))
+        try Data("no certificate".utf8).write(to: folder.appending(path: "text.pem"))
+        let file = folder.appending(path: name).path
+        let standIn = StandIn { _, _ in UpstreamResponse(status: 200, body: []) }
+        let server = try await LoopbackServer.start(standIn, pretendingToBe: "http://idp.example")
+        let transport = AsyncHTTPClientTransport(authorities: file)
+        let problem = "\(file), which SSL_CERT_FILE names, is not there, may not be read or has no certificate in PEM"
+        #expect(AsyncHTTPClientTransport.problem(ofAuthorities: file) == problem)
+        let secure = server.origin.replacing("http:", with: "https:")
+        let error = await #expect(throws: UpstreamError.self) { try await transport.send(UpstreamRequest(url: secure)) }
+        #expect(error?.code == .unreachable)
+        #expect(error?.detail == problem)
+        // Without TLS nobody needs them.
+        #expect(try await transport.send(UpstreamRequest(url: server.origin)).status == 200)
+        try await server.stop()
+    }
+
+    @Test(arguments: [nil, ""]) func `without a file of authorities the system's are used`(file: String?) {
+        #expect(AsyncHTTPClientTransport.problem(ofAuthorities: file) == nil)
+    }
+
     @Test func `the longest duration there is means no time limit`() async throws {
         let standIn = StandIn { _, _ in UpstreamResponse(status: 200, body: Array("there".utf8)) }
         let server = try await LoopbackServer.start(standIn, pretendingToBe: "http://idp.example")

@@ -17,6 +17,7 @@ import NIOSSL
 /// time, where the server closed a kept connection before the answer began (RFC 9112, section 9.3.1).
 public final class AsyncHTTPClientTransport: UpstreamTransport {
     private let client: HTTPClient
+    private let authorities: String?
 
     /// Makes a transport; its connections close when it is no longer used.
     ///
@@ -38,16 +39,32 @@ public final class AsyncHTTPClientTransport: UpstreamTransport {
             configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connectionsPerHost
         }
         if let authorities, !authorities.isEmpty {
-            var tls = TLSConfiguration.makeClientConfiguration()
-            tls.trustRoots = .file(authorities)
-            configuration.tlsConfiguration = tls
+            configuration.tlsConfiguration = Self.trusting(authorities)
         }
+        self.authorities = authorities
         self.client = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
     }
 
     deinit {
         // A client that is let go without this stops the process; the call keeps it alive until it is closed.
         self.client.shutdown { _ in }
+    }
+
+    /// Why the authorities in a file cannot be trusted, as no server is over TLS then; `nil` where they can, or without a file.
+    package static func problem(ofAuthorities file: String?) -> String? {
+        guard let file, !file.isEmpty else { return nil }
+        do {
+            _ = try NIOSSLContext(configuration: self.trusting(file))
+            return nil
+        } catch {
+            return "\(file), which SSL_CERT_FILE names, is not there, may not be read or has no certificate in PEM"
+        }
+    }
+
+    private static func trusting(_ authorities: String) -> TLSConfiguration {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.trustRoots = .file(authorities)
+        return configuration
     }
 
     /// Sends a request and waits for the whole answer.
@@ -86,7 +103,13 @@ public final class AsyncHTTPClientTransport: UpstreamTransport {
             throw UpstreamError(.answerTooLong, detail: "more than \(request.maximumBytes) bytes")
         } catch {
             if Task.isCancelled { throw CancellationError() }
-            throw UpstreamError(.unreachable, detail: Self.detail(of: error))
+            let detail = Self.detail(of: error)
+            // What TLS begins with failed, which has many forms.
+            guard detail == nil || detail == Self.failedTLS, request.url.lowercased().hasPrefix("https:") else {
+                throw UpstreamError(.unreachable, detail: detail)
+            }
+            throw UpstreamError(
+                .unreachable, detail: Self.problem(ofAuthorities: self.authorities) ?? detail)
         }
     }
 
@@ -106,6 +129,8 @@ public final class AsyncHTTPClientTransport: UpstreamTransport {
         return [ECONNRESET, EPIPE].contains((error as? IOError)?.errnoCode)
     }
 
+    private static let failedTLS = "TLS failed"
+
     /// What is known of a connection that failed.
     private static func detail(of error: any Error) -> String? {
         let attempts = (error as? NIOConnectionError)?.connectionErrors.map(\.error)
@@ -117,7 +142,7 @@ public final class AsyncHTTPClientTransport: UpstreamTransport {
         case NIOSSLError.handshakeFailed(let error) where "\(error)".contains("CERTIFICATE_VERIFY_FAILED"):
             return "its certificate is not trusted here, as where the system's authorities are not installed, or "
                 + "SSL_CERT_FILE does not have the one that signed it"
-        case is NIOSSLError, is NIOSSLExtraError: return "TLS failed"
+        case is NIOSSLError, is NIOSSLExtraError: return self.failedTLS
         default: return nil
         }
     }

@@ -15,8 +15,8 @@ struct DoctorCommand: AsyncParsableCommand {
         discussion: """
             Example:  fleetpass doctor --config tokens.yaml
 
-            Checks the configuration, the store, who may use the files of keys, secrets and callers, the credentials, a trial token of each role in each \
-            of its ways to sign, the callers, the policy and its webhook, the TLS files and the clock; without --config, the credentials and the clock. It prints one line for \
+            Checks the configuration, the certificates that SSL_CERT_FILE names, the store, who may use the files of keys, secrets and callers, the credentials, a trial token of each role in each \
+            of its ways to sign, the callers, the policy and its webhook, the TLS files and the clock; without --config, the certificates, the credentials and the clock. It prints one line for \
             each and changes nothing. The clock is compared with the date that Google's servers send; without a network \
             that is skipped.
 
@@ -57,9 +57,10 @@ struct DoctorCommand: AsyncParsableCommand {
         guard let config else {
             let google = GoogleSettings()
             return [
+                TrustedAuthorities(variables: variables).finding,
                 await CredentialsCheck(google: google.signers(variables: variables)).finding(),
                 await ClockCheck(google: google, others: []).finding(),
-            ]
+            ].compactMap { $0 }
         }
         let configuration: TokenServerConfiguration
         do {

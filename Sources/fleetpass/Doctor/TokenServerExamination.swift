@@ -13,19 +13,24 @@ import GoogleCredentials
 struct TokenServerExamination {
     private let configuration: TokenServerConfiguration
     private let file: String
+    private let authorities: TrustedAuthorities
     private let google: GoogleSigners
     private let transport = AsyncHTTPClientTransport()
 
     init(_ configuration: TokenServerConfiguration, file: String, variables: [String: String]) {
         self.configuration = configuration
         self.file = file
+        self.authorities = TrustedAuthorities(variables: variables)
         self.google = configuration.google.signers(variables: variables)
     }
 
     /// What each check found, in the order in which a person would mend it.
     func findings() async -> [DoctorFinding] {
         let store = StoreCheck(folder: self.configuration.data, postgreSQL: self.configuration.postgreSQL)
-        var findings: [DoctorFinding] = [.ok("configuration", self.file), await store.finding()]
+        var findings: [DoctorFinding] = [.ok("configuration", self.file)]
+        // Where it cannot be used, much of the rest fails.
+        if let authorities = self.authorities.finding { findings.append(authorities) }
+        findings.append(await store.finding())
         if let modes = SecretFilesCheck(self.configuration, file: self.file).finding { findings.append(modes) }
         let needsGoogle = self.configuration.signers.contains { $0.ways.contains { $0 != .key } }
         if needsGoogle { findings.append(await CredentialsCheck(google: self.google).finding()) }

@@ -36,6 +36,7 @@ struct ServeEngineCommand: AsyncParsableCommand {
         guard let config, !self.reference else { return Console.give(EngineConfiguration.reference) }
         let configuration = try Self.read(config)
         try await configuration.log.loggingFailure {
+            try TrustedAuthorities().check()
             let process = try EngineProcess(configuration)
             try ListeningPort.check(
                 [

@@ -36,6 +36,7 @@ struct ServeTokensCommand: AsyncParsableCommand {
         let saved = SigningTrial.run()
         let configuration = try Self.read(config)
         try await configuration.log.loggingFailure {
+            try TrustedAuthorities().check()
             try await TokenServerProcess(configuration, file: config).run(savedBySigningTrial: saved)
         }
     }
