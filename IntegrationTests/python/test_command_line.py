@@ -8,13 +8,17 @@ import os
 import re
 import shutil
 import socket
+import ssl
 import stat
 import subprocess
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 import requests
 
+from engine_server import certificate
 from forgery import LEAVE_OUT, Forger, encode, new_ec_key, new_rsa_key
 from service import PROGRAM, Service, refusal, run
 
@@ -615,6 +619,30 @@ def test_keys_that_cannot_be_fetched_are_an_unreachable_service():
         port = closed.getsockname()[1]
     message = check_failure(run("verify", "a.b.c", "--keys", f"http://127.0.0.1:{port}/keys"), UNREACHABLE)
     assert str(port) in message
+
+
+def test_keys_are_fetched_of_whom_the_authorities_in_ssl_cert_file_vouch_for(tmp_path):
+    class Keys(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Length", "11")
+            self.end_headers()
+            self.wfile.write(b'{"keys":[]}')
+
+        def log_message(self, *_):
+            pass
+
+    certificate(tmp_path, "authority", "DNS:authority")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate(tmp_path, "keys", "IP:127.0.0.1", "authority"))
+    with ThreadingHTTPServer(("127.0.0.1", 0), Keys) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        arguments = ["verify", "a.b.c", "--keys", f"https://127.0.0.1:{server.server_port}/keys"]
+        check_failure(run(*arguments), UNREACHABLE)
+        known = run(*arguments, environment={"SSL_CERT_FILE": str(tmp_path / "authority.pem")})
+        assert "holds no key" in check_failure(known, CONFIGURATION)
+        server.shutdown()
 
 
 def test_keys_over_plain_http_from_elsewhere_are_not_fetched():

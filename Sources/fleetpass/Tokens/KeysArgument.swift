@@ -8,6 +8,7 @@ import FleetTokenClient
 import FleetTokenServer
 import FleetTokens
 import Foundation
+import GoogleCredentials
 
 /// Reads trusted keys from where `--keys` points: a file, a folder, or a URL.
 struct KeysArgument {
@@ -111,14 +112,15 @@ struct KeysArgument {
                 status: .usage, message: "\(self.location) is neither https nor http on this machine.")
         }
         do {
-            let answer = try await URLSessionTransport().send(HTTPTransportRequest(url: url))
+            let request = UpstreamRequest(url: url.absoluteString, maximumBytes: 4 << 20)
+            let answer = try await AsyncHTTPClientTransport().send(request)
             guard answer.status == 200 else {
                 throw CommandFailure(
                     status: .unreachable, message: "\(self.location) answered with status \(answer.status).")
             }
-            return answer.body
-        } catch let error as TokenClientError {
-            throw CommandFailure(status: .unreachable, message: "\(self.location): \(error.message)")
+            return Data(answer.body)
+        } catch let error as UpstreamError {
+            throw CommandFailure(status: .unreachable, message: "\(self.location) \(error).")
         }
     }
 }
