@@ -13,8 +13,9 @@ import NIOHTTP2
 ///
 /// One whose message is longer than its method takes ends with `RESOURCE_EXHAUSTED`. So does one that needs no token,
 /// to health or reflection, once it sends far more than these take: the library would keep it until its message is
-/// whole, and ``StrangerLimit`` does not count it. Deadlines of clients that are none in gRPC's form are left out: the
-/// library stops the process at a negative one. It stands at the network's end of a stream's handlers.
+/// whole, and ``StrangerLimit`` does not count it. A call to reflection, of which few have a place, ends at the limit
+/// with its answers: a client that takes none would keep the place. Deadlines of clients that are none in gRPC's form are
+/// left out: the library stops the process at a negative one. It stands at the network's end of a stream's handlers.
 final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias InboundOut = HTTP2Frame.FramePayload
@@ -26,6 +27,8 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
 
     private let limit: Duration
     private var needsToken = true
+    /// Whether the limit is for the whole call.
+    private var boundsAnswer = false
     /// Measures the message that is arriving: the only one of a call that needs a token.
     private var meter = MessageMeter(limit: maximumBytesWithoutToken)
     private var unanswered = 0
@@ -59,18 +62,20 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
         guard !self.sentTooMuch else { return }
         switch self.unwrapInboundIn(data) {
         case .headers(var headers):
-            if headers.endStream { self.deadline.cancelOnce() }
-            if let path = headers.headers.first(name: ":path") {
-                let method = FleetMethod(rawValue: String(path.dropFirst()))
+            if let path = headers.headers.first(name: ":path").map({ String($0.dropFirst()) }) {
+                let method = FleetMethod(rawValue: path)
                 self.needsToken = method != nil
                 if let method { self.meter = MessageMeter(limit: method.maximumRequestBytes) }
+                self.boundsAnswer =
+                    method == nil && ReflectionRPCs.methods.contains { $0.fullyQualifiedMethod == path }
             }
+            if headers.endStream { self.endRequest() }
             guard !headers.headers["grpc-timeout"].allSatisfy(Self.isTimeout) else { break }
             headers.headers.remove(name: "grpc-timeout")
             context.fireChannelRead(self.wrapInboundOut(.headers(headers)))
             return
         case .data(let data):
-            if data.endStream { self.deadline.cancelOnce() }
+            if data.endStream { self.endRequest() }
             if let excess = self.excess(with: data.data) {
                 self.sentTooMuch = true
                 self.deadline.cancelOnce()
@@ -81,6 +86,11 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
         default: break
         }
         context.fireChannelRead(data)
+    }
+
+    /// Takes note that all of the request is there.
+    private func endRequest() {
+        if !self.boundsAnswer { self.deadline.cancelOnce() }
     }
 
     /// Why a call with these bytes has sent too much; `nil` where it has not.

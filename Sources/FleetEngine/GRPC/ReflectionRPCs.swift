@@ -14,6 +14,9 @@ struct ReflectionRPCs: Grpc_Reflection_V1_ServerReflection.StreamingServiceProto
     private static let formerName = MethodDescriptor(
         fullyQualifiedService: "grpc.reflection.v1alpha.ServerReflection", method: "ServerReflectionInfo")
 
+    /// What is asked.
+    static let methods = [Grpc_Reflection_V1_ServerReflection.Method.ServerReflectionInfo.descriptor, Self.formerName]
+
     /// How many ask at once, who are asked for no token.
     static let maximumCalls = 100
 
@@ -25,10 +28,9 @@ struct ReflectionRPCs: Grpc_Reflection_V1_ServerReflection.StreamingServiceProto
     }
 
     func registerMethods<Transport: ServerTransport>(with router: inout RPCRouter<Transport>) {
-        let names = [Grpc_Reflection_V1_ServerReflection.Method.ServerReflectionInfo.descriptor, Self.formerName]
-        for name in names {
+        for method in Self.methods {
             router.registerHandler(
-                forMethod: name,
+                forMethod: method,
                 deserializer: ProtobufDeserializer<Grpc_Reflection_V1_ServerReflectionRequest>(),
                 serializer: ProtobufSerializer<Grpc_Reflection_V1_ServerReflectionResponse>(),
                 handler: { try await self.serverReflectionInfo(request: $0, context: $1) }

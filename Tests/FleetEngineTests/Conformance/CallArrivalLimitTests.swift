@@ -156,6 +156,25 @@ import Testing
         #expect(try channel.readOutbound(as: HTTP2Frame.FramePayload.self) == nil)
     }
 
+    @Test(arguments: [
+        ("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", true),
+        ("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", true),
+        ("/grpc.health.v1.Health/Watch", false), (api, false),
+    ])
+    func `a call to reflection ends in time though its answers are not taken`(path: String, ends: Bool) throws {
+        let channel = EmbeddedChannel(handler: CallArrivalLimit(.seconds(30)))
+        defer { _ = try? channel.finish() }
+        try channel.connect(to: .init(unixDomainSocketPath: "/grpc")).wait()
+        try channel.writeInbound(HTTP2Frame.FramePayload.headers(.init(headers: [":path": path])))
+        let question = HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(Self.message([])), endStream: true))
+        try channel.writeInbound(question)
+        try channel.writeOutbound(HTTP2Frame.FramePayload.headers(.init(headers: [":status": "200"])))
+        channel.embeddedEventLoop.advanceTime(by: .seconds(29))
+        #expect(channel.isActive)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+        #expect(channel.isActive == !ends)
+    }
+
     private struct Other {}
 
     /// Counts the events that are handed on.
