@@ -13,9 +13,11 @@ import NIOHTTP2
 ///
 /// One whose message is longer than its method takes ends with `RESOURCE_EXHAUSTED`. So does one that needs no token,
 /// to health or reflection, once it sends far more than these take: the library would keep it until its message is
-/// whole, and ``StrangerLimit`` does not count it. A call to reflection, of which few have a place, ends at the limit
-/// with its answers: a client that takes none would keep the place. Deadlines of clients that are none in gRPC's form are
-/// left out: the library stops the process at a negative one. It stands at the network's end of a stream's handlers.
+/// whole, and ``StrangerLimit`` does not count it. Of what comes behind the one message of any other call no more is
+/// handed on than that there is something, for which the call is refused like one that cannot be read. A call to
+/// reflection, of which few have a place, ends at the limit with its answers: a client that takes none would keep the
+/// place. Deadlines of clients that are none in gRPC's form are left out: the library stops the process at a negative
+/// one. It stands at the network's end of a stream's handlers.
 final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias InboundOut = HTTP2Frame.FramePayload
@@ -33,6 +35,8 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
     private var meter = MessageMeter(limit: maximumBytesWithoutToken)
     private var unanswered = 0
     private var sentTooMuch = false
+    /// Whether what arrives is left out, as the request was ended behind its message.
+    private var hasEndedRequest = false
     private var deadline: Scheduled<Void>?
     private var isAnswering = false
 
@@ -60,6 +64,7 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !self.sentTooMuch else { return }
+        guard !self.hasEndedRequest else { return self.leaveOut(data, context) }
         switch self.unwrapInboundIn(data) {
         case .headers(var headers):
             if let path = headers.headers.first(name: ":path").map({ String($0.dropFirst()) }) {
@@ -76,11 +81,18 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
             return
         case .data(let data):
             if data.endStream { self.endRequest() }
-            if let excess = self.excess(with: data.data) {
+            switch self.look(at: data.data) {
+            case .fits: break
+            case .isTooMuch(let excess):
                 self.sentTooMuch = true
                 self.deadline.cancelOnce()
                 // Not within the read, whose connection may hold more for other streams.
                 self.schedule(in: .zero, context, excess)
+                return
+            case .goesOn(let request):
+                self.hasEndedRequest = true
+                context.fireChannelRead(
+                    self.wrapInboundOut(.data(.init(data: .byteBuffer(request), endStream: true))))
                 return
             }
         default: break
@@ -93,17 +105,32 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
         if !self.boundsAnswer { self.deadline.cancelOnce() }
     }
 
-    /// Why a call with these bytes has sent too much; `nil` where it has not.
-    private func excess(with data: IOData) -> RPCError? {
+    /// What is to become of bytes that arrived.
+    private enum Finding {
+        case fits
+        case isTooMuch(RPCError)
+        /// There is something behind the one message of the call; what to hand on in place of it all.
+        case goesOn(ByteBuffer)
+    }
+
+    private func look(at data: IOData) -> Finding {
         // What arrives is no file of this machine's, which is the other thing that may be sent.
-        guard case .byteBuffer(var bytes) = data else { return nil }
+        guard case .byteBuffer(var bytes) = data else { return .fits }
         if self.needsToken {
-            guard !self.meter.take(&bytes) || bytes.readableBytes > 0 else { return nil }
-            return RPCError(
-                GRPCAdapter.status(
-                    of: EngineError(
-                        code: .resourceExhausted, reason: EngineError.tooLarge,
-                        message: "The request is longer than \(self.meter.limit) bytes; send less at once.")))
+            var request = bytes
+            guard self.meter.take(&bytes) else {
+                return .isTooMuch(
+                    RPCError(
+                        GRPCAdapter.status(
+                            of: EngineError(
+                                code: .resourceExhausted, reason: EngineError.tooLarge,
+                                message: "The request is longer than \(self.meter.limit) bytes; send less at once."))))
+            }
+            guard bytes.readableBytes > 0 else { return .fits }
+            // An empty message, for which the library refuses the call as for any second one, and keeps nothing.
+            request.moveWriterIndex(to: bytes.readerIndex)
+            request.writeRepeatingByte(0, count: MessageMeter.headBytes)
+            return .goesOn(request)
         }
         while bytes.readableBytes > 0 {
             let before = self.meter.count
@@ -111,13 +138,23 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
             self.unanswered += self.meter.count - before
             let limit = Self.maximumBytesWithoutToken
             guard isShort, self.unanswered <= limit else {
-                return RPCError(
-                    code: .resourceExhausted,
-                    message: "This method takes \(limit) bytes at most before it answers; send less.")
+                return .isTooMuch(
+                    RPCError(
+                        code: .resourceExhausted,
+                        message: "This method takes \(limit) bytes at most before it answers; send less."))
             }
             if self.meter.isWhole { self.meter = MessageMeter(limit: limit) }
         }
-        return nil
+        return .fits
+    }
+
+    /// Leaves out what arrives behind the request's end, but for what ends the call.
+    private func leaveOut(_ data: NIOAny, _ context: ChannelHandlerContext) {
+        switch self.unwrapInboundIn(data) {
+        case .headers(let headers): if headers.endStream { self.endRequest() }
+        case .data(let data): if data.endStream { self.endRequest() }
+        default: context.fireChannelRead(data)
+        }
     }
 
     /// Keeps the server's end from the calls at work.

@@ -10,7 +10,7 @@ import NIOCore
 /// The library has one limit for the messages of all methods, and ends a call beyond that without a word.
 struct MessageMeter {
     /// What comes before a message: whether it is compressed, and its length as it is sent.
-    private static let headBytes = 5
+    static let headBytes = 5
 
     /// The most bytes that the message may have.
     let limit: Int

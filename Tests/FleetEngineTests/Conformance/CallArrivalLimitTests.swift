@@ -133,11 +133,55 @@ import Testing
                 == "The request is longer than \(method.limit) bytes; send less at once.")
     }
 
-    @Test func `nothing comes behind the message of a call that needs a token`() throws {
-        var two = Self.message([UInt8](repeating: 7, count: 1000))
-        #expect(try self.answer(to: Self.api, two) == nil)
+    @Test(arguments: [[1105], [1005, 100], [1006], [3, 1004, 5]])
+    func `of what comes behind a message no more is handed on than that there is something`(pieces: [Int]) throws {
+        let channel = EmbeddedChannel(handler: CallArrivalLimit(.seconds(30)))
+        defer { _ = try? channel.finish() }
+        try channel.writeInbound(HTTP2Frame.FramePayload.headers(.init(headers: [":path": Self.api])))
+        let message = Self.message([UInt8](repeating: 7, count: 1000))
+        var sent = message
+        sent.writeRepeatingByte(1, count: 100)
+        for piece in pieces {
+            let bytes = sent.readSlice(length: piece)
+            try channel.writeInbound(HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(#require(bytes)))))
+        }
+        for isEnd in [false, true] {
+            let rest = ByteBuffer(repeating: 1, count: 1000)
+            try channel.writeInbound(HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(rest), endStream: isEnd)))
+        }
+        try channel.writeInbound(HTTP2Frame.FramePayload.rstStream(.cancel))
+        channel.embeddedEventLoop.run()
+        #expect(try channel.readOutbound(as: HTTP2Frame.FramePayload.self) == nil)
+        var (handedOn, ends, isReset) = (ByteBuffer(), [Bool](), false)
+        while let frame = try channel.readInbound(as: HTTP2Frame.FramePayload.self) {
+            switch frame {
+            case .data(let data):
+                guard case .byteBuffer(let bytes) = data.data else { continue }
+                handedOn.writeImmutableBuffer(bytes)
+                ends.append(data.endStream)
+            case .rstStream: isReset = true
+            default: continue
+            }
+        }
+        var expected = message
+        expected.writeImmutableBuffer(Self.message([]))
+        #expect(handedOn == expected)
+        #expect(ends.last == true && ends.count { $0 } == 1)
+        #expect(isReset)
+    }
+
+    @Test func `a call with more than a message is ended in time, too, where its client never ends it`() throws {
+        let channel = EmbeddedChannel(handler: CallArrivalLimit(.seconds(30)))
+        defer { _ = try? channel.finish() }
+        try channel.connect(to: .init(unixDomainSocketPath: "/grpc")).wait()
+        try channel.writeInbound(HTTP2Frame.FramePayload.headers(.init(headers: [":path": Self.api])))
+        var two = Self.message([])
         two.writeImmutableBuffer(Self.message([]))
-        #expect(try self.answer(to: Self.api, two)?.first(name: "grpc-status") == "8")
+        try channel.writeInbound(HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(two))))
+        channel.embeddedEventLoop.advanceTime(by: .seconds(29))
+        #expect(channel.isActive)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+        #expect(!channel.isActive)
     }
 
     @Test func `questions that are answered one by one may go on`() throws {

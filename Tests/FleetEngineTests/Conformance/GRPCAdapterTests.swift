@@ -93,6 +93,22 @@ import Testing
         #expect(failure?.message == message)
     }
 
+    @Test(arguments: [("Bearer \(serverToken)", "INVALID_ARGUMENT"), (nil, "UNAUTHENTICATED")] as [(String?, String)])
+    func `two messages in a call are refused as what they are, and to a stranger for the token`(
+        authorization: String?, status: String
+    ) async throws {
+        let engine = Engine(store: MemoryStore(), verifier: TextVerifier())
+        let metadata: Metadata = authorization.map { ["authorization": .string($0)] } ?? [:]
+        let failure = try await GRPCWire.withClient(of: engine) { client in
+            await #expect(throws: WireFailure.self) { try await client.sendTwice(metadata) }
+        }
+        #expect(failure?.status == status)
+        let isKnown = authorization != nil
+        #expect(
+            failure?.message.hasPrefix("The call does not carry one message that is a request of GetVehicle") == isKnown
+        )
+    }
+
     @Test func `a request of too many fields is refused before anything is made of it`() async throws {
         let engine = Engine(store: MemoryStore(), verifier: TextVerifier())
         // Of 400 KB, where a megabyte may be sent.

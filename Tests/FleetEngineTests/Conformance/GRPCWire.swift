@@ -96,6 +96,25 @@ struct GRPCWire: WireClient {
         }
     }
 
+    /// Sends GetVehicle two requests in one call.
+    func sendTwice(_ metadata: Metadata) async throws {
+        do {
+            let request = GetVehicle.Request.with { $0.name = "providers/acme/vehicles/veh-1" }
+            try await self.client.clientStreaming(
+                request: StreamingClientRequest(metadata: metadata) { writer in
+                    try await writer.write(contentsOf: [request, request])
+                },
+                descriptor: Maps_Fleetengine_V1_VehicleService.Method.GetVehicle.descriptor,
+                serializer: ProtobufSerializer<GetVehicle.Request>(), deserializer: ProtobufDeserializer<Vehicle>(),
+                options: .defaults
+            ) { response in
+                _ = try response.message
+            }
+        } catch let error as RPCError {
+            throw try Self.failure(error)
+        }
+    }
+
     /// Sends bytes that are a message already, or none.
     private struct AsIs: MessageSerializer {
         func serialize<Bytes: GRPCContiguousBytes>(_ message: [UInt8]) -> Bytes { Bytes(message) }
