@@ -11,8 +11,8 @@ extension TokenServerStore {
     package enum Inspection: Sendable {
         /// It answers, and can be used.
         case usable(Tables)
-        /// No server answers.
-        case unreachable(String)
+        /// No server answers, or none that takes the changes that are tried; and what to do about it.
+        case unreachable(String, next: String)
         /// The server answers, or the file is there, and the store cannot be used as it is; and what to do about it.
         case unusable(String, next: String)
     }
@@ -39,14 +39,23 @@ extension TokenServerStore {
         let logger = Logger(label: "fleetpass") { _ in SwiftLogNoOpLogHandler() }
         do {
             let pool = PostgreSQLPool(try PostgreSQLAddress(address), connections: 1, logger: logger)
-            let result: Result<PostgreSQLSchema.State, any Error>
+            let result: Result<(state: PostgreSQLSchema.State, isReadOnly: Bool), any Error>
             do {
-                result = .success(try await pool.run { try TokenServerSchema.postgreSQL.state($0) })
+                let found = try await pool.run { session in
+                    (try TokenServerSchema.postgreSQL.state(session), try Self.isReadOnly(session))
+                }
+                result = .success(found)
             } catch {
                 result = .failure(error)
             }
             await pool.close()
-            switch try result.get() {
+            let found = try result.get()
+            if triesChanges, found.isReadOnly {
+                return .unreachable(
+                    "\(try PostgreSQLAddress(address)) takes no changes, as it is a standby or set to be read only.",
+                    next: "Name the primary, or add target_session_attrs=read-write to an address that names several.")
+            }
+            switch found.state {
             case .missing: return .usable(.missing)
             case .behind: return .usable(.older)
             case .current:
@@ -60,10 +69,16 @@ extension TokenServerStore {
             }
         } catch let error as PostgreSQLError {
             guard error.isOutage else { return .unusable(error.message, next: Self.databaseNext) }
-            return .unreachable(error.message)
+            return .unreachable(
+                error.message, next: "Check that the database runs, and the host and port of its address from here.")
         } catch {
             return .unusable("\(error)", next: Self.databaseNext)
         }
+    }
+
+    private static func isReadOnly(_ session: PostgreSQLSession) throws(PostgreSQLError) -> Bool {
+        let isReadOnly = "SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean"
+        return try session.query(.once(isReadOnly)).first?.bool(0) ?? false
     }
 
     /// Fails where a database does not answer.
@@ -71,7 +86,7 @@ extension TokenServerStore {
     /// - Parameter address: `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnreachable``.
     package static func checkAnswer(of address: String) async throws(TokenServerError) {
-        guard case .unreachable(let problem) = await Self.inspect(postgreSQL: address) else { return }
+        guard case .unreachable(let problem, next: _) = await Self.inspect(postgreSQL: address) else { return }
         throw TokenServerError(code: .storeUnreachable, message: "the store: \(problem)")
     }
 

@@ -73,7 +73,7 @@ package struct StoredRevocations: Service {
                 "no token server of this version has used that store; name the store of `serve tokens`, and start that "
                     + "server first.")
         case .unusable(let problem, next: let next): throw fail(.invalidConfiguration, "\(problem) \(next)")
-        case .unreachable(let problem): throw fail(.storeUnreachable, problem)
+        case .unreachable(let problem, next: _): throw fail(.storeUnreachable, problem)
         }
     }
 

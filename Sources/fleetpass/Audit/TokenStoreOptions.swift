@@ -77,7 +77,7 @@ struct TokenStoreOptions: ParsableArguments {
     /// would bring those of an older version up to date.
     private static func check(_ address: String, for use: Use) async throws {
         switch await TokenServerStore.inspect(postgreSQL: address) {
-        case .unreachable(let problem):
+        case .unreachable(let problem, next: _):
             throw CommandFailure(status: .unreachable, message: "the store: \(problem)")
         case .usable(.missing):
             throw CommandFailure(

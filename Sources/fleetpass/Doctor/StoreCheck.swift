@@ -35,23 +35,21 @@ struct StoreCheck {
         case .usable(.current): return .ok("store", path)
         case .usable(.older): return .ok("store", "\(path), whose tables will be updated at the start")
         case .usable(.missing): return .ok("store", "\(path), whose tables will be made at the start")
-        case .unusable(let problem, next: let next): return .fault("store", problem, next: next)
-        case .unreachable(let problem): return .fault("store", problem, next: "Mend the file's permissions.")
+        case .unusable(let problem, next: let next), .unreachable(let problem, next: let next):
+            return .fault("store", problem, next: next)
         }
     }
+
+    private static let setting = "The address is store.postgresql, or FLEETPASS_STORE_POSTGRESQL."
 
     private static func database(_ address: String) async -> DoctorFinding {
         switch await TokenServerStore.inspect(postgreSQL: address, triesChanges: true) {
         case .usable(.current): .ok("store", "PostgreSQL answers, and its tables are of this version")
         case .usable(.older): .ok("store", "PostgreSQL answers, and the tables will be updated at the start")
         case .usable(.missing): .ok("store", "PostgreSQL answers, and the tables will be made at the start")
-        case .unreachable(let problem):
-            .fault(
-                "store", problem,
-                next: "Check that the database runs, and the host and port of store.postgresql from here.",
-                status: .unreachable)
-        case .unusable(let problem, next: let next):
-            .fault("store", problem, next: "\(next) It is store.postgresql, or FLEETPASS_STORE_POSTGRESQL.")
+        case .unreachable(let problem, next: let next):
+            .fault("store", problem, next: "\(next) \(Self.setting)", status: .unreachable)
+        case .unusable(let problem, next: let next): .fault("store", problem, next: "\(next) \(Self.setting)")
         }
     }
 }

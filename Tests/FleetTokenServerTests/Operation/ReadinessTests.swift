@@ -414,6 +414,42 @@ import Testing
         await pool.close()
     }
 
+    @Test(
+        .enabled(if: PostgreSQLServer.isInstalled, Comment(rawValue: PostgreSQLServer.absence)),
+        arguments: [false, true])
+    func `a database that can only be read is told to whoever wants to change it`(hasTables: Bool) async throws {
+        let address = try await PostgreSQLServer.shared().makeDatabase()
+        if hasTables {
+            let store = try TokenServerStore(postgreSQL: address, logger: .silent)
+            try await store.check()
+            try store.close()
+        }
+        let pool = PostgreSQLPool(try PostgreSQLAddress(address), connections: 1, logger: .silent)
+        try await pool.run { session in
+            _ = try session.query(
+                .once(
+                    """
+                    DO $$ BEGIN
+                    EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database());
+                    END $$
+                    """))
+        }
+        await pool.close()
+        guard
+            case .unreachable(let problem, next: let next) = await TokenServerStore.inspect(
+                postgreSQL: address, triesChanges: true)
+        else {
+            Issue.record("It takes no changes.")
+            return
+        }
+        #expect(problem.contains("takes no changes"))
+        #expect(next.contains("Name the primary") && next.contains("target_session_attrs=read-write"))
+        guard case .usable = await TokenServerStore.inspect(postgreSQL: address) else {
+            Issue.record("It can be read.")
+            return
+        }
+    }
+
     @Test func `a record that was not kept is logged, although the store takes records again`() async throws {
         struct Refused: Error {}
         let (world, told) = (try TemporaryStore(), LeakTests.Log())
