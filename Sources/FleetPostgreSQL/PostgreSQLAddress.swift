@@ -69,7 +69,9 @@ public struct PostgreSQLAddress: Sendable, CustomStringConvertible, CustomDebugS
         let ports = Self.list(self.keywords["port"] ?? "")
         return hosts.enumerated().map { index, host in
             let port = ports.count == 1 ? ports[0] : index < ports.count ? ports[index] : ""
-            return port.isEmpty ? "\(host)" : "\(host):\(port)"
+            // An address of IPv6, and not a socket's path, which may have a colon as well.
+            let name = host.contains(":") && !host.hasPrefix("/") && !host.hasPrefix("@") ? "[\(host)]" : "\(host)"
+            return port.isEmpty ? name : "\(name):\(port)"
         }.joined(separator: ",")
     }
 

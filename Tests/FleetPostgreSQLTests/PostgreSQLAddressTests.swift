@@ -55,6 +55,9 @@ import Testing
         ("host=a,b port=,5433 dbname=d", "postgresql://a,b:5433/d"),
         ("hostaddr=10.0.0.1,10.0.0.2 port=1,2 user=u", "postgresql://u@10.0.0.1:1,10.0.0.2:2/"),
         ("port=5433 dbname=d", "postgresql://localhost:5433/d"),
+        ("postgresql://u@[fd00::1]:5433,[::1]/d", "postgresql://u@[fd00::1]:5433,[::1]/d"),
+        ("hostaddr=::1,10.0.0.2 port=5433", "postgresql://[::1]:5433,10.0.0.2:5433/"),
+        ("host=/run/pg:2,@pg:3 port=5433 dbname=d", "postgresql:///run/pg:2:5433,@pg:3:5433/d"),
     ])
     func `each host is shown with the port that is its own`(text: String, shown: String) throws {
         #expect(try "\(PostgreSQLAddress(text))" == shown)
