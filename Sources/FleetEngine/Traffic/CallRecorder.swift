@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngineAPI
+import FleetOperation
 import FleetTokens
 import Foundation
 public import Logging
@@ -20,7 +21,12 @@ public final class CallRecorder: Service {
     private let continuation: AsyncStream<[UInt8]>.Continuation
     private let maximumWaiting: Int
     private let waiting = Locked(0)
+    /// How many calls are missing since that was last over, and when the latest of them was.
+    private let missing = Locked((calls: 0, latest: Date.distantPast))
+    private let failures: RecurringLog
     private let logger: Logger
+    private let now: @Sendable () -> Date
+    private let append: @Sendable (_ line: [UInt8], _ file: FileHandle) throws -> Void
 
     /// How many bytes wait to be written.
     var bytesWaiting: Int { self.waiting.withLock { $0 } }
@@ -29,15 +35,25 @@ public final class CallRecorder: Service {
     ///
     /// - Parameters:
     ///   - path: The file. It tells who went where, so only this user may read it.
-    ///   - logger: Hears of calls that are left out.
+    ///   - logger: Hears of calls that are left out, every ten seconds at most, and when there are none any more.
     ///   - maximumWaiting: How many bytes may wait for the disk; calls beyond that are left out.
     /// - Throws: ``CallRecordingError`` when it cannot be written.
-    public init(
+    public convenience init(
         appendingTo path: String, logger: Logger, maximumWaiting: Int = 64 << 20
+    ) throws(CallRecordingError) {
+        try self.init(appendingTo: path, logger: logger, maximumWaiting: maximumWaiting, now: { Date() })
+    }
+
+    init(
+        appendingTo path: String, logger: Logger, maximumWaiting: Int, now: @escaping @Sendable () -> Date,
+        append: @escaping @Sendable ([UInt8], FileHandle) throws -> Void = { try CallRecorder.append($0, to: $1) }
     ) throws(CallRecordingError) {
         self.file = try Self.file(appendingTo: path)
         self.path = path
+        self.failures = RecurringLog("a call is missing in the recording", level: .error, logger: logger, now: now)
         self.logger = logger
+        self.now = now
+        self.append = append
         self.maximumWaiting = maximumWaiting
         (self.lines, self.continuation) = AsyncStream.makeStream()
     }
@@ -68,11 +84,10 @@ public final class CallRecorder: Service {
             for await line in self.lines {
                 self.waiting.withLock { $0 -= line.count }
                 do {
-                    try Self.append(line, to: self.file)
+                    try self.append(line, self.file)
+                    self.tellIfNoneIsMissing()
                 } catch {
-                    self.logger.error(
-                        "a call is missing in the recording",
-                        metadata: ["file": "\(self.path)", "error": "\(error)"])
+                    self.miss(because: "\(error)")
                 }
             }
         } onGracefulShutdown: {
@@ -107,8 +122,27 @@ public final class CallRecorder: Service {
         if isTaken {
             self.continuation.yield(line)
         } else {
-            self.logger.warning("a call is missing in the recording", metadata: ["file": "\(self.path)"])
+            self.miss(because: "more calls wait for the disk than may")
         }
+    }
+
+    private func miss(because error: String) {
+        let now = self.now()
+        self.missing.withLock { $0 = ($0.calls + 1, now) }
+        self.failures.note(error, ["file": "\(self.path)", "error": "\(error)"])
+    }
+
+    /// Tells that calls are kept again, once none has been missing for so long that it is not told with each other one.
+    private func tellIfNoneIsMissing() {
+        let now = self.now()
+        let missing = self.missing.withLock { missing in
+            let time = now.timeIntervalSince(missing.latest)
+            guard missing.calls > 0, !(0..<RecurringLog.interval).contains(time) else { return 0 }
+            defer { missing.calls = 0 }
+            return missing.calls
+        }
+        guard missing > 0 else { return }
+        self.logger.notice("calls are recorded again", metadata: ["file": "\(self.path)", "missing": "\(missing)"])
     }
 
     /// The request with its mask as it came: the engine reads paths that messages cannot spell in JSON, and refuses others.

@@ -217,13 +217,45 @@ import Testing
     @Test func `calls that would wait beyond the limit are left out`() async throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).jsonl").path
         defer { try? FileManager.default.removeItem(atPath: path) }
-        let recorder = try CallRecorder(appendingTo: path, logger: Logger(label: "test"), maximumWaiting: 1000)
+        let log = RecordedLog()
+        let recorder = try CallRecorder(appendingTo: path, logger: log.logger, maximumWaiting: 1000)
         for _ in 1...10 { Self.recordRefusal(in: recorder) }
+        #expect(log.messages(at: .error) == ["a call is missing in the recording"])
         #expect((1...1000).contains(recorder.bytesWaiting))
         recorder.finish()
         try await recorder.run()
         #expect(recorder.bytesWaiting == 0)
         #expect((1...9).contains(try CallRecording(parsing: Data(contentsOf: URL(filePath: path))).calls.count))
+    }
+
+    @Test func `a file that takes no calls is told of every ten seconds at most, and once that it takes them again`()
+        async throws
+    {
+        let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).jsonl").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let (log, clock, written) = (RecordedLog(), TestClock(TestClock.start), Locked(0))
+        let recorder = try CallRecorder(
+            appendingTo: path, logger: log.logger, maximumWaiting: 1 << 20, now: { clock.now },
+            append: { _, _ in
+                let number = written.withLock { number in
+                    number += 1
+                    return number
+                }
+                switch number {
+                case ...100: throw POSIXError(.ENOSPC)
+                case 102: clock.advance(by: 10)
+                case 200: throw POSIXError(.ENOSPC)
+                default: break
+                }
+            })
+        for _ in 1...210 { Self.recordRefusal(in: recorder) }
+        recorder.finish()
+        try await recorder.run()
+        #expect(
+            log.messages(at: .error) == [
+                "a call is missing in the recording", "a call is missing in the recording",
+            ])
+        #expect(log.messages(at: .notice) == ["calls are recorded again"])
     }
 
     @Test func `recorders of one file leave each other's calls`() async throws {
