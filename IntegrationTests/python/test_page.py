@@ -326,6 +326,34 @@ def test_the_matrix_is_offered_by_the_role_whatever_the_account_is_called(servic
     assert offered == ["driver", "nothing", "nothing"]
 
 
+def test_a_refusal_is_told_from_one_of_the_same_number_before_the_engine_started_again(service, page):
+    page.open(f"{service.http}/#tokens")
+    is_live(page)
+    told = page.value("""import('/page/refusals.js').then(({ Refusals }) => {
+      const refusal = (id, time, reason) => [id, {
+        id, time, status: 403, method: 'GetTrip', reason, message: '', fix: '', fingerprint: 'f', checks: [],
+      }];
+      const live = { state: { refusals: new Map() }, now: 100 };
+      const refusals = new Refusals(live, [], () => {});
+      const draw = (...entries) => {
+        live.state.refusals = new Map(entries);
+        refusals.draw();
+        const rows = [...document.querySelectorAll('#refusal-list .row')];
+        const reasons = rows.map((row) => [row.querySelector('strong').textContent, row.ariaSelected]);
+        return [reasons, document.querySelector('#refusal-detail h2').textContent.trim()];
+      };
+      const drawn = [
+        draw(refusal('1', 10, 'OLD'), refusal('2', 20, 'OLD_AND_CHOSEN')), draw(refusal('1', 50, 'NEW'), refusal('2', 60, 'NEWER')),
+      ];
+      refusals.choose('2');
+      return [...drawn, draw(...live.state.refusals)];
+    })""")
+    assert told == [
+        [[["OLD_AND_CHOSEN", "true"], ["OLD", "false"]], "403 OLD_AND_CHOSEN"],
+        [[["NEWER", "false"], ["NEW", "false"]], "403 OLD_AND_CHOSEN"],
+        [[["NEWER", "true"], ["NEW", "false"]], "403 NEWER"]]
+
+
 def test_deviations_are_listed_by_rule_with_whose_they_are(service, driven, page, picture):
     vehicle, token = driven
     # The second report within five seconds.

@@ -25,8 +25,8 @@ export class Refusals {
   #drawn;
   #reasons = "";
   #box = new Listbox(byID("refusal-list"), {
-    key: (it) => it.id,
-    isChosen: (it) => it.id === this.#shown?.id,
+    key: keyOf,
+    isChosen: (it) => this.#isShown(it),
     choose: (it) => this.choose(it.id),
     create: (it) => [
       el("i", { class: `code s${it.status}` }, String(it.status)),
@@ -66,8 +66,12 @@ export class Refusals {
     this.#box.move(step);
   }
 
+  #isShown(it) {
+    return this.#shown !== undefined && keyOf(it) === keyOf(this.#shown);
+  }
+
   #filter() {
-    if (!this.#found().some((it) => it.id === this.#shown?.id)) this.#shown = undefined;
+    if (!this.#found().some((it) => this.#isShown(it))) this.#shown = undefined;
     this.draw();
   }
 
@@ -82,7 +86,7 @@ export class Refusals {
   draw() {
     this.#drawReasons();
     const found = this.#found();
-    this.#shown = found.find((it) => it.id === this.#shown?.id) ?? this.#shown ?? found[0];
+    this.#shown = found.find((it) => this.#isShown(it)) ?? this.#shown ?? found[0];
     this.#box.draw(found, this.live.state.refusals.size > 0 ? "Nothing fits the filter." : "Nothing was refused yet.");
     this.#drawDetail(this.#shown);
   }
@@ -115,6 +119,9 @@ export class Refusals {
       it.checks.length > 0 ? checkList(checksWithAnswer(it)) : el("p", { class: "hint" }, it.fingerprint ? "Many calls were refused in that second; this one was not explained." : "Without a token there is nothing to check."));
   }
 }
+
+/** Tells a refusal from any other: an engine that started again counts from the beginning once more. */
+const keyOf = (it) => `${it.id} ${it.time}`;
 
 /** The checks, and the answer itself where it comes from none of them, as where a script refuses. */
 function checksWithAnswer(it) {
