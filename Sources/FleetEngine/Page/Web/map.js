@@ -115,7 +115,9 @@ export class FleetMap {
    */
   draw(live, choice) {
     const seen = new Set();
-    const put = (key, make, update) => {
+    const put = (parts, make, update) => {
+      // In JSON, as an id may hold whatever would stand between the parts.
+      const key = JSON.stringify(parts);
       seen.add(key);
       if (!this.#layers.has(key)) this.#layers.set(key, make().addTo(this.#map));
       update?.(this.#layers.get(key));
@@ -145,13 +147,13 @@ export class FleetMap {
     if (!vehicle.place || vehicle.state !== "online") return;
     const { id } = vehicle;
     const colour = this.colour(id);
-    this.#drawTrail(put, `trail ${id}`, live.trails.vehicles.get(id), colour);
+    this.#drawTrail(put, "vehicles", id, live.trails.vehicles.get(id), colour);
     if (vehicle.route) {
       const way = decodePolyline(vehicle.route);
-      if (way) put(`way ${id}`, () => L.polyline([], { className: `way ${colour}`, interactive: false }), (line) => line.setLatLngs(way));
+      if (way) put(["way", id], () => L.polyline([], { className: `way ${colour}`, interactive: false }), (line) => line.setLatLngs(way));
     }
     const isChosen = choice?.kind === "vehicles" && choice.id === id;
-    put(`vehicle ${id}`, () => this.#marker("vehicles", id, arrow, colour),
+    put(["vehicle", id], () => this.#marker("vehicles", id, arrow, colour),
       (marker) => this.#move(marker, vehicle.place, vehicle.heading ?? bearing(live.trails.vehicles.get(id)), isChosen));
   }
 
@@ -160,17 +162,17 @@ export class FleetMap {
     const colour = this.colour(`delivery ${id}`);
     const isChosen = choice?.kind === "deliveryVehicles" && choice.id === id;
     if (vehicle.place) {
-      this.#drawTrail(put, `delivery trail ${id}`, live.trails.deliveryVehicles.get(id), colour);
-      put(`delivery ${id}`, () => this.#marker("deliveryVehicles", id, van, colour),
+      this.#drawTrail(put, "deliveryVehicles", id, live.trails.deliveryVehicles.get(id), colour);
+      put(["delivery", id], () => this.#marker("deliveryVehicles", id, van, colour),
         (marker) => this.#move(marker, vehicle.place, vehicle.heading ?? bearing(live.trails.deliveryVehicles.get(id)), isChosen));
     }
     for (const [index, stop] of vehicle.stops.entries()) {
-      put(`stop ${id} ${index} ${stop.state}`, () => this.#sign(String(index + 1), `stop ${colour} ${stop.state}`, `Stop ${index + 1} of ${id}: ${stop.state}`),
+      put(["stop", id, index, stop.state], () => this.#sign(String(index + 1), `stop ${colour} ${stop.state}`, `Stop ${index + 1} of ${id}: ${stop.state}`),
         (marker) => marker.setLatLng(point(stop.place)));
     }
     if (vehicle.place && vehicle.stops.length > 0) {
       const plan = [vehicle.place, ...vehicle.stops.map((stop) => stop.place)].map(point);
-      put(`plan ${id}`, () => L.polyline([], { className: `plan ${colour}`, interactive: false }), (line) => line.setLatLngs(plan));
+      put(["plan", id], () => L.polyline([], { className: `plan ${colour}`, interactive: false }), (line) => line.setLatLngs(plan));
     }
   }
 
@@ -180,17 +182,17 @@ export class FleetMap {
     for (const [name, letter, place] of [["pickup", "P", trip.pickup], ["dropoff", "D", trip.dropoff]]) {
       if (!place) continue;
       const title = `${name === "pickup" ? "Pick-up" : "Drop-off"} of ${trip.id}`;
-      put(`${name} ${trip.id} ${colour}`, () => this.#sign(letter, `${name} ${colour}`, title, () => this.onChoose("trips", trip.id)),
+      put([name, trip.id, colour], () => this.#sign(letter, `${name} ${colour}`, title, () => this.onChoose("trips", trip.id)),
         (marker) => { marker.setLatLng(point(place)); marker.getElement()?.classList.toggle("chosen", isChosen); });
     }
   }
 
-  #drawTrail(put, key, trail, colour) {
+  #drawTrail(put, kind, id, trail, colour) {
     if (!trail || trail.length < 2) return;
     const parts = drives(trail);
-    put(key, () => L.polyline([], { className: `trail ${colour}`, interactive: false }), (layer) => layer.setLatLngs(parts));
+    put(["trail", kind, id], () => L.polyline([], { className: `trail ${colour}`, interactive: false }), (layer) => layer.setLatLngs(parts));
     const recent = parts.at(-1).slice(-Math.max(2, Math.ceil(trail.length / 4)));
-    put(`${key} head`, () => L.polyline([], { className: `trail head ${colour}`, interactive: false }), (layer) => layer.setLatLngs(recent));
+    put(["head", kind, id], () => L.polyline([], { className: `trail head ${colour}`, interactive: false }), (layer) => layer.setLatLngs(recent));
   }
 
   #marker(kind, id, shape, colour) {

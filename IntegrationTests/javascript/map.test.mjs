@@ -1,0 +1,68 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { FleetMap } from "../../Sources/FleetEngine/Page/Web/map.js";
+
+/** As much of Leaflet and of a browser as the map asks of them; `drawn` holds what is on the map. */
+function leaflet(context) {
+  const drawn = new Set();
+  class Layer {
+    addTo() { drawn.add(this); return this; }
+    remove() { drawn.delete(this); }
+  }
+  class Line extends Layer {
+    constructor(_, { className }) { super(); this.className = className; }
+    setLatLngs(places) { this.places = places; }
+  }
+  class Marker extends Layer {
+    constructor(_, { title }) { super(); this.title = title; }
+    on() {}
+    setLatLng(place) { this.place = place; }
+    getLatLng() { return this.place; }
+    getElement() {}
+  }
+  const bounds = { contains: () => true, pad: () => bounds };
+  const map = {
+    setView: () => map, on() {}, invalidateSize() {}, fitBounds() {}, getBounds: () => bounds, attributionControl: { setPrefix() {} },
+  };
+  const control = () => ({ addTo() {} });
+  const node = () => ({ setAttribute() {}, append() {} });
+  Object.assign(globalThis, {
+    L: {
+      map: () => map, control: { zoom: control, scale: control }, GridLayer: { extend: () => class { addTo() {} } },
+      polyline: (...parts) => new Line(...parts), marker: (...parts) => new Marker(...parts), divIcon: () => ({}), latLngBounds: () => bounds,
+    },
+    ResizeObserver: class { observe() {} },
+    document: { createElement: node, createElementNS: node },
+  });
+  context.after(() => { for (const name of ["L", "ResizeObserver", "document"]) delete globalThis[name]; });
+  return drawn;
+}
+
+test("no id of one thing on the map is taken for a part of another's", (context) => {
+  const drawn = leaflet(context);
+  const ids = ["a", "trail a", "head a", "a head", "a 0", "a 0 new", "delivery a", "vehicle a", "plan a", "v0", '["a"'];
+  const place = { latitude: 1, longitude: 1 };
+  const trails = new Map(ids.map((id) => [id, [{ latitude: 0.999, longitude: 1 }, place]]));
+  const byID = (make) => new Map(ids.map((id) => [id, make(id)]));
+  const live = {
+    trails: { vehicles: trails, deliveryVehicles: trails },
+    state: {
+      vehicles: byID((id) => ({ id, place, state: "online", route: "_p~iF~ps|U_ulLnnqC" })),
+      deliveryVehicles: byID((id) => ({ id, place, stops: [{ place, state: "new" }] })),
+      trips: byID((id) => ({ id, isUnderway: true, vehicle: "a", pickup: place, dropoff: place })),
+    },
+  };
+  const map = new FleetMap({}, {}, () => {});
+  map.draw(live);
+  // A trail and its head, the way and the vehicle; a trail and its head, the vehicle, its stop and the way there; two places.
+  assert.equal(drawn.size, ids.length * (4 + 5 + 2));
+  const lines = [...drawn].filter((layer) => layer.places);
+  assert.equal(lines.length, ids.length * (3 + 3));
+  map.draw({ ...live, state: { vehicles: new Map(), deliveryVehicles: new Map(), trips: new Map() } });
+  assert.equal(drawn.size, 0);
+});
