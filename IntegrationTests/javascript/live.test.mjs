@@ -61,7 +61,8 @@ function browser(context) {
     isOpen = true;
     constructor() { super(); sources.push(this); }
     close() { this.isOpen = false; }
-    beat() { this.dispatchEvent(new MessageEvent("beat", { data: `{"now":${Date.now()}}` })); }
+    beat() { this.send("beat"); }
+    send(name, data) { this.dispatchEvent(new MessageEvent(name, { data: JSON.stringify({ now: Date.now(), ...data }) })); }
     fail(readyState) { this.readyState = readyState; this.dispatchEvent(new Event("error")); }
   }
   Source.CLOSED = 2;
@@ -92,6 +93,59 @@ test("an engine that is silent is not live, and is asked again", (context) => {
   assert.deepEqual([told, isOpen()], [[true, false], [false, false, true]]);
   sources[2].beat();
   assert.deepEqual(told, [true, false, true]);
+});
+
+/** What the server sends of a state: entries by id, of the kinds that are given. */
+const partOf = (kinds, others) => ({
+  state: {
+    vehicles: {}, trips: {}, deliveryVehicles: {}, tasks: {}, tokens: {}, refusals: {}, rules: {}, deviations: {}, chaos: [], truncated: [],
+    ...Object.fromEntries(Object.entries(kinds).map(([kind, ids]) => [kind, Object.fromEntries(ids.map((id) => [id, { id }]))])), ...others,
+  },
+});
+const trailsOf = (vehicles) => ({ trails: { vehicles, deliveryVehicles: {} } });
+const place = (longitude) => ({ latitude: 1, longitude });
+
+test("a state that takes minutes to come is not asked for again, and shows when it is whole", (context) => {
+  const { live, told, sources, tick, isOpen } = browser(context);
+  const shown = [];
+  live.addEventListener("change", () => shown.push([[...live.state.vehicles.keys()].join(), live.trails.vehicles.size]));
+  live.connect();
+  const [source] = sources;
+  for (const part of [{ vehicles: ["v1", "v2"] }, { vehicles: ["v3"] }, { trips: ["t1"] }]) {
+    tick(25_000);
+    source.send("part", partOf(part));
+  }
+  assert.deepEqual([told, shown, live.state.vehicles.size], [[], [], 0]);
+  tick(25_000);
+  source.send("snapshot", partOf({}, { truncated: ["trip"] }));
+  assert.deepEqual([told, shown, [...live.state.trips.keys()], live.truncated], [[true], [["v1,v2,v3", 0]], ["t1"], ["trip"]]);
+  for (const id of ["v1", "v2"]) {
+    tick(25_000);
+    source.send("trails", trailsOf({ [id]: [place(1), place(2)] }));
+  }
+  tick(25_000);
+  source.beat();
+  source.send("change", { changes: { vehicles: { put: { v1: { id: "v1", place: place(3) } }, drop: ["v2"] } } });
+  assert.deepEqual([shown.slice(1), live.trails.vehicles.get("v1").length], [[["v1,v2,v3", 2], ["v1,v3", 1]], 3]);
+  assert.deepEqual([told, isOpen()], [[true], [true]]);
+});
+
+test("a state that broke off leaves nothing in the next one, nor does the one before it", (context) => {
+  const { live, sources, tick } = browser(context);
+  live.connect();
+  sources[0].send("part", partOf({ vehicles: ["lost"] }));
+  sources[0].fail(0);
+  sources[0].send("part", partOf({ vehicles: ["v1", "v2"] }));
+  sources[0].send("snapshot", partOf({}));
+  sources[0].send("trails", trailsOf({ v1: [place(1)], v2: [place(1)] }));
+  assert.deepEqual([...live.state.vehicles.keys()], ["v1", "v2"]);
+  sources[0].send("part", partOf({ vehicles: ["lost, too"] }));
+  tick(30_000);
+  sources[1].send("part", partOf({ vehicles: ["v2", "v3"] }));
+  sources[1].send("snapshot", partOf({}));
+  assert.deepEqual([...live.state.vehicles.keys()], ["v2", "v3"]);
+  // What stays keeps its trail until the new one comes.
+  assert.deepEqual([...live.trails.vehicles.keys()], ["v2"]);
 });
 
 test("a page that nobody sees leaves its connection to others", (context) => {

@@ -407,7 +407,7 @@ def test_rules_are_counted_beyond_the_findings_that_the_page_shows(service, page
         rules: Object.fromEntries([rule('some-rule', 2)]), deviations: Object.fromEntries([finding('some-rule', 'veh-1', 5)]),
       };
       const drawn = [
-        send('snapshot', { state, trails: { vehicles: {}, deliveryVehicles: {} } }),
+        send('snapshot', { state }),
         send('change', { changes: {
           rules: { put: Object.fromEntries([rule('some-rule', 700), rule('rule-without-findings', 3)]), drop: [] },
           deviations: { put: Object.fromEntries([finding('some-rule', 'veh-2', 7)]), drop: [] }, truncated: ['deviation'],
@@ -592,8 +592,9 @@ def test_events_go_on_where_a_reader_was_and_are_bounded_in_readers(tmp_path):
         answer, lines = open_events(service)
         assert answer.headers["content-type"] == "text/event-stream"
         assert answer.headers["x-accel-buffering"] == "no"
+        assert next(line for line in lines if line.startswith("event: ")) == "event: snapshot"
         last = next(line for line in lines if line.startswith("id: ")).removeprefix("id: ")
-        assert next(lines) == "event: snapshot"
+        assert next(lines) == "event: beat"
         answer.close()
         token = service.mint("server")
         assert service.rest("POST", "vehicles?vehicleId=veh-1", token, json=vehicle_body()).status_code == 200

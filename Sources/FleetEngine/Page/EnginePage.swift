@@ -132,7 +132,7 @@ public struct EnginePage: Service {
                 defer { self.feed.leave(reader) }
                 // Who closed its end has gone; a write would tell so only at the next event, or at the one after.
                 try await request.body.consumeWithInboundCloseHandler { _ in
-                    try await Self.write(reader, to: &writer)
+                    try await self.write(reader, to: &writer)
                 } onInboundClosed: {
                     self.feed.leave(reader)
                 }
@@ -151,12 +151,17 @@ public struct EnginePage: Service {
     }
 
     /// Writes a reader's events until they end, or until the reader is let go in the middle of a write.
-    private static func write(_ reader: PageFeed.Reader, to writer: inout any ResponseBodyWriter) async throws {
+    private func write(_ reader: PageFeed.Reader, to writer: inout any ResponseBodyWriter) async throws {
         let handover = Handover(writer: writer)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 var writer = handover.writer
                 try await writer.write(ByteBuffer(string: "retry: 2000\n\n"))
+                for await part in reader.opening {
+                    try await writer.write(ByteBuffer(string: part))
+                    self.feed.noteProgress(of: reader)
+                }
+                try self.feed.follow(reader, at: self.engine.now())
                 for await event in reader.events { try await writer.write(ByteBuffer(string: event)) }
             }
             group.addTask { for await _ in reader.end {} }

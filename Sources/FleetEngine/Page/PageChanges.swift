@@ -53,6 +53,12 @@ struct PageTrails: Encodable, Hashable, Sendable {
         Self.add(state.deliveryVehicles.mapValues(\.place), to: &self.deliveryVehicles)
     }
 
+    /// The trails in parts, of one kind and of so many at most each.
+    func parts(of limit: Int) -> [PageTrails] {
+        self.vehicles.parts(of: limit).map { PageTrails(vehicles: $0) }
+            + self.deliveryVehicles.parts(of: limit).map { PageTrails(deliveryVehicles: $0) }
+    }
+
     private static func add(_ places: [String: PagePlace?], to trails: inout [String: [PagePlace]]) {
         trails = trails.filter { places[$0.key] != nil }
         for case (let id, let place?) in places where trails[id]?.last != place {

@@ -8,11 +8,15 @@ import Foundation
 /// Sends the page's state to its readers: the whole state first, then changes, and a sign of life in between.
 ///
 /// There are so many readers at most, and a reader that does not keep up is let go; its browser comes back by itself and
-/// goes on where it was.
+/// goes on where it was. A reader has all the time it takes to hear what it is sent first, as long as it hears some of it
+/// now and then.
 final class PageFeed: Sendable {
     /// One reader's events.
     struct Reader: Sendable {
         let id: UInt64
+        /// What it is sent first, in parts, each of which is kept until it is taken.
+        let opening: AsyncStream<String>
+        /// What it is sent after that, once it follows.
         let events: AsyncStream<String>
         /// Ends when the reader is let go, even while a write to it is stuck.
         let end: AsyncStream<Never>
@@ -21,6 +25,21 @@ final class PageFeed: Sendable {
     private struct Connection {
         let events: AsyncStream<String>.Continuation
         let end: AsyncStream<Never>.Continuation
+        /// The state that its opening leads to, until all of that is written.
+        var opening: PageState?
+        /// How many events there were since a part of its opening was written.
+        var waits = 0
+
+        /// Passes an event on, or is false for a reader that is too far behind.
+        mutating func take(_ event: String) -> Bool {
+            guard self.opening == nil else {
+                // What changes meanwhile is told when it follows.
+                self.waits += 1
+                return self.waits <= PageFeed.maximumWaiting
+            }
+            if case .dropped = self.events.yield(event) { return false }
+            return true
+        }
 
         func finish() {
             self.events.finish()
@@ -37,7 +56,7 @@ final class PageFeed: Sendable {
     }
 
     static let maximumReaders = 32
-    /// How many events may wait for a reader.
+    /// How many events may wait for a reader, or go by without a part of its opening being written.
     static let maximumWaiting = 32
     private static let beatInterval: TimeInterval = 10
     private let state: Locked<State>
@@ -52,20 +71,38 @@ final class PageFeed: Sendable {
     /// Whether one more reader would be too many.
     var isFull: Bool { self.state.withLock { $0.isClosed || $0.readers.count >= Self.maximumReaders } }
 
-    /// Adds a reader, which is told the time at once; `nil` where there are too many, or where the feed is closed.
+    /// Adds a reader, which follows once its opening is written; `nil` where there are too many, or where the feed is
+    /// closed.
     func join(after lastEventID: String?, at now: Date) throws -> Reader? {
         try self.state.withLock { state in
             guard !state.isClosed, state.readers.count < Self.maximumReaders else { return nil }
-            let opening = try state.history.opening(after: lastEventID, at: now)
-            // The opening does not count against what may wait.
+            let (opening, parts) = AsyncStream.makeStream(of: String.self)
+            for part in try state.history.opening(after: lastEventID, at: now) { parts.yield(part) }
+            parts.finish()
             let (events, continuation) = AsyncStream.makeStream(
-                of: String.self, bufferingPolicy: .bufferingOldest(opening.count + Self.maximumWaiting))
+                of: String.self, bufferingPolicy: .bufferingOldest(Self.maximumWaiting))
             let (end, endContinuation) = AsyncStream.makeStream(of: Never.self)
-            for event in opening { continuation.yield(event) }
             let id = state.nextReader
             state.nextReader += 1
-            state.readers[id] = Connection(events: continuation, end: endContinuation)
-            return Reader(id: id, events: events, end: end)
+            state.readers[id] = Connection(events: continuation, end: endContinuation, opening: state.history.state)
+            return Reader(id: id, opening: opening, events: events, end: end)
+        }
+    }
+
+    /// Notes that a part of a reader's opening was written.
+    func noteProgress(of reader: Reader) {
+        self.state.withLock { $0.readers[reader.id]?.waits = 0 }
+    }
+
+    /// Sends a reader whose opening is written what changed meanwhile, and every event from now on.
+    ///
+    /// - Throws: `EncodingError`.
+    func follow(_ reader: Reader, at now: Date) throws {
+        try self.state.withLock { state in
+            guard let opening = state.readers[reader.id]?.opening else { return }
+            let missed = try state.history.change(since: opening, at: now)
+            state.readers[reader.id]?.opening = nil
+            if let missed { state.readers[reader.id]?.events.yield(missed) }
         }
     }
 
@@ -97,11 +134,8 @@ final class PageFeed: Sendable {
             }
             guard let event else { return [] }
             state.lastEvent = now
-            let slow = state.readers.filter { _, connection in
-                if case .dropped = connection.events.yield(event) { true } else { false }
-            }
-            for id in slow.keys { state.readers[id] = nil }
-            return Array(slow.values)
+            let slow = state.readers.keys.filter { state.readers[$0]?.take(event) == false }
+            return slow.compactMap { state.readers.removeValue(forKey: $0) }
         }
         for connection in dropped { connection.finish() }
     }

@@ -9,9 +9,13 @@ import Foundation
 /// Events are in the form of server-sent events. The number of an event holds the run it belongs to: a reader from
 /// before a restart, or from before the oldest change that is kept, gets the whole state.
 struct PageHistory: Sendable {
-    private struct Snapshot: Encodable {
+    private struct Part: Encodable {
         let now: Int64
         let state: PageState
+    }
+
+    private struct Trails: Encodable {
+        let now: Int64
         let trails: PageTrails
     }
 
@@ -21,6 +25,8 @@ struct PageHistory: Sendable {
     }
 
     private static let keptChanges = 60
+    /// How many entries of a state are told at once, and how many trails: some 50 kB of either.
+    private static let partSize = (entries: 20, trails: 10)
     private let run: String
     private var sequence = 0
     private(set) var state = PageState()
@@ -43,10 +49,9 @@ struct PageHistory: Sendable {
     /// - Returns: The event to send, or `nil` where nothing changed.
     /// - Throws: `EncodingError`.
     mutating func advance(to state: PageState, at now: Date) throws -> String? {
-        guard let changes = PageChanges(from: self.state, to: state) else { return nil }
-        let event = try Self.event(
-            "change", id: "\(self.run)-\(self.sequence + 1)", Change(now: now.milliseconds, changes: changes))
-        self.sequence += 1
+        let number = self.sequence + 1
+        guard let event = try self.change(from: self.state, to: state, number: number, at: now) else { return nil }
+        self.sequence = number
         self.state = state
         self.trails.add(state)
         self.changes.append(event)
@@ -54,17 +59,39 @@ struct PageHistory: Sendable {
         return event
     }
 
+    /// What differs from a state that was the present one before.
+    ///
+    /// - Parameters:
+    ///   - state: What a reader knows.
+    ///   - now: The time that the reader is told.
+    /// - Returns: The event to send, or `nil` where nothing changed since.
+    /// - Throws: `EncodingError`.
+    func change(since state: PageState, at now: Date) throws -> String? {
+        try self.change(from: state, to: self.state, number: self.sequence, at: now)
+    }
+
     /// What a reader is sent first.
+    ///
+    /// The whole state comes in parts, so that a slow reader hears something again and again, and the trails come after
+    /// it. Only the last event of all has a number: a reader who went before gets everything from the beginning.
     ///
     /// - Parameters:
     ///   - lastEventID: The number of the last event that it got, if any.
     ///   - now: The time that the reader is told.
-    /// - Returns: The changes since and a sign of life, as those have the time of their own; or the whole state.
+    /// - Returns: The changes since, or the whole state; and a sign of life, as changes have the time of their own.
     /// - Throws: `EncodingError`.
     func opening(after lastEventID: String?, at now: Date) throws -> [String] {
         if let missed = self.missed(since: lastEventID) { return missed + [Self.beat(at: now)] }
-        let snapshot = Snapshot(now: now.milliseconds, state: self.state, trails: self.trails)
-        return [try Self.event("snapshot", id: "\(self.run)-\(self.sequence)", snapshot)]
+        let time = now.milliseconds
+        var events = try self.state.parts(of: Self.partSize.entries).map { part in
+            try Self.event("part", Part(now: time, state: part))
+        }
+        events.append(try Self.event("snapshot", Part(now: time, state: self.state.withoutEntries)))
+        events += try self.trails.parts(of: Self.partSize.trails).map { part in
+            try Self.event("trails", Trails(now: time, trails: part))
+        }
+        events.append("id: \(self.run)-\(self.sequence)\n\(Self.beat(at: now))")
+        return events
     }
 
     /// A sign of life, which keeps proxies from closing the connection and tells the time.
@@ -79,10 +106,16 @@ struct PageHistory: Sendable {
         return Array(self.changes.suffix(self.sequence - sequence))
     }
 
-    private static func event(_ name: String, id: String, _ data: some Encodable) throws -> String {
+    private func change(from old: PageState, to new: PageState, number: Int, at now: Date) throws -> String? {
+        guard let changes = PageChanges(from: old, to: new) else { return nil }
+        return "id: \(self.run)-\(number)\n"
+            + (try Self.event("change", Change(now: now.milliseconds, changes: changes)))
+    }
+
+    private static func event(_ name: String, _ data: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         // JSON in this form has no line feeds.
-        return "id: \(id)\nevent: \(name)\ndata: \(String(decoding: try encoder.encode(data), as: UTF8.self))\n\n"
+        return "event: \(name)\ndata: \(String(decoding: try encoder.encode(data), as: UTF8.self))\n\n"
     }
 }

@@ -53,6 +53,31 @@ struct PageState: Encodable, Hashable, Sendable {
 
     init() {}
 
+    /// The entries in parts, of one kind and of so many at most each.
+    func parts(of limit: Int) -> [PageState] {
+        self.parts(of: limit, \.vehicles) + self.parts(of: limit, \.trips) + self.parts(of: limit, \.deliveryVehicles)
+            + self.parts(of: limit, \.tasks) + self.parts(of: limit, \.tokens) + self.parts(of: limit, \.refusals)
+            + self.parts(of: limit, \.rules) + self.parts(of: limit, \.deviations)
+    }
+
+    private func parts<Entry>(
+        of limit: Int, _ kind: WritableKeyPath<PageState, [String: Entry]>
+    ) -> [PageState] {
+        self[keyPath: kind].parts(of: limit).map { entries in
+            var part = PageState()
+            part[keyPath: kind] = entries
+            return part
+        }
+    }
+
+    /// What the parts leave out.
+    var withoutEntries: PageState {
+        var rest = PageState()
+        rest.chaos = self.chaos
+        rest.truncated = self.truncated
+        return rest
+    }
+
     private mutating func read<Resource: StoredResource, Shown>(
         _ store: any EngineReader, _ provider: ProviderID, _ show: (String, Resource) -> Shown
     ) throws -> [String: Shown] {
@@ -80,6 +105,17 @@ struct PagePlace: Encodable, Hashable, Sendable {
     init(_ point: LatLng) {
         self.latitude = point.latitude
         self.longitude = point.longitude
+    }
+}
+
+extension Dictionary {
+    /// The entries in dictionaries of so many at most each.
+    func parts(of limit: Int) -> [Self] {
+        let entries = Array(self)
+        return stride(from: 0, to: entries.count, by: limit).map { start in
+            let part = entries[start..<Swift.min(start + limit, entries.count)]
+            return Dictionary(uniqueKeysWithValues: part.map { ($0.key, $0.value) })
+        }
     }
 }
 

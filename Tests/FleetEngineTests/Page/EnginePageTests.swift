@@ -97,8 +97,7 @@ import Testing
         let feed = PageFeed(run: "a")
         try feed.publish(try await PageState(of: fixture.engine, provider: try Self.provider()), at: TestClock.start)
         let reader = try #require(try feed.join(after: nil, at: TestClock.start))
-        feed.close()
-        let sent = await Array(reader.events).joined()
+        let sent = await Array(reader.opening).joined()
         try await Self.withPage(of: fixture) { client in
             let state = String(buffer: try await client.execute(uri: "/page/state", method: .get).body)
             for text in [state, sent] {

@@ -65,9 +65,73 @@ import Testing
             _ = try history.advance(to: Self.state(["v": (0, Double(number) + 1)]), at: TestClock.start)
         }
         let opening = try history.opening(after: lastEventID, at: TestClock.start + 9)
-        #expect(opening.count == 1)
-        #expect(opening.first?.contains("data: {\"now\":\((TestClock.start + 9).milliseconds),") == true)
-        #expect(opening.first?.hasPrefix("id: a-3\nevent: snapshot\n") == true)
+        #expect(opening.map(Self.name) == ["part", "snapshot", "trails", "beat"])
+        for event in opening {
+            #expect(event.contains("data: {\"now\":\((TestClock.start + 9).milliseconds)"))
+        }
+        // Who goes before the last of it begins anew.
+        #expect(opening.map { $0.hasPrefix("id: ") } == [false, false, false, true])
+        #expect(opening.last?.hasPrefix("id: a-3\nevent: beat\n") == true)
+    }
+
+    @Test func `a large state comes in parts that leave nothing out`() throws {
+        var state = Self.state(Dictionary(uniqueKeysWithValues: (1...205).map { ("v\($0)", (1, Double($0) / 10)) }))
+        for number in 1...41 {
+            let id = "d\(number)"
+            var vehicle = DeliveryVehicle()
+            vehicle.lastLocation.location = .at(2, Double(number))
+            state.deliveryVehicles[id] = PageDeliveryVehicle(vehicle, id: id)
+            state.trips[id] = PageTrip(.sample, id: id)
+            state.tasks[id] = PageTask(DeliveryTask(), id: id)
+        }
+        state.truncated = ["vehicle"]
+        var history = PageHistory(run: "a")
+        _ = try history.advance(to: state, at: TestClock.start)
+        let opening = try history.opening(after: nil, at: TestClock.start)
+        let names = opening.map(Self.name)
+        #expect(names == names.sorted { (Self.order[$0] ?? 0) < (Self.order[$1] ?? 0) })
+        #expect(names.count { $0 == "snapshot" } == 1 && names.last == "beat")
+        let (vehicles, others) = (state.vehicles.keys.sorted(), state.trips.keys.sorted())
+        for (kind, ids) in [("vehicles", vehicles), ("deliveryVehicles", others), ("trips", others), ("tasks", others)]
+        {
+            #expect(try Self.entries(of: kind, in: "state", of: opening).sorted() == ids)
+        }
+        for (kind, ids) in [("vehicles", vehicles), ("deliveryVehicles", others)] {
+            #expect(try Self.entries(of: kind, in: "trails", of: opening).sorted() == ids)
+        }
+        let snapshot = try #require(opening.first { Self.name($0) == "snapshot" })
+        #expect((try Self.data(snapshot)["state"] as? [String: Any])?["truncated"] as? [String] == ["vehicle"])
+        #expect(opening.allSatisfy { $0.utf8.count < 20_000 })
+    }
+
+    private static let order = ["part": 0, "snapshot": 1, "trails": 2, "beat": 3]
+
+    /// The ids of one kind that the events of an opening tell of, as often as they do.
+    private static func entries(of kind: String, in member: String, of opening: [String]) throws -> [String] {
+        try opening.flatMap { event in
+            let entries = (try self.data(event)[member] as? [String: Any])?[kind] as? [String: Any]
+            return entries.map { Array($0.keys) } ?? []
+        }
+    }
+
+    private static func name(_ event: String) -> String {
+        let line = event.split(separator: "\n").first { $0.hasPrefix("event: ") }
+        return line.map { String($0.dropFirst("event: ".count)) } ?? ""
+    }
+
+    @Test func `what changed since a state that was the present one is told as one change`() throws {
+        var history = PageHistory(run: "a")
+        _ = try history.advance(to: Self.state(["v1": (1, 1), "v2": (2, 2)]), at: TestClock.start)
+        let known = history.state
+        #expect(try history.change(since: known, at: TestClock.start) == nil)
+        for number in 0..<100 {
+            _ = try history.advance(to: Self.state(["v1": (1, 1), "v3": (3, Double(number))]), at: TestClock.start)
+        }
+        let event = try #require(try history.change(since: known, at: TestClock.start + 9))
+        #expect(event.hasPrefix("id: a-101\nevent: change\ndata: {"))
+        let vehicles = try #require((try Self.data(event)["changes"] as? [String: Any])?["vehicles"] as? [String: Any])
+        #expect((vehicles["put"] as? [String: Any])?.keys.sorted() == ["v3"])
+        #expect(vehicles["drop"] as? [String] == ["v2"])
     }
 
     @Test func `the changes that are kept are bounded`() throws {
@@ -76,10 +140,10 @@ import Testing
             _ = try history.advance(to: Self.state(["v": (0, Double(number) + 1)]), at: TestClock.start)
         }
         #expect(try history.opening(after: "a-140", at: TestClock.start).count == 61)
-        #expect(try history.opening(after: "a-139", at: TestClock.start).first?.contains("event: snapshot") == true)
+        #expect(try history.opening(after: "a-139", at: TestClock.start).map(Self.name).contains("snapshot"))
     }
 
-    @Test func `a snapshot holds trails, which are bounded and end with their vehicle`() throws {
+    @Test func `a snapshot is followed by trails, which are bounded and end with their vehicle`() throws {
         var history = PageHistory(run: "a")
         for number in 0..<400 {
             // Each place comes twice: standing still makes no trail.
@@ -87,8 +151,9 @@ import Testing
                 to: Self.state(["v": (0, Double(number / 2) / 10), "w": (0, Double(number))]), at: TestClock.start)
         }
         _ = try history.advance(to: Self.state(["v": (0, 20)]), at: TestClock.start)
-        let snapshot = try Self.data(try #require(try history.opening(after: nil, at: TestClock.start).first))
-        let trails = try #require((snapshot["trails"] as? [String: Any])?["vehicles"] as? [String: [[String: Double]]])
+        let opening = try history.opening(after: nil, at: TestClock.start)
+        let event = try Self.data(try #require(opening.first { Self.name($0) == "trails" }))
+        let trails = try #require((event["trails"] as? [String: Any])?["vehicles"] as? [String: [[String: Double]]])
         #expect(trails.keys.sorted() == ["v"])
         #expect(trails["v"]?.count == 150)
         #expect(trails["v"]?.last?["longitude"] == 20)

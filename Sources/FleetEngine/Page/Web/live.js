@@ -70,10 +70,15 @@ export class Live extends EventTarget {
     this.#source?.close();
     const source = new EventSource("/page/events");
     this.#source = source;
-    source.addEventListener("snapshot", (event) => this.#read(event, (data) => this.#replace(data)));
+    const parts = [];
+    source.addEventListener("part", (event) => this.#take(event, ({ state }) => parts.push(state)));
+    source.addEventListener("snapshot", (event) => this.#read(event, ({ state }) => this.#replace(parts.splice(0), state)));
+    source.addEventListener("trails", (event) => this.#take(event, ({ trails }) => this.#addTrails(trails)));
     source.addEventListener("change", (event) => this.#read(event, (data) => this.#apply(data.changes)));
     source.addEventListener("beat", (event) => this.#read(event, () => {}));
     source.addEventListener("error", () => {
+      // Whoever comes back to the middle of a snapshot gets it from the beginning.
+      parts.length = 0;
       this.#connected(false);
       // A browser gives up where the server answered with an error, such as too many readers.
       if (source.readyState === EventSource.CLOSED) setTimeout(() => this.#source === source && this.#open(), 5000);
@@ -90,11 +95,16 @@ export class Live extends EventTarget {
     }, silence);
   }
 
-  #read(event, use) {
+  /** Takes what shows nothing new by itself: a part of a snapshot, or trails, which come with the next event that does. */
+  #take(event, use) {
     const data = JSON.parse(event.data);
     this.#ahead = data.now - Date.now();
     use(data);
     this.#watch();
+  }
+
+  #read(event, use) {
+    this.#take(event, use);
     this.#connected(true);
     this.dispatchEvent(new Event("change"));
   }
@@ -105,11 +115,21 @@ export class Live extends EventTarget {
     this.dispatchEvent(new Event("connection"));
   }
 
-  #replace({ state, trails }) {
-    for (const kind of kinds) this.state[kind] = new Map(Object.entries(state[kind]));
-    this.truncated = state.truncated;
-    this.chaos = state.chaos;
-    for (const kind of Object.keys(this.trails)) this.trails[kind] = new Map(Object.entries(trails[kind]));
+  /** Takes a state in the place of the one that is here; the last part of it completes it. */
+  #replace(parts, last) {
+    for (const kind of kinds) this.state[kind] = new Map([...parts, last].flatMap((part) => Object.entries(part[kind])));
+    this.truncated = last.truncated;
+    this.chaos = last.chaos;
+    // Those of what stays are shown until the new ones come.
+    for (const [kind, trails] of Object.entries(this.trails)) {
+      for (const id of trails.keys()) if (!this.state[kind].has(id)) trails.delete(id);
+    }
+  }
+
+  #addTrails(trails) {
+    for (const kind of Object.keys(this.trails)) {
+      for (const [id, trail] of Object.entries(trails[kind])) this.trails[kind].set(id, trail);
+    }
   }
 
   #apply(changes) {
