@@ -42,7 +42,8 @@ class Element {
   get hidden() { return this.#isHidden; }
   set hidden(isHidden) { this.#isHidden = isHidden; if (isHidden) this.#blur(this); }
   focus() { document.activeElement = this; }
-  setAttribute() {}
+  attributes = new Map();
+  setAttribute(name, value) { this.attributes.set(name, value); }
   addEventListener(name, listener) { this.listeners.set(name, listener); }
   append(...children) { this.children.push(...children); }
   replaceChildren(...children) { this.children.forEach((child) => this.#blur(child)); this.children = children; }
@@ -82,12 +83,20 @@ function keysAnswer(path, init = dated(now)) {
   const keys = keySets.get(path);
   return keys ? Response.json({ keys }, init) : Response.json({ detail: "unknown" }, { ...init, status: 404 });
 }
+/** What the page does after some time, such as reading a token again; it does so where a test calls for it. */
+const later = [];
+const { setTimeout } = globalThis;
+globalThis.setTimeout = (run) => later.push(run);
 await import(pathToFileURL(join(folder, "admin.js")));
 
 /** What the inspector says of a token, each as `[good | bad | "", words]`. */
 async function findings(token) {
   find("token").value = token;
   await find("token").listeners.get("input")();
+  return shownFindings();
+}
+
+function shownFindings() {
   return find("findings").children.map(({ className = "", children, textContent }) => [className, textContent ?? children.join("")]);
 }
 
@@ -366,6 +375,37 @@ test("a good token is explained, the account alone asked for", async () => {
   for (const told of ["Good for another 55 min 0 s.", "the vehicle veh-1", driver]) assert.ok(words.includes(told), told);
   assert.deepEqual(asked, ["/.well-known/jwks.json", pathOf(driver)]);
   assert.match(bad(await findings(`${token.slice(0, -8)}AAAAAAAA`))[0], /^The signature does not fit the key/);
+});
+
+test("a token that ends while it is shown is good no longer, and nothing but that is told again", async (context) => {
+  context.after(() => { ahead = 0; });
+  const token = await signed(header, claims);
+  await findings(token);
+  const lines = find("findings").children;
+  asked.length = 0;
+  const seeAfter = async (seconds) => {
+    ahead = seconds;
+    await later.pop()();
+    return shownFindings();
+  };
+  const words = (found) => found.map(([, text]) => text).filter((text) => /^Good for|expired/.test(text));
+  for (const [seconds, left] of [[5, "54 min 55 s"], [3299, "1 s"]]) {
+    const found = await seeAfter(seconds);
+    assert.deepEqual([words(found), bad(found)], [[`Good for another ${left}.`], []]);
+    assert.equal(find("findings").children, lines);
+    assert.deepEqual(lines.filter((line) => line.attributes.get("aria-live") === "off").map((line) => line.textContent), words(found));
+  }
+  const found = await seeAfter(3300);
+  assert.match(bad(found).join(), /^It expired 0 s ago/);
+  assert.deepEqual(words(found).length, 1);
+  assert.notEqual(find("findings").children, lines);
+  assert.deepEqual(asked, [], "the keys are those that were asked for with the token");
+  // What was begun with one token says nothing of the next.
+  const former = later.pop();
+  ahead = 0;
+  await findings("a");
+  await former();
+  assert.equal(shownFindings().length, 1);
 });
 
 test("a token that names no key is tried with all of its account", async () => {

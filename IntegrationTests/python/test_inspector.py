@@ -66,6 +66,32 @@ def test_the_inspector_tells_no_times_that_a_token_does_not_have(service, page):
         assert ("2017" in lead) == told and bool(lead) == told, claims
 
 
+def test_a_token_that_ends_while_it_is_shown_is_not_called_good_any_longer(service, page):
+    page.open(f"{service.http}/#tokens")
+    is_live(page)
+    token = Forger(service.account("driver"), {"vehicleid": "veh-1"}).token()
+    page.value("""import('/page/inspector.js').then(({ Inspector }) => {
+      window.engine = { now: Date.now() };
+      const row = { method: 'GetVehicle', roles: ['driver'], rolesWithoutClaims: ['driver'], requirement: '' };
+      return new Inspector(engine, { roles: ['driver'], rows: [row] }, 'demo-fleet').open();
+    })""")
+    requests_before = len(page.requests)
+    verdict = "document.querySelector('#token-result h2')"
+    inspect(page, token).wait(f"{verdict}?.textContent === 'A good token'")
+    page.value(f"{verdict}.dataset.isSame = 'yes'")
+    expiry = "[...document.querySelectorAll('#token-result .checks li')].find((it) => it.children[1].textContent === 'exp')"
+    left = page.value(f"{expiry}.textContent")
+    # Seconds that go by are told in silence.
+    page.value("engine.now += 5000")
+    page.wait(f"{expiry}.textContent !== {json.dumps(left)}")
+    assert page.value(f"{verdict}.dataset.isSame") == "yes"
+    assert page.value(f"{expiry}.lastElementChild.ariaLive") == "off"
+    page.value("engine.now += 3600_000")
+    page.wait(f"{verdict}.textContent === 'The engine would refuse it'")
+    assert "It expired" in page.value("document.querySelector('#token-result .first').textContent")
+    assert len(page.requests) == requests_before
+
+
 @pytest.mark.parametrize(
     ("role", "authorization"),
     [("driver", {}), ("driver", LEAVE_OUT), ("driver", {"vehicleId": "veh-1"}), ("server", {"tripId": "trip-1"}),

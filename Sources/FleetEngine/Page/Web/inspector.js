@@ -3,17 +3,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Reads a pasted token in this page alone. The keys are asked for when the view opens and when the text was emptied, while
-// there is no token, and no request is made afterwards; the text is dropped when the view or the page is left.
+// there is no token, and no request is made afterwards; the text is dropped when the view or the page is left. A token is
+// read again each second while it is there, as it ends by itself.
 
 import { byID, el, fill } from "./dom.js";
 import { fieldWords, openedRows, requirementOf } from "./matrix.js";
-import { checkList } from "./refusals.js";
+import { checkList, updateChecks } from "./refusals.js";
 import { inspect, latestTime, reaches } from "./token-rules.js";
 import { clockTime, roleWords } from "./words.js";
+
+/** How long what was read stays as it is. In milliseconds. */
+const interval = 1000;
 
 export class Inspector {
   #keys;
   #round = 0;
+  #timer;
+  /** The text whose parts are shown. */
+  #text = "";
+  /** What was said but for the seconds in it. */
+  #said = "";
 
   constructor(live, matrix, provider) {
     this.live = live;
@@ -41,7 +50,9 @@ export class Inspector {
   async #read() {
     const text = byID("token-text").value.trim().replace(/^bearer\s+/i, "");
     const round = (this.#round += 1);
+    clearTimeout(this.#timer);
     if (text === "") {
+      this.#text = this.#said = "";
       byID("token-parts").replaceChildren();
       byID("token-result").replaceChildren(el("p", { class: "hint" }, "The checks show here, in the engine's order."));
       return;
@@ -50,9 +61,14 @@ export class Inspector {
     const read = await inspect(text, { now });
     const { checks, header, payload, account } = await inspect(text, { now, ...this.#keysFor(read) });
     if (round !== this.#round) return;
-    byID("token-parts").replaceChildren(
-      ...[["Header", header], ["Payload", payload]].filter(([, part]) => part).map(([title, part]) =>
-        el("figure", {}, el("figcaption", {}, title), el("pre", {}, JSON.stringify(part, undefined, 2)))));
+    this.#timer = setTimeout(() => this.#read(), interval);
+    if (text !== this.#text) {
+      this.#text = text;
+      this.#said = "";
+      byID("token-parts").replaceChildren(
+        ...[["Header", header], ["Payload", payload]].filter(([, part]) => part).map(([title, part]) =>
+          el("figure", {}, el("figcaption", {}, title), el("pre", {}, JSON.stringify(part, undefined, 2)))));
+    }
     this.#show(checks, payload, account);
   }
 
@@ -77,11 +93,15 @@ export class Inspector {
     const verdict = refused ? "The engine would refuse it"
       : isVerified ? (isIdle ? "A valid signature, but it opens nothing" : "A good token")
       : `Nothing wrong is seen; ${isSigned ? "whose key signed it is not known here" : "the signature was not verified"}`;
-    fill(byID("token-result"),
+    const times = isTime(payload?.iat) && isTime(payload.exp)
+      ? `Issued ${clockTime(payload.iat * 1000)}, ends ${clockTime(payload.exp * 1000)}.` : "";
+    const node = byID("token-result");
+    const said = [verdict, times, ...all.map(({ outcome }) => outcome)].join("\n");
+    if (said === this.#said) return updateChecks(node.querySelector(".checks"), all);
+    this.#said = said;
+    fill(node,
       el("h2", { class: refused || (isVerified && isIdle) ? "bad" : isVerified ? "good" : "" }, verdict),
-      isTime(payload?.iat) && isTime(payload.exp)
-        ? el("p", { class: "lead" }, `Issued ${clockTime(payload.iat * 1000)}, ends ${clockTime(payload.exp * 1000)}.`) : undefined,
-      checkList(all), rows && this.#opened(role, rows));
+      times && el("p", { class: "lead" }, times), checkList(all), rows && this.#opened(role, rows));
   }
 
   #roleOf(payload) {

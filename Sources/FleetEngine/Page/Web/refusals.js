@@ -16,8 +16,20 @@ export function checkList(checks) {
     el("li", { class: `${check.outcome} ${index === first ? "first" : ""}` },
       el("i", { "aria-label": { passed: "passed", refused: "refused", notReached: "not reached", unknown: "not known here" }[check.outcome] }, signs[check.outcome]),
       el("b", {}, ruleName(check.rule)),
-      el("span", {}, check.detail, check.fix && el("em", {}, check.fix)))));
+      el("span", {}, wordsOf(check)))));
 }
+
+/** Says of checks whose outcomes are the same what is true by now; no screen reader tells each second that goes by. */
+export function updateChecks(list, checks) {
+  for (const [index, check] of checks.entries()) {
+    const words = list.children[index].lastElementChild;
+    if (words.textContent === `${check.detail}${check.fix ?? ""}`) continue;
+    words.setAttribute("aria-live", "off");
+    fill(words, wordsOf(check));
+  }
+}
+
+const wordsOf = (check) => [check.detail, check.fix && el("em", {}, check.fix)];
 
 export class Refusals {
   /** The refusal that the reader chose, or the first one that was shown; it stays while others come and go. */

@@ -300,26 +300,47 @@ async function fingerprint(token) {
   return [...digest.slice(0, 8)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/// How often a token was put in; only the last one is told of.
+let reading = 0;
+const serverSeconds = () => Math.floor(serverTime() / 1000);
+
 async function inspect() {
   const token = find("token").value.trim();
+  const round = reading += 1;
   find("content").hidden = true;
   find("findings").replaceChildren();
   if (!token) return;
-  const seconds = () => Math.floor(serverTime() / 1000);
   // The account alone leaves the page, to ask for its keys; their answers tell the server's time, too.
-  const read = await examine(token, { now: seconds() });
+  const read = await examine(token, { now: serverSeconds() });
   const keys = read.payload && await keysFor(read);
-  const now = seconds();
-  const result = await examine(token, { now, ...keys });
-  const findings = explain(result, now);
-  if (result.payload && globalThis.crypto?.subtle) findings.push([undefined, `Its fingerprint is ${await fingerprint(token)}.`]);
+  const more = read.payload && globalThis.crypto?.subtle ? [[undefined, `Its fingerprint is ${await fingerprint(token)}.`]] : [];
   // Another token may have been pasted in the meantime.
-  if (find("token").value.trim() !== token) return;
-  find("findings").replaceChildren(...findings.map(([holds, text]) =>
-    element("li", text, holds === undefined ? "" : holds ? "good" : "bad")));
-  const parts = [result.header, result.payload].filter(Boolean);
+  if (round !== reading) return;
+  const parts = [read.header, read.payload].filter(Boolean);
   find("content").textContent = parts.map((part) => JSON.stringify(part, null, 2)).join("\n");
   find("content").hidden = !parts.length;
+  await tell(round, token, keys, more);
+}
+
+/// Tells what is found of a token by now, and each second again while it is there, as it ends by itself. Where the
+/// outcomes are those of before, a screen reader is not told of the seconds that went by.
+async function tell(round, token, keys, more, told = {}) {
+  const now = serverSeconds();
+  const result = await examine(token, { now, ...keys });
+  if (round !== reading) return;
+  const findings = [...explain(result, now), ...more];
+  const outcomes = result.checks.map((check) => check.outcome).join();
+  const list = find("findings");
+  if (outcomes !== told.outcomes) {
+    list.replaceChildren(...findings.map(([holds, text]) => element("li", text, holds === undefined ? "" : holds ? "good" : "bad")));
+  } else {
+    for (const [index, [, text]] of findings.entries()) {
+      if (text === told.findings[index][1]) continue;
+      list.children[index].setAttribute("aria-live", "off");
+      list.children[index].textContent = text;
+    }
+  }
+  setTimeout(() => tell(round, token, keys, more, { outcomes, findings }), 1000);
 }
 
 find("token").addEventListener("input", inspect);
