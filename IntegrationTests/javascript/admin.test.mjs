@@ -169,6 +169,31 @@ test("a row's button ends the assignment of that row alone", async (context) => 
   assert.equal(ended.length, 2);
 });
 
+test("a name can neither turn around nor hide what is said of it", async (context) => {
+  context.after(() => { answering = undefined; });
+  const one = { holder: "login/\u202edora", kind: "vehicle", id: "אבג-12", start: "2026-01-01T06:00:00Z" };
+  await signIn(async (path) => {
+    if (path.endsWith("/end")) return Response.json({ ended: 1 });
+    return Response.json({ assignments: [one], decisions: [], revocations: [], keys: [], ...one });
+  });
+  const [holder, id] = ["login/\\u{202E}dora", "אבג-12"];
+  const [row] = find("assignments").children;
+  assert.match(textOf(row), /^login\/\\u\{202E\}dora vehicle אבג-12 /);
+  const button = row.querySelector("button");
+  assert.match(button.attributes.get("aria-label"), /^End \u2068login\/\\u\{202E\}dora\u2069 vehicle \u2068אבג-12\u2069 from /);
+  button.listeners.get("click")();
+  await settle();
+  assert.ok(find("message").textContent.startsWith(`What \u2068${holder}\u2069 had of \u2068${id}\u2069 from `));
+  await submit("assign", { holder: one.holder, kind: "vehicle", id: one.id });
+  assert.equal(find("message").textContent, `\u2068${holder}\u2069 holds \u2068${id}\u2069.`);
+  await signIn(async () => Response.json({ detail: "Nobody is \u202edora." }, { status: 404 }));
+  assert.equal(find("message").textContent, "Nobody is \\u{202E}dora.");
+  answering = undefined;
+  const found = await findings(await signed(header, { ...claims, authorization: { vehicleid: "veh-\u202e1" } }));
+  assert.ok(found.some(([, text]) => text === "It reaches the vehicle \u2068veh-\\u{202E}1\u2069."), found.join());
+  assert.ok(find("content").textContent.includes('"veh-\\u{202E}1"'));
+});
+
 /** A server whose assignments begin at some times, and end where the page says so. */
 function endingServer(starts) {
   const held = new Set(starts);

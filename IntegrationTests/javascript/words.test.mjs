@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { clockTime, minuteTime } from "../../Sources/FleetEngine/Page/Web/words.js";
+import { clockTime, idWords, minuteTime, subjectWords, visible } from "../../Sources/FleetEngine/Page/Web/words.js";
 
 for (const [name, tell] of Object.entries({ clockTime, minuteTime })) {
   test(`${name} tells the date of another day, and of no time today`, () => {
@@ -17,6 +17,20 @@ for (const [name, tell] of Object.entries({ clockTime, minuteTime })) {
     assert.match(tell(noon, new Date(2031, 5, 17, 12, 30).getTime()), /2031/);
   });
 }
+
+test("marks that turn the direction of writing are seen, and nothing else of an id changes", () => {
+  const marks = [0x61c, 0x200e, 0x200f, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069];
+  for (const mark of marks) {
+    assert.equal(visible(`a${String.fromCodePoint(mark)}b`), `a\\u{${mark.toString(16).toUpperCase()}}b`);
+  }
+  for (const id of ["veh-1", "אבג-12", "\u200d\u200b", "車両 🚕", "\\u{202E}", ""]) assert.equal(visible(id), id);
+});
+
+test("an id leaves the words around it where they are, and one of plain characters is as it is", () => {
+  assert.equal(subjectWords({ kind: "trip", id: "trip-7 (b)" }), "trip trip-7 (b)");
+  assert.equal(subjectWords({ kind: "vehicle", id: "אבג-12" }), "vehicle \u2068אבג-12\u2069");
+  assert.equal(idWords("veh-\u2069\u202e1"), "\u2068veh-\\u{2069}\\u{202E}1\u2069");
+});
 
 for (const locale of ["en-US", "de", "ja", "en-u-hc-h12"]) {
   test(`the hour after midnight is 00 to clockTime in ${locale}`, (context) => {

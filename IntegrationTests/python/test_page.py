@@ -505,7 +505,7 @@ def test_what_is_beyond_what_the_page_shows_is_not_called_gone(service, page):
     is_live(page)
     told = page.value("""import('/page/lists.js').then(({ Lists }) => {
       const kinds = ['vehicles', 'trips', 'deliveryVehicles', 'tasks'];
-      const shown = new Map(Array.from({ length: 500 }, (_, index) => [`task-${index}`, { id: `task-${index}`, state: 'open' }]));
+      const shown = new Map(Array.from({ length: 500 }, (_, index) => [`task-${index}`, { id: `task-${index}`, state: 'open', tracking: '' }]));
       const state = Object.fromEntries([...kinds, 'tokens', 'refusals'].map((kind) => [kind, kind === 'tasks' ? shown : new Map()]));
       const live = { state, truncated: ['task'], now: 0 };
       const lists = new Lists(live, { colour: () => '', onChoose() {} });

@@ -10,7 +10,7 @@ import { byID, el, fill } from "./dom.js";
 import { fieldWords, openedRows, requirementOf } from "./matrix.js";
 import { checkList, updateChecks } from "./refusals.js";
 import { inspect, latestTime, reaches } from "./token-rules.js";
-import { clockTime, roleWords } from "./words.js";
+import { clockTime, roleWords, visible } from "./words.js";
 
 /** How long what was read stays as it is. In milliseconds. */
 const interval = 1000;
@@ -67,7 +67,7 @@ export class Inspector {
       this.#said = "";
       byID("token-parts").replaceChildren(
         ...[["Header", header], ["Payload", payload]].filter(([, part]) => part).map(([title, part]) =>
-          el("figure", {}, el("figcaption", {}, title), el("pre", {}, JSON.stringify(part, undefined, 2)))));
+          el("figure", {}, el("figcaption", {}, title), el("pre", {}, visible(JSON.stringify(part, undefined, 2))))));
     }
     this.#show(checks, payload, account);
   }

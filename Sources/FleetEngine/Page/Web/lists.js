@@ -6,18 +6,18 @@
 
 import { Listbox, byID, el, reconcile, setText } from "./dom.js";
 import { lanesOf, laneRow, storyOf } from "./timeline.js";
-import { ago, clockTime, count, isFinished } from "./words.js";
+import { ago, clockTime, count, idWords, isFinished, visible } from "./words.js";
 
 const lists = {
   vehicles: {
     name: "Vehicles", key: "v", icon: "▲", state: (it) => it.state,
-    text: (it) => it.trips.join(", ") || (it.type === "unknown" ? "no trip" : it.type),
+    text: (it) => it.trips.map(idWords).join(", ") || (it.type === "unknown" ? "no trip" : it.type),
     aside: (it, now) => (it.speed === undefined ? ago(it.reported, now) : `${Math.round(it.speed)} km/h`),
     rank: (it) => (it.state === "online" ? 0 : 1),
   },
   trips: {
     name: "Trips", key: "r", icon: "●", state: (it) => it.status,
-    text: (it) => (it.vehicle ? `with ${it.vehicle}` : "no vehicle yet"),
+    text: (it) => (it.vehicle ? `with ${idWords(it.vehicle)}` : "no vehicle yet"),
     aside: () => "",
     rank: (it) => (it.isUnderway ? 0 : isFinished(it.status) ? 2 : 1),
   },
@@ -29,8 +29,8 @@ const lists = {
   },
   tasks: {
     name: "Tasks", key: "s", icon: "◆", state: (it) => it.state,
-    text: (it) => [it.type, it.outcome === "unspecified" ? "" : it.outcome, it.vehicle && `with ${it.vehicle}`].filter(Boolean).join(" · "),
-    aside: (it) => it.tracking,
+    text: (it) => [it.type, it.outcome === "unspecified" ? "" : it.outcome, it.vehicle && `with ${idWords(it.vehicle)}`].filter(Boolean).join(" · "),
+    aside: (it) => visible(it.tracking),
     rank: (it) => (it.state === "open" ? 0 : 1),
   },
 };
@@ -50,7 +50,7 @@ export class Lists {
       byID("detail").scrollIntoView({ block: "nearest" });
     },
     create: (it) => [
-      el("i", {}, lists[this.kind].icon), el("span", { class: "body" }, el("strong", {}, it.id), el("small", {})), el("span", { class: "aside" }),
+      el("i", {}, lists[this.kind].icon), el("span", { class: "body" }, el("strong", {}, visible(it.id)), el("small", {})), el("span", { class: "aside" }),
     ],
     update: (row, it) => this.#update(row, it),
   });
@@ -173,8 +173,8 @@ export class Lists {
   #lack() {
     if (!this.choice) return "Choose a vehicle, a trip or a stop: in the list, or on the map.";
     const { kind, id } = this.choice;
-    if (!this.live.truncated.includes(truncatedNames[kind])) return `${id} is no longer there.`;
-    return `${id} is not among the ${this.live.state[kind].size} that this page shows.`;
+    if (!this.live.truncated.includes(truncatedNames[kind])) return `${idWords(id)} is no longer there.`;
+    return `${idWords(id)} is not among the ${this.live.state[kind].size} that this page shows.`;
   }
 
   #drawDetail() {
@@ -189,7 +189,7 @@ export class Lists {
     const { kind } = this.choice;
     if (node.dataset.of !== `${kind} ${it.id}`) {
       node.dataset.of = `${kind} ${it.id}`;
-      node.replaceChildren(el("h2", {}, it.id), el("dl", { class: "facts" }), el("div", { class: "lanes" }), el("ol", { class: "story" }));
+      node.replaceChildren(el("h2", {}, visible(it.id)), el("dl", { class: "facts" }), el("div", { class: "lanes" }), el("ol", { class: "story" }));
     }
     const [, facts, lanes, story] = node.children;
     reconcile(facts, factsOf(kind, it, this.live, (kind, id) => this.choose(kind, id)), ([name]) => name,
@@ -221,7 +221,7 @@ function belongs(subject, kind, it, live) {
 
 function factsOf(kind, it, live, choose) {
   const now = live.now;
-  const link = (target, id) => el("button", { type: "button", class: "link", onclick: () => choose(target, id) }, id);
+  const link = (target, id) => el("button", { type: "button", class: "link", onclick: () => choose(target, id) }, visible(id));
   const place = it.place && `${it.place.latitude.toFixed(5)}, ${it.place.longitude.toFixed(5)}`;
   const share = (path) => el("a", { href: path, target: "_blank", rel: "noopener" }, "open the share page");
   const facts = {

@@ -5,6 +5,7 @@
 // The map, drawn by Leaflet from the system's package. Colours come from the style sheet, so they follow light and dark.
 
 import { el, svg } from "./dom.js";
+import { idWords, visible } from "./words.js";
 
 /** Loads Leaflet, or is false where the server has none. */
 export async function loadLeaflet(settings) {
@@ -167,7 +168,7 @@ export class FleetMap {
         (marker) => this.#move(marker, vehicle.place, vehicle.heading ?? bearing(live.trails.deliveryVehicles.get(id)), isChosen));
     }
     for (const [index, stop] of vehicle.stops.entries()) {
-      put(["stop", id, index, stop.state], () => this.#sign(String(index + 1), `stop ${colour} ${stop.state}`, `Stop ${index + 1} of ${id}: ${stop.state}`),
+      put(["stop", id, index, stop.state], () => this.#sign(String(index + 1), `stop ${colour} ${stop.state}`, `Stop ${index + 1} of ${idWords(id)}: ${stop.state}`),
         (marker) => marker.setLatLng(point(stop.place)));
     }
     if (vehicle.place && vehicle.stops.length > 0) {
@@ -181,7 +182,7 @@ export class FleetMap {
     const isChosen = choice?.kind === "trips" && choice.id === trip.id;
     for (const [name, letter, place] of [["pickup", "P", trip.pickup], ["dropoff", "D", trip.dropoff]]) {
       if (!place) continue;
-      const title = `${name === "pickup" ? "Pick-up" : "Drop-off"} of ${trip.id}`;
+      const title = `${name === "pickup" ? "Pick-up" : "Drop-off"} of ${idWords(trip.id)}`;
       put([name, trip.id, colour], () => this.#sign(letter, `${name} ${colour}`, title, () => this.onChoose("trips", trip.id)),
         (marker) => { marker.setLatLng(point(place)); marker.getElement()?.classList.toggle("chosen", isChosen); });
     }
@@ -196,9 +197,10 @@ export class FleetMap {
   }
 
   #marker(kind, id, shape, colour) {
-    const html = el("div", { class: `vehicle-marker ${colour}` }, shape(), el("span", { class: "name" }, id));
+    const name = visible(id);
+    const html = el("div", { class: `vehicle-marker ${colour}` }, shape(), el("span", { class: "name" }, name));
     const icon = L.divIcon({ html, className: "vehicle-icon", iconSize: [34, 34] });
-    const marker = L.marker([0, 0], { icon, title: id, alt: id, zIndexOffset: 1000 });
+    const marker = L.marker([0, 0], { icon, title: name, alt: name, zIndexOffset: 1000 });
     marker.on("click", () => this.onChoose(kind, id));
     return marker;
   }

@@ -14,7 +14,7 @@ import { Matrix } from "./matrix.js";
 import { Refusals } from "./refusals.js";
 import { Timeline } from "./timeline.js";
 import { useTheme } from "./theme.js";
-import { count } from "./words.js";
+import { count, visible } from "./words.js";
 
 const views = ["live", "tokens", "refusals", "deviations", "matrix", "inspect"];
 const nextTheme = useTheme(byID("theme"));
@@ -66,7 +66,7 @@ function draw() {
 function drawChaos() {
   const notice = byID("chaos");
   notice.hidden = live.chaos.length === 0;
-  setText(notice, `Chaos by script: ${live.chaos.map((it) => `${it.step} ${it.state}, ${count(it.strikes, "call")}`).join(" · ")}`);
+  setText(notice, `Chaos by script: ${live.chaos.map((it) => `${visible(it.step)} ${it.state}, ${count(it.strikes, "call")}`).join(" · ")}`);
 }
 
 function drawBadge(id, number) {

@@ -5,7 +5,7 @@
 // Refused calls, each explained check by check.
 
 import { Listbox, byID, el, fill, setText } from "./dom.js";
-import { ago, clockTime, ruleName, subjectWords } from "./words.js";
+import { ago, clockTime, idWords, ruleName, subjectWords, visible } from "./words.js";
 
 const signs = { passed: "✓", refused: "✗", notReached: "–", unknown: "?" };
 
@@ -23,13 +23,13 @@ export function checkList(checks) {
 export function updateChecks(list, checks) {
   for (const [index, check] of checks.entries()) {
     const words = list.children[index].lastElementChild;
-    if (words.textContent === `${check.detail}${check.fix ?? ""}`) continue;
+    if (words.textContent === visible(`${check.detail}${check.fix ?? ""}`)) continue;
     words.setAttribute("aria-live", "off");
     fill(words, wordsOf(check));
   }
 }
 
-const wordsOf = (check) => [check.detail, check.fix && el("em", {}, check.fix)];
+const wordsOf = (check) => [visible(check.detail), check.fix && el("em", {}, visible(check.fix))];
 
 export class Refusals {
   /** The refusal that the reader chose, or the first one that was shown; it stays while others come and go. */
@@ -120,12 +120,12 @@ export class Refusals {
     if (!it) return node.replaceChildren();
     const facts = [
       ["time", clockTime(it.time)], ["call", it.method], ["of", it.addressed && subjectWords(it.addressed)],
-      ["token", it.fingerprint ?? "none"], ["signed by", it.account], ["claims", it.claims],
+      ["token", it.fingerprint ?? "none"], ["signed by", it.account && visible(it.account)], ["claims", it.claims && visible(it.claims)],
     ].filter(([, value]) => value);
     const role = roleWithout(it);
     fill(node,
       el("h2", {}, el("i", { class: `code s${it.status}` }, String(it.status)), ` ${it.reason}`),
-      el("p", { class: "lead" }, it.message), el("p", { class: "fix" }, it.fix),
+      el("p", { class: "lead" }, visible(it.message)), el("p", { class: "fix" }, visible(it.fix)),
       el("dl", { class: "facts" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, el("code", {}, value))))),
       this.roles.includes(role) && el("p", {}, el("button", { type: "button", onclick: () => this.onPermission(it.method, role) }, "Show it in the matrix")),
       it.checks.length > 0 ? checkList(checksWithAnswer(it)) : el("p", { class: "hint" }, it.fingerprint ? "Many calls were refused in that second; this one was not explained." : "Without a token there is nothing to check."));
@@ -149,7 +149,7 @@ function roleWithout(it) {
 }
 
 function whoWords(it) {
-  const name = (subject) => subject.id || "the whole fleet";
+  const name = (subject) => idWords(subject.id) || "the whole fleet";
   const who = it.subject ? name(it.subject) : it.fingerprint ? it.fingerprint.slice(0, 8) : "no token";
   return it.addressed ? `${who} → ${name(it.addressed)}` : who;
 }

@@ -13,6 +13,7 @@ import { Asker } from "./share-asker.js";
 import { ShareMap } from "./share-map.js";
 import { isRefusal, shipmentView, tripView } from "./share-views.js";
 import { useTheme } from "./theme.js";
+import { idWords, visible } from "./words.js";
 
 const interval = 5000;
 /** The longest wait between two questions after failures. In milliseconds. */
@@ -60,10 +61,10 @@ const silence = () => new Error("The engine does not answer.");
 
 function show(data) {
   const view = isTrip ? tripView(data) : shipmentView(data);
-  setText(byID("kicker"), `${isTrip ? "Trip" : "Shipment"} ${id}`);
+  setText(byID("kicker"), `${isTrip ? "Trip" : "Shipment"} ${idWords(id)}`);
   setText(byID("headline"), view.headline);
   setText(byID("sub"), view.sub);
-  document.title = `${view.headline} · ${id}`;
+  document.title = `${view.headline} · ${idWords(id)}`;
   reconcile(byID("steps"), view.steps, ({ name }) => name, ({ name }) => el("li", {}, name), (node, { state }) => {
     node.className = state;
     if (state === "now") node.setAttribute("aria-current", "step");
@@ -85,7 +86,8 @@ function clear() {
 /** Says what is wrong; what the engine will not answer is no longer shown either. */
 function tell(error) {
   const refuses = isRefusal(error);
-  const text = refuses ? `${error.message}` : `${last ? "This is the last that was heard. " : ""}${error.message} Trying again.`;
+  const said = visible(error.message);
+  const text = refuses ? said : `${last ? "This is the last that was heard. " : ""}${said} Trying again.`;
   byID("trouble").hidden = false;
   setText(byID("trouble"), text);
   if (refuses) clear();

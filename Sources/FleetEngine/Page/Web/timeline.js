@@ -5,7 +5,7 @@
 // Time lines of tokens: one lane for each vehicle, trip, shipment or backend, drawn around the present.
 
 import { byID, el, reconcile, setText, svg } from "./dom.js";
-import { clockTime, count, duration, roleClass, roleWords, subjectWords } from "./words.js";
+import { clockTime, count, duration, roleClass, roleWords, subjectWords, visible } from "./words.js";
 
 const order = ["vehicle", "deliveryVehicle", "trip", "shipment", "task", "fleet"];
 const minute = 60_000;
@@ -55,7 +55,7 @@ export function laneRow(row, lane, now, span) {
   const role = [...lane.roles].map(roleWords).join(", ");
   if (name.dataset.text !== lane.key + role) {
     name.dataset.text = lane.key + role;
-    const title = lane.subject.id || (role ? `backend (${role})` : "no token, or none that can be read");
+    const title = visible(lane.subject.id) || (role ? `backend (${role})` : "no token, or none that can be read");
     name.replaceChildren(el("strong", {}, title), el("small", {}, lane.subject.id ? [lane.subject.kind === "deliveryVehicle" ? "delivery vehicle" : lane.subject.kind, role && ` · ${role}`] : "whole fleet"));
   }
   const last = lane.tokens.at(-1);

@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-// How things are said: times, subjects, roles.
+// How things are said: times, ids, subjects, roles.
 
 /** A time of day to the second, with its date where that is not today. */
 export function clockTime(milliseconds, now = Date.now()) {
@@ -37,6 +37,16 @@ export function count(number, singular, plural = `${singular}s`) {
   return `${number.toLocaleString("en")} ${number === 1 ? singular : plural}`;
 }
 
+/** A text from outside in which marks that would turn the direction of writing are seen, as `\u{202E}`. */
+export function visible(text) {
+  return text.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (mark) => `\\u{${mark.codePointAt(0).toString(16).toUpperCase()}}`);
+}
+
+/** An id as it stands in a sentence, whose other words stay where they are whatever the id is written in. */
+export function idWords(id) {
+  return /^[ -~]*$/.test(id) ? id : `\u2068${visible(id)}\u2069`;
+}
+
 const kinds = {
   vehicle: "vehicle", trip: "trip", deliveryVehicle: "delivery vehicle", task: "task", shipment: "shipment", fleet: "fleet",
 };
@@ -44,7 +54,7 @@ const kinds = {
 /** A subject in words: `trip trip-7`. */
 export function subjectWords(subject) {
   if (!subject) return "unknown";
-  return subject.id ? `${kinds[subject.kind] ?? subject.kind} ${subject.id}` : "the whole fleet";
+  return subject.id ? `${kinds[subject.kind] ?? subject.kind} ${idWords(subject.id)}` : "the whole fleet";
 }
 
 export const roleWords = (role) => role.replaceAll("_", " ") || "no role";

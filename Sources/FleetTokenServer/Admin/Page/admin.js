@@ -54,7 +54,7 @@ async function call(path, body) {
   if (session !== begun) throw new Error("The page was closed before the server answered.");
   if (answer.ok && content) return content;
   if (answer.status === 401) close();
-  throw new Error(content?.detail || `The server answered with ${answer.status}${content ? "" : ", and not in JSON"}.`);
+  throw new Error(visible(content?.detail ?? "") || `The server answered with ${answer.status}${content ? "" : ", and not in JSON"}.`);
 }
 
 /// A query as the server reads it, to which a plus is a plus and no space.
@@ -96,8 +96,16 @@ function element(name, content, className = "") {
   return node;
 }
 
-const code = (text) => element("code", text ?? "");
-const longCode = (text) => element("code", text, "long");
+/// A text from outside in which marks that would turn the direction of writing are seen, as `\u{202E}`.
+function visible(text) {
+  return text.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (mark) => `\\u{${mark.codePointAt(0).toString(16).toUpperCase()}}`);
+}
+
+/// A name as it stands in a sentence, whose other words stay where they are whatever the name is written in.
+const nameWords = (name) => /^[ -~]*$/.test(name) ? name : `\u2068${visible(name)}\u2069`;
+
+const code = (text) => element("code", visible(text ?? ""));
+const longCode = (text) => element("code", visible(text), "long");
 
 const timeWords = (value) => new Date(value).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
@@ -152,12 +160,13 @@ async function showAssignments(filter = wanted) {
   shown = filter;
   fill("assignments", assignments.map((one) => {
     const button = element("button", "End");
-    button.setAttribute("aria-label", `End ${one.holder} ${one.kind} ${one.id} from ${timeWords(one.start)}`);
+    const [holder, id] = [nameWords(one.holder), nameWords(one.id)];
+    button.setAttribute("aria-label", `End ${holder} ${one.kind} ${id} from ${timeWords(one.start)}`);
     button.addEventListener("click", () => attempt(async () => {
       // Without its start, whatever the holder has of it ends, other shifts too.
       await call("assignments/end", { holder: one.holder, kind: one.kind, id: one.id, start: one.start });
       await showAssignments();
-      return `What ${one.holder} had of ${one.id} from ${timeWords(one.start)} is ended.`;
+      return `What ${holder} had of ${id} from ${timeWords(one.start)} is ended.`;
     }));
     // The key that pressed it may be held still when another row's button has come in its place.
     button.addEventListener("keydown", (event) => { if (event.repeat) event.preventDefault(); });
@@ -175,7 +184,7 @@ async function showDecisions() {
     longCode(record.subject === record.caller ? record.caller : `${record.caller} (${record.issuer}/${record.subject})`),
     record.role.replaceAll("_", " "), longCode(JSON.stringify(record.claims)),
     element("span", record.decision, record.decision === "granted" ? "good" : "bad"),
-    [record.rule, record.reason].filter(Boolean).join(": "), code(record.fingerprint),
+    visible([record.rule, record.reason].filter(Boolean).join(": ")), code(record.fingerprint),
   ]), "There are none.");
 }
 
@@ -234,7 +243,7 @@ onSubmit("assign", async (form) => {
   const added = await call("assignments", assignment);
   form.reset();
   await showAssignments();
-  return `${added.holder} holds ${added.id}.`;
+  return `${nameWords(added.holder)} holds ${nameWords(added.id)}.`;
 });
 onSubmit("revoke", async (form) => {
   const { revocations } = await call("revocations", fields(form));
@@ -275,11 +284,11 @@ async function keysFor({ header: { kid }, payload: { iss } }) {
 function explain({ checks, payload, keyID }, now) {
   const of = (rule) => checks.find((check) => check.rule === rule);
   const isPassed = (rule) => of(rule).outcome === "passed";
-  const findings = checks.filter((check) => check.outcome === "refused").map(({ detail, fix }) => [false, `${detail} ${fix}`]);
-  if (isPassed("signature")) findings.unshift([true, `The key ${keyID} of this server signed it.`]);
-  else if (payload && !findings.length) findings.push([undefined, `The signature was not verified: ${of("key").detail}.`]);
+  const findings = checks.filter((check) => check.outcome === "refused").map(({ detail, fix }) => [false, visible(`${detail} ${fix}`)]);
+  if (isPassed("signature")) findings.unshift([true, `The key ${nameWords(keyID)} of this server signed it.`]);
+  else if (payload && !findings.length) findings.push([undefined, `The signature was not verified: ${visible(of("key").detail)}.`]);
   if (!payload) return findings;
-  if (isPassed("issuer")) findings.push([true, `Made for the account ${payload.iss}.`]);
+  if (isPassed("issuer")) findings.push([true, `Made for the account ${nameWords(payload.iss)}.`]);
   if (isPassed("expiry") && isPassed("expiryCeiling")) findings.push([true, `Good for another ${span(payload.exp - now)}.`]);
   if (isPassed("claims")) findings.push(...reached(payload.authorization ?? {}));
   findings.push([undefined, "What it may do there is decided by the role of the account that signed, which no token tells."]);
@@ -291,7 +300,7 @@ function reached(claims) {
   if (!known.length) return [[undefined, "It has no authorization claims; only an administrator's token needs none."]];
   return known.map(([name, value]) => {
     const ids = [value].flat();
-    return [undefined, `It reaches ${ids.includes("*") ? `every ${kinds[name]}` : `the ${kinds[name]} ${ids.join(", ")}`}.`];
+    return [undefined, `It reaches ${ids.includes("*") ? `every ${kinds[name]}` : `the ${kinds[name]} ${ids.map(nameWords).join(", ")}`}.`];
   });
 }
 
@@ -317,7 +326,7 @@ async function inspect() {
   // Another token may have been pasted in the meantime.
   if (round !== reading) return;
   const parts = [read.header, read.payload].filter(Boolean);
-  find("content").textContent = parts.map((part) => JSON.stringify(part, null, 2)).join("\n");
+  find("content").textContent = parts.map((part) => visible(JSON.stringify(part, null, 2))).join("\n");
   find("content").hidden = !parts.length;
   await tell(round, token, keys, more);
 }
