@@ -170,7 +170,7 @@ async function showAssignments(filter = wanted) {
     }));
     // The key that pressed it may be held still when another row's button has come in its place.
     button.addEventListener("keydown", (event) => { if (event.repeat) event.preventDefault(); });
-    return [code(one.holder), one.kind.replace("_", " "), longCode(one.id), moment(one.start),
+    return [longCode(one.holder), one.kind.replace("_", " "), longCode(one.id), moment(one.start),
       one.end ? moment(one.end) : "open", element("td", button, "action")];
   }), Object.keys(filter).length ? "There is none." : "Nobody holds anything.");
   find("assignments-note").hidden = assignments.length < mostAssignments;
