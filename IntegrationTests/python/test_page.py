@@ -532,6 +532,24 @@ def test_nothing_is_cut_off_on_a_phone_or_in_the_dark(service, driven, tmp_path,
             picture(page, f"-{view}")
 
 
+def test_the_bar_fits_at_any_width(service, page):
+    page.open(service.http)
+    is_live(page)
+    for width in [320, 360, 861, 900, 1000, 1130, 1131]:
+        page.call("Emulation.setDeviceMetricsOverride", width=width, height=700, deviceScaleFactor=1, mobile=False)
+        page.value("document.getElementById('status-text').textContent = 'a-provider-of-a-long-name · 500 vehicles · 500 tokens'")
+        page.value("for (const badge of document.querySelectorAll('nav .badge')) { badge.hidden = false; badge.textContent = '200'; }")
+        page.value(FRAMES)
+        assert page.value("document.documentElement.scrollWidth") <= width
+        parts = ".bar > button:not([hidden]), .status"
+        assert page.value(f"Math.max(...[...document.querySelectorAll('{parts}')].map((it) => it.getBoundingClientRect().right))") <= width
+        # The link to the view that is shown is in sight, also where not all of them fit.
+        for view in ["inspect", "live"]:
+            page.value(f"location.hash = '{view}'")
+            page.wait(f"""(({{ left, right }}) => left > -1 && right < {width + 1})(
+              document.querySelector('nav a[href="#{view}"][aria-current]')?.getBoundingClientRect() ?? {{ left: -9 }})""")
+
+
 def test_what_is_chosen_in_a_long_list_is_seen_on_a_phone(service, server_token, new_id, tmp_path, picture):
     prefix = new_id("long")[:20]
     for number in range(30):

@@ -95,8 +95,12 @@ function show() {
   view = views.includes(wanted) ? wanted : "live";
   for (const name of views) byID(name).hidden = name !== view;
   for (const link of document.querySelectorAll("nav a")) {
-    if (link.hash === `#${view}`) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    if (link.hash !== `#${view}`) link.removeAttribute("aria-current");
+    else {
+      link.setAttribute("aria-current", "page");
+      // On the narrowest screens the links do not all fit.
+      link.scrollIntoView({ block: "nearest", inline: "nearest" });
+    }
   }
   if (last === "inspect" && view !== "inspect") inspector.clear();
   if (view === "inspect") inspector.open();
