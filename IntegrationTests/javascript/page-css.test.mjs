@@ -6,8 +6,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-const page = new URL("../../Sources/FleetEngine/Page/Web/page.css", import.meta.url);
-const css = readFileSync(page, "utf8").replaceAll(/\/\*.*?\*\//gs, "");
+const read = (name) => readFileSync(new URL(`../../Sources/FleetEngine/Page/Web/${name}`, import.meta.url), "utf8").replaceAll(/\/\*.*?\*\//gs, "");
+const css = read("page.css");
+const forcedPart = (text) => text.split("@media (forced-colors: active) {")[1].split("\n}")[0];
 
 /** What the rules of one selector declare, in some part of the style sheet. */
 const declared = (selector, part = css) => [...part.matchAll(/([^{}]+)\{([^{}]*)\}/g)]
@@ -25,8 +26,44 @@ test("the outline of a list's row lies within the row, as the list cuts off what
 });
 
 test("where colours are forced, the view and the list that are shown are marked without one of the page's own", () => {
-  const [, forced] = css.split("@media (forced-colors: active) {");
+  const forced = forcedPart(css);
   assert.match(declared("nav a[aria-current]", forced), /text-decoration: underline/);
   assert.match(declared(".tabs button", forced), /border-color: Canvas/);
   assert.match(declared('.tabs button[aria-selected="true"]', forced), /border-color: Highlight/);
 });
+
+test("where colours are forced, the signs of the legends and the steps of a share page are seen", () => {
+  const forced = forcedPart(css);
+  assert.match(declared(".sign", forced), /forced-color-adjust: none/);
+  // Each colour of the page's own that a sign has is one of the system's then.
+  const bodies = [...css.matchAll(/^\.sign\b[^{]*\{([^}]*)\}/gm)].map(([, body]) => body).join();
+  const own = new Set([...bodies.matchAll(/var\((--[a-z]+)\)/g)].map(([, name]) => name));
+  assert.ok(own.size > 2);
+  for (const name of own) assert.match(declared(".sign", forced), new RegExp(`${name}: Canvas`));
+  const steps = forcedPart(read("share.css"));
+  assert.match(declared(".steps li", steps), /border-color: GrayText/);
+  for (const state of ["done", "now"]) assert.match(declared(`.steps li.${state}`, steps), /border-color: Highlight/);
+});
+
+/** The relative luminance of a colour, given as its three parts of 255. */
+function luminance(colour) {
+  const [red, green, blue] = colour.map((part) => part / 255).map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+for (const [index, scheme] of ["light", "dark"].entries()) {
+  test(`the status of a refusal can be read in the ${scheme}, whatever it stands on`, () => {
+    const colourOf = (name) => css.match(new RegExp(`${name}: light-dark\\(#(\\w{6}), #(\\w{6})\\)`))[index + 1]
+      .match(/../g).map((part) => parseInt(part, 16));
+    for (const selector of [".code", ".code.s403"]) {
+      const body = declared(selector);
+      const [, ink] = body.match(/[^-]color: var\((--[a-z-]+)\)/);
+      const [, tint, share, ground] = body.match(/background: color-mix\(in srgb, var\((--[a-z]+)\) (\d+)%, var\((--[a-z]+)\)\)/) ?? [];
+      const paper = tint
+        ? colourOf(tint).map((part, at) => (part * share + colourOf(ground)[at] * (100 - share)) / 100)
+        : colourOf(body.match(/background: var\((--[a-z-]+)\)/)[1]);
+      const [dark, bright] = [colourOf(ink), paper].map(luminance).sort((one, other) => one - other);
+      assert.ok((bright + 0.05) / (dark + 0.05) >= 4.5, selector);
+    }
+  });
+}
