@@ -285,6 +285,9 @@ def test_a_refused_call_is_explained_check_by_check(service, driven, page, pictu
     picture(page)
     assert "ROLE_LACKS_PERMISSION" in text_of(page, "#refusal-detail h2")
     assert page.value("document.querySelectorAll('#refusal-detail .checks li').length") == 21
+    # A label is read where its element has a role of its own.
+    labels = page.value("[...document.querySelectorAll('#refusal-detail .checks i[role=img]')].map((it) => it.ariaLabel)")
+    assert len(labels) == 21 and set(labels) <= {"passed", "refused", "not reached"}
     answer = text_of(page, "#refusal-detail .checks .first")
     assert "permission" in answer and "fleetengine.vehicles.delete" in answer
     page.value("[...document.querySelectorAll('#refusal-detail button')].at(-1).click()")

@@ -14,7 +14,7 @@ export function checkList(checks) {
   const first = checks.findIndex((check) => check.outcome === "refused");
   return el("ol", { class: "checks" }, checks.map((check, index) =>
     el("li", { class: `${check.outcome} ${index === first ? "first" : ""}` },
-      el("i", { "aria-label": { passed: "passed", refused: "refused", notReached: "not reached", unknown: "not known here" }[check.outcome] }, signs[check.outcome]),
+      el("i", { role: "img", "aria-label": { passed: "passed", refused: "refused", notReached: "not reached", unknown: "not known here" }[check.outcome] }, signs[check.outcome]),
       el("b", {}, ruleName(check.rule)),
       el("span", {}, wordsOf(check)))));
 }
