@@ -377,6 +377,27 @@ def test_deviations_are_listed_by_rule_with_whose_they_are(service, driven, page
     assert not any(part in page.value("document.documentElement.outerHTML") for part in token.split("."))
 
 
+def test_times_that_are_shown_get_their_date_when_the_day_is_over(service, page):
+    page.open(f"{service.http}/#tokens")
+    is_live(page)
+    told = page.value("""Promise.all(['refusals', 'deviations'].map((it) => import(`/page/${it}.js`))).then(([{ Refusals }, { Deviations }]) => {
+      const noon = new Date(2031, 4, 17, 12, 30).getTime();
+      const refusal = { id: '1', time: noon, status: 403, method: 'GetTrip', reason: 'R', message: '', fix: '', checks: [] };
+      const rule = { id: 'some-rule', what: '', why: '', fix: '', source: '', count: 1 };
+      const finding = { id: 'f', rule: 'some-rule', subject: { kind: 'fleet', id: '' }, count: 1, first: noon, last: noon, method: 'GetTrip' };
+      const state = { refusals: new Map([['1', refusal]]), rules: new Map([['some-rule', rule]]), deviations: new Map([['f', finding]]) };
+      const live = { state, truncated: [], now: noon };
+      const views = [new Refusals(live, [], () => {}), new Deviations(live, 'real')];
+      const timesAt = (time) => {
+        Date.now = () => time;
+        for (const view of views) view.draw();
+        return ['#refusal-detail .facts', '#deviation-detail .findings'].map((it) => document.querySelector(it).textContent.includes('2031'));
+      };
+      return [noon, noon + 60_000, noon + 86_400_000].map(timesAt);
+    })""")
+    assert told == [[False, False], [False, False], [True, True]]
+
+
 def test_rules_are_counted_beyond_the_findings_that_the_page_shows(service, page):
     page.open(f"{service.http}/#deviations")
     is_live(page)

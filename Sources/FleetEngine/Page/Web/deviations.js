@@ -5,7 +5,7 @@
 // Where calls depart from the documentation though the service lets them pass, by rule.
 
 import { Listbox, byID, el, fill, setText } from "./dom.js";
-import { ago, clockTime, count, roleWords, subjectWords } from "./words.js";
+import { ago, clockTime, count, dayOf, roleWords, subjectWords } from "./words.js";
 
 const words = {
   real: "Where calls depart from the documentation. The service lets it pass, and so does this engine; with --profile strict it tells callers, too.",
@@ -75,7 +75,7 @@ export class Deviations {
 
   #drawDetail(chosen) {
     const node = byID("deviation-detail");
-    const drawn = chosen ? JSON.stringify(chosen) : "";
+    const drawn = chosen ? JSON.stringify([dayOf(Date.now()), chosen]) : "";
     if (this.#drawn === drawn) return;
     this.#drawn = drawn;
     if (!chosen) return node.replaceChildren();

@@ -5,7 +5,7 @@
 // Refused calls, each explained check by check.
 
 import { Listbox, byID, el, fill, setText } from "./dom.js";
-import { ago, clockTime, idWords, ruleName, subjectWords, visible } from "./words.js";
+import { ago, clockTime, dayOf, idWords, ruleName, subjectWords, visible } from "./words.js";
 
 const signs = { passed: "✓", refused: "✗", notReached: "–", unknown: "?" };
 
@@ -35,6 +35,7 @@ export class Refusals {
   /** The refusal that the reader chose, or the first one that was shown; it stays while others come and go. */
   #shown;
   #drawn;
+  #drawnOn = "";
   #reasons = "";
   #box = new Listbox(byID("refusal-list"), {
     key: keyOf,
@@ -115,8 +116,10 @@ export class Refusals {
 
   #drawDetail(it) {
     const node = byID("refusal-detail");
-    if (this.#drawn === it) return;
+    const day = dayOf(Date.now());
+    if (this.#drawn === it && this.#drawnOn === day) return;
     this.#drawn = it;
+    this.#drawnOn = day;
     if (!it) return node.replaceChildren();
     const facts = [
       ["time", clockTime(it.time)], ["call", it.method], ["of", it.addressed && subjectWords(it.addressed)],

@@ -15,10 +15,12 @@ export function minuteTime(milliseconds, now = Date.now()) {
 }
 
 function timeOfDay(milliseconds, now, parts) {
-  const time = new Date(milliseconds);
-  const isToday = time.toDateString() === new Date(now).toDateString();
-  return time.toLocaleTimeString([], { ...(!isToday && { year: "numeric", month: "short", day: "numeric" }), ...parts });
+  const isToday = dayOf(milliseconds) === dayOf(now);
+  return new Date(milliseconds).toLocaleTimeString([], { ...(!isToday && { year: "numeric", month: "short", day: "numeric" }), ...parts });
 }
+
+/** The day of a time, here: what was said of times is said anew when it is another one. */
+export const dayOf = (milliseconds) => new Date(milliseconds).toDateString();
 
 export function duration(milliseconds) {
   const seconds = Math.max(0, Math.round(milliseconds / 1000));
