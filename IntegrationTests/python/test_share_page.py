@@ -129,6 +129,21 @@ def test_a_share_page_replaces_a_token_that_is_denied_when_it_is_new(service, se
         assert requests.delete(f"{service.http}/chaos", timeout=30).status_code == 200
 
 
+def test_an_answer_that_breaks_off_is_told_in_the_page_s_own_words(service, server_token, driven, new_id, page):
+    trip = new_id("trip")
+    make_trip(service, server_token, trip, driven[0])
+    page.call("Page.addScriptToEvaluateOnNewDocument", source="""
+      const ask = fetch;
+      globalThis.fetch = (path, options) => (String(path).startsWith('/v1/') && !globalThis.isWhole
+        ? Promise.resolve(new Response(new ReadableStream({ start: (body) => body.error(new TypeError('network error')) })))
+        : ask(path, options));""")
+    page.open(f"{service.http}/share/trips/{trip}")
+    page.wait("document.getElementById('trouble').innerText === 'The engine does not answer. Trying again.'")
+    page.value("globalThis.isWhole = true")
+    page.wait("document.getElementById('headline').innerText === 'Your driver is on the way'")
+    assert page.value("document.getElementById('trouble').hidden")
+
+
 @pytest.mark.parametrize("trip", ["%E0%A4%A", "%ff"])
 def test_a_share_page_says_that_its_link_is_broken(service, page, trip):
     page.open(f"{service.http}/share/trips/{trip}")

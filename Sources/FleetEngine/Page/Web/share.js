@@ -45,7 +45,8 @@ function resourcePath() {
 /** Asks once for what is shown. */
 async function ask() {
   const answer = await asker.ask();
-  if (answer.ok) return answer.json();
+  // The rest of an answer may not come.
+  if (answer.ok) return answer.json().catch(() => { throw silence(); });
   const { error } = await answer.json().catch(() => ({}));
   throw Object.assign(new Error(error?.message ?? `The engine answered ${answer.status}.`), { status: answer.status });
 }
