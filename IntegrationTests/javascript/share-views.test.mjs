@@ -105,6 +105,22 @@ test("an arrival on another day tells which", () => {
   assert.doesNotMatch(view(Date.now()).sub, /20\d\d/);
 });
 
+test("what a screen reader speaks is another one where stops or minutes are, and not with each metre", () => {
+  const trip = (remainingDistanceMeters, more) => tripView({ tripStatus: "ENROUTE_TO_PICKUP", remainingTimeToFirstWaypoint: "119.5s", remainingDistanceMeters, ...more });
+  assert.deepEqual([900, 890].map((metres) => [trip(metres).sub, trip(metres).spoken]), [["2 min · 900 m", "2 min"], ["2 min · 890 m", "2 min"]]);
+  assert.equal(trip(900, { remainingTimeToFirstWaypoint: "61s" }).spoken, "1 min");
+  assert.deepEqual([trip(900, { tripStatus: "COMPLETE" }).sub, trip(900, { tripStatus: "COMPLETE" }).spoken], ["", ""]);
+  const shipment = (more) => shipmentView({ state: "OPEN", remainingDrivingDistanceMeters: 2345, ...more });
+  const driven = shipment({ remainingStopCount: 3, remainingDrivingDuration: "120s" });
+  assert.deepEqual([driven.sub, driven.spoken], ["2 stops before you · 2 min driving · 2.3 km", "2 stops before you · 2 min driving"]);
+  assert.deepEqual([shipment().sub, shipment().spoken], ["2.3 km", ""]);
+  const expected = shipmentView({ state: "OPEN", estimatedArrivalTime: new Date().toISOString() });
+  assert.match(expected.spoken, /^expected /);
+  assert.equal(expected.sub, expected.spoken);
+  const closed = shipment({ state: "CLOSED" });
+  assert.deepEqual([closed.sub, closed.spoken], ["What became of it is not known yet", "What became of it is not known yet"]);
+});
+
 test("what is refused is told from what merely failed", () => {
   for (const status of [401, 403, 404]) assert.equal(isRefusal({ status }), true, String(status));
   for (const status of [429, 500, 503]) assert.equal(isRefusal({ status }), false, String(status));

@@ -183,7 +183,10 @@ def test_a_share_page_tells_a_screen_reader_what_changed_and_nothing_else(servic
     make_trip(service, server_token, trip, driven[0])
     page.open(f"{service.http}/share/trips/{trip}")
     page.wait("document.querySelectorAll('#steps li').length === 5")
-    assert page.value("[...document.querySelectorAll('[aria-live]')].map((it) => it.id)") == ["headline", "sub"]
+    assert page.value("[...document.querySelectorAll('[aria-live]')].map((it) => it.id)") == ["headline", "spoken"]
+    # What is seen goes on with the distance, which another question would have spoken again.
+    seen, spoken = (page.value(f"document.getElementById('{part}').textContent") for part in ("sub", "spoken"))
+    assert spoken and seen.startswith(spoken) and seen != spoken
     page.value("""window.changes = []; window.observer = new MutationObserver((records) => changes.push(...records));
       observer.observe(document.getElementById('steps'), { childList: true, subtree: true, characterData: true })""")
     asked = "performance.getEntriesByType('resource').filter((it) => it.name.includes('/v1/')).length"

@@ -2,7 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-// What the engine says of a trip or a shipment, in the words of the one who waits.
+// What the engine says of a trip or a shipment, in the words of the one who waits. The distance is another one at each
+// question, so it is left out of what a screen reader speaks.
 
 import { count, minuteTime } from "./words.js";
 
@@ -28,10 +29,12 @@ export function tripView(trip) {
   const at = tripSteps.findIndex(([name]) => name === stage);
   const isOver = ["COMPLETE", "CANCELED"].includes(status);
   const { time, distance, isAfterOthers } = ahead(trip);
+  const spoken = isOver ? "" : joined(isAfterOthers && "Another stop comes first", seconds(time));
   return {
     isOver,
     headline: tripHeadlines[status] ?? "On the way",
-    sub: isOver ? "" : [isAfterOthers && "Another stop comes first", seconds(time), metres(distance)].filter(Boolean).join(" · "),
+    sub: isOver ? "" : joined(spoken, metres(distance)),
+    spoken,
     steps: status === "CANCELED" ? [] : tripSteps.map(([, name], index) => ({ name, state: index < at || status === "COMPLETE" ? "done" : index === at ? "now" : "next" })),
     vehicle: isOver ? undefined : point(trip.lastLocation?.location),
     heading: trip.lastLocation?.heading,
@@ -75,13 +78,16 @@ export function shipmentView(info) {
   const stops = info.remainingStopCount;
   const vehicle = point(info.vehicleLocation?.location ?? info.vehicleLocation?.rawLocation);
   const isNear = stops !== undefined && stops <= 1;
+  const spoken = isOver ? "" : !isOpen ? "What became of it is not known yet"
+    : joined(stops > 1 && `${count(stops - 1, "stop")} before you`, seconds(info.remainingDrivingDuration, "driving"));
+  const distance = isOpen ? metres(info.remainingDrivingDistanceMeters) : "";
+  const expected = isOpen && !spoken && !distance ? arrival(info) : "";
   const at = isOver ? 3 : isNear ? 2 : vehicle || stops !== undefined ? 1 : 0;
   return {
     isOver,
     headline: isOpen ? deliverySteps[at] : deliveryOutcomes[outcome] ?? "No longer on its way",
-    sub: isOver ? "" : !isOpen ? "What became of it is not known yet" : [
-      stops > 1 && `${count(stops - 1, "stop")} before you`, seconds(info.remainingDrivingDuration, "driving"), metres(info.remainingDrivingDistanceMeters),
-    ].filter(Boolean).join(" · ") || arrival(info),
+    sub: joined(spoken, distance) || expected,
+    spoken: spoken || expected,
     steps: !isOpen && !deliveryOutcomes[outcome] ? [] : deliverySteps.map((name, index) => ({
       name: index === 3 && outcome === "FAILED" ? "Not delivered" : name, state: index < at || isOver ? "done" : index === at ? "now" : "next",
     })),
@@ -96,6 +102,8 @@ export function shipmentView(info) {
 function point(place) {
   return place && [place.latitude ?? 0, place.longitude ?? 0];
 }
+
+const joined = (...parts) => parts.filter(Boolean).join(" · ");
 
 function seconds(text, word = "") {
   const number = Number.parseFloat(text);

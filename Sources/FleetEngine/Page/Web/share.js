@@ -65,6 +65,7 @@ function show(data) {
   setText(byID("kicker"), `${isTrip ? "Trip" : "Shipment"} ${idWords(id)}`);
   setText(byID("headline"), view.headline);
   setText(byID("sub"), view.sub);
+  setText(byID("spoken"), view.spoken);
   document.title = `${view.headline} · ${idWords(id)}`;
   reconcile(byID("steps"), view.steps, ({ name }) => name, ({ name }) => el("li", {}, name), (node, { state }) => {
     node.className = state;
@@ -80,6 +81,7 @@ function clear() {
   last = undefined;
   document.title = "Nothing to show";
   setText(byID("sub"), "");
+  setText(byID("spoken"), "");
   byID("steps").replaceChildren();
   map?.clear();
 }
