@@ -510,3 +510,38 @@ def test_a_forged_header_of_a_proxy_is_refused_beside_a_good_credential(folder):
     assert ask(X_User="dora") == 401
     assert ask(X_Groups="drivers") == 401
     assert server.stop()[0] == 0
+
+
+@pytest.mark.parametrize("is_secure", [True, False])
+def test_connections_that_come_while_the_server_ends_do_not_bring_it_down(folder, certificates, slow_keys, is_secure):
+    handler, url = slow_keys
+    server = slow_start(folder, url, "drain: 25s", **({} if is_secure else {"listen": ""}))
+    context = ssl.create_default_context(cafile=folder / "server.pem")
+
+    def connect():
+        while True:
+            try:
+                with socket.create_connection(address(server), timeout=20) as client:
+                    if is_secure:
+                        context.wrap_socket(client, server_hostname="127.0.0.1").close()
+            except ConnectionRefusedError:
+                return
+            except OSError:
+                continue
+
+    with socket.create_connection(address(server), timeout=20) as plain:
+        client = context.wrap_socket(plain, server_hostname="127.0.0.1") if is_secure else plain
+        client.sendall(asking(url))
+        assert handler.asked.wait(20), "the server did not ask for the keys"
+        threads = [threading.Thread(target=connect) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        server.process.send_signal(signal.SIGTERM)
+        for thread in threads:
+            thread.join()
+        handler.release.set()
+        received = b""
+        while data := client.recv(65536):
+            received += data
+    assert server.process.wait(timeout=20) == 0
+    assert received.startswith(b"HTTP/1.1 ")

@@ -50,7 +50,8 @@ final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
         }
         self.isEnding = true
         self.isEndWithheld = true
-        guard self.areOld.isEmpty else { return self.tellOfEnd(context) }
+        // A connection that is being opened must end at once: the server takes none any more, and nobody would serve it.
+        guard self.areOld.isEmpty, context.channel.isActive else { return self.tellOfEnd(context) }
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         context.eventLoop.scheduleTask(in: Self.patience) {
             let (handler, context) = bound.value

@@ -64,6 +64,16 @@ import Testing
         return head
     }
 
+    @Test func `a connection that is being opened hears of the end at once`() throws {
+        let (channel, behind) = (EmbeddedChannel(), Behind())
+        try channel.pipeline.syncOperations.configureHTTPServerPipeline(
+            withPipeliningAssistance: false, withErrorHandling: false)
+        HTTP1Heads.add(to: channel.pipeline)
+        try channel.pipeline.syncOperations.addHandler(behind)
+        channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        #expect(behind.ends == 1)
+    }
+
     @Test(arguments: [
         ("HTTP/1.1", []), ("HTTP/1.1", ["Host: 127.0.0.1", "host: x"]), ("HTTP/1.1", ["Host: x", "Host: x"]),
         ("HTTP/1.0", ["Host: 127.0.0.1", "Host: x", "Connection: keep-alive"]),
