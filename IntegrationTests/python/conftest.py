@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One service for all tests, which must end well."""
 
+import os
 import signal
 import uuid
 
@@ -17,6 +18,8 @@ def pytest_configure():
         pytest.exit("ended by SIGTERM", returncode=143)
 
     signal.signal(signal.SIGTERM, end)
+    # Whoever runs the tests may have authorities of his own, which every program started here would go by.
+    os.environ.pop("SSL_CERT_FILE", None)
 
 
 def pytest_unconfigure():

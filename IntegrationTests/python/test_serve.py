@@ -627,11 +627,11 @@ def test_a_key_that_google_made_takes_its_turn(tmp_path, service):
 
 def test_a_new_key_is_for_its_owner_alone_from_its_first_moment(folder):
     """Whoever opens a file before its mode is set reads what is written to it later."""
-    changed_mode, moved_here = 0x4, 0x80
+    changed_mode, made = 0x4, 0x100
     libc = ctypes.CDLL(None)
     watch = libc.inotify_init1(os.O_NONBLOCK)
     keys = folder / "service-accounts"
-    assert libc.inotify_add_watch(watch, os.fsencode(keys), changed_mode | moved_here) > 0
+    assert libc.inotify_add_watch(watch, os.fsencode(keys), changed_mode | made) > 0
     assert run("keys", "rotate", "--data", keys, "--role", "driver").returncode == 0
     seen, events = 0, os.read(watch, 65536)
     while events:
@@ -639,7 +639,7 @@ def test_a_new_key_is_for_its_owner_alone_from_its_first_moment(folder):
         seen |= mask
         events = events[16 + length:]
     os.close(watch)
-    assert seen == moved_here
+    assert seen == made
     (key,) = [path for path in keys.iterdir() if re.fullmatch(r"driver\.\d+\.json", path.name)]
     assert key.stat().st_mode & 0o777 == 0o600
 
