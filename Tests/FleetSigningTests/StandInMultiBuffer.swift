@@ -4,10 +4,6 @@
 
 @testable import FleetSigning
 
-#if canImport(Glibc)
-    import Glibc
-#endif
-
 /// A multi-buffer library for machines that have none: it computes each lane by OpenSSL's big numbers, from the numbers that
 /// it is given.
 enum StandInMultiBuffer {
@@ -58,25 +54,19 @@ private struct BigNumbers: Sendable {
     let (power, subtractModulo, multiplyModulo): (CombineModulo, CombineModulo, CombineModulo)
 
     init?() {
-        #if canImport(Glibc)
-            guard let library = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL) else { return nil }
-            func find<Function>(_ name: String, as type: Function.Type = Function.self) -> Function? {
-                dlsym(library, name).map { unsafeBitCast($0, to: type) }
-            }
-            guard let readBig: Read = find("BN_bin2bn"), let readLittle: Read = find("BN_lebin2bn"),
-                let write: Write = find("BN_bn2binpad"), let free: Free = find("BN_free"),
-                let freeContext: Free = find("BN_CTX_free"), let makeContext: Make = find("BN_CTX_new"),
-                let add: Combine = find("BN_add"), let multiply: Multiply = find("BN_mul"),
-                let power: CombineModulo = find("BN_mod_exp"), let subtract: CombineModulo = find("BN_mod_sub"),
-                let multiplyModulo: CombineModulo = find("BN_mod_mul")
-            else { return nil }
-            (self.readBig, self.readLittle, self.write) = (readBig, readLittle, write)
-            (self.free, self.freeContext, self.makeContext) = (free, freeContext, makeContext)
-            (self.add, self.multiply, self.power) = (add, multiply, power)
-            (self.subtractModulo, self.multiplyModulo) = (subtract, multiplyModulo)
-        #else
-            return nil
-        #endif
+        guard let library = DynamicLibrary(named: "libcrypto.so.3"), let readBig: Read = library.find("BN_bin2bn"),
+            let readLittle: Read = library.find("BN_lebin2bn"),
+            let write: Write = library.find("BN_bn2binpad"), let free: Free = library.find("BN_free"),
+            let freeContext: Free = library.find("BN_CTX_free"), let makeContext: Make = library.find("BN_CTX_new"),
+            let add: Combine = library.find("BN_add"), let multiply: Multiply = library.find("BN_mul"),
+            let power: CombineModulo = library.find("BN_mod_exp"),
+            let subtract: CombineModulo = library.find("BN_mod_sub"),
+            let multiplyModulo: CombineModulo = library.find("BN_mod_mul")
+        else { return nil }
+        (self.readBig, self.readLittle, self.write) = (readBig, readLittle, write)
+        (self.free, self.freeContext, self.makeContext) = (free, freeContext, makeContext)
+        (self.add, self.multiply, self.power) = (add, multiply, power)
+        (self.subtractModulo, self.multiplyModulo) = (subtract, multiplyModulo)
     }
 
     /// Takes a message to the power of a private key by the Chinese remainder theorem (RFC 8017 §5.1.2).

@@ -2,10 +2,6 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-#if canImport(Glibc)
-    import Glibc
-#endif
-
 /// Intel's multi-buffer library (`crypto_mb` of Cryptography Primitives) as this machine has it, found when the program
 /// runs.
 ///
@@ -57,23 +53,16 @@ struct MultiBufferLibrary: Sendable {
     ///
     /// - Parameter name: The file's name, which is looked for where the system keeps its libraries.
     init?(named name: String) {
-        #if canImport(Glibc) && arch(x86_64)
-            guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL) else { return nil }
-            func find<Function>(_ name: String, as type: Function.Type = Function.self) -> Function? {
-                dlsym(library, name).map { unsafeBitCast($0, to: type) }
-            }
-            // Without features named, the library looks at the processor itself.
-            guard let isApplicable = find("mbx_is_crypto_mb_applicable", as: IsApplicable.self), isApplicable(0) != 0,
-                let version = find("mbx_getversion", as: Version.self)?(),
-                let findMethod: FindMethod = find("mbx_RSA_private_crt_Method"),
-                let sizeOfBuffer: SizeOfBuffer = find("mbx_RSA_Method_BufSize"),
-                let sign: Sign = find("mbx_rsa_private_crt_mb8")
-            else { return nil }
-            self.init(
-                version: "crypto_mb \(version[0]).\(version[1]).\(version[2])", findMethod: findMethod,
-                sizeOfBuffer: sizeOfBuffer, sign: sign)
-        #else
-            return nil
-        #endif
+        // Without features named, the library looks at the processor itself.
+        guard let library = DynamicLibrary(named: name),
+            let isApplicable = library.find("mbx_is_crypto_mb_applicable", as: IsApplicable.self),
+            isApplicable(0) != 0, let version = library.find("mbx_getversion", as: Version.self)?(),
+            let findMethod: FindMethod = library.find("mbx_RSA_private_crt_Method"),
+            let sizeOfBuffer: SizeOfBuffer = library.find("mbx_RSA_Method_BufSize"),
+            let sign: Sign = library.find("mbx_rsa_private_crt_mb8")
+        else { return nil }
+        self.init(
+            version: "crypto_mb \(version[0]).\(version[1]).\(version[2])", findMethod: findMethod,
+            sizeOfBuffer: sizeOfBuffer, sign: sign)
     }
 }

@@ -2,10 +2,6 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-#if canImport(Glibc)
-    import Glibc
-#endif
-
 /// OpenSSL's libcrypto as this machine has it, found when the program runs, so that nothing is needed to build.
 ///
 /// Only functions that every OpenSSL 3 has, with one signature, are used. Without the library, or with another version,
@@ -66,33 +62,29 @@ struct OpenSSLLibrary: Sendable {
     ///
     /// - Parameter name: The file's name, which is looked for where the system keeps its libraries.
     init?(named name: String) {
-        #if canImport(Glibc)
-            guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL) else { return nil }
-            func find<Function>(_ name: String, as type: Function.Type = Function.self) -> Function? {
-                dlsym(library, name).map { unsafeBitCast($0, to: type) }
-            }
-            guard let initialise = find("OPENSSL_init_crypto", as: Initialise.self),
-                let version = find("OpenSSL_version", as: Version.self),
-                let readKey: ReadKey = find("d2i_AutoPrivateKey"), let freeKey: Free = find("EVP_PKEY_free"),
-                let sizeOfSignature: Ask = find("EVP_PKEY_get_size"),
-                let makeContext: MakeContext = find("EVP_PKEY_CTX_new"),
-                let freeContext: Free = find("EVP_PKEY_CTX_free"), let startSigning: Ask = find("EVP_PKEY_sign_init"),
-                let setPadding: SetPadding = find("EVP_PKEY_CTX_set_rsa_padding"),
-                let setDigest: SetDigest = find("EVP_PKEY_CTX_set_signature_md"),
-                let sha256: Digest = find("EVP_sha256"), let sign: Sign = find("EVP_PKEY_sign"),
-                let erase: Erase = find("OPENSSL_cleanse"), let forgetErrors: ForgetErrors = find("ERR_clear_error"),
-                initialise(Self.noExitHandler, nil) == 1, let text = version(0).map(String.init(cString:)),
-                text.hasPrefix("OpenSSL 3.")
-            else { return nil }
-            // "OpenSSL 3.0.19 27 Jan 2026"
-            self.version = text.split(separator: " ").prefix(2).joined(separator: " ")
-            (self.readKey, self.freeKey, self.sizeOfSignature) = (readKey, freeKey, sizeOfSignature)
-            (self.makeContext, self.freeContext, self.startSigning) = (makeContext, freeContext, startSigning)
-            (self.setPadding, self.setDigest, self.sha256, self.sign) = (setPadding, setDigest, sha256, sign)
-            (self.erase, self.forgetErrors) = (erase, forgetErrors)
-        #else
-            return nil
-        #endif
+        guard let library = DynamicLibrary(named: name),
+            let initialise = library.find("OPENSSL_init_crypto", as: Initialise.self),
+            let version = library.find("OpenSSL_version", as: Version.self),
+            let readKey: ReadKey = library.find("d2i_AutoPrivateKey"),
+            let freeKey: Free = library.find("EVP_PKEY_free"),
+            let sizeOfSignature: Ask = library.find("EVP_PKEY_get_size"),
+            let makeContext: MakeContext = library.find("EVP_PKEY_CTX_new"),
+            let freeContext: Free = library.find("EVP_PKEY_CTX_free"),
+            let startSigning: Ask = library.find("EVP_PKEY_sign_init"),
+            let setPadding: SetPadding = library.find("EVP_PKEY_CTX_set_rsa_padding"),
+            let setDigest: SetDigest = library.find("EVP_PKEY_CTX_set_signature_md"),
+            let sha256: Digest = library.find("EVP_sha256"), let sign: Sign = library.find("EVP_PKEY_sign"),
+            let erase: Erase = library.find("OPENSSL_cleanse"),
+            let forgetErrors: ForgetErrors = library.find("ERR_clear_error"),
+            initialise(Self.noExitHandler, nil) == 1, let text = version(0).map(String.init(cString:)),
+            text.hasPrefix("OpenSSL 3.")
+        else { return nil }
+        // "OpenSSL 3.0.19 27 Jan 2026"
+        self.version = text.split(separator: " ").prefix(2).joined(separator: " ")
+        (self.readKey, self.freeKey, self.sizeOfSignature) = (readKey, freeKey, sizeOfSignature)
+        (self.makeContext, self.freeContext, self.startSigning) = (makeContext, freeContext, startSigning)
+        (self.setPadding, self.setDigest, self.sha256, self.sign) = (setPadding, setDigest, sha256, sign)
+        (self.erase, self.forgetErrors) = (erase, forgetErrors)
     }
 
     /// `OPENSSL_INIT_NO_ATEXIT`: the library must not take itself down at exit while other threads still sign.

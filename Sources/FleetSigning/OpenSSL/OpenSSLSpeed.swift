@@ -2,10 +2,6 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-#if canImport(Glibc)
-    import Glibc
-#endif
-
 /// How fast OpenSSL signs on this machine.
 package enum OpenSSLSpeed {
     // `BIGNUM *BN_bin2bn(const unsigned char *, int, BIGNUM *)`
@@ -25,37 +21,30 @@ package enum OpenSSLSpeed {
     /// - Parameter rounds: How often it is taken; the shortest time counts, as nothing else shortens one.
     /// - Returns: The time of one; `nil` where there is no OpenSSL.
     package static func timeOfPower(rounds: Int = 9) -> Duration? {
-        #if canImport(Glibc)
-            // Loads the library and sees that it is one that signs here.
-            guard OpenSSLLibrary.installed != nil,
-                let library = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)
-            else { return nil }
-            func find<Function>(_ name: String, as type: Function.Type = Function.self) -> Function? {
-                dlsym(library, name).map { unsafeBitCast($0, to: type) }
-            }
-            guard let readNumber: ReadNumber = find("BN_bin2bn"), let makeContext: MakeContext = find("BN_CTX_new"),
-                let freeNumber: Free = find("BN_clear_free"), let freeContext: Free = find("BN_CTX_free"),
-                let power: Power = find("BN_mod_exp_mont_consttime")
-            else { return nil }
-            func number(_ byte: UInt8) -> OpaquePointer? { readNumber([UInt8](repeating: byte, count: 128), 128, nil) }
-            let (base, exponent, modulus, result) = (number(0x5A), number(0xA5), number(0xFF), number(0))
-            let context = makeContext()
-            defer {
-                for number in [base, exponent, modulus, result] { freeNumber(number) }
-                freeContext(context)
-            }
-            guard base != nil, exponent != nil, modulus != nil, result != nil, context != nil else { return nil }
-            let clock = ContinuousClock()
-            var shortest: Duration?
-            for _ in 0..<rounds {
-                var status: CInt = 0
-                let time = clock.measure { status = power(result, base, exponent, modulus, context, nil) }
-                guard status == 1 else { return nil }
-                shortest = min(time, shortest ?? time)
-            }
-            return shortest
-        #else
-            return nil
-        #endif
+        // Loads the library and sees that it is one that signs here.
+        guard OpenSSLLibrary.installed != nil,
+            let library = DynamicLibrary(named: "libcrypto.so.3", ifLoaded: true),
+            let readNumber: ReadNumber = library.find("BN_bin2bn"),
+            let makeContext: MakeContext = library.find("BN_CTX_new"),
+            let freeNumber: Free = library.find("BN_clear_free"), let freeContext: Free = library.find("BN_CTX_free"),
+            let power: Power = library.find("BN_mod_exp_mont_consttime")
+        else { return nil }
+        func number(_ byte: UInt8) -> OpaquePointer? { readNumber([UInt8](repeating: byte, count: 128), 128, nil) }
+        let (base, exponent, modulus, result) = (number(0x5A), number(0xA5), number(0xFF), number(0))
+        let context = makeContext()
+        defer {
+            for number in [base, exponent, modulus, result] { freeNumber(number) }
+            freeContext(context)
+        }
+        guard base != nil, exponent != nil, modulus != nil, result != nil, context != nil else { return nil }
+        let clock = ContinuousClock()
+        var shortest: Duration?
+        for _ in 0..<rounds {
+            var status: CInt = 0
+            let time = clock.measure { status = power(result, base, exponent, modulus, context, nil) }
+            guard status == 1 else { return nil }
+            shortest = min(time, shortest ?? time)
+        }
+        return shortest
     }
 }
