@@ -118,13 +118,20 @@ import Testing
 
     // MARK: The order of fixes
 
+    /// Reports where the vehicle was some seconds after the start, or without saying when.
+    private static func report(
+        _ latitude: Double, at seconds: TimeInterval?, in fixture: EngineFixture
+    ) async throws -> VehicleLocation {
+        try await fixture.updateVehicle("veh-1", ["last_location"]) {
+            $0.lastLocation = .at(latitude, 0)
+            if let seconds { $0.lastLocation.updateTime = .init(date: TestClock.start + seconds) }
+        }.lastLocation
+    }
+
     @Test func `a position without a time of its own lets no much older fix in`() async throws {
         let fixture = try await Self.world()
         func report(_ latitude: Double, at seconds: TimeInterval?) async throws -> Double {
-            try await fixture.updateVehicle("veh-1", ["last_location"]) {
-                $0.lastLocation = .at(latitude, 0)
-                if let seconds { $0.lastLocation.updateTime = .init(date: TestClock.start + seconds) }
-            }.lastLocation.location.latitude
+            try await Self.report(latitude, at: seconds, in: fixture).location.latitude
         }
         #expect(try await report(1, at: 0) == 1)
         fixture.advance(by: 400)
@@ -141,10 +148,7 @@ import Testing
     {
         let fixture = try await Self.world()
         func report(_ latitude: Double, at seconds: TimeInterval?) async throws -> VehicleLocation {
-            try await fixture.updateVehicle("veh-1", ["last_location"]) {
-                $0.lastLocation = .at(latitude, 0)
-                if let seconds { $0.lastLocation.updateTime = .init(date: TestClock.start + seconds) }
-            }.lastLocation
+            try await Self.report(latitude, at: seconds, in: fixture)
         }
         let untimed = try await report(1, at: nil)
         fixture.advance(by: 300)
@@ -163,10 +167,7 @@ import Testing
     func `a position of an engine's clock that was ahead keeps no later one out`(isTimed: Bool) async throws {
         let fixture = try await Self.world()
         func report(_ latitude: Double, at seconds: TimeInterval?) async throws -> Double {
-            try await fixture.updateVehicle("veh-1", ["last_location"]) {
-                $0.lastLocation = .at(latitude, 0)
-                if let seconds { $0.lastLocation.updateTime = .init(date: TestClock.start + seconds) }
-            }.lastLocation.location.latitude
+            try await Self.report(latitude, at: seconds, in: fixture).location.latitude
         }
         fixture.advance(by: 3600)
         #expect(try await report(1, at: isTimed ? 3600 : nil) == 1)

@@ -274,10 +274,9 @@ import Testing
 
     @Test func `what keeps the page from its work is logged once each time`() async throws {
         let store = MemoryStore()
-        let errors = Locked(0)
-        let logger = Logger(label: "test") { _ in ErrorCount(errors: errors) }
+        let log = RecordedLog()
         let page = EnginePage(
-            engine: EngineFixture(store: store).engine, provider: try Self.provider(), logger: logger)
+            engine: EngineFixture(store: store).engine, provider: try Self.provider(), logger: log.logger)
         let provider = try Self.provider()
         func put(pickupLatitude: Double) async throws {
             var trip = Trip.sample
@@ -293,23 +292,7 @@ import Testing
             try await put(pickupLatitude: latitude)
             isFailing = await page.update(afterFailure: isFailing)
             #expect(isFailing == outcome)
-            #expect(errors.withLock { $0 } == told)
-        }
-    }
-
-    /// Counts what is logged as an error.
-    private struct ErrorCount: LogHandler {
-        let errors: Locked<Int>
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.trace
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { self.metadata[key] }
-            set { self.metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            if event.level == .error { self.errors.withLock { $0 += 1 } }
+            #expect(log.messages(at: .error).count == told)
         }
     }
 
