@@ -442,6 +442,27 @@ def test_senders_who_break_off_have_no_more_worked_on_than_there_are_places(fold
     assert server.stop()[0] == 0
 
 
+@pytest.mark.parametrize("is_secure", [True, False])
+def test_requests_that_are_sent_together_are_all_answered(folder, certificates, slow_keys, is_secure):
+    server = slow_start(folder, slow_keys[1], "pending: 2", **({} if is_secure else {"listen": ""}))
+    context = ssl.create_default_context(cafile=folder / "server.pem")
+    clients = []
+    # More connections than places: each would keep one with a request that nobody works on.
+    for _ in range(3):
+        plain = socket.create_connection(address(server), timeout=20)
+        clients.append(context.wrap_socket(plain, server_hostname="127.0.0.1") if is_secure else plain)
+    for client in clients:
+        client.sendall(b"GET /token/driver/veh-1 HTTP/1.1\r\nHost: tokens\r\n\r\n" * 3)
+        received = b""
+        while received.count(b"HTTP/1.1 401 ") < 3:
+            data = client.recv(65536)
+            assert data, f"the connection ended after {received.count(b'HTTP/1.1 401 ')} answers"
+            received += data
+    for client in clients:
+        client.close()
+    assert server.stop()[0] == 0
+
+
 def test_who_reads_nothing_of_what_is_answered_is_cut_off(folder, slow_keys):
     server = slow_start(folder, slow_keys[1], "request: 1s", listen="")
     with socket.socket() as client:

@@ -58,6 +58,8 @@ package final class PendingRequestLimit: ChannelDuplexHandler, RemovableChannelH
     private var isTurningAway = false
     /// What came with and behind a request that waits for the answers to those before it; `nil` while none waits.
     private var waiting: [Waiting]?
+    /// Whether what waited is being told to those behind.
+    private var isGoingOn = false
     private var isReadPending = false
 
     private enum Waiting {
@@ -148,11 +150,15 @@ package final class PendingRequestLimit: ChannelDuplexHandler, RemovableChannelH
         } else {
             self.turnAway(head, context)
         }
-        if self.isToEnd {
-            self.isToEnd = false
-            context.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
-        }
+        self.tellOfEnd(context)
         return hasPlace
+    }
+
+    /// Tells those behind that the connection is to end, once they know of all its requests.
+    private func tellOfEnd(_ context: ChannelHandlerContext) {
+        guard self.isToEnd, self.waiting == nil, !self.isGoingOn else { return }
+        self.isToEnd = false
+        context.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
     }
 
     package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -167,12 +173,17 @@ package final class PendingRequestLimit: ChannelDuplexHandler, RemovableChannelH
     private func goOn(_ context: ChannelHandlerContext) {
         guard let events = self.waiting else { return }
         self.waiting = nil
+        self.isGoingOn = true
         for event in events {
             switch event {
             case .part(let part): self.channelRead(context: context, data: self.wrapInboundOut(part))
             case .inputClosed: self.userInboundEventTriggered(context: context, event: ChannelEvent.inputClosed)
             }
         }
+        self.isGoingOn = false
+        self.tellOfEnd(context)
+        // Who is behind may work on nothing before it has heard that there is no more for now.
+        context.fireChannelReadComplete()
         guard self.waiting == nil, self.isReadPending else { return }
         self.isReadPending = false
         context.read()
