@@ -6,8 +6,10 @@
 import hashlib
 import re
 import shutil
+import signal
 import socket
 import ssl
+import subprocess
 import time
 
 import httpx
@@ -211,6 +213,41 @@ def test_a_client_that_says_nothing_keeps_no_server(folder):
     # Those who are not told to end are ended 5 s later.
     assert time.monotonic() - told < 5
     assert "error" not in errors, errors
+
+
+@pytest.mark.parametrize("end", ["the server's", "the client's"])
+def test_a_long_answer_reaches_a_slow_reader_whole_though_the_connection_is_to_end(folder, end):
+    server = EngineServer(folder)
+    token = mint(folder, "server")
+    for number in range(12):
+        path = f"vehicles?vehicleId=veh-{number}"
+        assert server.rest("POST", path, token, json=vehicle_body()).status_code == 200
+        answer = server.rest(
+            "PUT", f"vehicles/veh-{number}?updateMask=currentRouteSegment", token,
+            json={"currentRouteSegment": "_p~iF~ps|U_ulLnnqC" * 40_000})
+        assert answer.status_code == 200
+    with socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect(("127.0.0.1", server.http_port))
+        client.settimeout(20)
+        client.sendall((
+            "GET /v1/providers/demo-fleet/vehicles HTTP/1.1\r\nHost: engine\r\n"
+            f"Authorization: Bearer {token}\r\n\r\n").encode())
+        received = client.recv(1024)
+        # More than what waits in the sockets is read when the end was dealt with.
+        if end == "the server's":
+            server.process.send_signal(signal.SIGTERM)
+            with pytest.raises(subprocess.TimeoutExpired):
+                server.process.wait(timeout=3)
+        else:
+            client.shutdown(socket.SHUT_WR)
+            for _ in range(20):
+                assert server.get("/healthz").status_code == 200
+        while data := client.recv(65536):
+            received += data
+    head, _, body = received.partition(b"\r\n\r\n")
+    assert len(body) == int(re.search(rb"(?i)content-length: (\d+)", head)[1]) > 2_500_000
+    assert (server.process.wait(timeout=12) if end == "the server's" else server.stop()[0]) == 0
 
 
 def test_readers_of_the_page_do_not_hold_up_the_end(folder):

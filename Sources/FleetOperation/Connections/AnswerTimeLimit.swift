@@ -14,6 +14,12 @@ package final class AnswerTimeLimit: ChannelInboundHandler, RemovableChannelHand
 
     private let unread: TimeAmount
     private let drain: TimeAmount
+    private var context: ChannelHandlerContext?
+    /// When something of what waits to be sent left last, or began to wait; `nil` while more may be written.
+    private var unreadSince: NIODeadline?
+    /// Whether the connection ends as soon as nothing waits.
+    private var isEnding = false
+    /// Goes off when nothing may have left since then, or before that: it is not set anew for all that leaves.
     private var unreadAlarm: Scheduled<Void>?
     private var drainAlarm: Scheduled<Void>?
 
@@ -27,15 +33,16 @@ package final class AnswerTimeLimit: ChannelInboundHandler, RemovableChannelHand
         self.drain = TimeAmount(drain)
     }
 
+    package func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
     package func channelWritabilityChanged(context: ChannelHandlerContext) {
-        self.unreadAlarm.cancelOnce()
-        self.unreadAlarm = context.channel.isWritable ? nil : Self.close(context.channel, in: self.unread)
+        if !context.channel.isWritable { self.wait() } else if !self.isEnding { self.unreadSince = nil }
         context.fireChannelWritabilityChanged()
     }
 
     package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event is ChannelShouldQuiesceEvent, self.drainAlarm == nil {
-            self.drainAlarm = Self.close(context.channel, in: self.drain)
+            self.drainAlarm = self.schedule(at: context.eventLoop.now + self.drain) { $0.context?.close(promise: nil) }
         }
         context.fireUserInboundEventTriggered(event)
     }
@@ -45,14 +52,49 @@ package final class AnswerTimeLimit: ChannelInboundHandler, RemovableChannelHand
         context.fireChannelInactive()
     }
 
-    package func handlerRemoved(context: ChannelHandlerContext) { self.cancel() }
+    package func handlerRemoved(context: ChannelHandlerContext) {
+        self.cancel()
+        self.context = nil
+    }
+
+    /// Hears that the connection ends as soon as nothing waits to be sent.
+    func willEnd() {
+        self.isEnding = true
+        self.wait()
+    }
+
+    /// Hears that something of what waited has left.
+    func somethingLeft() {
+        guard self.unreadSince != nil, let context else { return }
+        self.unreadSince = context.eventLoop.now
+    }
+
+    private func wait() {
+        guard let context else { return }
+        self.unreadSince = context.eventLoop.now
+        if self.unreadAlarm == nil { self.look() }
+    }
+
+    /// Ends the connection if nothing has left for too long, and looks again when that may be.
+    private func look() {
+        self.unreadAlarm = nil
+        guard let unreadSince, let context else { return }
+        let deadline = unreadSince + self.unread
+        guard context.eventLoop.now < deadline else { return context.close(promise: nil) }
+        self.unreadAlarm = self.schedule(at: deadline) { $0.look() }
+    }
+
+    private func schedule(at time: NIODeadline, _ body: @escaping (AnswerTimeLimit) -> Void) -> Scheduled<Void>? {
+        guard let context else { return nil }
+        let bound = NIOLoopBound((self, body), eventLoop: context.eventLoop)
+        return context.eventLoop.scheduleTask(deadline: time) {
+            let (handler, body) = bound.value
+            body(handler)
+        }
+    }
 
     private func cancel() {
         self.unreadAlarm.cancelOnce()
         self.drainAlarm.cancelOnce()
-    }
-
-    private static func close(_ channel: any Channel, in time: TimeAmount) -> Scheduled<Void> {
-        channel.eventLoop.scheduleTask(in: time) { channel.close(promise: nil) }
     }
 }

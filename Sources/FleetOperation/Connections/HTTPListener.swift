@@ -80,10 +80,9 @@ package struct HTTPListener: Sendable {
     private static func handlers(
         _ limits: ConnectionLimits, _ pending: PendingRequestLimit.Rule?
     ) -> [any RemovableChannelHandler] {
+        let answers = AnswerTimeLimit(unread: limits.request, drain: limits.drain)
         var handlers: [any RemovableChannelHandler] = [
-            ComparableHeads(), AnswerTimeLimit(unread: limits.request, drain: limits.drain),
-            RequestTimeLimit(limits.request),
-            ContinueAnswer(),
+            ComparableHeads(), answers, WholeAnswers(answers), RequestTimeLimit(limits.request), ContinueAnswer(),
         ]
         if let pending { handlers.append(PendingRequestLimit(pending)) }
         return handlers
