@@ -4,6 +4,7 @@
 """`serve engine` from its configuration file: whom it trusts, TLS and client certificates on both ports, its end."""
 
 import hashlib
+import queue
 import re
 import shutil
 import signal
@@ -12,10 +13,12 @@ import ssl
 import subprocess
 import time
 
+import grpc
 import httpx
 import pytest
 import requests
 from google.api_core import exceptions
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from clients import vehicle_body, vehicle_message
 from engine_server import EngineServer, certificate, trust_file
@@ -213,6 +216,23 @@ def test_a_client_that_says_nothing_keeps_no_server(folder):
     # Those who are not told to end are ended 5 s later.
     assert time.monotonic() - told < 5
     assert "error" not in errors, errors
+
+
+def test_a_tool_that_keeps_reflection_open_keeps_no_server(folder):
+    server = EngineServer(folder)
+    asked = queue.SimpleQueue()
+    with grpc.insecure_channel(server.grpc) as channel:
+        question = reflection_pb2.ServerReflectionRequest(list_services="")
+        asked.put(question)
+        answers = reflection_pb2_grpc.ServerReflectionStub(channel).ServerReflectionInfo(iter(asked.get, None), timeout=30)
+        assert next(answers).list_services_response.service
+        told = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        assert list(answers) == []
+        asked.put(None)
+    assert server.process.wait(timeout=12) == 0
+    # Calls that go on are cut off after 10 s.
+    assert time.monotonic() - told < 8
 
 
 @pytest.mark.parametrize("end", ["the server's", "the client's"])

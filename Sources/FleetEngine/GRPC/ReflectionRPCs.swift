@@ -46,8 +46,14 @@ struct ReflectionRPCs: Grpc_Reflection_V1_ServerReflection.StreamingServiceProto
                 throw RPCError(code: .resourceExhausted, message: "Too many ask for reflection; call again.")
             }
             defer { self.places.giveBack() }
-            for try await question in request.messages {
-                try await writer.write(self.answer(question))
+            // Who keeps the call open between questions is no reason for the server to wait with its end.
+            try await withThrowingTaskGroup { group in
+                group.addTask {
+                    for try await question in request.messages { try await writer.write(self.answer(question)) }
+                }
+                group.addTask { try await context.cancellation.cancelled }
+                defer { group.cancelAll() }
+                try await group.next()
             }
             return [:]
         }
