@@ -22,6 +22,7 @@ public import Foundation
 public struct KeyFolder: Sendable {
     private let folder: URL
     private let contents: @Sendable (URL) throws -> Data
+    private let addName: @Sendable (_ name: String, _ path: String) -> CInt
 
     /// Uses a folder, which must exist.
     ///
@@ -30,10 +31,14 @@ public struct KeyFolder: Sendable {
         self.init(path: path) { try Data(contentsOf: $0) }
     }
 
-    /// Uses a folder, and reads its key files in a way of one's own.
-    init(path: String, reading contents: @escaping @Sendable (URL) throws -> Data) {
+    /// Uses a folder, and reads its key files, or gives a file a second name, in a way of one's own.
+    init(
+        path: String, reading contents: @escaping @Sendable (URL) throws -> Data,
+        naming addName: @escaping @Sendable (_ name: String, _ path: String) -> CInt = { link($1, $0) }
+    ) {
         self.folder = URL(filePath: path, directoryHint: .isDirectory)
         self.contents = contents
+        self.addName = addName
     }
 
     /// The role that a key file belongs to by its name; `nil` where it is none's.
@@ -80,7 +85,7 @@ public struct KeyFolder: Sendable {
         clock: some Clock<Duration>, now: @escaping @Sendable () -> Date
     ) throws(TokenServerError) -> [Role: KeyRing] {
         try ListedFiles.read(
-            self.files, at: { $0.values.joined().map { self.url($0.name).path(percentEncoded: false) } }
+            self.files, at: { $0.values.joined().map { self.path(of: $0.name) } }
         ) { (files) throws(TokenServerError) in try self.rings(of: files, clock: clock, now: now) }
     }
 
@@ -135,7 +140,7 @@ public struct KeyFolder: Sendable {
     func fingerprint() throws(TokenServerError) -> Fingerprint {
         let names = try self.files().values.joined().map { $0.name }.sorted()
         return Fingerprint(
-            names: names, versions: FileVersions(of: names.map { self.url($0).path(percentEncoded: false) }))
+            names: names, versions: FileVersions(of: names.map { self.path(of: $0) }))
     }
 
     /// Makes a new key for a role known.
@@ -183,7 +188,7 @@ public struct KeyFolder: Sendable {
             try self.add(key.keyFile, as: name)
             return ring.adding(entry, published: Date(timeIntervalSince1970: second))
         } catch {
-            throw Self.invalid("The key file \(name) cannot be written: \(error).")
+            throw Self.invalid("The key file \(name) cannot be written: \(self.problem(with: name, error)).")
         }
     }
 
@@ -229,7 +234,7 @@ public struct KeyFolder: Sendable {
                 try self.settle()
             }
         } catch {
-            throw Self.invalid("The key file \(file) cannot be removed: \(error).")
+            throw Self.invalid("The key file \(file) cannot be removed: \(self.problem(with: file, error)).")
         }
         return ring.removing(index, for: successor)
     }
@@ -243,7 +248,7 @@ extension KeyFolder {
     /// Only where there is no list are there none: one that cannot be read may name a key that was stolen.
     var retired: RetiredKeys {
         get throws(TokenServerError) {
-            let path = self.url(Self.retiredList).path(percentEncoded: false)
+            let path = self.path(of: Self.retiredList)
             do {
                 return RetiredKeys(text: try String(contentsOfFile: path, encoding: .utf8))
             } catch let error as CocoaError where error.code == .fileReadNoSuchFile && !Self.isLink(path) {
@@ -320,7 +325,7 @@ extension KeyFolder {
         } catch let error as SigningError {
             throw Self.invalid("\(name): \(error.message)")
         } catch {
-            let reason = PathProblem.reading(self.url(name).path(percentEncoded: false)) ?? error.localizedDescription
+            let reason = PathProblem.reading(self.path(of: name)) ?? error.localizedDescription
             throw Self.invalid("The key file \(name) cannot be read: \(reason).")
         }
     }
@@ -332,22 +337,22 @@ extension KeyFolder {
 
     private func url(_ name: String) -> URL { self.folder.appending(path: name) }
 
+    private func path(of name: String) -> String { self.url(name).path(percentEncoded: false) }
+
     /// Keeps everybody else who changes the folder waiting, in this process and in others, until what is returned, a
     /// descriptor, is closed.
     private func lock() throws(TokenServerError) -> CInt {
         // The folder itself, so that one that holds nothing but keys stays so.
         let descriptor = open(self.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            let reason = String(cString: strerror(errno))
-            throw self.unreadable(PathProblem.reading(folder: self.path) ?? reason)
+            let refusal = SystemRefusal()
+            throw self.unreadable(PathProblem.reading(folder: self.path) ?? "\(refusal)")
         }
         while flock(descriptor, LOCK_EX) != 0 {
-            let problem = errno
-            if problem == EINTR { continue }
+            let refusal = SystemRefusal()
+            if refusal.number == EINTR { continue }
             close(descriptor)
-            throw Self.invalid(
-                "The key folder \(self.path) cannot be kept from others who change it: "
-                    + "\(String(cString: strerror(problem))).")
+            throw Self.invalid("The key folder \(self.path) cannot be kept from others who change it: \(refusal).")
         }
         return descriptor
     }
@@ -356,9 +361,9 @@ extension KeyFolder {
     /// and it is on the disk, as whoever handed a key over removes it.
     ///
     /// - Returns: The draft's name.
-    private func draft(_ bytes: Data, of name: String) throws -> String {
+    private func draft(_ bytes: Data, of name: String) throws(SystemRefusal) -> String {
         let draft = ".\(name).new"
-        let path = self.url(draft).path(percentEncoded: false)
+        let path = self.path(of: draft)
         // One of a run that was killed.
         unlink(path)
         try PrivateFile.make(at: path, holding: bytes)
@@ -366,23 +371,32 @@ extension KeyFolder {
     }
 
     /// Adds a file, and never in another's place.
-    private func add(_ bytes: Data, as name: String) throws {
-        let draft = self.url(try self.draft(bytes, of: name)).path(percentEncoded: false)
-        let isThere = link(draft, self.url(name).path(percentEncoded: false)) == 0
-        let problem = errno
-        unlink(draft)
-        guard isThere else { throw CocoaError(problem == EEXIST ? .fileWriteFileExists : .fileWriteUnknown) }
+    private func add(_ bytes: Data, as name: String) throws(SystemRefusal) {
+        let draft = try self.draft(bytes, of: name)
+        let (source, target) = (self.path(of: draft), self.path(of: name))
+        defer { unlink(source) }
+        if self.addName(target, source) == 0 { return try self.settle() }
+        let refusal = SystemRefusal()
+        // Some file systems have no hard links. Whoever else changes the folder waits for this.
+        guard [EPERM, EOPNOTSUPP, ENOSYS].contains(refusal.number), !FileManager.default.fileExists(atPath: target)
+        else { throw refusal }
+        try self.move(draft, over: name)
+    }
+
+    /// What keeps this user from changing a file of the folder, with what to do where that is known.
+    private func problem(with name: String, _ error: any Error) -> String {
+        guard let refusal = error as? SystemRefusal else { return "\(error)" }
+        if refusal.number == EROFS { return "\(self.path) is on a disk that can only be read; mount it to be written" }
+        let problem = PathProblem.making(file: self.path(of: name))
+        return problem.map { "\($0); run this as the folder's owner" } ?? refusal.description
+    }
+
+    private func move(_ source: String, over target: String) throws(SystemRefusal) {
+        guard rename(self.path(of: source), self.path(of: target)) == 0 else { throw SystemRefusal() }
         try self.settle()
     }
 
-    private func move(_ source: String, over target: String) throws {
-        guard
-            rename(self.url(source).path(percentEncoded: false), self.url(target).path(percentEncoded: false)) == 0
-        else { throw CocoaError(.fileWriteUnknown) }
-        try self.settle()
-    }
-
-    private func settle() throws { try PrivateFile.settle(folder: self.path) }
+    private func settle() throws(SystemRefusal) { try PrivateFile.settle(folder: self.path) }
 
     private static func invalid(_ message: String) -> TokenServerError {
         TokenServerError(code: .invalidConfiguration, message: message)

@@ -17,29 +17,30 @@ enum PrivateFile {
     /// - Parameters:
     ///   - path: The file, which must not exist.
     ///   - bytes: What it holds.
-    /// - Throws: An error where it is not written as a whole; then there is no file.
-    static func make(at path: String, holding bytes: Data = Data()) throws {
+    /// - Throws: ``SystemRefusal`` where it is not written as a whole; then there is no file.
+    static func make(at path: String, holding bytes: Data = Data()) throws(SystemRefusal) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw CocoaError(.fileWriteUnknown) }
+        guard descriptor >= 0 else { throw SystemRefusal() }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
             try file.write(contentsOf: bytes)
             try file.synchronize()
             try file.close()
         } catch {
+            let refusal = SystemRefusal(behind: error)
             unlink(path)
-            throw error
+            throw refusal
         }
     }
 
     /// Returns when the names in a folder are on the disk.
     ///
     /// - Parameter path: The folder.
-    /// - Throws: An error where that is not known.
-    static func settle(folder path: String) throws {
+    /// - Throws: ``SystemRefusal`` where that is not known.
+    static func settle(folder path: String) throws(SystemRefusal) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw CocoaError(.fileWriteUnknown) }
+        guard descriptor >= 0 else { throw SystemRefusal() }
         defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw CocoaError(.fileWriteUnknown) }
+        guard fsync(descriptor) == 0 else { throw SystemRefusal() }
     }
 }

@@ -37,10 +37,10 @@ final class AuditArchiveDraft: Sendable {
         // A link that leads nowhere is in the way too.
         guard Self.number(ofFileAt: archive) == nil else { throw Self.exists(archive) }
         let path = archive + Self.ending
-        do throws(Refusal) {
+        do throws(SystemRefusal) {
             Self.removeAbandoned(in: Self.folder(of: archive))
             let lock = try Self.lock(path + Self.lockEnding, flags: O_CREAT)
-            do throws(Refusal) {
+            do throws(SystemRefusal) {
                 Self.removeFiles(of: path)
                 try Self.makeFile(at: path)
             } catch {
@@ -53,7 +53,7 @@ final class AuditArchiveDraft: Sendable {
             self.lock = lock
         } catch {
             let isTaken = error.number == EWOULDBLOCK
-            throw Self.unmade(archive, isTaken ? "another run writes it; wait for that" : error.reason)
+            throw Self.unmade(archive, isTaken ? "another run writes it; wait for that" : error.description)
         }
     }
 
@@ -64,18 +64,18 @@ final class AuditArchiveDraft: Sendable {
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend; a file that
     ///   has the name by now is left alone.
     func place() throws(TokenServerError) {
-        do throws(Refusal) {
+        do throws(SystemRefusal) {
             try Self.sync(self.path)
             // A link never takes another file's place.
-            guard link(self.path, self.archive) == 0 else { throw Refusal() }
+            guard link(self.path, self.archive) == 0 else { throw SystemRefusal() }
         } catch {
-            throw error.number == EEXIST ? Self.exists(self.archive) : Self.unmade(self.archive, error.reason)
+            throw error.number == EEXIST ? Self.exists(self.archive) : Self.unmade(self.archive, error.description)
         }
-        do throws(Refusal) {
+        do throws(SystemRefusal) {
             try Self.sync(self.folder)
         } catch {
             self.takeBack()
-            throw Self.unmade(self.archive, error.reason)
+            throw Self.unmade(self.archive, error.description)
         }
     }
 
@@ -92,36 +92,29 @@ final class AuditArchiveDraft: Sendable {
 }
 
 extension AuditArchiveDraft {
-    /// What the system said to something.
-    private struct Refusal: Error {
-        let number = errno
-
-        var reason: String { String(cString: strerror(self.number)) }
-    }
-
     /// Takes the lock that says who has a draft, with a mark in it that is this run's alone.
     ///
     /// - Parameters:
     ///   - path: The lock's file.
     ///   - flags: How it is opened, beside what is always so.
     /// - Returns: The descriptor that has it until it is closed.
-    /// - Throws: ``Refusal`` with `EWOULDBLOCK` where another has it.
-    private static func lock(_ path: String, flags: CInt = 0) throws(Refusal) -> CInt {
+    /// - Throws: ``SystemRefusal`` with `EWOULDBLOCK` where another has it.
+    private static func lock(_ path: String, flags: CInt = 0) throws(SystemRefusal) -> CInt {
         let mark = Data(UUID().uuidString.utf8)
         while true {
             let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0o600)
-            guard descriptor >= 0 else { throw Refusal() }
+            guard descriptor >= 0 else { throw SystemRefusal() }
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, ftruncate(descriptor, 0) == 0,
                 mark.withUnsafeBytes({ pwrite(descriptor, $0.baseAddress, $0.count, 0) }) == mark.count
             else {
-                let refusal = Refusal()
+                let refusal = SystemRefusal()
                 close(descriptor)
                 throw refusal
             }
             // One that was removed meanwhile, by the run that had it, keeps nobody out: the path leads elsewhere.
             let found = FileManager.default.contents(atPath: path)
             if found == mark { return descriptor }
-            let refusal = Refusal()
+            let refusal = SystemRefusal()
             close(descriptor)
             guard found != nil || Self.number(ofFileAt: path) == nil else { throw refusal }
         }
@@ -146,17 +139,17 @@ extension AuditArchiveDraft {
         for ending in ["", "-journal", "-shm", "-wal"] { unlink(path + ending) }
     }
 
-    private static func makeFile(at path: String) throws(Refusal) {
+    private static func makeFile(at path: String) throws(SystemRefusal) {
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard file >= 0 else { throw Refusal() }
+        guard file >= 0 else { throw SystemRefusal() }
         close(file)
     }
 
-    private static func sync(_ path: String) throws(Refusal) {
+    private static func sync(_ path: String) throws(SystemRefusal) {
         let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { throw Refusal() }
+        guard file >= 0 else { throw SystemRefusal() }
         defer { close(file) }
-        guard fsync(file) == 0 else { throw Refusal() }
+        guard fsync(file) == 0 else { throw SystemRefusal() }
     }
 
     /// What tells a file or a link from all others of its folder; `nil` where there is none.

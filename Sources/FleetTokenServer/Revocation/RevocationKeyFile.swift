@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 public import FleetSigning
 import Foundation
 
@@ -38,18 +39,24 @@ public struct RevocationKeyFile: Sendable {
             return try RevocationKey(file: Data(contentsOf: url))
         } catch let error as SigningError {
             throw TokenServerError(code: .invalidConfiguration, message: "\(self.path): \(error.message)")
+        } catch let refusal as SystemRefusal {
+            throw self.unusable(PathProblem.making(file: self.path) ?? "\(refusal)")
         } catch {
-            throw TokenServerError(
-                code: .invalidConfiguration,
-                message: "The revocation key \(self.path) cannot be read or written: \(error.localizedDescription)")
+            throw self.unusable(PathProblem.reading(self.path) ?? error.localizedDescription)
         }
     }
 
-    private func create(_ key: RevocationKey) throws {
+    private func unusable(_ reason: String) -> TokenServerError {
+        TokenServerError(
+            code: .invalidConfiguration,
+            message: "The revocation key \(self.path) cannot be read or written: \(reason).")
+    }
+
+    private func create(_ key: RevocationKey) throws(SystemRefusal) {
         let draft = "\(self.path).\(UInt64.random(in: 0 ... .max))"
         try PrivateFile.make(at: draft, holding: key.file)
         defer { unlink(draft) }
         // A link appears whole or not at all, and never in another's place.
-        guard link(draft, self.path) == 0 || errno == EEXIST else { throw CocoaError(.fileWriteUnknown) }
+        guard link(draft, self.path) == 0 || errno == EEXIST else { throw SystemRefusal() }
     }
 }

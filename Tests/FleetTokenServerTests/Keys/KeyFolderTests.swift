@@ -11,6 +11,12 @@ import Testing
 
 @testable import FleetTokenServer
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 @Suite struct KeyFolderTests {
     /// A folder with one driver's key, removed with the value.
     final class World: Sendable {
@@ -350,6 +356,31 @@ import Testing
         let left = try folder().retire(id, of: .driver, at: later, isForced: true)
         #expect(left.entries.map(\.key.keyID) == [world.first.keyID, "k1", "k2"].filter { $0 != id })
         #expect(told(left, at: later) == told(try world.folder.read()[.driver], at: later))
+    }
+
+    @Test(
+        arguments: [
+            (EPERM, nil), (ENOSYS, nil), (EROFS, "can only be read"), (ENOSPC, "No space left on device"),
+        ] as [(CInt, String?)])
+    func `where no file can have two names a key is added all the same, and else the reason is told`(
+        problem: CInt, reason: String?
+    ) throws {
+        let world = try World()
+        let folder = KeyFolder(
+            path: world.url.path(percentEncoded: false), reading: { file in try Data(contentsOf: file) },
+            naming: { _, _ in
+                errno = problem
+                return -1
+            })
+        let key = try world.copy("k1")
+        guard let reason else {
+            #expect(try folder.rotate(.driver, to: key, at: Self.now).entries.last?.key.keyID == "k1")
+            #expect(try world.folder.read()[.driver]?.entries.last?.key.keyID == "k1")
+            return
+        }
+        let error = #expect(throws: TokenServerError.self) { try folder.rotate(.driver, to: key, at: Self.now) }
+        #expect(error?.message.contains(reason) == true)
+        #expect(try world.files() == ["driver.json"])
     }
 
     @Test func `a folder is read whole where a key is retired meanwhile, and not where a link leads nowhere`() throws {
