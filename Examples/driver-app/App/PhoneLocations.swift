@@ -6,20 +6,18 @@
     import CoreLocation
     import FleetDriver
 
-    /// The phone's places; each iteration starts the location service, and stops it at its end.
-    struct PhoneLocations: LocationSource {
-        typealias Element = LocationFix
-
-        func makeAsyncIterator() -> AsyncStream<LocationFix>.Iterator {
-            let (stream, fixes) = AsyncStream.makeStream(of: LocationFix.self, bufferingPolicy: .bufferingNewest(1))
-            Task { @MainActor in
-                let receiver = Receiver { fixes.yield($0) }
-                fixes.onTermination = { _ in
-                    Task { @MainActor in receiver.stop() }
+    /// The phone's places; each run starts the location service, and stops it at its end.
+    enum PhoneLocations {
+        static let source = StreamLocationSource {
+            AsyncStream(bufferingPolicy: .bufferingNewest(1)) { fixes in
+                Task { @MainActor in
+                    let receiver = Receiver { fixes.yield($0) }
+                    fixes.onTermination = { _ in
+                        Task { @MainActor in receiver.stop() }
+                    }
+                    receiver.start()
                 }
-                receiver.start()
             }
-            return stream.makeAsyncIterator()
         }
     }
 

@@ -124,7 +124,7 @@ public actor DeliveryVehicleReporter {
     /// service's least time between two updates, five seconds, must never be broken, end the source no sooner than that
     /// after the newest report in ``updates()``.
     ///
-    /// - Parameter source: Where the locations come from.
+    /// - Parameter source: Where the locations come from; iterated anew by each run.
     /// - Throws: What the source throws, or `CancellationError` when the calling task was cancelled.
     public func run(reporting source: some LocationSource) async throws {
         try await self.report(from: source)

@@ -144,7 +144,7 @@ public actor VehicleReporter {
     /// when the source ends, however soon that is after it.
     ///
     /// - Parameters:
-    ///   - source: Where the locations come from.
+    ///   - source: Where the locations come from; iterated anew by each run.
     ///   - endsTracking: Whether tracking ends with the source, as by ``stopTracking()``: the locations after the last
     ///     report go with the update that sets the vehicle offline then, and need none of their own. A source that
     ///     throws, or a task that is cancelled, ends no tracking.

@@ -17,6 +17,9 @@ public final class GMTDDriverContext: NSObject {
     /// How to reach the engine; the SDK knows that by itself.
     public let engine: EngineConnection
     /// Where locations come from, besides ``GMTDVehicleReporter/record(_:)``; the SDK takes them from the navigator.
+    ///
+    /// Iterated anew whenever tracking is turned on; a bare `AsyncStream` serves the first time only, and a
+    /// ``StreamLocationSource`` serves each.
     public let locations: (any LocationSource)?
 
     /// Makes a context.
@@ -27,7 +30,7 @@ public final class GMTDDriverContext: NSObject {
     ///   - vehicleID: The vehicle.
     ///   - navigator: The app's navigator, if it has one.
     ///   - engine: How to reach the engine; by default, Google's.
-    ///   - locations: Where locations come from.
+    ///   - locations: Where locations come from, iterated anew whenever tracking is turned on.
     public init(
         accessTokenProvider: any GMTDAuthorization,
         providerID: String,

@@ -176,13 +176,24 @@ import FleetTokens
         self.forwarding = Task { [weak self] in
             do {
                 try await Self.forward(locations, to: fixes)
+                try Task.checkCancellation()
+                self?.tellOfNoLocations(
+                    """
+                    The source of locations ended; turn tracking off and on to start it again. A bare AsyncStream serves \
+                    one run and ends at once in the next: use StreamLocationSource.
+                    """)
             } catch is CancellationError {
             } catch {
-                let cause = GMTDVehicleReporterErrorCode.noLastKnownLocation.error(
+                self?.tellOfNoLocations(
                     "The source of locations failed; turn tracking off and on to try again.", cause: error)
-                self?.tell(GMTDVehicleUpdate(vehicleState: .offline, location: nil), failure: cause)
             }
         }
+    }
+
+    private func tellOfNoLocations(_ message: String, cause: (any Error)? = nil) {
+        self.tell(
+            GMTDVehicleUpdate(vehicleState: .offline, location: nil),
+            failure: GMTDVehicleReporterErrorCode.noLastKnownLocation.error(message, cause: cause))
     }
 
     private func stopTracking() {

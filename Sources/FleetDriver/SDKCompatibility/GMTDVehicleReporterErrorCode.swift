@@ -18,7 +18,7 @@ public enum GMTDVehicleReporterErrorCode: Int, Sendable {
     case activeTripsFetchFailed = 3
     /// The vehicle cannot go online while location tracking is off.
     case locationTrackingNotEnabled = 4
-    /// No location is known.
+    /// No location is known, or none comes any more: the source of locations ended or failed while tracking was on.
     case noLastKnownLocation = 5
 }
 

@@ -83,6 +83,37 @@ import Testing
         #expect(cause.userInfo[NSUnderlyingErrorKey] is URLError)
     }
 
+    @Test func `a source that ends while tracking is on is told of, and one that is stopped is not`() async throws {
+        let (stream, fixes) = AsyncStream.makeStream(of: LocationFix.self)
+        let world = try DriverSDKWorld(locations: stream)
+        world.reporter.locationTrackingEnabled = true
+        fixes.yield(try .at(1))
+        #expect(try await world.listener.next().update.location?.latitude == 0.1)
+        world.reporter.locationTrackingEnabled = false
+        #expect(try await world.listener.next().error == nil)
+
+        // The stream ended for good with its first run.
+        world.reporter.locationTrackingEnabled = true
+        let cause = try #require(try await world.listener.next().cause)
+        #expect(cause.code == GMTDVehicleReporterErrorCode.noLastKnownLocation.rawValue)
+        #expect(cause.localizedDescription.contains("use StreamLocationSource"))
+        world.reporter.record(try .at(2))
+        #expect(try await world.listener.next().error == nil)
+    }
+
+    @Test func `a source that makes streams serves tracking that is turned off and on`() async throws {
+        let (locations, stops) = StreamLocationSource.counting()
+        let world = try DriverSDKWorld(locations: locations)
+        for latitude in [0.1, 0.2] {
+            world.reporter.locationTrackingEnabled = true
+            let event = try await world.listener.next()
+            #expect(event.error == nil && event.update.location?.latitude == latitude)
+            world.reporter.locationTrackingEnabled = false
+            for await _ in stops { break }
+            #expect(try await world.listener.next().error == nil)
+        }
+    }
+
     @Test func `turning tracking off sets the vehicle offline until it is set online again`() async throws {
         let world = try DriverSDKWorld()
         _ = try await world.goOnline()
