@@ -42,6 +42,13 @@ struct TripMessage: Decodable {
         var updateTime: String?
         var serverTime: String?
     }
+    /// What the engine compares to leave out what did not change, exactly as it wrote them.
+    struct Versions: Sendable {
+        var route: String?
+        var waypoints: String?
+        var waypointRoutes: String?
+        var traffic: String?
+    }
 
     var vehicleId: String?
     var tripStatus: String?
@@ -74,7 +81,13 @@ extension TripMessage {
     /// The engine leaves out what did not change since the versions that were sent with the question; those values
     /// are taken over from the snapshot before. They are not taken over to another vehicle, nor past the trip's end, and
     /// what had no version is not there any more when it is left out.
-    func snapshot(of trip: TripID, after old: TripSnapshot?) -> TripSnapshot {
+    ///
+    /// - Parameters:
+    ///   - trip: The trip.
+    ///   - old: The snapshot before.
+    ///   - versions: Those that were sent with the question; they become those for the next one.
+    /// - Returns: The snapshot.
+    func snapshot(of trip: TripID, after old: TripSnapshot?, versions: inout Versions) -> TripSnapshot {
         let status = TripStatus(rawValue: self.tripStatus ?? TripStatus.unknown.rawValue)
         let vehicle = self.vehicleId.flatMap { VehicleID($0) }
         let kept = vehicle != nil && vehicle == old?.vehicle && !status.isFinal ? old : nil
@@ -99,16 +112,16 @@ extension TripMessage {
             type: self.tripType,
             numberOfPassengers: self.numberOfPassengers ?? 0
         )
-        snapshot.versions = .init(
-            route: self.currentRouteSegmentVersion ?? kept?.versions.route,
-            waypoints: self.remainingWaypointsVersion ?? kept?.versions.waypoints,
-            waypointRoutes: self.remainingWaypointsRouteVersion ?? kept?.versions.waypointRoutes,
-            traffic: self.currentRouteSegmentTrafficVersion ?? kept?.versions.traffic
+        let known = kept == nil ? Versions() : versions
+        versions = Versions(
+            route: self.currentRouteSegmentVersion ?? known.route,
+            waypoints: self.remainingWaypointsVersion ?? known.waypoints,
+            waypointRoutes: self.remainingWaypointsRouteVersion ?? known.waypointRoutes,
+            traffic: self.currentRouteSegmentTrafficVersion ?? known.traffic
         )
         guard let kept else { return snapshot }
-        func isUnchanged(_ version: KeyPath<TripSnapshot.Versions, String?>) -> Bool {
-            kept.versions[keyPath: version] != nil
-                && kept.versions[keyPath: version] == snapshot.versions[keyPath: version]
+        func isUnchanged(_ version: KeyPath<Versions, String?>) -> Bool {
+            known[keyPath: version] != nil && known[keyPath: version] == versions[keyPath: version]
         }
         if self.currentRouteSegmentTraffic == nil, isUnchanged(\.traffic) {
             snapshot.traffic = kept.traffic

@@ -30,6 +30,8 @@ public actor TripModel {
     private let polling: EnginePolling
     private let published = Broadcast<TripChange>()
     private var lastToken = LastToken()
+    /// The versions to send with the next question.
+    private var versions = TripMessage.Versions()
     /// How many runs there are: one that was cancelled may end after the next one began.
     private var runs = 0
 
@@ -121,9 +123,9 @@ public actor TripModel {
 
     private var request: EngineRequest {
         let versions: [(name: String, value: String?)] = [
-            ("currentRouteSegmentVersion", self.snapshot?.versions.route),
-            ("currentRouteSegmentTrafficVersion", self.snapshot?.versions.traffic),
-            ("remainingWaypointsRouteVersion", self.snapshot?.versions.waypointRoutes),
+            ("currentRouteSegmentVersion", self.versions.route),
+            ("currentRouteSegmentTrafficVersion", self.versions.traffic),
+            ("remainingWaypointsRouteVersion", self.versions.waypointRoutes),
         ]
         return EngineRequest(
             method: "GET",
@@ -134,7 +136,7 @@ public actor TripModel {
 
     private func take(_ message: TripMessage) {
         let old = self.snapshot
-        let new = message.snapshot(of: self.trip, after: old)
+        let new = message.snapshot(of: self.trip, after: old, versions: &self.versions)
         self.snapshot = new
         for change in new.changes(since: old) { self.published.send(change) }
     }

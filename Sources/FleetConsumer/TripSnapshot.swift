@@ -84,17 +84,6 @@ public struct TripSnapshot: Hashable, Sendable {
         self.type = type
         self.numberOfPassengers = numberOfPassengers
     }
-
-    /// The versions to send with the next question, exactly as the engine wrote them.
-    var versions = Versions()
-
-    /// What the engine compares to leave out what did not change.
-    struct Versions: Hashable, Sendable {
-        var route: String?
-        var waypoints: String?
-        var waypointRoutes: String?
-        var traffic: String?
-    }
 }
 
 // MARK: - Changes

@@ -75,6 +75,17 @@ import Testing
         #expect(snapshot.remainingWaypoints.last?.encodedPath == "abc")
     }
 
+    @Test func `a snapshot equals one that an app makes, whatever versions came with it`() async throws {
+        let answer = """
+            {"name":"providers/acme/trips/trip-7","vehicleId":"veh-3","tripStatus":"COMPLETE",
+            "currentRouteSegmentVersion":"s1"}
+            """
+        let world = try TripWorld(engine: StubTransport([.json(answer)]))
+        try await world.model.run()
+        let expected = TripSnapshot(trip: world.trip, status: .complete, vehicle: try VehicleID(checking: "veh-3"))
+        #expect(await world.model.snapshot == expected)
+    }
+
     @Test func `only what became different is told`() async throws {
         let moved = Self.assigned.replacingOccurrences(of: "37.1", with: "37.2")
         let later = moved.replacingOccurrences(of: "17:03:25.291501Z", with: "17:04:25Z")
