@@ -50,6 +50,10 @@ struct TripMessage: Decodable {
         var traffic: String?
     }
 
+    /// What every trip has; an answer without it is a failure.
+    ///
+    /// What stands before the engine, such as a network's sign-in page, may answer with 200 too, and tells nothing.
+    let name: String
     var vehicleId: String?
     var tripStatus: String?
     var tripType: String?

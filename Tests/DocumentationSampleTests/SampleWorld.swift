@@ -53,7 +53,9 @@ struct SampleWorld: Sendable {
                 return bearer == "Bearer \(vehicle)"
                     ? answer(200, #"{"name":"providers/acme/vehicles/veh-3"}"#) : answer(403, "{}")
             case ("GET", "/v1/providers/acme/trips/trip-7"):
-                return bearer == "Bearer \(trip)" ? answer(200, #"{"tripStatus":"COMPLETE"}"#) : answer(403, "{}")
+                return bearer == "Bearer \(trip)"
+                    ? answer(200, #"{"name":"providers/acme/trips/trip-7","tripStatus":"COMPLETE"}"#)
+                    : answer(403, "{}")
             default:
                 return answer(404, "{}")
             }

@@ -201,10 +201,12 @@ import Testing
         #expect(changes.count == 11 + 1 + 12)
     }
 
-    @Test(arguments: ["", "[]", #"{"lastLocation":7}"#]) func `an answer that is no trip is a failure`(
-        text: String
-    ) async throws {
-        let world = try TripWorld(engine: StubTransport([.json(text), .complete]))
-        #expect(try await world.changesToTheEnd().first?.summary == "failure INTERNAL -")
+    @Test(arguments: ["", "[]", "{}", #"{"error":"login"}"#, #"{"name":"trip-7","lastLocation":7}"#])
+    func `an answer that is no trip is a failure, and the snapshot stays`(text: String) async throws {
+        let world = try TripWorld(
+            engine: StubTransport([.json(Self.assigned), .page(text), .json(Self.assigned), .complete]))
+        let changes = try await world.changesToTheEnd().map(\.summary)
+        #expect(changes[11] == "failure INTERNAL -")
+        #expect(changes.count == 11 + 1 + 12)
     }
 }

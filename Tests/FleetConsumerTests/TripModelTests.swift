@@ -78,7 +78,7 @@ import Testing
 
     @Test func `a 403 renews the token only right after it changed`() async throws {
         let world = try TripWorld(
-            engine: StubTransport([.status(403), .json("{}"), .status(403), .complete]))
+            engine: StubTransport([.status(403), .new, .status(403), .complete]))
         let changes = try await world.changesToTheEnd().map(\.summary)
         #expect(changes.contains("failure PERMISSION_DENIED -"))
         #expect(world.tokens.invalidated.count == 1)
@@ -134,12 +134,12 @@ import Testing
     }
 
     @Test func `questions come at the interval`() async throws {
-        #expect(try await Self.pauses(after: .json("{}"), .json("{}")) == [.seconds(5), .seconds(5)])
+        #expect(try await Self.pauses(after: .new, .new) == [.seconds(5), .seconds(5)])
     }
 
     @Test func `pauses double while the engine is unavailable or late, and end with the first answer`() async throws {
         let pauses = try await Self.pauses(
-            after: .status(503), .status(504), .status(429), .status(503), .json("{}"), longestPause: .seconds(30))
+            after: .status(503), .status(504), .status(429), .status(503), .new, longestPause: .seconds(30))
         #expect(pauses == [10, 20, 30, 30, 5].map { .seconds($0) })
     }
 

@@ -90,14 +90,19 @@ extension StubTransport {
     /// Answers with these trips, one after the other, the last one completed when it is asked for more.
     convenience init(trips: String...) {
         self.init(
-            trips.map { .json($0) } + [.json(#"{"tripStatus":"COMPLETE"}"#)]
+            trips.map { .json($0) } + [.complete]
         )
     }
 }
 
 extension StubTransport.Answer {
-    /// The engine answers with a trip.
+    /// The engine answers with a trip or a shipment, which gets a name where the text gives none.
     static func json(_ text: String) -> Self {
+        .page(text.contains(#""name""#) ? text : #"{"name":"providers/acme/things/1","# + text.dropFirst())
+    }
+
+    /// Something answers with success, perhaps not the engine.
+    static func page(_ text: String) -> Self {
         .response(HTTPTransportResponse(status: 200, body: Data(text.utf8)))
     }
 
@@ -106,6 +111,9 @@ extension StubTransport.Answer {
         let body = error.map { "{\"error\":\($0)}" } ?? "{}"
         return .response(HTTPTransportResponse(status: status, body: Data(body.utf8)))
     }
+
+    /// The trip has not begun.
+    static var new: Self { .json(#"{"tripStatus":"NEW"}"#) }
 
     /// The trip is over.
     static var complete: Self { .json(#"{"tripStatus":"COMPLETE"}"#) }

@@ -14,6 +14,8 @@ struct TrackingMessage: Decodable {
         var endTime: String?
     }
 
+    /// What all tracking information has; an answer without it is a failure, as that of a trip is.
+    let name: String
     var state: String?
     var taskOutcome: String?
     var taskOutcomeTime: String?

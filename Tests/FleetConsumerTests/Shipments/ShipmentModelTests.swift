@@ -137,10 +137,18 @@ import Testing
     }
 
     @Test func `a failure is told, and polling goes on from the old snapshot`() async throws {
-        let world = try World(.json(Self.hidden), .status(404), .json("[]"), .json(Self.hidden), .json(Self.delivered))
+        let world = try World(.json(Self.hidden), .status(404), .json(Self.hidden), .json(Self.delivered))
         #expect(
             try await world.changesToTheEnd()
-                == ["state OPEN", "failure NOT_FOUND", "failure INTERNAL", "state CLOSED", "ended SUCCEEDED"])
+                == ["state OPEN", "failure NOT_FOUND", "state CLOSED", "ended SUCCEEDED"])
+    }
+
+    @Test(arguments: ["[]", "{}", #"{"error":"login"}"#])
+    func `an answer that is no shipment's is a failure, and the snapshot stays`(text: String) async throws {
+        let world = try World(.json(Self.hidden), .page(text), .json(Self.hidden), .json(Self.delivered))
+        #expect(
+            try await world.changesToTheEnd()
+                == ["state OPEN", "failure INTERNAL", "state CLOSED", "ended SUCCEEDED"])
     }
 
     // MARK: - Pace
