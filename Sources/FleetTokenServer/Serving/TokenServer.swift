@@ -31,7 +31,8 @@ public struct TokenServer: Service {
     ///   - configuration: How it is set up.
     ///   - authenticators: Further ways to know who asks, in the order in which they are asked, before those of the
     ///     configuration.
-    ///   - policy: What callers may have; `nil` leaves it to the configuration's rules.
+    ///   - policy: What callers may have; `nil` leaves it to the configuration's rules. Where it has none, callers get
+    ///     every token of their roles (``RolePolicy``), and with authenticators here the log warns of that.
     ///   - environment: The environment, where the process's Google credentials are looked for.
     ///   - logger: Hears of what goes wrong and, at `debug`, of each token's fingerprint.
     ///   - onListening: Is told the port that it listens on, once the first trial tokens were made or had their time.
@@ -73,6 +74,14 @@ public struct TokenServer: Service {
                 "a role is granted that nothing signs for",
                 metadata: [
                     "role": "\(unserved.role)", "problem": "\(unserved.problem)", "next": "\(unserved.remedy)",
+                ])
+        }
+        if !authenticators.isEmpty, policy == nil, configured is RolePolicy {
+            logger.warning(
+                "callers get tokens of their roles whatever the id",
+                metadata: [
+                    "problem": "there are authenticators, and no policy that knows what is whose",
+                    "next": "Give the server a policy, or rules with policy.file; RolePolicy() says that it is meant.",
                 ])
         }
         if let known = try configuration.administrators(secrets: administrators, transport: transport) {

@@ -23,7 +23,7 @@ struct AcmeTokenServer {
             environment: ProcessInfo.processInfo.environment)
         let server = try TokenServer(
             configuration, authenticators: [AcmeSessions { id in try await AcmeLogin.driver(ofSession: id) }],
-            logger: logger)
+            policy: AcmeShifts { driver, vehicle in try await AcmeLogin.isDriving(driver, vehicle) }, logger: logger)
 
         // SIGTERM and SIGINT end it; requests that are under way then are still answered.
         var group = ServiceGroupConfiguration(
@@ -46,6 +46,19 @@ struct AcmeSessions: CallerAuthenticator {
             throw CallerRefusal(.expired, "The session has ended.")
         }
         return Caller(name: driver, issuer: "acme", roles: [.driver])
+    }
+}
+
+/// Gives drivers tokens for the vehicles that they drive, and for no other.
+struct AcmeShifts: TokenPolicy {
+    /// Whether a vehicle is a driver's now.
+    let drives: @Sendable (_ driver: String, _ vehicle: VehicleID) async throws -> Bool
+
+    func decide(_ type: TokenType, for caller: Caller, at time: Date) async throws -> PolicyDecision {
+        // An error that is thrown here is answered 503, too.
+        guard case .driver(let vehicle) = type, caller.issuer == "acme", try await self.drives(caller.name, vehicle)
+        else { return .refused(rule: nil, reason: "The caller does not drive such a vehicle.") }
+        return .granted(rule: "shift")
     }
 }
 

@@ -5,6 +5,7 @@
 import FleetOperation
 import FleetSigning
 import FleetTokenServer
+import FleetTokens
 import Foundation
 import GoogleCredentials
 import HTTPTypes
@@ -21,6 +22,11 @@ enum AcmeLogin {
     static func driver(ofSession session: String) async throws -> String? {
         if session.hasSuffix("down") { throw Down() }
         return session.hasSuffix("7") ? "driver-7" : nil
+    }
+
+    static func isDriving(_ driver: String, _ vehicle: VehicleID) async throws -> Bool {
+        if vehicle.value == "veh-down" { throw Down() }
+        return driver == "driver-7" && vehicle.value == "veh-3"
     }
 }
 
@@ -53,14 +59,16 @@ enum AcmeLogin {
 
         deinit { try? FileManager.default.removeItem(at: self.folder) }
 
-        func server(_ settings: String = "", policy: (any TokenPolicy)? = nil) throws -> TokenServer {
+        func server(
+            _ settings: String = "", policy: (any TokenPolicy)? = nil, logger: Logger = World.logger
+        ) throws -> TokenServer {
             let configuration = try TokenServerConfiguration(
                 yaml: "provider: acme\ndata: .\nkeys: keys\nlisten: {port: 0}\n" + settings, folder: self.folder,
                 environment: [:])
             let announce = self.ports.continuation
             return try TokenServer(
                 configuration, authenticators: [AcmeSessions { try await AcmeLogin.driver(ofSession: $0) }],
-                policy: policy, environment: [:], logger: Self.logger
+                policy: policy, environment: [:], logger: logger
             ) { announce.yield($0) }
         }
 
@@ -90,9 +98,12 @@ enum AcmeLogin {
 
     @Test func `the program gives tokens to those whose sessions its code knows`() async throws {
         let world = try World()
-        try await world.serving(try world.server()) { client throws in
+        let shifts = AcmeShifts { driver, vehicle in try await AcmeLogin.isDriving(driver, vehicle) }
+        try await world.serving(try world.server(policy: shifts)) { client throws in
             let granted = try await client.get("/token/driver/veh-3", "acme-session-7")
             #expect(granted.status == 200)
+            #expect(try await client.get("/token/driver/veh-4", "acme-session-7").status == 403)
+            #expect(try await client.get("/token/driver/veh-down", "acme-session-7").status == 503)
             #expect(try await client.get("/token/driver/veh-3", "acme-session-8").status == 401)
             #expect(try await client.get("/token/driver/veh-3", "acme-session-down").status == 503)
             #expect(try await client.get("/token/driver/veh-3", "another").status == 401)
@@ -103,7 +114,9 @@ enum AcmeLogin {
         // The store was closed, and what was granted is in it.
         let store = try TokenServerStore(
             openingAt: world.folder.appending(path: "token-server.sqlite").path(percentEncoded: false))
-        let newest = try await AuditReader(store: store).latest(AuditQuery(), limit: 5)
+        var granted = AuditQuery()
+        granted.decision = .granted
+        let newest = try await AuditReader(store: store).latest(granted, limit: 5)
         #expect(newest.count == 1)
         try store.close()
     }
@@ -182,6 +195,22 @@ enum AcmeLogin {
         let free = try world.server("policy: {file: policy.yaml}\n", policy: RolePolicy())
         try await world.serving(free) { client throws in
             #expect(try await client.get("/token/driver/veh-4", "acme-session-7").status == 200)
+        }
+    }
+
+    @Test func `authenticators without a policy are warned of, unless it is meant so`() throws {
+        let rules = "version: 1\nrules: [{name: own, when: {issuer: acme}, grant: driver, for: assigned}]"
+        let cases: [(settings: String, policy: (any TokenPolicy)?, isWarned: Bool)] = [
+            ("", nil, true), ("", RolePolicy(), false), ("", AcmeShifts { _, _ in true }, false),
+            ("policy: {file: policy.yaml}\n", nil, false),
+        ]
+        for (settings, policy, isWarned) in cases {
+            let world = try World()
+            try Data(rules.utf8).write(to: world.folder.appending(path: "policy.yaml"))
+            let log = LeakTests.Log()
+            let logger = Logger(label: "test") { _ in LeakTests.Handler(log: log) }
+            _ = try world.server(settings, policy: policy, logger: logger)
+            #expect(log.contents.contains("whatever the id") == isWarned, "\(log.contents)")
         }
     }
 
