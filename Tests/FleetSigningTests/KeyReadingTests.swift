@@ -231,6 +231,32 @@ import Testing
         #expect(throws: SigningError.self) { try ServiceAccountKey(json: Data("\n".utf8) + marked(key.keyFile)) }
     }
 
+    @Test func `keys of each form belong to the account that is given, or to the one that a key file names`() throws {
+        let folder = try self.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let pair = try self.openSSL(["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"])
+        let file = folder.appending(path: "key.pem")
+        try pair.write(to: file)
+        let pem = try self.openSSL(["pkey", "-pubout"], input: pair)
+        let certificate = try self.openSSL(
+            ["req", "-x509", "-key", file.path(percentEncoded: false), "-subj", "/CN=a", "-days", "1"])
+        let google = JSONValue.object(["k1": .string(String(decoding: certificate, as: UTF8.self))]).serialized
+        let key = try ServiceAccountKey(
+            pem: String(decoding: pair, as: UTF8.self), account: "driver@acme", keyID: "k1")
+        let others = [Data(JWKS.write([try key.publicKey()])), pem, certificate, Data(google)]
+
+        let account = TrustedAccount(email: "partner@acme", role: .server, provider: ProviderID("acme"))
+        for text in others + [key.keyFile] {
+            #expect(try TrustedKeySet.read(text, named: "k1", account: account).map(\.account) == [account])
+        }
+        for text in others {
+            #expect(try TrustedKeySet.read(text, named: "k1", role: .driver).map(\.account) == [nil])
+        }
+        let own = try TrustedKeySet.read(key.keyFile, named: "k1", role: .driver, provider: ProviderID("other"))
+        let named = TrustedAccount(email: "driver@acme", role: .driver, provider: ProviderID("other"))
+        #expect(own.map(\.account) == [named])
+    }
+
     @Test func `a key that is for RSASSA-PSS alone checks no RS256 signature`() throws {
         let key = try self.openSSL(["genpkey", "-algorithm", "RSA-PSS", "-pkeyopt", "rsa_keygen_bits:2048"])
         let pem = try self.openSSL(["pkey", "-pubout"], input: key)

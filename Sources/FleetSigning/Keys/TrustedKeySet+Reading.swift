@@ -13,17 +13,21 @@ extension TrustedKeySet {
     /// without words before it. Each may begin with a byte order mark. Of several keys those that cannot be used are left
     /// out, as ``JWKS`` does.
     ///
+    /// Only a service account's key file says whose key it is. Keys of the other forms belong to no account in particular
+    /// and have no role, unless `account` is given: name it wherever a key shall check one account's tokens alone.
+    ///
     /// - Parameters:
     ///   - bytes: The text.
     ///   - name: What a key is called that has no id of its own, as that of a PEM text: tokens may name it by any id.
-    ///   - role: The role of the account, where it is known.
-    ///   - provider: The provider of the account; a key file's own project where it is `nil`.
+    ///   - account: Whose keys they are, with role and provider, whatever the text says; `nil` leaves it to the text.
+    ///   - role: The role of the account that a key file names, where it is known; of no use without one.
+    ///   - provider: The provider of that account; the key file's own project where it is `nil`.
     ///   - time: Leaves out certificates that are not to be used then; `nil` takes all.
     /// - Returns: The keys.
     /// - Throws: ``SigningError`` that says what is wrong.
     public static func read(
-        _ bytes: Data, named name: String, role: Role? = nil, provider: ProviderID? = nil,
-        validAt time: Date? = nil
+        _ bytes: Data, named name: String, account: TrustedAccount? = nil, role: Role? = nil,
+        provider: ProviderID? = nil, validAt time: Date? = nil
     ) throws(SigningError) -> [RSAPublicKey] {
         let bytes = bytes.withoutByteOrderMark
         let text = String(decoding: bytes, as: UTF8.self)
@@ -37,7 +41,7 @@ extension TrustedKeySet {
                         + "checks tokens, and put others into files of their own.")
             }
             if let time, !CertificateReader.isValid(text, at: time) { return [] }
-            return [try RSAPublicKey(pem: text, id: name, isUnnamed: true)]
+            return [try RSAPublicKey(pem: text, id: name, account: account, isUnnamed: true)]
         }
         let object: JSONObject
         do throws(TokenError) {
@@ -50,9 +54,11 @@ extension TrustedKeySet {
         }
         if object["type"]?.string == "service_account" {
             let key = try ServiceAccountKey(json: bytes)
-            return [try key.publicKey(role: role, provider: provider ?? key.projectID.flatMap { ProviderID($0) })]
+            let own = try key.publicKey(role: role, provider: provider ?? key.projectID.flatMap { ProviderID($0) })
+            guard let account else { return [own] }
+            return [try own.bound(to: account)]
         }
-        if object["keys"] != nil { return try JWKS.read(bytes, named: name) }
+        if object["keys"] != nil { return try JWKS.read(bytes, named: name, account: account) }
         var keys: [RSAPublicKey] = []
         var problem: SigningError?
         for (id, value) in object {
@@ -65,7 +71,7 @@ extension TrustedKeySet {
                     )
                 }
                 if let time, !CertificateReader.isValid(pem, at: time) { continue }
-                keys.append(try RSAPublicKey(pem: pem, id: id))
+                keys.append(try RSAPublicKey(pem: pem, id: id, account: account))
             } catch {
                 problem = problem ?? error
             }

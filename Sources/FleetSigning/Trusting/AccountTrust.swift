@@ -197,7 +197,7 @@ public final class AccountTrust: Sendable {
         in bytes: Data, of source: TrustedAccountSource, at now: Date
     ) throws(SigningError) -> [RSAPublicKey] {
         let name = source.account.email
-        let read = try TrustedKeySet.read(bytes, named: name, validAt: now)
+        let read = try TrustedKeySet.read(bytes, named: name, account: source.account, validAt: now)
         // Whoever publishes no key has withdrawn those that there were; entries of no use are somebody's mistake.
         if read.isEmpty, TrustedKeySet.isWithoutEntries(bytes) { return [] }
         guard (1...Self.maximumKeys).contains(read.count) else {
@@ -206,8 +206,6 @@ public final class AccountTrust: Sendable {
                 message: "The keys of \(name) are \(read.count) RS256 keys that are valid now; 1 to "
                     + "\(Self.maximumKeys) are taken.")
         }
-        var keys: [RSAPublicKey] = []
-        for key in read { keys.append(try key.bound(to: source.account)) }
-        return keys
+        return read
     }
 }

@@ -98,7 +98,9 @@ struct KeysArgument {
             .sorted { $0.lastPathComponent < $1.lastPathComponent }
     }
 
-    /// The keys of one file; a file that is named after a role gives its account that role.
+    /// The keys of one file; a service account's key file that is named after a role gives its account that role.
+    ///
+    /// The other forms name no account that a role could be given to.
     private static func keys(ofFile file: URL, validAt now: Date) throws -> [RSAPublicKey] {
         let bytes = try InputFile(path: file.path(percentEncoded: false)).bytes()
         let name = file.deletingPathExtension().lastPathComponent
