@@ -61,6 +61,24 @@ import Testing
         #expect(Self.paths(withTask) == [nil, nil, nil, "/dv-12/task-21", nil, nil])
     }
 
+    @Test(arguments: [
+        ("token/{kind}", 0, #""token/{kind}" has no {id}, which tells the server whose driver token"#),
+        ("token?kind={kind}", 3, #""token?kind={kind}" has no {id}, which"#),
+        ("token/{id}", 3, #""token/{id}" has no {task}, which"#),
+        ("token/{id}", 5, #""token/{id}" has {id}, for which this fleet_reader has no value"#),
+        ("{id}?task={task}", 1, #""{id}?task={task}" has {task}, for which this consumer"#),
+    ])
+    func `a template that is not of a subject tells which placeholder, and the way without templates`(
+        path: String, subject: Int, problem: String
+    ) throws {
+        let endpoint = try TokenEndpoint(
+            server: try Self.url("https://t.example"), path: path, answer: TokenAnswerFormat(tokenKey: "t"))
+        let error = #expect(throws: TokenClientError.self) { try endpoint.url(for: Self.subjects[subject]) }
+        #expect(error?.code == .invalidConfiguration)
+        #expect(error?.message.contains(problem) == true, "\(String(describing: error))")
+        #expect(error?.message.contains("TokenEndpoint(server:answer:route:)") == true)
+    }
+
     @Test func `a template may end with a query, whose values are encoded`() throws {
         let format = TokenAnswerFormat(tokenKey: "t")
         let server = try Self.url("https://t.example/a")

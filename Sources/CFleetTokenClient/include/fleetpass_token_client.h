@@ -400,6 +400,8 @@ typedef struct fp_options {
     /// With `FP_ENDPOINT_CUSTOM`: the path under the address, such as `auth/{kind}/{id}`; `{kind}` is `driver`,
     /// `consumer`, `delivery_driver`, `delivery_consumer` or `fleet_reader`, `{id}` the subject's id, and `{task}` its
     /// task. A query may follow, as in `token?vehicleId={id}`. Plain text, without `#` and `%`: it is encoded for you.
+    /// `{id}` is needed for subjects with an id, and `{task}` for those with a task; neither is for others. They get
+    /// `FP_ERROR_INVALID_CONFIGURATION` otherwise.
     const char *FP_NULLABLE path;
     /// With `FP_ENDPOINT_CUSTOM`: the keys of the answer.
     fp_answer_format answer;

@@ -61,8 +61,10 @@ extension TokenEndpoint {
     /// Describes a server of your own by a path such as `auth/{kind}/{id}` or `token?vehicleId={id}`.
     ///
     /// `{kind}` is `driver`, `consumer`, `delivery_driver`, `delivery_consumer` or `fleet_reader`; `{id}` is the
-    /// subject's id, and `{task}` its task. A subject that has no value for a placeholder has no token here, nor has a
-    /// subject with a task where `{task}` is missing.
+    /// subject's id, and `{task}` its task. A subject that has no value for a placeholder has no token here, nor has one
+    /// with an id where `{id}` is missing, or with a task where `{task}` is: the server could only guess whose token is
+    /// asked for. Where it knows that otherwise, as by who is signed in, describe it by its routes:
+    /// ``init(server:answer:route:)``.
     ///
     /// - Parameters:
     ///   - server: The server's address; `https`, or `http` to this machine.
@@ -72,7 +74,9 @@ extension TokenEndpoint {
     /// - Throws: ``TokenClientError`` with `insecureURL` or `invalidConfiguration`.
     public init(server: URL, path: String, answer: TokenAnswerFormat) throws(TokenClientError) {
         let template = try TokenPathTemplate(path)
-        try self.init(server: server, answer: { _ in answer }, route: { template.route(for: $0) })
+        try self.init(
+            server: server, checkedRoute: { subject throws(TokenClientError) in try template.route(for: subject) },
+            answer: { _ in answer })
     }
 }
 

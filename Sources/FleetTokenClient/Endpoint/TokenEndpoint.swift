@@ -25,7 +25,7 @@ public struct TokenEndpoint: Sendable {
     }
 
     private let server: SecureURL
-    private let route: @Sendable (TokenSubject) -> Route?
+    private let route: @Sendable (TokenSubject) throws(TokenClientError) -> Route?
     private let format: @Sendable (TokenSubject) -> TokenAnswerFormat
 
     /// Describes a server of your own by its routes.
@@ -39,6 +39,15 @@ public struct TokenEndpoint: Sendable {
         server: URL,
         answer: @escaping @Sendable (TokenSubject) -> TokenAnswerFormat,
         route: @escaping @Sendable (TokenSubject) -> Route?
+    ) throws(TokenClientError) {
+        try self.init(server: server, checkedRoute: route, answer: answer)
+    }
+
+    /// Describes a server by routes, or by why there is none for a subject.
+    init(
+        server: URL,
+        checkedRoute route: @escaping @Sendable (TokenSubject) throws(TokenClientError) -> Route?,
+        answer: @escaping @Sendable (TokenSubject) -> TokenAnswerFormat
     ) throws(TokenClientError) {
         self.server = try SecureURL(checking: server)
         self.format = answer
@@ -56,7 +65,7 @@ public struct TokenEndpoint: Sendable {
     /// - Returns: The address, percent-encoded; it holds the subject's id and nothing secret.
     /// - Throws: ``TokenClientError`` with `invalidConfiguration` when the server has no token for the subject.
     public func url(for subject: TokenSubject) throws(TokenClientError) -> URL {
-        guard let route = self.route(subject) else {
+        guard let route = try self.route(subject) else {
             throw TokenClientError(
                 code: .invalidConfiguration,
                 message:

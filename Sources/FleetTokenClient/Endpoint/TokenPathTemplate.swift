@@ -11,10 +11,12 @@ struct TokenPathTemplate: Sendable {
         case kind, id, task
     }
 
+    private let path: String
     private var segments: [[Part]] = []
     private var query: [(name: String, value: [Part])] = []
 
     init(_ path: String) throws(TokenClientError) {
+        self.path = path
         guard !path.contains("#") else {
             throw Self.error("The path \"\(path)\" holds a #, but servers never get what follows one; leave it out.")
         }
@@ -60,16 +62,29 @@ struct TokenPathTemplate: Sendable {
         return parts
     }
 
-    func route(for subject: TokenSubject) -> TokenEndpoint.Route? {
+    func route(for subject: TokenSubject) throws(TokenClientError) -> TokenEndpoint.Route {
         // A server that is not told the id or the task can only guess whose token to mint.
-        let used = Set(self.segments.joined()).union(self.query.flatMap(\.value))
-        guard used.contains(.id) == (subject.id != nil), used.contains(.task) == (subject.task != nil) else {
-            return nil
-        }
+        try self.check("{id}", .id, isFor: subject.id != nil, subject)
+        try self.check("{task}", .task, isFor: subject.task != nil, subject)
         return TokenEndpoint.Route(
             segments: self.segments.map { Self.text($0, for: subject) },
             query: self.query.map { (name: $0.name, value: Self.text($0.value, for: subject)) }
         )
+    }
+
+    /// Checks that a placeholder is in the path where a subject has a value for it, and only there.
+    private func check(
+        _ placeholder: String, _ part: Part, isFor hasValue: Bool, _ subject: TokenSubject
+    ) throws(TokenClientError) {
+        let isUsed = self.segments.joined().contains(part) || self.query.contains { $0.value.contains(part) }
+        guard isUsed != hasValue else { return }
+        let problem = "The path \"\(self.path)\" has \(hasValue ? "no " : "")\(placeholder)"
+        throw Self.error(
+            hasValue
+                ? "\(problem), which tells the server whose \(subject.kind) token is asked for; put it in, or describe the "
+                    + "server's routes by TokenEndpoint(server:answer:route:)."
+                : "\(problem), for which this \(subject.kind) has no value; describe the server's routes by "
+                    + "TokenEndpoint(server:answer:route:).")
     }
 
     private static func text(_ parts: [Part], for subject: TokenSubject) -> String {

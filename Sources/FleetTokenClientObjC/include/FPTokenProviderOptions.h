@@ -76,7 +76,8 @@ typedef NS_ENUM(NSInteger, FPTokenExpiryFormat) {
 
 /// The path under the address, such as `auth/{kind}/{id}`. `{kind}` is `driver`, `consumer`, `delivery_driver`,
 /// `delivery_consumer` or `fleet_reader`, `{id}` the subject's id, and `{task}` its task. A query may follow, as in
-/// `token?vehicleId={id}`. Plain text, without `#` and `%`: it is encoded for you.
+/// `token?vehicleId={id}`. Plain text, without `#` and `%`: it is encoded for you. `{id}` is needed for subjects with an
+/// id, and `{task}` for those with a task; neither is for others. They get `FPTokenErrorInvalidConfiguration` otherwise.
 @property (nonatomic, copy, nullable) NSString *path;
 
 /// The key of the token in the answer.
