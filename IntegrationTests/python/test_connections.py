@@ -4,6 +4,7 @@
 """What `serve tokens` makes of connections: client certificates, headers of a trusted proxy, and how they end."""
 
 import hashlib
+import http.client
 import json
 import os
 import shutil
@@ -13,6 +14,7 @@ import ssl
 import struct
 import threading
 import time
+from datetime import datetime, timedelta, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import h2.config
@@ -22,6 +24,9 @@ import hpack
 import jwt
 import pytest
 import requests
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from hyperframe.frame import Frame, GoAwayFrame, HeadersFrame, PingFrame
 
 from engine_server import certificate
@@ -131,6 +136,55 @@ def test_authorities_are_read_again_when_they_change(folder, certificates):
     assert code == 0
     assert errors.count("what was read last stays in force") == 1
     assert "holds no certificate in PEM form" in errors
+
+
+def test_an_open_connection_does_not_outlive_its_certificate(folder, certificates):
+    authority = x509.load_pem_x509_certificate((folder / "authority.pem").read_bytes())
+    signer = serialization.load_pem_private_key((folder / "authority-key.pem").read_bytes(), None)
+    key = ec.generate_private_key(ec.SECP256R1())
+    server = start(folder, "required")
+    now = datetime.now(timezone.utc)
+    short = (
+        x509.CertificateBuilder().subject_name(x509.Name([])).issuer_name(authority.subject)
+        .public_key(key.public_key()).serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1)).not_valid_after(now + timedelta(seconds=6))
+        .add_extension(
+            x509.SubjectAlternativeName([x509.UniformResourceIdentifier("spiffe://acme/dispatch")]), critical=True)
+        .sign(signer, hashes.SHA256()))
+    (folder / "short.pem").write_bytes(short.public_bytes(serialization.Encoding.PEM))
+    (folder / "short-key.pem").write_bytes(key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
+    pair = (str(folder / "short.pem"), str(folder / "short-key.pem"))
+    context = ssl.create_default_context(cafile=folder / "server.pem")
+    context.load_cert_chain(*pair)
+    client = http.client.HTTPSConnection(*address(server), context=context, timeout=20)
+    peer = Peer(server, folder, pair)
+
+    def ask():
+        client.request("GET", "/token/driver/veh-1")
+        answer = client.getresponse()
+        answer.read()
+        return answer
+
+    answer = ask()
+    assert (answer.status, answer.getheader("Connection")) == (200, None)
+    peer.ask("/token/driver/veh-1")
+    head = next(event for event in peer.read(h2.events.StreamEnded) if isinstance(event, h2.events.ResponseReceived))
+    assert dict(head.headers)[b":status"] == b"200"
+    answers = []
+
+    def has_ended():
+        answers.append(ask())
+        return answers[-1].getheader("Connection") == "close"
+
+    eventually(has_ended, "a connection outlives its certificate")
+    assert answers[-1].status == 401
+    stream = peer.ask("/token/driver/veh-1")
+    frames = list(peer.frames(acknowledges=True))
+    head = next(frame for frame in frames if isinstance(frame, HeadersFrame) and frame.stream_id == stream)
+    assert dict(peer.http.decoder.decode(head.data))[":status"] == "401"
+    assert any(isinstance(frame, GoAwayFrame) for frame in frames)
+    client.close()
 
 
 def test_a_file_that_could_not_be_used_is_taken_once_it_can_be_with_the_same_date(folder, certificates):

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTokens
+public import Foundation
 public import HTTPTypes
 
 /// What a request says of the one who sent it.
@@ -55,12 +56,29 @@ public struct ClientCertificate: Hashable, Sendable {
     public var subject: String?
     /// SHA-256 of its DER form, in lower-case hexadecimal digits.
     public var fingerprint: String
+    /// When it becomes valid.
+    public var notBefore: Date
+    /// Until when it is valid.
+    public var notAfter: Date
 
     /// Describes a certificate.
-    public init(uris: [String] = [], dnsNames: [String] = [], subject: String? = nil, fingerprint: String) {
+    ///
+    /// - Parameters:
+    ///   - uris: The URIs among its alternative names.
+    ///   - dnsNames: The DNS names among its alternative names.
+    ///   - subject: Its whole subject as RFC 4514 writes it.
+    ///   - fingerprint: SHA-256 of its DER form, in lower-case hexadecimal digits.
+    ///   - notBefore: When it becomes valid.
+    ///   - notAfter: Until when it is valid.
+    public init(
+        uris: [String] = [], dnsNames: [String] = [], subject: String? = nil, fingerprint: String,
+        notBefore: Date = .distantPast, notAfter: Date = .distantFuture
+    ) {
         self.uris = uris
         self.dnsNames = dnsNames
         self.subject = subject
         self.fingerprint = fingerprint
+        self.notBefore = notBefore
+        self.notAfter = notAfter
     }
 }

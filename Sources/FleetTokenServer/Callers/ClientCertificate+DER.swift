@@ -8,7 +8,7 @@ import SwiftASN1
 import X509
 
 extension ClientCertificate {
-    /// Reads the names of a certificate that TLS has verified.
+    /// Reads the names of a certificate that TLS has verified, and when it is valid.
     ///
     /// The common name alone is not one of them: it says nothing about what kind of name it is (RFC 9525 §2). The whole
     /// subject is, for authorities that give no alternative names.
@@ -37,6 +37,7 @@ extension ClientCertificate {
         self.init(
             uris: uris, dnsNames: dnsNames,
             subject: certificate.subject.isEmpty ? nil : certificate.subject.description,
-            fingerprint: digest.hexadecimal)
+            fingerprint: digest.hexadecimal, notBefore: certificate.notValidBefore,
+            notAfter: certificate.notValidAfter)
     }
 }

@@ -3,10 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import FleetTokens
+public import Foundation
 
 /// Knows backends by the certificates with which they open TLS connections.
 ///
 /// TLS has verified the certificate's chain before; what is listed here says which of the verified ones is which caller.
+/// The certificate must be valid at each request, as its connection may live longer than it.
 public struct ClientCertificateAuthenticator: CallerAuthenticator {
     /// What of a certificate names the caller.
     public enum Identity: Hashable, Sendable {
@@ -49,15 +51,19 @@ public struct ClientCertificateAuthenticator: CallerAuthenticator {
 
     private let label: String
     private let entries: [ExactText: Entry]
+    private let now: @Sendable () -> Date
 
     /// Makes an authenticator.
     ///
     /// - Parameters:
     ///   - label: Its name in logs, rules and assignments.
     ///   - entries: The callers.
+    ///   - now: The clock that certificates are judged by.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` when one identity is two callers,
     ///   or a name is not 1 to 255 printable ASCII characters.
-    public init(label: String = "certificate", entries: [Entry]) throws(TokenServerError) {
+    public init(
+        label: String = "certificate", entries: [Entry], now: @escaping @Sendable () -> Date = { Date() }
+    ) throws(TokenServerError) {
         if let entry = entries.first(where: { !CallerID.isUsable(subject: $0.name) }) {
             throw TokenServerError(
                 code: .invalidConfiguration,
@@ -72,6 +78,7 @@ public struct ClientCertificateAuthenticator: CallerAuthenticator {
         }
         self.label = label
         self.entries = known
+        self.now = now
     }
 
     /// The caller whose certificate the connection was opened with; `nil` where it showed none.
@@ -87,6 +94,13 @@ public struct ClientCertificateAuthenticator: CallerAuthenticator {
         }
         // A certificate may stand beside another credential, so an unknown one is left to the other authenticators.
         guard let entry = named.first else { return nil }
+        let now = self.now()
+        guard now >= certificate.notBefore else {
+            throw CallerRefusal(.notYetValid, "The client's certificate is not valid yet.")
+        }
+        guard now <= certificate.notAfter else {
+            throw CallerRefusal(.expired, "The client's certificate has expired.")
+        }
         return Caller(name: entry.name, issuer: self.label, roles: entry.roles)
     }
 }

@@ -223,12 +223,39 @@ import X509
         }
     }
 
+    @Test(
+        arguments: [(-1, .notYetValid), (0, nil), (86_400, nil), (86_401, .expired)] as [(Int, CallerRefusal.Reason?)])
+    func `a certificate is judged by the time of each request, however old its connection is`(
+        second: Int, reason: CallerRefusal.Reason?
+    ) async throws {
+        let authenticator = try ClientCertificateAuthenticator(
+            entries: [.init(identity: .dnsName("dispatch.acme"), name: "dispatch")],
+            now: { Self.start + TimeInterval(second) })
+        func caller(_ name: String) async throws -> Caller? {
+            let der = try self.certificate(DistinguishedName(), names: [.dnsName(name)])
+            return try await authenticator.caller(
+                of: CallerRequest(headers: [:], clientCertificate: try ClientCertificate(der: der)))
+        }
+        if let reason {
+            let refusal = await #expect(throws: CallerRefusal.self) { try await caller("dispatch.acme") }
+            #expect(refusal?.reason == reason)
+        } else {
+            #expect(try await caller("dispatch.acme")?.name == "dispatch")
+        }
+        // Whose is nobody's may have another credential.
+        #expect(try await caller("billing.acme") == nil)
+    }
+
+    /// Since when and until when the certificates below are valid: a day.
+    private static let start = Date(timeIntervalSince1970: 1_767_225_600)
+    private static let end = Self.start + 86_400
+
     /// The DER form of a certificate.
     private func certificate(_ subject: DistinguishedName, names: [GeneralName] = []) throws -> [UInt8] {
         let key = Certificate.PrivateKey(P256.Signing.PrivateKey())
         let certificate = try Certificate(
-            version: .v3, serialNumber: .init(), publicKey: key.publicKey, notValidBefore: .now - 60,
-            notValidAfter: .now + 60, issuer: subject, subject: subject, signatureAlgorithm: .ecdsaWithSHA256,
+            version: .v3, serialNumber: .init(), publicKey: key.publicKey, notValidBefore: Self.start,
+            notValidAfter: Self.end, issuer: subject, subject: subject, signatureAlgorithm: .ecdsaWithSHA256,
             extensions: try Certificate.Extensions {
                 if !names.isEmpty { SubjectAlternativeNames(names) }
             }, issuerPrivateKey: key)
@@ -240,7 +267,7 @@ import X509
     @Test func `a certificate's subject counts as a whole, whatever its parts hold`() async throws {
         let entry = ClientCertificateAuthenticator.Entry(
             identity: .subject("CN=dispatch,O=Acme"), name: "dispatch", roles: [.driver])
-        let authenticator = try ClientCertificateAuthenticator(entries: [entry])
+        let authenticator = try ClientCertificateAuthenticator(entries: [entry], now: { Self.start })
         func isKnown(_ subject: DistinguishedName) async throws -> Bool {
             let certificate = try ClientCertificate(der: try self.certificate(subject))
             return try await authenticator.caller(of: CallerRequest(headers: [:], clientCertificate: certificate))
@@ -277,7 +304,7 @@ import X509
         let digest = SHA256.hash(data: der).map { String(format: "%02x", $0) }.joined()
         let expected = ClientCertificate(
             uris: ["spiffe://acme/dispatch"], dnsNames: ["dispatch.acme"], subject: "CN=spiffe://acme/billing",
-            fingerprint: digest)
+            fingerprint: digest, notBefore: Self.start, notAfter: Self.end)
         #expect(try ClientCertificate(der: der) == expected)
         for cut in [0, 1, der.count / 2, der.count - 1] {
             #expect(throws: CallerRefusal.self) { try ClientCertificate(der: Array(der.prefix(cut))) }
