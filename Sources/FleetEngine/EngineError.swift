@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import FleetTokens
+public import Foundation
 
 /// The answer to a call that failed, in the status model of the public API.
 ///
@@ -90,4 +91,9 @@ public struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
         while text.utf8[end] & 0xC0 == 0x80 { text.utf8.formIndex(before: &end) }
         return String(text[..<end]) + mark
     }
+}
+
+extension EngineError: CustomNSError {
+    /// The message, which is what `localizedDescription` says.
+    public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: self.message] }
 }

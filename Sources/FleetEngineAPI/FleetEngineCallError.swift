@@ -2,6 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+public import Foundation
+
 /// Why a call was not sent to the engine.
 public struct FleetEngineCallError: Error, Sendable, CustomStringConvertible {
     /// What went wrong, in terms a caller can act on.
@@ -37,5 +39,14 @@ public struct FleetEngineCallError: Error, Sendable, CustomStringConvertible {
         self.code = code
         self.message = message
         self.cause = cause
+    }
+}
+
+extension FleetEngineCallError: CustomNSError {
+    /// The message, and the error underneath.
+    public var errorUserInfo: [String: Any] {
+        var info: [String: Any] = [NSLocalizedDescriptionKey: self.message]
+        info[NSUnderlyingErrorKey] = self.cause
+        return info
     }
 }

@@ -2,6 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+public import Foundation
+
 /// An error from reading keys or minting tokens.
 public struct SigningError: Error, Sendable, CustomStringConvertible {
     /// What went wrong, in terms a caller can act on.
@@ -46,5 +48,14 @@ public struct SigningError: Error, Sendable, CustomStringConvertible {
         self.code = code
         self.message = message
         self.cause = cause
+    }
+}
+
+extension SigningError: CustomNSError {
+    /// The message, and the error underneath.
+    public var errorUserInfo: [String: Any] {
+        var info: [String: Any] = [NSLocalizedDescriptionKey: self.message]
+        info[NSUnderlyingErrorKey] = self.cause
+        return info
     }
 }

@@ -2,6 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+public import Foundation
+
 /// An error from setting up a token server, issuing a token, or reading or changing what its store holds.
 public struct TokenServerError: Error, Sendable, CustomStringConvertible {
     /// What went wrong, in terms a caller can act on.
@@ -47,4 +49,9 @@ public struct TokenServerError: Error, Sendable, CustomStringConvertible {
         self.code = code
         self.message = message
     }
+}
+
+extension TokenServerError: CustomNSError {
+    /// The message, which is what `localizedDescription` says.
+    public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: self.message] }
 }

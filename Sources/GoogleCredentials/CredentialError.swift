@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetSigning
+public import Foundation
 
 /// An error from finding credentials, getting access tokens or signing far away.
 public struct CredentialError: Error, Sendable, CustomStringConvertible {
@@ -82,3 +83,12 @@ public struct CredentialError: Error, Sendable, CustomStringConvertible {
 }
 
 extension CredentialError: PausedFailure {}
+
+extension CredentialError: CustomNSError {
+    /// The message, and the error underneath.
+    public var errorUserInfo: [String: Any] {
+        var info: [String: Any] = [NSLocalizedDescriptionKey: self.message]
+        info[NSUnderlyingErrorKey] = self.cause
+        return info
+    }
+}

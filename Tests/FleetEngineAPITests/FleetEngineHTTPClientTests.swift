@@ -342,6 +342,8 @@ import Testing
         }
         #expect(error?.code == .noToken)
         #expect(error?.cause is NoToken)
+        #expect((error as (any Error)?)?.localizedDescription == error?.message)
+        #expect(error.map { ($0 as NSError).userInfo[NSUnderlyingErrorKey] is NoToken } == true)
         #expect(server.requests.isEmpty)
     }
 }

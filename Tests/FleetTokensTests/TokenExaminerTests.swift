@@ -256,6 +256,13 @@ struct FakeKeys: TokenKeys {
             for part in token.split(separator: ".").dropLast() { #expect(!text.contains(part)) }
         }
     }
+
+    @Test func `what did not hold and how to mend it is the localized description`() {
+        let error: any Error = TokenRefusal.missing
+        #expect(
+            error.localizedDescription
+                == "The call carries no token. Send the header Authorization: Bearer TOKEN.")
+    }
 }
 
 @Suite struct TokenExplanationTests {

@@ -2,6 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+public import Foundation
+
 /// Why another service gave no answer.
 public struct UpstreamError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What went wrong.
@@ -36,4 +38,9 @@ public struct UpstreamError: Error, Hashable, Sendable, CustomStringConvertible 
         self.code = code
         self.detail = detail
     }
+}
+
+extension UpstreamError: CustomNSError {
+    /// The failure in words, which is what `localizedDescription` says.
+    public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: "The other service \(self)."] }
 }

@@ -2,6 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+public import Foundation
+
 /// Why a token was refused, in words and in a form that programs can act on.
 ///
 /// The engine puts ``reason`` into `google.rpc.ErrorInfo` and ``message`` into the status. Neither repeats the token,
@@ -117,4 +119,9 @@ public struct TokenRefusal: Error, Hashable, Sendable, CustomStringConvertible {
         .unauthenticated(
             .tokenMalformed, message, fix: "Mint the token with a Fleet Engine library and send it unchanged.")
     }
+}
+
+extension TokenRefusal: CustomNSError {
+    /// The message and the fix, which is what `localizedDescription` says.
+    public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: "\(self.message) \(self.fix)"] }
 }

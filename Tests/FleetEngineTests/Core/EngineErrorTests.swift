@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import Testing
 
 @testable import FleetEngine
@@ -21,5 +22,10 @@ import Testing
     @Test func `a text that is not too long stays as it is`() {
         let text = String(repeating: "x", count: 1000)
         #expect(EngineError.invalidArgument(text).message == text)
+    }
+
+    @Test func `the message is the localized description`() {
+        let error: any Error = EngineError(code: .notFound, reason: "TRIP_PURGED", message: "The trip is gone.")
+        #expect(error.localizedDescription == "The trip is gone.")
     }
 }
