@@ -4,13 +4,14 @@
 
 import FleetOperation
 import FleetSigning
-import FleetTokens
+public import FleetTokens
 public import Foundation
 public import Logging
 
 /// Answers requests for tokens: finds out who asks, asks the policy, mints, and records what was decided.
 ///
-/// A token leaves only after its record is durable.
+/// A token leaves only after its record is durable. ``TokenRoutes`` ask it over HTTP; a server of another kind, such as one
+/// for gRPC, asks it by ``issue(_:for:)``.
 public struct TokenDesk: Sendable {
     private let issuer: TokenIssuer
     private let authenticator: any CallerAuthenticator
@@ -87,13 +88,28 @@ public struct TokenDesk: Sendable {
     /// Answers one request.
     ///
     /// - Parameters:
+    ///   - type: The token that is asked for. Whatever it is, the policy decides; the routes ask for no server's token.
+    ///   - request: What the request says of its sender.
+    /// - Returns: The token, recorded.
+    /// - Throws: ``TokenDeskRefusal``; `TokenError` for claims that no token can have; or `CancellationError`.
+    public func issue(_ type: TokenType, for request: CallerRequest) async throws -> IssuedToken {
+        do {
+            return try await self.issue(type, or: nil, for: request)
+        } catch let answer as RouteError {
+            throw TokenDeskRefusal(answer)
+        }
+    }
+
+    /// Answers one request in the words of the routes.
+    ///
+    /// - Parameters:
     ///   - type: The token that is asked for.
     ///   - alternative: What will do as well, where the policy refuses that.
     ///   - request: What the request says of its sender.
     /// - Returns: The token, recorded.
     /// - Throws: ``RouteError`` or `CancellationError`.
     func issue(
-        _ type: TokenType, or alternative: TokenType? = nil, for request: CallerRequest
+        _ type: TokenType, or alternative: TokenType?, for request: CallerRequest
     ) async throws -> IssuedToken {
         let start = ContinuousClock.now
         do {

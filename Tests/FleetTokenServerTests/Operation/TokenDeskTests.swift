@@ -58,7 +58,8 @@ import Testing
 
     private func request(_ desk: TokenDesk, _ type: TokenType) async throws -> (IssuedToken?, Int) {
         do {
-            return (try await desk.issue(type, for: CallerRequest(headers: [:], peerAddress: "192.0.2.7")), 200)
+            let request = CallerRequest(headers: [:], peerAddress: "192.0.2.7")
+            return (try await desk.issue(type, or: nil, for: request), 200)
         } catch let error as RouteError {
             return (nil, error.status.code)
         }
@@ -179,7 +180,7 @@ import Testing
         for _ in 0..<3 { #expect(try await self.request(desk, others).1 == 403) }
         for type in [others, own] {
             let error = await #expect(throws: RouteError.self) {
-                try await desk.issue(type, for: CallerRequest(headers: [:], peerAddress: "192.0.2.7"))
+                try await desk.issue(type, or: nil, for: CallerRequest(headers: [:], peerAddress: "192.0.2.7"))
             }
             #expect(error?.status == .tooManyRequests)
             #expect(error?.retryAfter == .seconds(20))
@@ -339,7 +340,7 @@ import Testing
         func ask(_ bearer: String?) async {
             let request = CallerRequest(
                 headers: bearer.map { [.authorization: "Bearer \($0)"] } ?? [:], peerAddress: "192.0.2.7")
-            await #expect(throws: RouteError.self) { try await desk.issue(try Self.vehicle(), for: request) }
+            await #expect(throws: RouteError.self) { try await desk.issue(try Self.vehicle(), or: nil, for: request) }
         }
         func told(_ words: String) -> Int { lines.contents.split(separator: "\n").count { $0.contains(words) } }
         for _ in 0..<100 {
