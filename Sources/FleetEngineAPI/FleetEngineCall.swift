@@ -30,13 +30,15 @@ struct FleetEngineCall: Sendable {
         guard namesOne ? segments.count == 4 && segments[2] == collection : segments.count == 2 else {
             let wanted = "providers/\(resource.provider)" + (namesOne ? "/\(collection)/ID" : "")
             throw FleetEngineCallError(
-                .invalidCall, "\(method.name) is called on \(wanted), and not on \(resource); pass such a resource.")
+                code: .invalidCall,
+                message: "\(method.name) is called on \(wanted), and not on \(resource); pass such a resource.")
         }
         var query = query
         if let newID = form.newID {
             guard !query.contains(where: { $0.name == newID }) else {
                 throw FleetEngineCallError(
-                    .invalidCall, "\(method.name) takes \(newID) from the resource; leave it out of the query.")
+                    code: .invalidCall,
+                    message: "\(method.name) takes \(newID) from the resource; leave it out of the query.")
             }
             query.append((newID, segments.removeLast()))
         } else if !namesOne {
@@ -77,8 +79,9 @@ struct FleetEngineCall: Sendable {
             try access.checkCoverage(of: claims, role: nil)
         } catch {
             throw FleetEngineCallError(
-                .tokenMismatch,
-                "The token for \(self.method.name) on \(self.resource) was not sent. \(error.message)", cause: error)
+                code: .tokenMismatch,
+                message: "The token for \(self.method.name) on \(self.resource) was not sent. \(error.message)",
+                cause: error)
         }
     }
 }

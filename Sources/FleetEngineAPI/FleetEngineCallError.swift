@@ -35,7 +35,8 @@ public struct FleetEngineCallError: Error, Sendable, CustomStringConvertible {
     /// Code and message on one line.
     public var description: String { "\(self.code): \(self.message)" }
 
-    init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
+    /// Makes an error, as for a fake in tests.
+    public init(code: Code, message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message
         self.cause = cause

@@ -48,8 +48,9 @@ public final class FleetEngineHTTPClient: Sendable {
     ) throws(FleetEngineCallError) {
         guard UpstreamAddress.isAcceptable(engine), !engine.contains("?") else {
             throw FleetEngineCallError(
-                .insecureEngine,
-                "Tokens are sent to https addresses, and to http ones of this machine; the engine's address is neither, "
+                code: .insecureEngine,
+                message:
+                    "Tokens are sent to https addresses, and to http ones of this machine; the engine's address is neither, "
                     + "or has a user, a query or a fragment.")
         }
         self.root = engine.hasSuffix("/") ? String(engine.dropLast()) : engine
@@ -118,8 +119,8 @@ public final class FleetEngineHTTPClient: Sendable {
                 throw error
             } catch {
                 throw FleetEngineCallError(
-                    .noToken,
-                    "There is no token for \(call.method.name), so the call was not sent; the cause says why.",
+                    code: .noToken,
+                    message: "There is no token for \(call.method.name), so the call was not sent; the cause says why.",
                     cause: error)
             }
         }

@@ -21,6 +21,27 @@ public struct IssuedToken: Sendable {
     public let refreshAfter: Duration
     /// The id of the key that signed, where the token says.
     public let keyID: String?
+
+    /// Describes a token, as for a fake in tests.
+    ///
+    /// - Parameters:
+    ///   - token: The token.
+    ///   - issuedAt: When it was issued.
+    ///   - expiresAt: When it ends.
+    ///   - expiresIn: How long it can be used from now.
+    ///   - refreshAfter: When the app should fetch the next one, from now.
+    ///   - keyID: The id of the key that signed.
+    public init(
+        token: FleetToken, issuedAt: Date, expiresAt: Date, expiresIn: Duration, refreshAfter: Duration,
+        keyID: String? = nil
+    ) {
+        self.token = token
+        self.issuedAt = issuedAt
+        self.expiresAt = expiresAt
+        self.expiresIn = expiresIn
+        self.refreshAfter = refreshAfter
+        self.keyID = keyID
+    }
 }
 
 /// Issues tokens: one signing account for each role.
