@@ -29,6 +29,20 @@ import Testing
             savedAt: Date(timeIntervalSince1970: 1_767_225_900), sinceBoot: .seconds(1000))
     }
 
+    @Test func `the text that a token is filed under never changes`() throws {
+        let van = try DeliveryVehicleID(checking: "van-1")
+        let subjects: [TokenSubject] = [
+            try self.subject("veh-3"), .consumer(try TripID(checking: "trip-7")), .deliveryDriver(van),
+            .deliveryDriver(van, task: try TaskID(checking: "t-7")),
+            .deliveryConsumer(try TrackingID(checking: "shp 881")), .fleetReader,
+        ]
+        #expect(
+            subjects.map(\.storeKey) == [
+                "driver/veh-3", "consumer/trip-7", "delivery_driver/van-1", "delivery_driver/van-1?task=t-7",
+                "delivery_consumer/shp 881", "fleet_reader",
+            ])
+    }
+
     private func mode(of url: URL) throws -> Int {
         let attributes = try FileManager.default.attributesOfItem(atPath: url.path)
         return try #require(attributes[.posixPermissions] as? NSNumber).intValue

@@ -13,6 +13,8 @@ import FleetTokens
 /// An app and its extensions may share a store. Each process has its own provider and its own fetches; what one has fetched,
 /// another finds when it has no valid token itself, and the last one written stays.
 ///
+/// A store of your own files each subject's token under its ``TokenSubject/storeKey``.
+///
 /// A store that fails never fails a call: the failure is a ``TokenEvent/storeFailed(_:_:)``, and the token is fetched. Reading
 /// counts towards the fetch's time limit. Methods may be called from any task, also at the same time.
 public protocol TokenStore: Sendable {
@@ -46,8 +48,12 @@ public protocol TokenStore: Sendable {
 }
 
 extension TokenSubject {
-    /// A text that no other subject has; ids hold neither `/` nor `?`.
-    var storeKey: String {
+    /// The text that a store files the subject's token under, such as `driver/veh-3` or `delivery_driver/van-1?task=t-7`.
+    ///
+    /// Each subject has a text of its own, as ids hold neither `/` nor `?`, and later versions give the same one, so that
+    /// they find what was stored before. It tells the ids and may hold any characters but control characters: take a hash
+    /// of it where a name must tell nothing, or has to be that of a file.
+    public var storeKey: String {
         self.kind + (self.id.map { "/" + $0 } ?? "") + (self.task.map { "?task=" + $0.value } ?? "")
     }
 }
