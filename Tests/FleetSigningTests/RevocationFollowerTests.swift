@@ -198,6 +198,43 @@ private final class Publisher: UpstreamTransport {
         #expect(self.follower.problem == "the list of revocations ended 60 s ago: The list is out of date.")
     }
 
+    @Test func `a list from a time when the clocks were ahead gives way to the next, and stays in force until then`()
+        async throws
+    {
+        let old = try await self.mint()
+        self.publisher.wait(1)
+        let new = try await self.mint()
+        self.publisher.wait(7200)
+        self.publisher.publish(try self.signed([self.revocation(of: old)]), tag: "\"1\"")
+        #expect(await self.follower.poll() == .applied(1))
+        self.publisher.wait(-7200)
+        #expect(
+            self.follower.problem == "the list of revocations is from 7200 s in the future: the clock was set back")
+        // The publisher's clock is still ahead; its tag is not shown, which would bring a 304.
+        #expect(await self.follower.poll() == .failed("The list is from the future; set the clocks."))
+        #expect(
+            self.follower.problem
+                == "the list of revocations is from 7200 s in the future: The list is from the future; set the clocks.")
+        #expect(self.isRevoked(old))
+        self.publisher.publish(try self.signed([self.revocation(of: new)]), tag: "\"2\"")
+        #expect(await self.follower.poll() == .applied(1))
+        #expect(self.follower.problem == nil)
+        #expect(self.isRevoked(new) && !self.isRevoked(old))
+        #expect(await self.follower.poll() == .unchanged)
+    }
+
+    @Test func `a list that is ahead by no more than clocks differ is compared like any other`() async throws {
+        let token = try await self.mint()
+        self.publisher.wait(60)
+        self.publisher.publish(try self.signed([self.revocation(of: token)]))
+        await self.follower.poll()
+        self.publisher.wait(-60)
+        #expect(self.follower.problem == nil)
+        self.publisher.publish(try self.signed([]))
+        #expect(await self.follower.poll() == .unchanged)
+        #expect(self.isRevoked(token))
+    }
+
     @Test func `a list that arrives after a newer one is not put in force`() async throws {
         let token = try await self.mint()
         self.publisher.publish(try self.signed([]))

@@ -8,8 +8,9 @@ public import Foundation
 /// Keeps a ``RevocationList`` as another token server publishes it.
 ///
 /// Whoever owns it calls ``poll()`` every 2 seconds. A list that is forged, too old or of another kind is refused; one
-/// that can be believed and was made before the list at hand changes nothing, as several servers may answer in turn.
-/// While none can be had, the last one stays in force; ``problem`` tells when it became too old to be believed.
+/// that can be believed and was made before the list at hand changes nothing, as several servers may answer in turn,
+/// unless the list at hand is from the future, as after a clock was ahead. While none can be had, the last one stays in
+/// force; ``problem`` tells when it became too old to be believed, or is from the future.
 public final class RevocationFollower: Sendable {
     /// Where the keys are that lists must be signed with.
     public enum Keys: Sendable {
@@ -37,6 +38,13 @@ public final class RevocationFollower: Sendable {
     private struct State {
         var kept: Kept?
         var failure: String?
+
+        /// The list at hand, as far as others are compared with it.
+        ///
+        /// One from the future came by a clock that was ahead: all others would be older, until that time has come.
+        func newest(at now: Date) -> Kept? {
+            self.kept.flatMap { $0.list.isFromTheFuture(at: now) ? nil : $0 }
+        }
     }
 
     /// The list's address.
@@ -99,7 +107,12 @@ public final class RevocationFollower: Sendable {
     public var problem: String? {
         let (kept, failure) = self.state.withLock { ($0.kept, $0.failure) }
         guard let kept else { return failure ?? "no list of revocations was fetched yet" }
-        let late = self.now().timeIntervalSince(kept.list.expiresAt)
+        let now = self.now()
+        guard !kept.list.isFromTheFuture(at: now) else {
+            let early = Int(kept.list.issuedAt.timeIntervalSince(now))
+            return "the list of revocations is from \(early) s in the future: \(failure ?? "the clock was set back")"
+        }
+        let late = now.timeIntervalSince(kept.list.expiresAt)
         guard late >= SignedRevocations.leeway else { return nil }
         return "the list of revocations ended \(Int(late)) s ago: \(failure ?? "it is unchanged")"
     }
@@ -134,7 +147,8 @@ public final class RevocationFollower: Sendable {
     }
 
     private func fetch() async throws -> Outcome {
-        let kept = self.state.withLock { $0.kept }
+        let start = self.now()
+        let kept = self.state.withLock { $0.newest(at: start) }
         var headers = [(name: "Accept", value: "application/jwt")]
         if let tag = kept?.entityTag { headers.append(("If-None-Match", tag)) }
         let request = UpstreamRequest(
@@ -151,9 +165,10 @@ public final class RevocationFollower: Sendable {
         }
         let keys = try await self.keys(for: answer.body)
         let list = try SignedRevocations(reading: answer.body, keys: keys, at: self.now())
+        let now = self.now()
         let isKept = self.state.withLock { state in
             // Another poll, or another server at this address, may have brought a newer one before.
-            if let newest = state.kept, list.issuedAt < newest.list.issuedAt { return false }
+            if let newest = state.newest(at: now), list.issuedAt < newest.list.issuedAt { return false }
             state.kept = Kept(list: list, entityTag: answer.header("ETag"))
             return true
         }

@@ -122,7 +122,7 @@ extension SignedRevocations {
             issuedAt < expiresAt, expiresAt <= issuedAt.addingTimeInterval(Revocation.longest),
             let entries = payload["revocations"]?.array
         else { throw Refusal("The list is not a JSON object with iat, a near exp, and revocations.") }
-        guard issuedAt <= now.addingTimeInterval(Self.leeway) else {
+        guard !Self.isFromTheFuture(issuedAt, at: now) else {
             throw Refusal("The list is from the future; set the clocks.")
         }
         guard now < expiresAt.addingTimeInterval(Self.leeway) else { throw Refusal("The list is out of date.") }
@@ -141,6 +141,13 @@ extension SignedRevocations {
         self.issuedAt = issuedAt
         self.expiresAt = expiresAt
         self.revocations = revocations
+    }
+
+    /// Whether the list was made later than now, by more than clocks differ.
+    func isFromTheFuture(at now: Date) -> Bool { Self.isFromTheFuture(self.issuedAt, at: now) }
+
+    private static func isFromTheFuture(_ issuedAt: Date, at now: Date) -> Bool {
+        issuedAt > now.addingTimeInterval(Self.leeway)
     }
 
     private struct Parts {
