@@ -14,7 +14,7 @@ public struct Revocation: Hashable, Sendable {
         case key
     }
 
-    /// The longest that any token lives, in seconds, and so the longest that anything stays withdrawn.
+    /// The longest that any token lives, in seconds, and so the longest that a key is withdrawn.
     public static let longest: TimeInterval = 3600
 
     /// Whether a value can withdraw anything: no token's fingerprint or key id is empty or longer than 256 bytes.

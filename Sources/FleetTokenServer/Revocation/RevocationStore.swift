@@ -8,7 +8,7 @@ public import Foundation
 /// Withdraws tokens, and tells verifiers which ones; kept in the token server's store.
 ///
 /// Subjects, callers and resources are looked up in the audit and turned into the fingerprints of their living tokens, so
-/// the list is exact, short, and holds nothing for longer than a token lives. New tokens are a matter of the policy: end
+/// the list is exact, short, and holds nothing for longer than its tokens live. New tokens are a matter of the policy: end
 /// the assignment or the account first, withdraw then.
 public struct RevocationStore: Sendable {
     /// How far a verifier's clock may be behind, as keys' schedules assume too.
@@ -122,15 +122,22 @@ public struct RevocationStore: Sendable {
     ) throws -> [Revocation] {
         let end = now.addingTimeInterval(Revocation.longest)
         switch target {
-        case .fingerprint(let value): return [Revocation(kind: .fingerprint, value: value, endsAt: end)]
+        case .fingerprint(let value):
+            let ends = try self.tokens(of: target, after: head, at: now, in: database).map(self.end)
+            return [Revocation(kind: .fingerprint, value: value, endsAt: max(end, ends.max() ?? end))]
         case .key(let id): return [Revocation(kind: .key, value: id, endsAt: end)]
         case .caller, .subject, .resource:
             return try self.tokens(of: target, after: head, at: now, in: database).map { token in
-                // A verifier whose clock is behind takes the token for alive a little longer.
-                let expiry = Date(timeIntervalSince1970: TimeInterval(token.expiresAt)) + Self.clockTolerance
-                return Revocation(kind: .fingerprint, value: token.fingerprint, endsAt: min(expiry, end))
+                Revocation(kind: .fingerprint, value: token.fingerprint, endsAt: self.end(of: token))
             }
         }
+    }
+
+    /// When a token's withdrawal can be forgotten; far away for one that was made while a clock was ahead, which comes to
+    /// life when its time has come.
+    private static func end(of token: AuditRecord.Token) -> Date {
+        // A verifier whose clock is behind takes the token for alive a little longer.
+        Date(timeIntervalSince1970: TimeInterval(token.expiresAt)) + self.clockTolerance
     }
 
     /// The living tokens of a target, each once, however often it was handed out.

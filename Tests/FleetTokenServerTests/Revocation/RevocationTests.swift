@@ -153,6 +153,29 @@ import Testing
     }
 
     @Test(arguments: TokenStoreKind.available)
+    func `a token from a time when a clock was ahead stays withdrawn until its own end`(
+        kind: TokenStoreKind
+    ) async throws {
+        let (world, list) = try await Self.world(kind)
+        defer { withExtendedLifetime(world) {} }
+        let log = StoredAuditLog(store: world.store, logger: Logger(label: "test"))
+        let start = Self.now.timeIntervalSince1970 + 7200
+        var record = try AuditRecord.granted(
+            .driver(try VehicleID(checking: "veh-5")), at: start, to: "phone", subject: "dina")
+        record.token = .init(fingerprint: "00ff00ff00ff00ff", keyID: "key-1", expiresAt: Int64(start) + 3300)
+        try await log.append(record)
+        // The token ends after 10,500 s, for verifiers whose clocks are behind 300 s later.
+        for target in [RevocationTarget.subject("dina"), .fingerprint("00ff00ff00ff00ff")] {
+            #expect(try await list.revoke(target, at: Self.now).map(\.endsAt) == [Self.now + 10_800])
+            #expect(try await list.current(at: Self.now + 10_799).count == 1)
+            #expect(try await list.current(at: Self.now + 10_800).isEmpty)
+        }
+        // What the audit does not know may have been made now, and ends within the hour.
+        let unknown = try await list.revoke(.fingerprint("11ff00ff00ff00ff"), at: Self.now)
+        #expect(unknown.map(\.endsAt) == [Self.now + 3600])
+    }
+
+    @Test(arguments: TokenStoreKind.available)
     func `a withdrawal from a machine whose clock is ahead takes none back`(kind: TokenStoreKind) async throws {
         let (world, list) = try await Self.world(kind)
         defer { withExtendedLifetime(world) {} }
