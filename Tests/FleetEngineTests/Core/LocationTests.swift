@@ -163,6 +163,19 @@ import Testing
         #expect(try await report(5, at: -295).location.latitude == 4)
     }
 
+    @Test func `a clock that was set back is believed once the position from before is old`() async throws {
+        let fixture = try await Self.world()
+        func report(_ latitude: Double, at seconds: TimeInterval) async throws -> Double {
+            try await Self.report(latitude, at: seconds, in: fixture).location.latitude
+        }
+        #expect(try await report(1, at: 0) == 1)
+        fixture.advance(by: 300)
+        #expect(try await report(2, at: -3300) == 1)
+        fixture.advance(by: 1)
+        #expect(try await report(3, at: -3299) == 3)
+        #expect(try await report(4, at: -3300) == 3)
+    }
+
     @Test(arguments: [true, false])
     func `a position of an engine's clock that was ahead keeps no later one out`(isTimed: Bool) async throws {
         let fixture = try await Self.world()

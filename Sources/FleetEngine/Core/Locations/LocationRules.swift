@@ -123,15 +123,14 @@ extension ReportedLocation {
     /// Whether a position that was taken at this time is older; it is not where this location has no position, nor where
     /// it came in while the engine's clock was ahead, as the vehicle would stay there until that time comes.
     ///
-    /// Where no device told when this one was taken, its `server_time` counts, less what a clock may be off, and for as
-    /// long only: after that, a device whose clock is further behind would never be located again.
+    /// It counts for a few minutes only: after that, a device whose clock was set back would not be located until its
+    /// time has caught up. Where no device told when this one was taken, its `server_time` counts, less what a clock may
+    /// be off.
     fileprivate func isNewer(than time: Google_Protobuf_Timestamp, at now: Google_Protobuf_Timestamp) -> Bool {
         let tolerance = LocationRules.clockTolerance
-        guard self.place != nil, now.duration(to: self.serverTime) <= tolerance else { return false }
-        guard self.hasUpdateTime else {
-            return self.hasServerTime && time.advanced(by: tolerance) < self.serverTime
-                && self.serverTime.duration(to: now) <= tolerance
-        }
+        let age = self.serverTime.duration(to: now)
+        guard self.place != nil, (.zero - tolerance...tolerance).contains(age) else { return false }
+        guard self.hasUpdateTime else { return time.advanced(by: tolerance) < self.serverTime }
         return !self.isAhead && time < self.updateTime
     }
 
