@@ -8,6 +8,9 @@ extension Administration {
     /// How long records stay in the store at least: whose tokens are alive is looked up there.
     public static let leastAuditAge: Duration = .seconds(2 * 3600)
 
+    /// How far a clock may be ahead; a record from later than that is of no time that can be told.
+    private static let clockTolerance: TimeInterval = 60
+
     /// How many records are looked through at once.
     private static let window: Int64 = 100_000
 
@@ -16,7 +19,8 @@ extension Administration {
 
     /// Moves the records of the audit from before a time to a file of their own, which is read as any store.
     ///
-    /// The chain goes on: it starts where the file ends, and a record of the move tells so. Records are removed from the
+    /// The chain goes on: it starts where the file ends, and a record of the move tells so. A record from the future, by a
+    /// clock that was ahead, is as old as those that follow it. Records are removed from the
     /// store when the file is whole and on the disk; a run that was cut short is finished by the next.
     ///
     /// - Parameters:
@@ -34,7 +38,8 @@ extension Administration {
         let age = max(age, Self.leastAuditAge)
         try await self.removeArchived()
         let time = now.addingTimeInterval(-TimeInterval(age.components.seconds))
-        guard let span = try await self.database.read({ try Self.span(before: time, in: $0) }) else { return nil }
+        guard let span = try await self.database.read({ try Self.span(before: time, at: now, in: $0) })
+        else { return nil }
         let draft = try AuditArchiveDraft(of: path)
         defer { draft.remove() }
         do {
@@ -91,17 +96,30 @@ extension Administration {
     }
 
     /// The records from before a time; `nil` where there is none.
-    private static func span(before time: Date, in database: any TokenServerTransaction) throws -> AuditSpan? {
+    private static func span(
+        before time: Date, at now: Date, in database: any TokenServerTransaction
+    ) throws -> AuditSpan? {
         let kept = try database.keptSpan()
-        let milliseconds = StoreValue.integer(Int64((time.timeIntervalSince1970 * 1000).rounded(.down)))
+        func milliseconds(_ date: Date) -> StoreValue {
+            .integer(Int64((date.timeIntervalSince1970 * 1000).rounded(.down)))
+        }
+        let (old, ahead) = (milliseconds(time), milliseconds(now + Self.clockTolerance))
         // Only what is moved is looked at, some of it at a time: what stays may be more than one statement gets through.
-        var last = kept.start.sequence
-        while last < kept.head.sequence {
-            let end = min(last + Self.window, kept.head.sequence)
+        var (last, seen) = (kept.start.sequence, kept.start.sequence)
+        while seen < kept.head.sequence {
+            var end = min(seen + Self.window, kept.head.sequence)
             let first = try Self.number(
-                "SELECT min(sequence) FROM audit_record WHERE sequence > ? AND sequence <= ? AND time_ms >= ?",
-                [.integer(last), .integer(end), milliseconds], in: database)
-            last = first.map { $0 - 1 } ?? end
+                """
+                SELECT min(sequence) FROM audit_record
+                WHERE sequence > ? AND sequence <= ? AND time_ms >= ? AND time_ms <= ?
+                """, [.integer(seen), .integer(end), old, ahead], in: database)
+            if let first { end = first - 1 }
+            // A record from the future moves with what follows it; where nothing old does, it may be of now.
+            last =
+                try Self.number(
+                    "SELECT max(sequence) FROM audit_record WHERE sequence > ? AND sequence <= ? AND time_ms < ?",
+                    [.integer(seen), .integer(end), old], in: database) ?? last
+            seen = end
             guard first == nil else { break }
         }
         guard last > kept.start.sequence else { return nil }

@@ -101,6 +101,34 @@ import Testing
     }
 
     @Test(arguments: TokenStoreKind.available)
+    func `a record from the future moves with the old ones that follow it`(kind: TokenStoreKind) async throws {
+        let world = try await TemporaryStore.make(kind)
+        try FileManager.default.createDirectory(at: world.folder, withIntermediateDirectories: true)
+        let log = StoredAuditLog(store: world.store, logger: Logger(label: "test"))
+        // Looked at 2 h after the sixth second; clocks differ by up to a minute.
+        let now = 6 + 2 * Self.hour
+        for second in [1, 1_000_000, 2, now + 61, 3, now + 61, 1_000_000, 7, 4, now + 61] {
+            try await log.append(try .granted(.server, at: second))
+        }
+        #expect(try await Self.archive(world, to: "one.sqlite", before: 6)?.head.sequence == 5)
+        let archive = try TokenServerStore(readingAt: world.path("one.sqlite"))
+        #expect(try await AuditReader(store: archive).verify().count == 5)
+        #expect(try await world.reader.verify().start.sequence == 5)
+        #expect(try await Self.archive(world, to: "none.sqlite", before: 6) == nil)
+    }
+
+    @Test(arguments: TokenStoreKind.available)
+    func `a record that is ahead by no more than clocks differ stays, with all that follow it`(
+        kind: TokenStoreKind
+    ) async throws {
+        let world = try await TemporaryStore.make(kind)
+        try FileManager.default.createDirectory(at: world.folder, withIntermediateDirectories: true)
+        let log = StoredAuditLog(store: world.store, logger: Logger(label: "test"))
+        for second in [1, 6 + 2 * Self.hour + 60, 2] { try await log.append(try .granted(.server, at: second)) }
+        #expect(try await Self.archive(world, to: "one.sqlite", before: 6)?.head.sequence == 1)
+    }
+
+    @Test(arguments: TokenStoreKind.available)
     func `the next archive starts where the last one ended, and the server writes on`(kind: TokenStoreKind) async throws
     {
         let world = try await Self.filled(kind)
