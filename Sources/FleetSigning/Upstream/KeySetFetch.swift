@@ -9,7 +9,8 @@ package enum KeySetFetch {
     /// - Parameters:
     ///   - url: The address.
     ///   - transport: Sends the request.
-    /// - Returns: The document, and the answer's `max-age` if it has one.
+    /// - Returns: The document, and how long it may still be used: the answer's `max-age` less its `Age`, the time that it
+    ///   lay in a cache on the way (RFC 9111 §4.2.3). `nil` where it has no `max-age`.
     /// - Throws: ``KeySetError``, or the transport's error.
     package static func document(
         at url: String, over transport: any UpstreamTransport
@@ -20,7 +21,15 @@ package enum KeySetFetch {
         guard answer.status == 200, answer.body.count <= request.maximumBytes else {
             throw KeySetError(message: "\(request) was answered with \(answer.status), \(answer.body.count) bytes.")
         }
-        return (answer.body, Self.maximumAge(ofCacheControl: answer.header("Cache-Control")))
+        let maximumAge = Self.maximumAge(ofCacheControl: answer.header("Cache-Control"))
+        let age = answer.header("Age").flatMap(Self.seconds) ?? .zero
+        return (answer.body, maximumAge.map { max(.zero, $0 - age) })
+    }
+
+    /// A time in digits alone; one that is too long to read is a long time.
+    private static func seconds(_ text: some StringProtocol) -> Duration? {
+        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return .seconds(min(Int64(text) ?? .max, 1 << 32))
     }
 
     /// The `max-age` of a header; zero where nothing may be kept, `nil` where nothing is said.
@@ -31,9 +40,7 @@ package enum KeySetFetch {
             let parts = directive.split(separator: "=", maxSplits: 1).map { $0.filter { !" \t\"".contains($0) } }
             switch parts.first {
             case "no-store", "no-cache": return .zero
-            // A number too long to read is a long time.
-            case "max-age" where parts.count == 2 && !parts[1].isEmpty && parts[1].allSatisfy(\.isWholeNumber):
-                age = .seconds(min(Int64(parts[1]) ?? .max, 1 << 32))
+            case "max-age" where parts.count == 2: age = Self.seconds(parts[1]) ?? age
             default: break
             }
         }

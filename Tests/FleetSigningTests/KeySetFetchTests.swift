@@ -1,0 +1,34 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import FleetSigning
+
+@Suite struct KeySetFetchTests {
+    private struct Answering: UpstreamTransport {
+        let headers: [(name: String, value: String)]
+
+        func send(_ request: UpstreamRequest) async throws -> UpstreamResponse {
+            UpstreamResponse(status: 200, headers: self.headers, body: [])
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("max-age=3600", nil, 3600), ("max-age=3600", "0", 3600), ("max-age=3600", "3000", 600),
+            ("max-age=3600", "3600", 0), ("max-age=3600", "99999999999999999999999", 0), ("no-store", "5", 0),
+            // What is no time says nothing.
+            ("max-age=3600", "-5", 3600), ("max-age=3600", "soon", 3600), ("max-age=3600", "", 3600),
+            (nil, "3000", nil),
+        ] as [(String?, String?, Int?)])
+    func `the time that a document lay in a cache on the way is not added to that which it may be used for`(
+        cacheControl: String?, age: String?, seconds: Int?
+    ) async throws {
+        let fields = [("Cache-Control", cacheControl), ("Age", age)]
+        let transport = Answering(headers: fields.compactMap { name, value in value.map { (name, $0) } })
+        let answer = try await KeySetFetch.document(at: "https://keys.example/set", over: transport)
+        #expect(answer.maximumAge == seconds.map { .seconds($0) })
+    }
+}
