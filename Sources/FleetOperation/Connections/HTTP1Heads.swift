@@ -15,6 +15,10 @@ import NIOHTTP1
 /// A request that leaves open for which host it is meant ends the connection with 400 (RFC 9112 §3.2): what stands behind
 /// decides by the host who may ask. A target in absolute form names it in place of `Host` (RFC 9112 §3.2.2).
 ///
+/// A connection ends with the answer to a request behind which nothing can be read: one that asks for another protocol,
+/// which the decoder takes for granted, and one of HTTP/1.0 in chunks, which that does not know (RFC 9112 §6.1). What the
+/// client sends behind it is not taken in.
+///
 /// When the server ends, the last answer says so (RFC 9112 §9.6). Of a connection without a request nobody behind hears
 /// of the end for a second: what a client has sent meanwhile, or sends in it, is answered in place of being cut off.
 final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
@@ -23,8 +27,17 @@ final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// Whether each of the requests whose answers have not ended is of HTTP/1.0, the first of them first.
-    private var areOld = CircularBuffer<Bool>()
+    private struct Asked {
+        /// Whether it is of HTTP/1.0.
+        let isOld: Bool
+        /// Whether nothing can be read behind it.
+        let isLast: Bool
+    }
+
+    /// The requests whose answers have not ended, the first of them first.
+    private var asked = CircularBuffer<Asked>()
+    /// Whether the request that is being read, or was, is the last that can be.
+    private var isLastRequest = false
     /// Whether the connection ends with the answer that is being written.
     private var isLastAnswer = false
     private var readsNoMore = false
@@ -51,7 +64,7 @@ final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
         self.isEnding = true
         self.isEndWithheld = true
         // A connection that is being opened must end at once: the server takes none any more, and nobody would serve it.
-        guard self.areOld.isEmpty, context.channel.isActive else { return self.tellOfEnd(context) }
+        guard self.asked.isEmpty, context.channel.isActive else { return self.tellOfEnd(context) }
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         context.eventLoop.scheduleTask(in: Self.patience) {
             let (handler, context) = bound.value
@@ -68,7 +81,10 @@ final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !self.readsNoMore else { return }
-        guard case .head(var head) = self.unwrapInboundIn(data) else { return context.fireChannelRead(data) }
+        guard case .head(var head) = self.unwrapInboundIn(data) else {
+            if case .end = self.unwrapInboundIn(data) { self.readsNoMore = self.isLastRequest }
+            return context.fireChannelRead(data)
+        }
         // Whoever reads that an answer is the last one sends what is behind it elsewhere.
         self.readsNoMore = self.isLastAnswer
         guard !self.readsNoMore else { return }
@@ -82,11 +98,17 @@ final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
         if let authority = Self.authority(of: head.uri) {
             head.headers.replaceOrAdd(name: "Host", value: String(authority))
         }
-        self.areOld.append(isOld)
-        if !head.isKeepAlive { head.headers.replaceOrAdd(name: "Connection", value: "close") }
+        self.isLastRequest = head.asksForUpgrade || isOld && head.headers.contains(name: "Transfer-Encoding")
+        self.asked.append(Asked(isOld: isOld, isLast: self.isLastRequest))
+        if self.isLastRequest || !head.isKeepAlive { head.headers.replaceOrAdd(name: "Connection", value: "close") }
         if isOld { head.headers.remove(name: "Expect") }
         context.fireChannelRead(self.wrapInboundOut(.head(head)))
         self.tellOfEnd(context)
+    }
+
+    func read(context: ChannelHandlerContext) {
+        // The decoder would gather what comes for as long as the answer takes.
+        if !self.isLastRequest || !self.readsNoMore { context.read() }
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -99,7 +121,7 @@ final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
             context.write(self.wrapOutboundOut(.head(head)), promise: promise)
         case .head, .body: context.write(data, promise: promise)
         case .end:
-            _ = self.areOld.popFirst()
+            _ = self.asked.popFirst()
             guard self.isLastAnswer else { return context.write(data, promise: promise) }
             let written = context.writeAndFlush(data)
             written.cascade(to: promise)
@@ -110,12 +132,12 @@ final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// Whether nothing else tells a client of HTTP/1.0 where the answer ends.
     private func endsWithConnection(_ head: HTTPResponseHead) -> Bool {
-        self.areOld.first == true && head.isWithoutLength
+        self.asked.first?.isOld == true && head.isWithoutLength
     }
 
-    /// Whether the server ends, and no other request of the connection waits for an answer.
+    /// Whether nothing can be read behind the request, or the server ends and no other request waits for an answer.
     private func isLast(_ head: HTTPResponseHead) -> Bool {
-        self.isEnding && self.areOld.count == 1 && head.status.code >= 200
+        head.status.code >= 200 && (self.asked.first?.isLast == true || self.isEnding && self.asked.count == 1)
     }
 
     /// The host, and the port, that a target in absolute form names; `nil` for one in another form.
@@ -123,6 +145,15 @@ final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
         guard !target.hasPrefix("/"), let scheme = target.firstRange(of: "://") else { return nil }
         let authority = target[scheme.upperBound...].prefix { !"/?#".contains($0) }
         return authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+    }
+}
+
+extension HTTPRequestHead {
+    /// Whether the decoder takes what follows for another protocol's.
+    fileprivate var asksForUpgrade: Bool {
+        self.method == .CONNECT
+            || self.headers.contains(name: "Upgrade")
+                && self.headers["Connection"].contains { $0.lowercased().contains("upgrade") }
     }
 }
 

@@ -131,6 +131,57 @@ import Testing
         #expect(self.channel.isActive)
     }
 
+    /// Counts who asks the network for more.
+    private final class Reads: ChannelOutboundHandler {
+        typealias OutboundIn = Never
+
+        private(set) var count = 0
+
+        func read(context: ChannelHandlerContext) {
+            self.count += 1
+            context.read()
+        }
+    }
+
+    @Test(arguments: [
+        ["GET / HTTP/1.1", "Host: x", "Connection: keep-alive, Upgrade, HTTP2-Settings", "Upgrade: h2c"],
+        ["POST / HTTP/1.1", "Host: x", "connection: upgrade", "upgrade: websocket", "Content-Length: 2"],
+        ["CONNECT x:443 HTTP/1.1", "Host: x"],
+        ["POST / HTTP/1.0", "Host: x", "Connection: keep-alive", "Transfer-Encoding: chunked"],
+    ])
+    func `a request behind which nothing can be read is the connection's last`(lines: [String]) throws {
+        let reads = Reads()
+        try self.channel.pipeline.syncOperations.addHandler(reads, position: .first)
+        try self.channel.writeInbound(ByteBuffer(string: lines.map { "\($0)\r\n" }.joined() + "\r\n"))
+        let head = try #require(try self.arrived())
+        #expect(head.headers["Connection"] == ["close"])
+        if lines.contains("Content-Length: 2") { try self.channel.writeInbound(ByteBuffer(string: "{}")) }
+        if lines.contains("Transfer-Encoding: chunked") {
+            self.channel.read()
+            #expect(reads.count > 0)
+            try self.channel.writeInbound(ByteBuffer(string: "0\r\n\r\n"))
+        }
+        while try self.channel.readInbound(as: HTTPServerRequestPart.self) != nil {}
+        let before = reads.count
+        self.channel.read()
+        #expect(reads.count == before)
+        try? self.send("GET /next HTTP/1.1", "Host: x")
+        #expect(try self.arrived() == nil)
+        try self.answer(length: "2", body: "ok")
+        #expect(try self.answered() == "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+        #expect(!self.channel.isActive)
+    }
+
+    @Test func `a request that names a protocol and asks for none leaves the connection open`() throws {
+        try self.send("GET / HTTP/1.1", "Host: x", "Upgrade: h2c")
+        #expect(try self.arrived()?.headers["Connection"] == [])
+        try self.answer(length: "2", body: "ok")
+        try self.send("GET / HTTP/1.1", "Host: x", "Connection: upgrade")
+        try self.answer(length: "2", body: "ok")
+        #expect(self.channel.isActive)
+        #expect(try !self.answered().contains("close"))
+    }
+
     @Test func `each answer is written as its own request can read it`() throws {
         try self.send("GET /page/events HTTP/1.1", "Host: x")
         try self.send("GET /page/events HTTP/1.0")
