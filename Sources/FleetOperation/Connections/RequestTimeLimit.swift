@@ -9,7 +9,8 @@ package import NIOHTTPTypes
 /// Ends a connection, or a stream of HTTP/2, that takes too long to send its first head, or any request to its end.
 ///
 /// A request that was begun is answered with 408, unless its answer has begun. Between requests the idle time counts,
-/// which is another handler's affair. It stands behind the decoder, so bytes that trickle in before a head is whole
+/// which is another handler's affair. While earlier requests of the connection wait for their answers nothing counts: the
+/// server itself may read no further then. It stands behind the decoder, so bytes that trickle in before a head is whole
 /// do not prolong anything.
 package final class RequestTimeLimit: ChannelDuplexHandler, RemovableChannelHandler {
     package typealias InboundIn = HTTPRequestPart
@@ -23,6 +24,8 @@ package final class RequestTimeLimit: ChannelDuplexHandler, RemovableChannelHand
     /// Goes off at the deadline, or before it: it is set once for many requests, as nearly all are read in no time.
     private var alarm: Scheduled<Void>?
     private var isReading = false
+    /// How many requests, of those whose heads were read, have no answer that has ended.
+    private var unanswered = 0
     private var isAnswering = false
 
     /// Sets the limit.
@@ -47,7 +50,8 @@ package final class RequestTimeLimit: ChannelDuplexHandler, RemovableChannelHand
         switch self.unwrapInboundIn(data) {
         case .head:
             self.isReading = true
-            self.start(context)
+            self.unanswered += 1
+            if self.unanswered == 1 { self.start(context) } else { self.deadline = nil }
         case .body: break
         case .end:
             self.isReading = false
@@ -61,7 +65,10 @@ package final class RequestTimeLimit: ChannelDuplexHandler, RemovableChannelHand
         // Leave to send the body is no answer.
         case .head(let answer): self.isAnswering = answer.status.kind != .informational
         case .body: break
-        case .end: self.isAnswering = false
+        case .end:
+            self.isAnswering = false
+            self.unanswered -= 1
+            if self.isReading, self.unanswered == 1 { self.start(context) }
         }
         context.write(data, promise: promise)
     }
@@ -88,7 +95,7 @@ package final class RequestTimeLimit: ChannelDuplexHandler, RemovableChannelHand
     }
 
     private func end(_ context: ChannelHandlerContext) {
-        if self.isReading, !self.isAnswering {
+        if self.isReading, self.unanswered == 1, !self.isAnswering {
             let head = HTTPResponse(status: .requestTimeout, headerFields: [.contentLength: "0"])
             context.write(self.wrapOutboundOut(.head(head)), promise: nil)
             context.writeAndFlush(self.wrapOutboundOut(.end(nil)), promise: nil)
