@@ -7,6 +7,7 @@ import hashlib
 import http.client
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -514,6 +515,56 @@ def test_requests_that_are_sent_together_are_all_answered(folder, certificates, 
             received += data
     for client in clients:
         client.close()
+    assert server.stop()[0] == 0
+
+
+@pytest.mark.parametrize("is_secure", [True, False])
+def test_who_asks_for_another_protocol_gets_an_answer_and_the_connections_end(
+        folder, certificates, slow_keys, is_secure):
+    server = slow_start(folder, slow_keys[1], "idle: 75s", **({} if is_secure else {"listen": ""}))
+    context = ssl.create_default_context(cafile=folder / "server.pem")
+    with socket.create_connection(address(server), timeout=20) as plain:
+        client = context.wrap_socket(plain, server_hostname="127.0.0.1") if is_secure else plain
+        client.sendall(
+            b"GET /healthz HTTP/1.1\r\nHost: tokens\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+            b"HTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA\r\n\r\n")
+        received = b""
+        while data := client.recv(65536):
+            received += data
+        assert received.startswith(b"HTTP/1.1 200 ") and received.endswith(b"ok\n")
+        assert b"\r\nconnection: close\r\n" in received.lower()
+        client.close()
+    assert server.stop()[0] == 0
+
+
+def test_what_cannot_be_read_is_told_behind_the_answers_before_it(folder, slow_keys):
+    server = slow_start(folder, slow_keys[1], "request: 30s", listen="")
+    with socket.create_connection(address(server), timeout=20) as client:
+        ask = b"GET /token/driver/veh-1 HTTP/1.1\r\nHost: tokens\r\n\r\n"
+        client.sendall(ask * 2 + b"GET /token/driver/veh-1 HTTP/1.1\r\n\r\n")
+        received = b""
+        while data := client.recv(65536):
+            received += data
+    assert re.findall(rb"HTTP/1.1 (\d+) ", received) == [b"401", b"401", b"400"]
+    assert server.stop()[0] == 0
+
+
+def test_a_request_that_is_not_read_on_has_the_time_that_others_take(folder, slow_keys):
+    handler, url = slow_keys
+    server = slow_start(folder, url, "request: 1s", listen="")
+    with socket.create_connection(address(server), timeout=20) as client:
+        client.sendall(asking(url) + b"POST /v1/tokens HTTP/1.1\r\nHost: tokens\r\nContent-Length: 2\r\n\r\n{")
+        assert handler.asked.wait(20), "the server did not ask for the keys"
+        client.settimeout(3)
+        with pytest.raises(TimeoutError):
+            client.recv(1024)
+        handler.release.set()
+        client.settimeout(20)
+        received = b""
+        while data := client.recv(65536):
+            received += data
+    (first, second) = re.findall(rb"HTTP/1.1 (\d+) ", received)
+    assert first in (b"401", b"503") and second == b"408"
     assert server.stop()[0] == 0
 
 

@@ -65,6 +65,7 @@ package final class PendingRequestLimit: ChannelDuplexHandler, RemovableChannelH
     private enum Waiting {
         case part(HTTPRequestPart)
         case inputClosed
+        case error(any Error)
     }
 
     /// Sets the limit for one connection, or one stream of it.
@@ -87,6 +88,15 @@ package final class PendingRequestLimit: ChannelDuplexHandler, RemovableChannelH
         case ChannelEvent.inputClosed where self.waiting != nil: self.waiting?.append(.inputClosed)
         default: context.fireUserInboundEventTriggered(event)
         }
+    }
+
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // What cannot be read is behind what waits.
+        guard self.waiting == nil else {
+            self.waiting?.append(.error(error))
+            return
+        }
+        context.fireErrorCaught(error)
     }
 
     package func read(context: ChannelHandlerContext) {
@@ -178,6 +188,7 @@ package final class PendingRequestLimit: ChannelDuplexHandler, RemovableChannelH
             switch event {
             case .part(let part): self.channelRead(context: context, data: self.wrapInboundOut(part))
             case .inputClosed: self.userInboundEventTriggered(context: context, event: ChannelEvent.inputClosed)
+            case .error(let error): self.errorCaught(context: context, error: error)
             }
         }
         self.isGoingOn = false

@@ -9,6 +9,7 @@ import Hummingbird
 import Logging
 import NIOCore
 import NIOEmbedded
+import NIOHTTP1
 import NIOHTTPTypes
 import Testing
 
@@ -307,6 +308,19 @@ import Testing
         #expect(order.told == ["head", "end", "input closed", "no more"])
     }
 
+    @Test func `what cannot be read is told behind the requests before it`() throws {
+        let order = Order()
+        try self.channel.pipeline.syncOperations.addHandler(order)
+        for path in ["/healthz", "/token/driver/vehicle-1"] { try self.send(path) }
+        self.channel.pipeline.fireErrorCaught(HTTPParserError.invalidHeaderToken)
+        #expect(!order.told.contains("error"))
+        order.forget()
+        try self.answer()
+        #expect(order.told == ["head", "end", "error", "no more"])
+        self.channel.pipeline.fireErrorCaught(HTTPParserError.invalidHeaderToken)
+        #expect(order.told.last == "error")
+    }
+
     @Test func `a place that was taken over is kept until the work is over, though the sender has gone`() throws {
         try self.send("/token/driver/vehicle-1")
         #expect(self.pending.takeOver(from: self.channel))
@@ -354,6 +368,8 @@ import Testing
             if event is ChannelShouldQuiesceEvent { self.told.append("to end") }
             if case ChannelEvent.inputClosed = event { self.told.append("input closed") }
         }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { self.told.append("error") }
 
         func channelReadComplete(context: ChannelHandlerContext) { self.told.append("no more") }
     }
