@@ -62,6 +62,19 @@ public struct KeyRing: Sendable {
         return self.publishedEntries(at: time).filter { files.contains($0.file) }.map(\.key)
     }
 
+    /// The keys that a later ring has too, and withdraws while tokens of them may be alive: a key of an earlier time was
+    /// made known after they had signed, by a clock that is behind.
+    func cutShort(in later: KeyRing?, at time: Date) -> [ServiceAccountKey] {
+        guard let later else { return [] }
+        return self.entries.indices.filter { index in
+            guard let end = self.schedule.end(of: index, signingUntil: time),
+                let next = later.entries.firstIndex(where: { $0.key.keyID == self.entries[index].key.keyID }),
+                let nextEnd = later.schedule.end(of: next)
+            else { return false }
+            return nextEnd < end
+        }.map { self.entries[$0].key }
+    }
+
     /// The keys with one that follows them.
     func adding(_ entry: Entry, published: Date) -> KeyRing {
         KeyRing(entries: self.entries + [entry], schedule: self.schedule.adding(published))

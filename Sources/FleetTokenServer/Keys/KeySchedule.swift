@@ -78,6 +78,15 @@ public struct KeySchedule: Sendable {
         return self.starts[index + 1].addingTimeInterval(self.times.retention / .seconds(1))
     }
 
+    /// When no token of a key can be alive any more that it may have signed up to a time; `nil` where the key is retired.
+    func end(of index: Int, signingUntil time: Date) -> Date? {
+        switch self.state(of: index, at: time) {
+        case .published, .signing: time.addingTimeInterval(self.times.retention / .seconds(1))
+        case .retiring: self.end(of: index)
+        case .retired: nil
+        }
+    }
+
     /// The key that signs at a time; `nil` where there is no key.
     public func signing(at time: Date) -> Int? {
         self.starts.lastIndex { $0 <= time }

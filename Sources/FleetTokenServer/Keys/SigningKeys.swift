@@ -15,6 +15,8 @@ public final class SigningKeys: Sendable {
         var givenUp: Set<String> = []
         /// Those of them in whose places others were put.
         var former = FormerKeys()
+        /// Those of the folder's keys that their files' names say to withdraw before their tokens have ended.
+        var cutShort = FormerKeys()
         /// How the shared tokens fared of keys that were read before.
         var formerSharedTokens: [Role: CacheStatistics] = [:]
 
@@ -114,10 +116,14 @@ public final class SigningKeys: Sendable {
 
     /// The keys that verifiers are to trust at a time.
     public func published(at time: Date) -> [RSAPublicKey] {
-        let (rings, former) = self.state.withLock { ($0.rings, $0.former) }
-        return rings.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap { role, ring in
+        let (rings, former) = self.state.withLock { state in
+            (state.rings, state.former.published(at: time) + state.cutShort.published(at: time))
+        }
+        let scheduled = rings.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap { role, ring in
             self.publicKeys(ring.published(at: time), of: role)
-        } + former.published(at: time)
+        }
+        let ids = Set(scheduled.map(\.id))
+        return scheduled + former.filter { !ids.contains($0.id) }
     }
 
     private func publicKeys(_ keys: [ServiceAccountKey], of role: Role) -> [RSAPublicKey] {
@@ -133,20 +139,34 @@ public final class SigningKeys: Sendable {
     /// Reads the folder again if it changed; the keys in force stay when it cannot be read, or holds one that was retired.
     ///
     /// A key that was put in another's place signs at once, and the other stays published until no token of it can be
-    /// alive. One that was removed is published no more.
+    /// alive, as does one that a new key of an earlier time takes the turn of. One that was removed is published no more.
     ///
     /// - Parameter now: The time.
     /// - Returns: Whether it was read again.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
     @discardableResult
     public func refresh(at now: Date = Date()) throws(TokenServerError) -> Bool {
+        try self.change(at: now) != nil
+    }
+
+    /// What came of reading the folder again.
+    struct Change: Sendable {
+        /// The ids of the keys that stay published although a new key of an earlier time withdraws them.
+        let cutShort: [String]
+    }
+
+    /// Reads the folder again if it changed, see ``refresh(at:)``; `nil` where it did not.
+    func change(at now: Date) throws(TokenServerError) -> Change? {
         let fingerprint = try self.folder.fingerprint()
         let (before, seen) = self.state.withLock { ($0.rings, $0.fingerprint) }
-        guard fingerprint != seen else { return false }
+        guard fingerprint != seen else { return nil }
         let rings = try self.read(self.folder)
         let retired = try self.folder.retired.ids
         let exchanged = before.flatMap { role, ring in
             self.publicKeys(ring.exchanged(in: rings[role], at: now), of: role)
+        }
+        let cutShort = before.flatMap { role, ring in
+            self.publicKeys(ring.cutShort(in: rings[role], at: now), of: role)
         }
         self.state.withLock { state in
             var next = State(rings: rings, fingerprint: fingerprint)
@@ -154,8 +174,11 @@ public final class SigningKeys: Sendable {
             next.formerSharedTokens = state.sharedTokens
             next.former = state.former
             next.former.add(exchanged, besides: next.keyIDs.union(retired), at: now)
+            let left = next.keyIDs.subtracting(retired)
+            next.cutShort = state.cutShort
+            next.cutShort.add(cutShort, at: now) { left.contains($0) }
             state = next
         }
-        return true
+        return Change(cutShort: cutShort.map(\.id).sorted())
     }
 }

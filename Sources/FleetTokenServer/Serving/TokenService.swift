@@ -242,9 +242,17 @@ package struct TokenService: Service {
     private func refreshKeys() throws {
         guard let keys else { return }
         let now = Date()
-        if try keys.refresh(at: now) {
+        if let change = try keys.change(at: now) {
             let found = keys.statuses(at: now).map { "\($0.role) \($0.keyID) \($0.state)" }
             self.logger.notice("key folder read again", metadata: ["keys": "\(found.joined(separator: ", "))"])
+            if !change.cutShort.isEmpty {
+                self.logger.warning(
+                    "a new key is of a time that is over; those before it stay published until their tokens have ended",
+                    metadata: [
+                        "keys": "\(change.cutShort.joined(separator: ", "))",
+                        "next": "set the clock of the machine that made the key known",
+                    ])
+            }
         }
         let published = keys.published(at: now)
         if published.map(\.id) != self.verifier.keys(from: TokenVerifier.own)?.keys.map(\.id) {

@@ -58,7 +58,7 @@ import Testing
             atPath: world.url.appending(path: "driver.1767225600.json").path(percentEncoded: false))
         #expect((mode[.posixPermissions] as? NSNumber)?.intValue == 0o600)
 
-        try keys.refresh()
+        try keys.refresh(at: Self.now)
         func signer(after seconds: Double) async throws -> String? {
             let time = Self.now.addingTimeInterval(seconds)
             let minter = try #require(keys.minter(for: .driver, at: time))
@@ -499,6 +499,46 @@ import Testing
         try put(first, at: 100)
         #expect(published(4299) == [first.keyID, second.keyID])
         #expect(published(4300) == [first.keyID])
+    }
+
+    @Test(arguments: [(600.0, false), (601, true), (10_800, true)])
+    func `a new key of a time that is over leaves the one before it published until its tokens have ended`(
+        late: Double, isCutShort: Bool
+    ) throws {
+        let world = try World()
+        let keys = try SigningKeys(folder: world.folder, provider: try ProviderID(checking: "acme"))
+        let now = Self.now + late
+        // By a clock that is behind.
+        let second = try #require(try world.folder.rotate(.driver, at: Self.now).entries.last).key
+        #expect(try keys.change(at: now)?.cutShort == (isCutShort ? [world.first.keyID] : []))
+        func published(_ seconds: Double) -> Set<String> { Set(keys.published(at: now + seconds).map(\.id)) }
+        #expect(published(4199) == [world.first.keyID, second.keyID])
+        #expect(published(4200) == [second.keyID])
+        #expect(keys.statuses(at: now).last?.state == "signing")
+        // What is read again meanwhile changes nothing of it.
+        try world.copy("server").keyFile.write(to: world.url.appending(path: "server.json"))
+        #expect(try keys.change(at: now + 60)?.cutShort == [])
+        #expect(published(4199).contains(world.first.keyID))
+    }
+
+    @Test func `a key that is cut short is published no more once it is retired or its file removed`() throws {
+        for isRetired in [true, false] {
+            let world = try World()
+            let keys = try SigningKeys(folder: world.folder, provider: try ProviderID(checking: "acme"))
+            let now = Self.now + 10_800
+            let second = try #require(
+                try world.folder.rotate(.driver, to: try world.copy("second"), at: Self.now).entries.last
+            ).key
+            try keys.refresh(at: now)
+            #expect(keys.published(at: now).count == 2)
+            if isRetired {
+                _ = try world.folder.retire(world.first.keyID, of: .driver, at: now, isForced: false)
+            } else {
+                try FileManager.default.removeItem(at: world.url.appending(path: "driver.json"))
+            }
+            try keys.refresh(at: now)
+            #expect(keys.published(at: now).map(\.id) == [second.keyID])
+        }
     }
 
     @Test func `a key that is removed on purpose is published no more, whatever takes its file's name`() throws {
