@@ -63,6 +63,8 @@ struct ClockDoubts: Sendable {
         guard abs(seconds) > Self.tolerance else {
             if self.step != nil { self.lastSet = uptime }
             self.step = nil
+            // Small corrections, as for a crystal that is a little off, would add up to what looks like a step.
+            if uptime - self.reference.uptime >= Self.quiet { self.reference = (now, uptime) }
             return
         }
         guard let step = self.step, abs(seconds - step.seconds) <= Self.tolerance else {

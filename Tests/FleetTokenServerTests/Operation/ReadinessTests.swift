@@ -155,6 +155,22 @@ import Testing
         #expect(await !readiness.check())
     }
 
+    @Test(arguments: [-20.0, 20])
+    func `small corrections of a clock add up to nothing, unless they come close together`(step: Double) async throws {
+        let (world, clocks) = (try TemporaryStore(), Clocks())
+        let readiness = try self.readiness(world, clocks)
+        for _ in 1...10 {
+            clocks.pass(600)
+            clocks.set(by: step)
+            #expect(await readiness.check())
+        }
+        for number in 1...4 {
+            clocks.pass(30)
+            clocks.set(by: step)
+            #expect(await readiness.check() == (number < 4))
+        }
+    }
+
     @Test func `a clock that is behind the last record makes it unready`() async throws {
         let (world, clocks) = (try TemporaryStore(), Clocks())
         let log = StoredAuditLog(store: world.store, logger: Logger(label: "test"))
