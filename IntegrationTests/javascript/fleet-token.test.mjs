@@ -303,6 +303,39 @@ test("a page that slept fetches anew although its monotonic clock stood", async 
   assert.equal(server.requests.length, 2);
 });
 
+for (const [name, told, seconds] of [
+  ["as much life as is left", 3240, 3240], ["less life than is left", 600, 600], ["hardly more life than is left", 3250, 3240],
+]) {
+  test(`a token that is sent again with ${name} is kept, and the wall clock was set`, async () => {
+    const { clock, server, tokens } = world();
+    const token = server.jwt({ iat: 1, exp: 3601 });
+    server.plan = () => server.grant({ token });
+    await tokens.token(trip);
+    await clock.advance(60);
+    clock.wallOffset += 10_800;
+    server.plan = () => server.grant({ token, life: told });
+    assert.deepEqual(await tokens.token(trip), { token, expiresInSeconds: seconds });
+    await clock.advance(10);
+    assert.deepEqual(await tokens.token(trip), { token, expiresInSeconds: seconds - 10 });
+    assert.equal(server.requests.length, 2);
+  });
+}
+
+test("a token that is sent again with more life than is left comes from a cache, and promises nothing", async () => {
+  const { clock, server, tokens } = world();
+  const token = server.jwt({ iat: 1, exp: 3601 });
+  server.plan = () => server.grant({ token });
+  await tokens.token(trip);
+  await clock.advance(60);
+  clock.wallOffset += 10_800;
+  assert.deepEqual(await tokens.token(trip), { token, expiresInSeconds: 0 });
+  await clock.advance(3239);
+  server.plan = () => new Response("", { status: 500 });
+  assert.deepEqual(await tokens.token(trip), { token, expiresInSeconds: 0 });
+  await clock.advance(1);
+  await assert.rejects(tokens.token(trip), { code: "unavailable" });
+});
+
 test("a wall clock that jumps ahead while the server is away hides nothing", async () => {
   const { clock, server, tokens } = world();
   const first = await tokens.token(trip);

@@ -41,6 +41,8 @@ const claimNames = ["vehicleid", "tripid", "deliveryvehicleid", "taskid", "taski
 const assumedBackdating = 300;
 /** A token that comes with less than this beyond the minimum is not replaced at once again. In seconds. */
 const shortWindow = 60;
+/** By how much two answers about one token may differ: they come within a fetch's time, and tell whole seconds. */
+const agreement = 10;
 const longestAnswer = 64 * 1024;
 /** The lowest and the highest value of each option that is a number; seconds, unless it counts something. */
 const ranges = {
@@ -219,20 +221,23 @@ export class FleetTokens {
     }
   }
 
-  #keep(entry, { token, life, refreshAfter }, start) {
+  #keep(entry, { token, life: promised, refreshAfter }, start) {
     const { minimumLife, refreshBefore, random } = this.#settings;
     const now = this.#now();
     const old = this.#valid(entry, now);
-    if (now.monotonic >= start.monotonic + life) {
+    if (now.monotonic >= start.monotonic + promised) {
       throw new FleetTokenError("invalidAnswer", "The token had no life left when it came; check what is cached on the way.");
     }
-    if (old && old.token !== token && old.life - ageOf(old, now) > life - ageOf({ start }, now)) {
+    if (old && old.token !== token && old.life - ageOf(old, now) > promised - ageOf({ start }, now)) {
       throw new FleetTokenError("invalidAnswer", "The token server sent a token that ends before the one in hand.");
     }
-    // What was learned first about a token stands: an answer from a cache may promise more than there is.
-    if (old?.token === token) {
+    // What was learned first about a token stands: an answer from a cache may promise more than there is. One that does
+    // not is the server's own, and a wall clock that went further was set: it counts from here on.
+    const left = old?.token === token ? old.start.monotonic + old.life - start.monotonic : Infinity;
+    if (promised > left + agreement) {
       throw new FleetTokenError("invalidAnswer", "The token server sent the token in hand once more; check what it caches.");
     }
+    const life = Math.min(promised, left);
     const age = now.monotonic - start.monotonic;
     const floorAge = life - minimumLife;
     // However early a refresh is wanted, not at once again.
