@@ -181,6 +181,35 @@ def test_what_a_refused_call_names_is_not_created(service, new_id, tmp_path):
     assert done.stdout == "sent=2 otherwise=0 left_out=0 denied=0\n", done.stderr
 
 
+def test_a_vehicle_of_an_old_recording_is_where_it_was_last(service, server_token, new_id, tmp_path):
+    vehicle = new_id("vehicle")
+    shown = {"name": f"providers/{service.provider}/vehicles/{vehicle}", "vehicleState": "ONLINE", "maximumCapacity": 4,
+             "supportedTripTypes": ["EXCLUSIVE"], "vehicleType": {"category": "AUTO"}}
+
+    def entry(second, call, request, location):
+        stamp = f"2024-05-06T07:08:{second:02}Z"
+        response = shown | {"lastLocation": location | {"serverTime": stamp}}
+        return {"timestamp": stamp, "logName": f"projects/{service.provider}/logs/x",
+                "jsonPayload": {"@type": f"type.googleapis.com/maps.fleetengine.v1.{call}Log", "response": response,
+                                "request": {"vehicleId": vehicle} | request}}
+
+    # The first place has no time; and no two reports were on their way for as long.
+    places = [{"location": {"latitude": 37.5 + number / 1000, "longitude": -122.5}} for number in range(10)]
+    fixes = [place | {"updateTime": f"2024-05-06T07:08:{number * 3 - number % 3:02}Z"}
+             for number, place in enumerate(places) if number]
+    recording = tmp_path / "old.json"
+    recording.write_text(json.dumps([
+        entry(0, "CreateVehicle", {"vehicle": shown | {"lastLocation": places[0]}}, places[0]),
+        *(entry(number * 3, "UpdateVehicle", {"updateMask": "lastLocation", "vehicle": {"lastLocation": fix}}, fix)
+          for number, fix in enumerate(fixes, 1)),
+    ]))
+    done = run("replay", recording, "--compare", "--engine", service.http, "--data", service.data, "--provider",
+               service.provider)
+    assert done.stdout == "sent=10 otherwise=0 left_out=0 denied=0 differences=0\n", done.stderr
+    answer = service.rest("GET", f"vehicles/{vehicle}", server_token)
+    assert answer.json()["lastLocation"]["location"] == fixes[-1]["location"]
+
+
 def test_torn_lines_are_passed_over_and_told(service, new_id, tmp_path):
     entry = json.dumps({
         "timestamp": "2026-01-02T03:04:05Z", "logName": f"projects/{service.provider}/logs/x",

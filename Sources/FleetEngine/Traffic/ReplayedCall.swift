@@ -16,7 +16,9 @@ public struct ReplayedCall: Sendable {
     /// The query, not encoded.
     public let query: [(name: String, value: String)]
     /// The body, in JSON; `nil` for none.
-    public let body: Data?
+    public var body: Data? { self.content.map { Data(JSONValue.object($0).serialized) } }
+    /// The object that is the body.
+    let content: JSONObject?
     /// Whether the scheduled-tasks service answers it, whose accounts have roles of their own.
     public let isDelivery: Bool
     /// Whether it creates several tasks, which needs a claim of its own.
@@ -33,7 +35,7 @@ public struct ReplayedCall: Sendable {
         self.path = path
         self.action = action
         self.query = query
-        self.body = body.map { Data(JSONValue.object($0).serialized) }
+        self.content = body
         self.isDelivery = isDelivery
     }
 }

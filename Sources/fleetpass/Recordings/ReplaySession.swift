@@ -27,10 +27,12 @@ struct ReplaySession {
         let presumed = recording.presumed(for: self.provider)
         var report = ReplayReport()
         var differences = ResponseDifferences(tolerance: nil)
+        var times = ReplayTimes()
         defer { Self.show("") }
         for (index, call) in recording.calls.enumerated() {
             if index > 0, index.isMultiple(of: 100) { Self.show("\(index) of \(recording.calls.count) calls") }
-            for call in presumed[index] ?? [] { try await self.presume(call) }
+            times.add(call, at: Date())
+            for call in presumed[index] ?? [] { try await self.presume(call.timed(by: times)) }
             // With a server's token it would be carried out.
             guard !call.isDenied else {
                 report.denied += 1
@@ -40,7 +42,7 @@ struct ReplaySession {
                 report.leftOut += 1
                 continue
             }
-            let answer = try await self.send(replayed)
+            let answer = try await self.send(replayed.timed(by: times))
             report.sent += 1
             let isDone = answer.status == 200 && call.mayBeAnswered(by: answer.body)
             let isAlike = call.endsAlike(httpStatus: answer.status, word: answer.fault?.status)

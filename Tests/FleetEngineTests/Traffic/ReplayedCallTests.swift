@@ -196,6 +196,30 @@ import Testing
         #expect(bodies.map { $0["intermediateDestinationsVersion"] != nil } == [false, true])
     }
 
+    @Test func `times of devices become those of the replay, in the order of the recording`() throws {
+        func located(_ times: String) -> String { #"{"vehicleId":"v-1","vehicle":{"lastlocation":{\#(times)}}}"# }
+        let long = #""updatetime":"2026-01-02T03:03:50Z","flpupdatetime":"2026-01-02T03:03:49Z""#
+        // On its way for longer than it is to the next call, and of a clock that is ahead.
+        let ahead = #""updatetime":"2026-01-02T03:04:00.5Z","rawlocationtime":"2026-01-02T03:04:09Z""#
+        let recording = try Self.recording(
+            ("CreateVehicle", located(long), "{}"),
+            ("UpdateVehicle", located(#"\#(ahead),"supplementallocationtime":"noon""#), "{}"))
+        var times = ReplayTimes()
+        let locations = try zip(recording.calls, [1_900_000_000.0, 1_900_000_004.0]).map { call, now in
+            times.add(call, at: Date(timeIntervalSince1970: now))
+            let body = try #require(call.replayed(for: ProviderID(checking: "acme"))?.timed(by: times).body)
+            return try #require(JSONValue(parsing: body).object?["lastLocation"]?.object)
+        }
+        let first: JSONObject = [
+            "updateTime": .string("2030-03-17T17:46:30Z"), "flpUpdateTime": .string("2030-03-17T17:46:29Z"),
+        ]
+        let second: JSONObject = [
+            "updateTime": .string("2030-03-17T17:46:42Z"), "rawLocationTime": .string("2030-03-17T17:46:44Z"),
+            "supplementalLocationTime": .string("noon"),
+        ]
+        #expect(locations == [first, second])
+    }
+
     @Test(arguments: [
         (#""errorResponse":{"code":"PERMISSION_DENIED"}"#, true),
         (#""errorResponse":{"code":"UNAUTHENTICATED"}"#, true),
