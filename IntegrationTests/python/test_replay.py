@@ -229,6 +229,27 @@ def test_torn_lines_are_passed_over_and_told(service, new_id, tmp_path):
     assert told in done.stderr
 
 
+def test_an_export_that_is_joined_to_itself_is_the_same_recording(service, new_id, tmp_path):
+    vehicle, kind = new_id("vehicle"), "type.googleapis.com/maps.fleetengine.v1"
+    shown = {"vehicleState": "ONLINE", "maximumCapacity": 4, "supportedTripTypes": ["EXCLUSIVE"],
+             "vehicleType": {"category": "AUTO"}}
+    entry = json.dumps({
+        "insertId": "a", "timestamp": "2026-01-02T03:04:05Z", "logName": f"projects/{service.provider}/logs/x",
+        "jsonPayload": {"@type": f"{kind}.CreateVehicleLog", "request": {"vehicleId": vehicle, "vehicle": shown},
+                        "response": shown}})
+    one, joined = tmp_path / "one.jsonl", tmp_path / "joined.jsonl"
+    one.write_text(f"{entry}\n")
+    joined.write_text(f"{entry}\n{entry}\n")
+    told = f"fleetpass: passed over 1 entry of {joined} that is there already: 2.\n"
+    for command in (["export"], ["lint", "--recording"]):
+        done = run(*command, joined)
+        assert done.stdout == run(*command, one).stdout
+        assert told in done.stderr
+    done = run("replay", joined, "--engine", service.http, "--data", service.data, "--provider", service.provider)
+    assert done.stdout == "sent=1 otherwise=0 left_out=0 denied=0\n"
+    assert told in done.stderr
+
+
 def test_what_a_recording_presumes_is_there_though_it_begins_with_a_call_that_is_left_out(service, new_id, tmp_path):
     vehicle = new_id("presumed")
     recording = tmp_path / "middle.json"

@@ -113,7 +113,10 @@ public final class CallRecorder: Service {
         let call = LoggedCall(
             method: method, time: time, request: Self.object(request: request),
             response: response.map { Self.object($0) }, failure: failure)
-        let line = WrittenTokens.replaced(in: JSONValue.object(call.entry).serialized)
+        var entry = call.entry
+        // Calls that are alike in everything, even in their time, are several calls.
+        entry["insertid"] = .string(UUID().uuidString)
+        let line = WrittenTokens.replaced(in: JSONValue.object(entry).serialized)
         let isTaken = self.waiting.withLock { waiting in
             guard waiting + line.count <= self.maximumWaiting else { return false }
             waiting += line.count

@@ -15,7 +15,8 @@ extension CallRecording {
     /// Calls that overlap are logged in the order of their answers, which may be another.
     public var inOrderOfWork: CallRecording {
         CallRecording(
-            ordered: self.work.map(\.call), tornLines: self.tornLines, otherEntries: self.otherEntries)
+            ordered: self.work.map(\.call), tornLines: self.tornLines, otherEntries: self.otherEntries,
+            repeatedEntries: self.repeatedEntries)
     }
 
     /// The calls in the order in which they took effect, each with the time of that, or else of its answer.

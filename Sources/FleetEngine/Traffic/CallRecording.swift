@@ -24,6 +24,9 @@ public struct CallRecording: Hashable, Sendable {
     public let tornLines: [Int]
     /// The entries that were passed over, as they are of something else than a call that is known.
     public let otherEntries: [OtherEntry]
+    /// The numbers of the entries that were passed over, from 1, as the recording has them already: an export may hold an
+    /// entry twice.
+    public let repeatedEntries: [Int]
 
     /// An entry of a log that is no call of Fleet Engine, or one of a method that it has no longer.
     public struct OtherEntry: Hashable, Sendable {
@@ -34,25 +37,30 @@ public struct CallRecording: Hashable, Sendable {
     }
 
     /// Makes a recording of calls, in any order.
-    init(_ calls: [LoggedCall], tornLines: [Int] = [], otherEntries: [OtherEntry] = []) {
+    init(
+        _ calls: [LoggedCall], tornLines: [Int] = [], otherEntries: [OtherEntry] = [], repeatedEntries: [Int] = []
+    ) {
         // Stable, as calls may have been answered at the same time.
         let sorted = calls.enumerated()
             .sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
             .map(\.element)
-        self.init(ordered: sorted, tornLines: tornLines, otherEntries: otherEntries)
+        self.init(
+            ordered: sorted, tornLines: tornLines, otherEntries: otherEntries, repeatedEntries: repeatedEntries)
     }
 
     /// Makes a recording of calls in their order.
-    init(ordered calls: [LoggedCall], tornLines: [Int], otherEntries: [OtherEntry]) {
+    init(ordered calls: [LoggedCall], tornLines: [Int], otherEntries: [OtherEntry], repeatedEntries: [Int]) {
         self.calls = calls
         self.tornLines = tornLines
         self.otherEntries = otherEntries
+        self.repeatedEntries = repeatedEntries
     }
 
     /// Reads a recording: an array of log entries, an object that holds one as `rawLogs`, or one entry on each line.
     ///
     /// Of several lines, those that are not JSON are passed over; ``tornLines`` has them, but for blank ones. So are
-    /// entries of something else, which ``otherEntries`` has.
+    /// entries of something else, which ``otherEntries`` has, and entries that stand there again, as
+    /// ``repeatedEntries`` has them.
     ///
     /// - Parameter bytes: The UTF-8 JSON, with a byte order mark or without.
     /// - Throws: ``CallRecordingError`` that names the first entry that is wrong, or of something else where all are.
@@ -62,9 +70,15 @@ public struct CallRecording: Hashable, Sendable {
         var calls: [LoggedCall] = []
         calls.reserveCapacity(entries.count)
         var others: [OtherEntry] = []
+        var known: Set<LoggedCall.EntryID> = []
+        var repeated: [Int] = []
         for (number, entry) in entries.enumerated() {
             guard let object = entry.object else {
                 throw CallRecordingError("is no recording: its entry \(number + 1) is not an object")
+            }
+            if let id = LoggedCall.EntryID(object), !known.insert(id).inserted {
+                repeated.append(number + 1)
+                continue
             }
             do throws(CallRecordingError) {
                 if let call = try LoggedCall(entry: object) {
@@ -82,7 +96,7 @@ public struct CallRecording: Hashable, Sendable {
                 "is no recording: its entry \(other.number) \(kind), and none is a call of Fleet Engine; name an export of "
                     + "its log, or the file of up --record")
         }
-        self.init(calls, tornLines: tornLines, otherEntries: others)
+        self.init(calls, tornLines: tornLines, otherEntries: others, repeatedEntries: repeated)
     }
 
     /// What a line holds that is blank.

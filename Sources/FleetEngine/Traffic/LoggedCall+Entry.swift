@@ -7,6 +7,24 @@ import Foundation
 import SwiftProtobuf
 
 extension LoggedCall {
+    /// What tells an entry of a log from all others.
+    struct EntryID: Hashable {
+        private let log: String
+        private let timestamp: String
+        private let insertID: String
+
+        /// The id of an entry; `nil` where it tells less.
+        init?(_ entry: JSONObject) {
+            let entry = entry.lowercasedKeys
+            guard let log = entry["logname"]?.string, let timestamp = entry["timestamp"]?.string,
+                let insertID = entry["insertid"]?.string
+            else { return nil }
+            self.log = log
+            self.timestamp = timestamp
+            self.insertID = insertID
+        }
+    }
+
     /// Reads an entry of a Cloud Logging export, with its keys in lower case or in camel case; `nil` for an entry of
     /// something else.
     ///

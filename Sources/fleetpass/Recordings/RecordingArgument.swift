@@ -40,6 +40,8 @@ struct RecordingArgument: ParsableArguments {
             entry.type.isEmpty ? "\(entry.number)" : "\(entry.number) (\(entry.type.shown(upTo: 128)))"
         }
         Self.tell(of: others, ("entry", "entries"), of: name, "no known call of Fleet Engine")
+        let repeated = recording.repeatedEntries.map(String.init)
+        Self.tell(of: repeated, ("entry", "entries"), of: name, "there already")
     }
 
     private static func tell(of all: [String], _ noun: (one: String, many: String), of name: String, _ what: String) {

@@ -152,6 +152,22 @@ import Testing
             ])
     }
 
+    @Test func `an entry that an export holds twice is one call`() throws {
+        func entry(_ id: String, log: String = "projects/acme/logs/x", second: Int = 5) -> String {
+            let start = #"{"insertId":"\#(id)","logName":"\#(log)","timestamp":"2026-01-02T03:04:0\#(second)Z","#
+            return start + #""jsonPayload":{"@type":"x.GetVehicleLog","request":{"vehicleId":"v-1"},"response":{}}}"#
+        }
+        // What differs in one of the three is another entry.
+        let lines = [entry("a"), entry("b"), entry("a", second: 6), entry("a", log: "projects/acme/logs/y")]
+        let recording = try CallRecording(parsing: Data(lines.joined(separator: "\n").utf8))
+        #expect(recording.calls.count == 4)
+        #expect(recording.repeatedEntries.isEmpty)
+        let joined = try CallRecording(parsing: Data((lines + lines).joined(separator: "\n").utf8)).inOrderOfWork
+        #expect(joined.calls == recording.calls)
+        #expect(joined.repeatedEntries == [5, 6, 7, 8])
+        #expect(joined.exported == recording.exported)
+    }
+
     @Test func `a recorder leaves a torn line alone and goes on below it`() async throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).jsonl").path
         defer { try? FileManager.default.removeItem(atPath: path) }
