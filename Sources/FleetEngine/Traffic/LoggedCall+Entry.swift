@@ -106,6 +106,9 @@ extension LoggedCall {
             if request["name"] == nil { request["parent"] = request["parent"] ?? .string(parent) }
             return request
         }
+        if let field = call.resourceField {
+            request[field] = Self.resource(of: call, logged: logged[field.lowercased()])
+        }
         let id = logged[idField.lowercased()]?.string ?? call.resourceID ?? ""
         let name = JSONValue.string("\(parent)/\(collection)/\(id)")
         switch method {
@@ -121,6 +124,15 @@ extension LoggedCall {
             request["name"] = name
         }
         return request
+    }
+
+    /// The resource of a request: the log has the handle of a segment in every one, whether a segment was sent or not.
+    private static func resource(of call: LoggedCall, logged: JSONValue?) -> JSONValue? {
+        guard var resource = call.resource, !call.maskedFields.contains("currentRouteSegment"),
+            logged?.object?.lowercasedKeys["currentroutesegmenthandle"] != nil
+        else { return call.resource.map(JSONValue.object) }
+        resource["currentRouteSegment"] = nil
+        return .object(resource)
     }
 
     private static func provider(_ entry: JSONObject, _ request: JSONObject, _ response: JSONObject?) -> String {

@@ -79,6 +79,36 @@ import Testing
         #expect(call.time == Date(timeIntervalSince1970: 1_767_323_045.5))
     }
 
+    private static let handles: [(name: String, request: String, segment: String?)] = [
+        ("CreateTrip", #""tripId":"t-1","trip":{"currentRouteSegmentHandle":"h"}"#, nil),
+        ("UpdateTrip", #""tripId":"t-1","updateMask":"tripStatus","trip":{"currentRouteSegmentHandle":"h"}"#, nil),
+        ("UpdateTrip", #""tripid":"t-1","updatemask":"view","trip":{"currentroutesegmenthandle":"h"}"#, nil),
+        ("UpdateVehicle", #""updateMask":"currentRouteSegment","vehicle":{"currentRouteSegmentHandle":"h"}"#, "h"),
+        ("UpdateVehicle", #""updatemask":"current_route_segment","vehicle":{"currentroutesegmenthandle":"h"}"#, "h"),
+        ("CreateVehicle", #""vehicle":{"currentRouteSegment":"s"}"#, "s"),
+    ]
+
+    @Test(arguments: handles)
+    func `a handle that the log writes in every request is none of a segment, unless the mask names that`(
+        name: String, request: String, segment: String?
+    ) throws {
+        let payload = #"{"@type":"x.\#(name)Log","request":{\#(request)},"response":{}}"#
+        let text = #"{"timestamp":"2026-01-02T03:04:05Z","jsonPayload":\#(payload)}"#
+        let call = try #require(CallRecording(parsing: Data(text.utf8)).calls.first)
+        #expect(call.resource?["currentRouteSegment"]?.string == segment)
+    }
+
+    @Test func `a trip that was created as documented departs in nothing, whatever handle the log has`() throws {
+        let place = #"{"point":{"latitude":1,"longitude":2}}"#
+        let trip = #""tripType":"EXCLUSIVE_TRIP","pickupPoint":\#(place),"currentRouteSegmentHandle":"h""#
+        let request = #"{"tripId":"t-1","trip":{"dropoffPoint":\#(place),\#(trip)}}"#
+        let payload = #"{"@type":"x.CreateTripLog","request":\#(request),"response":{}}"#
+        let text = #"{"timestamp":"2026-01-02T03:04:05Z","jsonPayload":\#(payload)}"#
+        let (report, unread) = try CallRecording(parsing: Data(text.utf8)).examineDeviations()
+        #expect(unread == 0)
+        #expect(report.deviations.isEmpty)
+    }
+
     @Test func `calls that overlap can be put in the order in which they took effect`() throws {
         func at(_ second: String) -> String { "2026-01-02T03:04:\(second)Z" }
         func vehicle(_ id: String, located second: String, mask: String = "last_location") -> String {
