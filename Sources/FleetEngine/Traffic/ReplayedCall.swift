@@ -43,11 +43,14 @@ public struct ReplayedCall: Sendable {
 extension LoggedCall {
     /// The call again, for another provider.
     ///
-    /// - Parameter provider: Whose resource it is about.
+    /// - Parameters:
+    ///   - provider: Whose resource it is about.
+    ///   - pages: The pages of lists that were met so far; a list is asked for from its first page where its own is not
+    ///     among them.
     /// - Returns: The request; `nil` where the recording does not tell which resource it is about.
-    public func replayed(for provider: ProviderID) -> ReplayedCall? {
+    public func replayed(for provider: ProviderID, pages: ReplayPages = ReplayPages()) -> ReplayedCall? {
         if self.method == .batchCreateTasks { return self.batch(for: provider) }
-        guard let collection, let resourceID else { return self.inquiry(for: provider) }
+        guard let collection, let resourceID else { return self.inquiry(for: provider, pages) }
         let parent = ["v1", "providers", provider.value, collection]
         var resource = self.resource ?? JSONObject()
         // The trip has another version now; where it was refused for an old one, that is old still.
@@ -77,33 +80,36 @@ extension LoggedCall {
     }
 
     /// A list, a search or the report of a bill.
-    private func inquiry(for provider: ProviderID) -> ReplayedCall? {
+    private func inquiry(for provider: ProviderID, _ pages: ReplayPages) -> ReplayedCall? {
         let parent = ["v1", "providers", provider.value]
+        let fields = self.ownFields(pages)
         switch self.method {
         case .listVehicles, .listDeliveryVehicles, .listTasks:
             return ReplayedCall(
-                "GET", parent + [self.method.httpForm.path], query: self.ownFields.parameters,
+                "GET", parent + [self.method.httpForm.path], query: fields.parameters,
                 isDelivery: self.method.isDelivery)
         case .searchVehicles:
             return ReplayedCall(
-                "POST", parent + ["vehicles"], action: ":search", body: self.ownFields, isDelivery: false)
+                "POST", parent + ["vehicles"], action: ":search", body: fields, isDelivery: false)
         case .searchTrips:
-            return ReplayedCall("POST", parent + ["trips"], action: ":search", body: self.ownFields, isDelivery: false)
+            return ReplayedCall("POST", parent + ["trips"], action: ":search", body: fields, isDelivery: false)
         case .reportBillableTrip:
             guard let resourceID else { return nil }
             return ReplayedCall(
-                "POST", parent + ["billableTrips", resourceID], action: ":report", body: self.ownFields,
+                "POST", parent + ["billableTrips", resourceID], action: ":report", body: fields,
                 isDelivery: false)
         default: return nil
         }
     }
 
-    /// The request without what the path says, and without the token of a page, which is of the former run; where it was
-    /// refused for that, it is so again.
-    private var ownFields: JSONObject {
+    /// The request without what the path says, and with the token of a page of now, as the recorded one is of the former
+    /// run; where it was refused for that, it is so again.
+    private func ownFields(_ pages: ReplayPages) -> JSONObject {
         var fields = self.request
         for name in ["name", "parent", "header"] { fields[name] = nil }
-        if !self.isRefused { fields["pageToken"] = nil }
+        if !self.isRefused {
+            fields["pageToken"] = (fields["pageToken"]?.string).flatMap(pages.token).map(JSONValue.string)
+        }
         return fields
     }
 

@@ -28,6 +28,7 @@ struct ReplaySession {
         var report = ReplayReport()
         var differences = ResponseDifferences(tolerance: nil)
         var times = ReplayTimes()
+        var pages = ReplayPages()
         defer { Self.show("") }
         for (index, call) in recording.calls.enumerated() {
             if index > 0, index.isMultiple(of: 100) { Self.show("\(index) of \(recording.calls.count) calls") }
@@ -38,7 +39,7 @@ struct ReplaySession {
                 report.denied += 1
                 continue
             }
-            guard let replayed = call.replayed(for: self.provider) else {
+            guard let replayed = call.replayed(for: self.provider, pages: pages) else {
                 report.leftOut += 1
                 continue
             }
@@ -47,7 +48,8 @@ struct ReplaySession {
             let isDone = answer.status == 200 && call.mayBeAnswered(by: answer.body)
             let isAlike = call.endsAlike(httpStatus: answer.status, word: answer.fault?.status)
             if isAlike, isDone || call.isRefused {
-                if compares, isDone { try differences.compare(call, with: answer.body) }
+                if compares, isDone, pages.hasPage(of: call) { try differences.compare(call, with: answer.body) }
+                if isDone { pages.add(call, answer: answer.body) }
             } else {
                 report.otherwise.append(
                     .init(
