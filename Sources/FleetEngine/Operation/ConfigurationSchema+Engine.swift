@@ -74,8 +74,8 @@ extension ConfigurationSchema {
                 .init(
                     path: "retention.vehicles", kind: .age, standard: "7d",
                     help:
-                        "How long vehicles without trips are kept after their last update. What is older is deleted at the "
-                        + "start and then every hour, here as below; `1h` may keep it for two."),
+                        "How long vehicles without trips are kept after their last update. What is older is deleted ten "
+                        + "minutes after the start and then every hour, here as below; `1h` may keep it for two."),
                 .init(
                     path: "retention.trips", kind: .age, standard: "7d",
                     help: "How long trips are kept after their last change."),

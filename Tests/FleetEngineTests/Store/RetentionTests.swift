@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngineAPI
+import FleetSigning
+import FleetTestSupport
 import FleetTokens
 import Foundation
 import Logging
@@ -106,14 +108,57 @@ import Testing
 
     @Test(.timeLimit(.minutes(1)))
     func `the longest interval there is means one sweep, and waits as any other`() async throws {
-        let fixture = EngineFixture()
+        let (fixture, clock) = (EngineFixture(), ManualClock())
         try await fixture.createVehicle("old")
         fixture.advance(by: Self.week)
-        let sweep = RetentionSweep(
-            engine: fixture.engine, interval: .seconds(Int64.max), logger: Logger(label: "test"))
+        let sweep = Self.sweep(fixture, every: .seconds(Int64.max), by: clock)
         let running = Task { try await sweep.run() }
-        while await code({ try await fixture.vehicle("old") }) == nil { await Task.yield() }
-        for _ in 1...100 { await Task.yield() }
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(600))
+        await clock.waitForSleepers(1)
+        #expect(await code { try await fixture.vehicle("old") } == .notFound)
+        running.cancel()
+        try await running.value
+    }
+
+    /// A sweep by a clock, and by a date that goes with it unless it is set.
+    private static func sweep(
+        _ fixture: EngineFixture, every interval: Duration, by clock: ManualClock,
+        setBy step: @escaping @Sendable () -> TimeInterval = { 0 }
+    ) -> RetentionSweep {
+        RetentionSweep(
+            engine: fixture.engine, policy: RetentionPolicy(), interval: interval, logger: Logger(label: "test"),
+            time: TimeSource(clock: clock, now: { TestClock.start + clock.now.sinceStart / .seconds(1) + step() }))
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [-61, 61, 2_592_000] as [TimeInterval])
+    func `nothing is deleted before a clock that was set has been left alone for ten minutes`(
+        seconds: TimeInterval
+    ) async throws {
+        let (fixture, clock, step) = (EngineFixture(), ManualClock(), Locked<TimeInterval>(0))
+        try await fixture.createVehicle("old")
+        fixture.advance(by: Self.week)
+        let sweep = Self.sweep(fixture, every: .seconds(3600), by: clock, setBy: { step.withLock { $0 } })
+        let running = Task { try await sweep.run() }
+        func isThere(after wait: Duration) async -> Bool {
+            clock.advance(by: wait)
+            await clock.waitForSleepers(1)
+            return await code { try await fixture.vehicle("old") } == nil
+        }
+        await clock.waitForSleepers(1)
+        #expect(await isThere(after: .seconds(599)))
+        step.withLock { $0 = seconds }
+        #expect(await isThere(after: .seconds(1)))
+        #expect(await isThere(after: .seconds(599)))
+        // What a clock is corrected by now and then keeps nothing.
+        step.withLock { $0 += 59 }
+        #expect(await !isThere(after: .seconds(1)))
+        // The next look is an hour later, and sees that the clock was set since.
+        try await fixture.createVehicle("old")
+        fixture.advance(by: Self.week)
+        step.withLock { $0 += 61 }
+        #expect(await isThere(after: .seconds(3600)))
+        #expect(await !isThere(after: .seconds(600)))
         running.cancel()
         try await running.value
     }
