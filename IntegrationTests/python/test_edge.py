@@ -4,12 +4,14 @@
 """Faults at the edge: clients that drip, flood or send too much, while others are served all the same."""
 
 import contextlib
+import gzip
 import re
 import shutil
 import signal
 import socket
 import ssl
 import time
+import zlib
 from pathlib import Path
 
 import grpc
@@ -254,6 +256,53 @@ def test_a_grpc_message_that_trickles_in_is_answered_with_deadline_exceeded(engi
                 state.send_data(1, b"x")
         assert status == "4"
     still_answers(engine, token)
+
+
+def grpc_status(port, path, data, *headers):
+    """The status that a call is answered with, whose DATA are given as they are; a call with `None` has none."""
+    connection, state = http2(port)
+    connection.settimeout(PATIENCE)
+    with connection:
+        state.send_headers(1, [
+            (":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "127.0.0.1"),
+            ("content-type", "application/grpc"), ("te", "trailers"), *headers], end_stream=data is None)
+        if data is not None:
+            state.send_data(1, data, end_stream=True)
+        connection.sendall(state.data_to_send())
+        while received := connection.recv(65536):
+            for event in state.receive_data(received):
+                if "grpc-status" in (answer := dict(getattr(event, "headers", []))):
+                    return answer["grpc-status"]
+            connection.sendall(state.data_to_send())
+    return "the connection ended"
+
+
+GET_VEHICLE = "/maps.fleetengine.v1.VehicleService/GetVehicle"
+CHECK = "/grpc.health.v1.Health/Check"
+REFLECT = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
+UNREADABLE = {
+    "gzip, cut off": ("gzip", gzip.compress(b"x")[:-9]),
+    "gzip, without its last byte": ("gzip", gzip.compress(b"x")[:-1]),
+    "gzip, its head alone": ("gzip", gzip.compress(b"x")[:10]),
+    "gzip, none of it": ("gzip", b""),
+    "gzip with more behind it": ("gzip", gzip.compress(b"") * 2),
+    "deflate, cut off": ("deflate", zlib.compress(b"x")[:-5]),
+    "deflate, a byte": ("deflate", b"\x78"),
+    "not as it is named": ("deflate", gzip.compress(b"")),
+    "not named": (None, gzip.compress(b"")),
+}
+
+
+@pytest.mark.parametrize("encoding, sent", UNREADABLE.values(), ids=UNREADABLE)
+def test_a_compressed_message_that_cannot_be_read_is_refused_and_holds_nobody_up(engine, token, encoding, sent):
+    data = b"\x01" + len(sent).to_bytes(4, "big") + sent
+    headers = [("grpc-encoding", encoding)] if encoding else []
+    assert grpc_status(engine.grpc_port, GET_VEHICLE, data, *headers) == "16"
+    assert grpc_status(engine.grpc_port, GET_VEHICLE, data, *headers, ("authorization", f"Bearer {token}")) == "3"
+    for path in [CHECK, REFLECT]:
+        assert grpc_status(engine.grpc_port, path, data, *headers) == "13"
+    still_answers(engine, token)
+    assert grpc_status(engine.grpc_port, CHECK, bytes(5)) == "0"
 
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"

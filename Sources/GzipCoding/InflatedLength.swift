@@ -6,8 +6,16 @@ import CZlib
 
 /// How many bytes compressed ones stand for, counted as they arrive; nothing of them is kept.
 package final class InflatedLength {
-    /// 32 KiB of window, and 32 to take the form of zlib or of gzip, whichever begins.
-    private static let windowBits: Int32 = 15 + 32
+    /// How bytes are compressed, as HTTP and gRPC name it.
+    package enum Coding: String, Sendable {
+        case gzip
+        /// In the form of zlib, with its header.
+        case deflate
+
+        /// 32 KiB of window, and 16 for the header of gzip.
+        fileprivate var windowBits: Int32 { self == .gzip ? 15 + 16 : 15 }
+    }
+
     private static let scratchBytes = 16 * 1024
 
     // zlib knows its state by its address.
@@ -15,12 +23,14 @@ package final class InflatedLength {
     private var isOver: Bool
     /// The bytes so far, or more than the limit that they passed.
     package private(set) var count = 0
+    /// Whether the bytes so far are compressed ones to their end, with nothing behind it.
+    package private(set) var isComplete = false
 
-    package init() {
+    package init(_ coding: Coding) {
         self.stream = .allocate(capacity: 1)
         self.stream.initialize(to: z_stream())
         self.isOver =
-            inflateInit2_(self.stream, Self.windowBits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) != Z_OK
+            inflateInit2_(self.stream, coding.windowBits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) != Z_OK
     }
 
     deinit {
@@ -34,7 +44,11 @@ package final class InflatedLength {
     ///   - bytes: The next compressed bytes.
     ///   - limit: The count beyond which no more is looked at.
     package func add(_ bytes: [UInt8], upTo limit: Int) {
-        guard !self.isOver, self.count <= limit, !bytes.isEmpty else { return }
+        guard !bytes.isEmpty else { return }
+        guard !self.isOver, self.count <= limit else {
+            self.isComplete = false
+            return
+        }
         var bytes = bytes
         bytes.withUnsafeMutableBufferPointer { input in
             self.stream.pointee.next_in = input.baseAddress
@@ -52,6 +66,7 @@ package final class InflatedLength {
             // There may be no more to give though the last piece filled all of its place.
             guard status != Z_BUF_ERROR else { return }
             self.isOver = status != Z_OK
+            self.isComplete = status == Z_STREAM_END && self.stream.pointee.avail_in == 0
         } while !self.isOver && self.count <= limit
             && (self.stream.pointee.avail_in > 0 || self.stream.pointee.avail_out == 0)
     }

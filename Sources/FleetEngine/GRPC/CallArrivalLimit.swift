@@ -5,6 +5,7 @@
 import FleetOperation
 import FleetTokens
 import GRPCCore
+import GzipCoding
 import NIOCore
 import NIOHPACK
 import NIOHTTP2
@@ -14,8 +15,9 @@ import NIOHTTP2
 /// One whose message is longer than its method takes ends with `RESOURCE_EXHAUSTED`. So does one that needs no token,
 /// to health or reflection, once it sends far more than these take: the library would keep it until its message is
 /// whole, and ``StrangerLimit`` does not count it. Of what comes behind the one message of any other call no more is
-/// handed on than that there is something, for which the call is refused like one that cannot be read. A call to
-/// reflection, of which few have a place, ends at the limit with its answers: a client that takes none would keep the
+/// handed on than that there is something, for which the call is refused like one that cannot be read. Of a compressed
+/// message that does not end as it should the last bytes are not handed on: the library would look for its end for
+/// ever, and let no other call of the connection's thread go on. A call to reflection, of which few have a place, ends at the limit with its answers: a client that takes none would keep the
 /// place. Deadlines of clients that are none in gRPC's form are left out: the library stops the process at a negative
 /// one. It stands at the network's end of a stream's handlers.
 final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
@@ -32,9 +34,9 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
     /// Whether the limit is for the whole call.
     private var boundsAnswer = false
     /// Measures the message that is arriving: the only one of a call that needs a token.
-    private var meter = MessageMeter(limit: maximumBytesWithoutToken)
+    private var meter = MessageMeter(limit: maximumBytesWithoutToken, coding: nil)
     private var unanswered = 0
-    private var sentTooMuch = false
+    private var isRefused = false
     /// Whether what arrives is left out, as the request was ended behind its message.
     private var hasEndedRequest = false
     private var deadline: Scheduled<Void>?
@@ -63,14 +65,16 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard !self.sentTooMuch else { return }
+        guard !self.isRefused else { return }
         guard !self.hasEndedRequest else { return self.leaveOut(data, context) }
         switch self.unwrapInboundIn(data) {
         case .headers(var headers):
             if let path = headers.headers.first(name: ":path").map({ String($0.dropFirst()) }) {
                 let method = FleetMethod(rawValue: path)
                 self.needsToken = method != nil
-                if let method { self.meter = MessageMeter(limit: method.maximumRequestBytes) }
+                self.meter = MessageMeter(
+                    limit: method?.maximumRequestBytes ?? Self.maximumBytesWithoutToken,
+                    coding: headers.headers[canonicalForm: "grpc-encoding"].first.flatMap(InflatedLength.Coding.init))
                 self.boundsAnswer =
                     method == nil && ReflectionRPCs.methods.contains { $0.fullyQualifiedMethod == path }
             }
@@ -83,11 +87,11 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
             if data.endStream { self.endRequest() }
             switch self.look(at: data.data) {
             case .fits: break
-            case .isTooMuch(let excess):
-                self.sentTooMuch = true
+            case .isRefused(let reason):
+                self.isRefused = true
                 self.deadline.cancelOnce()
                 // Not within the read, whose connection may hold more for other streams.
-                self.schedule(in: .zero, context, excess)
+                self.schedule(in: .zero, context, reason)
                 return
             case .goesOn(let request):
                 self.hasEndedRequest = true
@@ -108,8 +112,8 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
     /// What is to become of bytes that arrived.
     private enum Finding {
         case fits
-        case isTooMuch(RPCError)
-        /// There is something behind the one message of the call; what to hand on in place of it all.
+        case isRefused(RPCError)
+        /// The call does not carry one message that can be read; what to hand on in place of all that is left of it.
         case goesOn(ByteBuffer)
     }
 
@@ -119,13 +123,15 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
         if self.needsToken {
             var request = bytes
             guard self.meter.take(&bytes) else {
-                return .isTooMuch(
+                return .isRefused(
                     RPCError(
                         GRPCAdapter.status(
                             of: EngineError(
                                 code: .resourceExhausted, reason: EngineError.tooLarge,
                                 message: "The request is longer than \(self.meter.limit) bytes; send less at once."))))
             }
+            // The library refuses the call as for any message that is cut off.
+            guard !self.meter.isUnreadable else { return .goesOn(ByteBuffer()) }
             guard bytes.readableBytes > 0 else { return .fits }
             // An empty message, for which the library refuses the call as for any second one, and keeps nothing.
             request.moveWriterIndex(to: bytes.readerIndex)
@@ -138,12 +144,18 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
             self.unanswered += self.meter.count - before
             let limit = Self.maximumBytesWithoutToken
             guard isShort, self.unanswered <= limit else {
-                return .isTooMuch(
+                return .isRefused(
                     RPCError(
                         code: .resourceExhausted,
                         message: "This method takes \(limit) bytes at most before it answers; send less."))
             }
-            if self.meter.isWhole { self.meter = MessageMeter(limit: limit) }
+            guard !self.meter.isUnreadable else {
+                return .isRefused(
+                    RPCError(
+                        code: .internalError,
+                        message: "The message says it is compressed, and is not, in full, what grpc-encoding names."))
+            }
+            if self.meter.isWhole { self.meter = MessageMeter(limit: limit, coding: self.meter.coding) }
         }
         return .fits
     }

@@ -14,17 +14,25 @@ struct MessageMeter {
 
     /// The most bytes that the message may have.
     let limit: Int
+    /// How a message is compressed that is; `nil` where its sender names no way that is known.
+    let coding: InflatedLength.Coding?
     private var head: [UInt8] = []
     private var left = 0
     private var received = 0
     private var inflated: InflatedLength?
 
-    init(limit: Int) {
+    init(limit: Int, coding: InflatedLength.Coding?) {
         self.limit = limit
+        self.coding = coding
     }
 
     /// Whether all of the message has arrived.
     var isWhole: Bool { self.head.count == Self.headBytes && self.left == 0 }
+
+    /// Whether all of the message has arrived, and it is not in full what it says: compressed in the way that is named.
+    var isUnreadable: Bool { self.isWhole && self.isCompressed && self.inflated?.isComplete != true }
+
+    private var isCompressed: Bool { self.head.first == 1 }
 
     /// The bytes of the message so far, with what comes before it: those that arrived or those they stand for, whichever
     /// are more.
@@ -41,7 +49,7 @@ struct MessageMeter {
             guard self.head.count == Self.headBytes else { return true }
             self.left = self.head.dropFirst().reduce(0) { $0 << 8 | Int($1) }
             guard self.left <= self.limit else { return false }
-            if self.head[0] == 1 { self.inflated = InflatedLength() }
+            if self.isCompressed { self.inflated = self.coding.map(InflatedLength.init) }
         }
         let content = bytes.readBytes(length: min(self.left, bytes.readableBytes)) ?? []
         self.left -= content.count

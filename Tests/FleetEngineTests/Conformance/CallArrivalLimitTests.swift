@@ -70,7 +70,7 @@ import Testing
     ) throws {
         let channel = EmbeddedChannel(handler: CallArrivalLimit(.seconds(30)))
         defer { _ = try? channel.finish() }
-        try channel.writeInbound(HTTP2Frame.FramePayload.headers(.init(headers: [":path": path])))
+        try channel.writeInbound(Self.head(path, encoding: "gzip"))
         let compressed = try #require(Gzip.compress([UInt8](repeating: 7, count: count)))
         let message = Self.message(compressed, isCompressed: true)
         try channel.writeInbound(HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(message))))
@@ -88,7 +88,7 @@ import Testing
     private func answer(to path: String, _ message: ByteBuffer) throws -> HPACKHeaders? {
         let channel = EmbeddedChannel(handler: CallArrivalLimit(.seconds(30)))
         defer { _ = try? channel.finish() }
-        try channel.writeInbound(HTTP2Frame.FramePayload.headers(.init(headers: [":path": path])))
+        try channel.writeInbound(Self.head(path, encoding: "gzip"))
         var message = message
         for length in [3, 100, message.readableBytes - 103] {
             let piece = message.readSlice(length: length)
@@ -106,6 +106,12 @@ import Testing
         }
         #expect(code == .noError)
         return answer.headers
+    }
+
+    private static func head(_ path: String, encoding: String?) -> HTTP2Frame.FramePayload {
+        var headers: HPACKHeaders = [":path": path]
+        if let encoding { headers.add(name: "grpc-encoding", value: encoding) }
+        return .headers(.init(headers: headers))
     }
 
     private static func message(_ bytes: [UInt8], isCompressed: Bool = false) -> ByteBuffer {
@@ -168,6 +174,68 @@ import Testing
         #expect(handedOn == expected)
         #expect(ends.last == true && ends.count { $0 } == 1)
         #expect(isReset)
+    }
+
+    private static let reflection = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
+    private static let gzip = Gzip.compress([UInt8]("providers/acme/vehicles/veh-1".utf8)) ?? []
+    /// Six bytes `x` in the form of zlib.
+    private static let zlib: [UInt8] = [0x78, 0x9C, 0xAB, 0xA8, 0x00, 0x01, 0x00, 0x09, 0xDE, 0x02, 0xD1]
+
+    @Test(
+        arguments: [
+            ("gzip", [], false), ("gzip", [0x1F], false), ("gzip", Array(gzip.prefix(10)), false),
+            ("gzip", Array(gzip.dropLast(9)), false), ("gzip", Array(gzip.dropLast()), false),
+            ("gzip", gzip + [0], false), ("gzip", gzip + gzip, false), ("gzip", zlib, false),
+            ("gzip", [UInt8](repeating: 7, count: 20), false), (" gzip", gzip, true), ("gzip", gzip, true),
+            ("deflate", zlib, true), ("deflate", Array(zlib.dropLast()), false),
+            ("deflate", Array(zlib.prefix(1)), false), ("deflate", gzip, false), ("identity", gzip, false),
+            (nil, gzip, false), (nil, [], false),
+        ] as [(String?, [UInt8], Bool)], [api, "/grpc.health.v1.Health/Check", reflection])
+    func `of a compressed message that cannot be read the last bytes are not handed on`(
+        sent: (encoding: String?, bytes: [UInt8], isGood: Bool), path: String
+    ) throws {
+        for piece in [1, 7, 1000] {
+            let channel = EmbeddedChannel(handler: CallArrivalLimit(.seconds(30)))
+            defer { _ = try? channel.finish() }
+            try channel.writeInbound(Self.head(path, encoding: sent.encoding))
+            let message = Self.message(sent.bytes, isCompressed: true)
+            var rest = message
+            while let bytes = rest.readSlice(length: min(piece, rest.readableBytes)), bytes.readableBytes > 0 {
+                try channel.writeInbound(HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(bytes))))
+            }
+            channel.embeddedEventLoop.run()
+            var (handedOn, isEnded) = (ByteBuffer(), false)
+            while let frame = try channel.readInbound(as: HTTP2Frame.FramePayload.self) {
+                guard case .data(let data) = frame, case .byteBuffer(let bytes) = data.data else { continue }
+                handedOn.writeImmutableBuffer(bytes)
+                isEnded = data.endStream
+            }
+            #expect((handedOn == message) == sent.isGood)
+            // A call that needs a token goes on without them, to be refused for its token first.
+            #expect(isEnded == (!sent.isGood && path == Self.api))
+            var status: String?
+            if case .headers(let answer)? = try channel.readOutbound(as: HTTP2Frame.FramePayload.self) {
+                status = answer.headers.first(name: "grpc-status")
+            }
+            #expect(status == (sent.isGood || path == Self.api ? nil : "13"))
+        }
+    }
+
+    @Test func `of several messages each is looked at`() throws {
+        let channel = EmbeddedChannel(handler: CallArrivalLimit(.seconds(30)))
+        defer { _ = try? channel.finish() }
+        try channel.writeInbound(Self.head(Self.reflection, encoding: "gzip"))
+        let good = Self.message(Self.gzip, isCompressed: true)
+        try channel.writeInbound(HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(good))))
+        var second = Self.message(Self.gzip)
+        second.writeImmutableBuffer(Self.message(Array(Self.gzip.dropLast(9)), isCompressed: true))
+        try channel.writeInbound(HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(second))))
+        channel.embeddedEventLoop.run()
+        guard case .headers(let answer)? = try channel.readOutbound(as: HTTP2Frame.FramePayload.self) else {
+            Issue.record("there is no answer")
+            return
+        }
+        #expect(answer.headers.first(name: "grpc-status") == "13")
     }
 
     @Test func `a call with more than a message is ended in time, too, where its client never ends it`() throws {

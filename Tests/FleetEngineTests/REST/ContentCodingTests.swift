@@ -22,23 +22,35 @@ import Testing
     func `what compressed bytes stand for is counted as they arrive`(length: Int, piece: Int) throws {
         let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ ($0 >> 9)) }
         let compressed = try #require(Gzip.compress(bytes))
-        let inflated = InflatedLength()
+        let inflated = InflatedLength(.gzip)
         for start in stride(from: 0, to: compressed.count, by: piece) {
+            #expect(!inflated.isComplete)
             inflated.add(Array(compressed[start...].prefix(piece)), upTo: length)
         }
         #expect(inflated.count == length)
+        #expect(inflated.isComplete)
         // What comes behind the end stands for nothing.
         inflated.add([1, 2, 3], upTo: length)
         #expect(inflated.count == length)
+        #expect(!inflated.isComplete)
+    }
+
+    @Test(arguments: [(InflatedLength.Coding.gzip, text.count), (.deflate, 0)])
+    func `bytes are looked at in the one way that is named`(coding: InflatedLength.Coding, count: Int) throws {
+        let compressed = try #require(Gzip.compress(Self.text))
+        let inflated = InflatedLength(coding)
+        inflated.add(compressed, upTo: 1_000_000)
+        #expect(inflated.count == count)
+        #expect(inflated.isComplete == (count > 0))
     }
 
     @Test func `of compressed bytes that stand for too much no more is looked at`() throws {
         let bomb = try #require(Gzip.compress([UInt8](repeating: 0, count: 10_000_000)))
-        let inflated = InflatedLength()
+        let inflated = InflatedLength(.gzip)
         inflated.add(bomb, upTo: 1_000_000)
         #expect((1_000_001...1_100_000).contains(inflated.count))
         // What is not compressed stands for nothing either.
-        let plain = InflatedLength()
+        let plain = InflatedLength(.gzip)
         plain.add(Self.text, upTo: 1_000_000)
         #expect(plain.count == 0)
     }
