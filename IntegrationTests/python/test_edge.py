@@ -305,6 +305,14 @@ def test_a_compressed_message_that_cannot_be_read_is_refused_and_holds_nobody_up
     assert grpc_status(engine.grpc_port, CHECK, bytes(5)) == "0"
 
 
+def test_a_call_that_is_a_head_alone_is_answered(engine, token):
+    assert grpc_status(engine.grpc_port, GET_VEHICLE, None) == "16"
+    assert grpc_status(engine.grpc_port, GET_VEHICLE, None, ("authorization", f"Bearer {token}")) == "3"
+    assert grpc_status(engine.grpc_port, REFLECT, None) == "0"
+    # As the library answers a call to health that has no message.
+    assert grpc_status(engine.grpc_port, CHECK, None) == grpc_status(engine.grpc_port, CHECK, b"") != "0"
+
+
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 SETTINGS = b"\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 

@@ -18,7 +18,8 @@ import NIOHTTP2
 /// handed on than that there is something, for which the call is refused like one that cannot be read. Of a compressed
 /// message that does not end as it should the last bytes are not handed on: the library would look for its end for
 /// ever, and let no other call of the connection's thread go on. A call to reflection, of which few have a place, ends at the limit with its answers: a client that takes none would keep the
-/// place. Deadlines of clients that are none in gRPC's form are left out: the library stops the process at a negative
+/// place. The end of one that is a head alone is handed on behind that: the library would not see it, and wait for ever.
+/// Deadlines of clients that are none in gRPC's form are left out: the library stops the process at a negative
 /// one. It stands at the network's end of a stream's handlers.
 final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTP2Frame.FramePayload
@@ -78,10 +79,15 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
                 self.boundsAnswer =
                     method == nil && ReflectionRPCs.methods.contains { $0.fullyQualifiedMethod == path }
             }
-            if headers.endStream { self.endRequest() }
-            guard !headers.headers["grpc-timeout"].allSatisfy(Self.isTimeout) else { break }
-            headers.headers.remove(name: "grpc-timeout")
+            if !headers.headers["grpc-timeout"].allSatisfy(Self.isTimeout) {
+                headers.headers.remove(name: "grpc-timeout")
+            }
+            let isEnd = headers.endStream
+            headers.endStream = false
             context.fireChannelRead(self.wrapInboundOut(.headers(headers)))
+            guard isEnd else { return }
+            self.endRequest()
+            context.fireChannelRead(self.wrapInboundOut(.data(.init(data: .byteBuffer(ByteBuffer()), endStream: true))))
             return
         case .data(let data):
             if data.endStream { self.endRequest() }

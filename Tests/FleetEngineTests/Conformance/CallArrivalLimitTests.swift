@@ -33,6 +33,24 @@ import Testing
         #expect(try self.seen(timeout).isEmpty)
     }
 
+    @Test(arguments: [api, "/grpc.health.v1.Health/Check"], [false, true])
+    func `the end of a call that is a head alone is handed on behind it`(path: String, isEnd: Bool) throws {
+        let channel = EmbeddedChannel(handler: CallArrivalLimit(.seconds(30)))
+        defer { _ = try? channel.finish() }
+        let headers: HPACKHeaders = [":path": path, "grpc-timeout": "1S"]
+        try channel.writeInbound(HTTP2Frame.FramePayload.headers(.init(headers: headers, endStream: isEnd)))
+        guard case .headers(let frame)? = try channel.readInbound(as: HTTP2Frame.FramePayload.self) else {
+            Issue.record("the head is not handed on")
+            return
+        }
+        #expect(frame.headers == headers && !frame.endStream)
+        guard case .data(let end)? = try channel.readInbound(as: HTTP2Frame.FramePayload.self) else {
+            #expect(!isEnd)
+            return
+        }
+        #expect(isEnd && end.endStream && end.data.readableBytes == 0)
+    }
+
     private static let api = "/maps.fleetengine.v1.VehicleService/UpdateVehicle"
 
     @Test(
