@@ -110,6 +110,14 @@ def test_broken_http_does_no_harm(service, request_bytes):
     assert requests.get(f"{service.http}/healthz", timeout=10).status_code == 200
 
 
+@pytest.mark.parametrize("chunk", [b"ZZ\r\n", b"-1\r\n", b"2\r\n{}x\r\n"], ids=["no size", "negative", "too much"])
+def test_a_body_in_broken_chunks_is_a_bad_request_and_not_too_long(service, server_token, chunk):
+    request = (
+        f"POST /v1/providers/{service.provider}/vehicles?vehicleId=v HTTP/1.1\r\nHost: localhost\r\n"
+        f"Authorization: Bearer {server_token}\r\nTransfer-Encoding: chunked\r\n\r\n".encode() + chunk)
+    assert exchange(service, request).startswith(b"HTTP/1.1 400 ")
+
+
 @pytest.mark.parametrize("hosts", [b"", b"Host: localhost\r\nHost: attacker.example\r\n"], ids=["none", "two"])
 def test_a_request_that_does_not_name_one_host_is_refused(service, hosts):
     assert exchange(service, b"GET /healthz HTTP/1.1\r\n" + hosts + b"\r\n").startswith(b"HTTP/1.1 400 ")

@@ -32,7 +32,10 @@ public struct ChaosRoutes: Sendable {
             }
         }
         router.put("/chaos") { request, _ in
-            guard let body = try? await request.body.collect(upTo: Self.maximumBodyBytes) else {
+            let body: ByteBuffer
+            do {
+                body = try await request.body.collect(upTo: Self.maximumBodyBytes)
+            } catch is NIOTooManyBytesError {
                 throw HTTPError(.contentTooLarge, message: "A script has at most \(Self.maximumBodyBytes) bytes.")
             }
             return try self.checked(request) {

@@ -90,10 +90,17 @@ public struct EngineRoutes: Sendable {
     /// The whole body as it was before it was compressed.
     private static func body(of request: Request, for rule: HTTPRule) async throws(EngineError) -> [UInt8] {
         let limit = rule.method.maximumRequestBytes
-        guard let received = try? await request.body.collect(upTo: limit),
-            let body = try ContentCoding.decode(
-                Array(buffer: received), coding: request.headers[.contentEncoding], upTo: limit)
-        else { throw .beyond(limit, "bytes") }
+        let received: ByteBuffer
+        do {
+            received = try await request.body.collect(upTo: limit)
+        } catch is NIOTooManyBytesError {
+            throw .beyond(limit, "bytes")
+        } catch {
+            throw .invalidArgument("The body is not framed as HTTP asks, or ends early; send all of it.")
+        }
+        let body = try ContentCoding.decode(
+            Array(buffer: received), coding: request.headers[.contentEncoding], upTo: limit)
+        guard let body else { throw .beyond(limit, "bytes") }
         let fields = FieldCount.maximum
         guard !FieldCount.exceeds(fields, inJSON: body) else { throw .beyond(fields, "fields") }
         return body
