@@ -250,6 +250,23 @@ def test_an_export_that_is_joined_to_itself_is_the_same_recording(service, new_i
     assert told in done.stderr
 
 
+def test_a_creation_of_which_the_log_has_handles_is_made_whole(service, new_id, tmp_path):
+    trip, kind = new_id("trip"), "type.googleapis.com/maps.fleetengine.v1"
+    places = {"pickupPoint": {"pointHandle": "h", "terminalPointId": {}}, "dropoffPoint": {"pointHandle": "h"}}
+    recording = tmp_path / "handles.json"
+    recording.write_text(json.dumps([
+        {"timestamp": f"2026-01-02T03:04:0{second}Z", "logName": f"projects/{service.provider}/logs/x",
+         "jsonPayload": {"@type": f"{kind}.{call}Log", "request": {"tripId": trip} | request, "response": {}}}
+        for second, (call, request) in enumerate([
+            ("CreateTrip", {"trip": places | {"status": "TRIP_STATUS_NEW", "currentRouteSegmentHandle": "h"}}),
+            ("UpdateTrip", {"trip": {"status": "TRIP_STATUS_CANCELED"}, "updateMask": "tripStatus"}),
+        ])
+    ]))
+    done = run("replay", recording, "--engine", service.http, "--data", service.data, "--provider", service.provider)
+    assert done.stdout == "sent=2 otherwise=0 left_out=0 denied=0\n", done.stderr
+    assert "fleetpass: filled in the least that 1 creation of the recording lacked.\n" in done.stderr
+
+
 def test_what_a_recording_presumes_is_there_though_it_begins_with_a_call_that_is_left_out(service, new_id, tmp_path):
     vehicle = new_id("presumed")
     recording = tmp_path / "middle.json"

@@ -166,11 +166,10 @@ private struct PresumedResource {
     /// The call that makes it.
     func creation(for provider: ProviderID) -> ReplayedCall {
         let idField = String(self.collection.dropLast()) + "Id"
-        var body = self.least
-        for (key, value) in self.body { body[key] = value }
         return ReplayedCall(
             "POST", ["v1", "providers", provider.value, self.collection], query: [(name: idField, value: self.id)],
-            body: body, isDelivery: ["deliveryVehicles", "tasks"].contains(self.collection))
+            body: LeastCreation.filled(self.body, of: self.collection),
+            isDelivery: ["deliveryVehicles", "tasks"].contains(self.collection))
     }
 
     /// The call that sets what its creation does not take; `nil` where that is nothing.
@@ -200,27 +199,6 @@ private struct PresumedResource {
             return answer.only(fields)
         default:
             return JSONObject()
-        }
-    }
-
-    /// The least that a creation needs.
-    private var least: JSONObject {
-        let place: JSONValue = .object(["point": .object(["latitude": .integer(0), "longitude": .integer(0)])])
-        switch self.collection {
-        case "vehicles":
-            return [
-                "vehicleState": .string("OFFLINE"), "supportedTripTypes": .array([.string("EXCLUSIVE")]),
-                "maximumCapacity": .integer(1), "vehicleType": .object(["category": .string("AUTO")]),
-            ]
-        case "trips":
-            return ["tripType": .string("EXCLUSIVE"), "pickupPoint": place]
-        case "tasks":
-            let type = self.body["type"] ?? .string(self.body["trackingId"] == nil ? "UNAVAILABLE" : "DELIVERY")
-            var least: JSONObject = ["type": type, "state": .string("OPEN"), "taskDuration": .string("60s")]
-            if type != .string("UNAVAILABLE") { least["plannedLocation"] = place }
-            return least
-        default:
-            return [:]
         }
     }
 }

@@ -54,7 +54,7 @@ extension ReplayedCall {
         guard let content else { return self }
         return ReplayedCall(
             self.verb, self.path, action: self.action, query: self.query, body: Self.timed(content, by: times),
-            isDelivery: self.isDelivery)
+            isDelivery: self.isDelivery, isFilled: self.isFilled)
     }
 
     private static func timed(_ object: JSONObject, by times: ReplayTimes) -> JSONObject {

@@ -21,6 +21,8 @@ public struct ReplayedCall: Sendable {
     let content: JSONObject?
     /// Whether the scheduled-tasks service answers it, whose accounts have roles of their own.
     public let isDelivery: Bool
+    /// Whether it creates what was created, though the recording lacks what a creation takes; that is filled in.
+    public let isFilled: Bool
     /// Whether it creates several tasks, which needs a claim of its own.
     public var isBatch: Bool { self.action == Self.batchCreation }
 
@@ -29,7 +31,7 @@ public struct ReplayedCall: Sendable {
     init(
         _ verb: String, _ path: [String], action: String = "", query: [(name: String, value: String)] = [],
         body: JSONObject? = nil,
-        isDelivery: Bool
+        isDelivery: Bool, isFilled: Bool = false
     ) {
         self.verb = verb
         self.path = path
@@ -37,6 +39,7 @@ public struct ReplayedCall: Sendable {
         self.query = query
         self.content = body
         self.isDelivery = isDelivery
+        self.isFilled = isFilled
     }
 }
 
@@ -62,7 +65,11 @@ extension LoggedCall {
         }
         switch self.method {
         case .createVehicle, .createTrip, .createDeliveryVehicle, .createTask:
-            return call("POST", parent, [(name: self.idField ?? "", value: resourceID)], resource)
+            // What was refused may have been for what it lacks.
+            let body = self.isRefused ? resource : LeastCreation.filled(resource, of: collection)
+            return ReplayedCall(
+                "POST", parent, query: [(name: self.idField ?? "", value: resourceID)], body: body,
+                isDelivery: self.method.isDelivery, isFilled: body != resource)
         case .updateVehicle, .updateTrip, .updateDeliveryVehicle, .updateTask:
             let verb = self.method.isDelivery ? "PATCH" : "PUT"
             let mask = self.request["updateMask"]?.string ?? ""
@@ -122,16 +129,20 @@ extension LoggedCall {
 
     /// The creation of several tasks; the provider may stand in each, and where another than that of all does, it is kept.
     private func batch(for provider: ProviderID) -> ReplayedCall {
-        let requests = (self.request["requests"]?.array ?? []).compactMap(\.object).map { one -> JSONValue in
+        let recorded = (self.request["requests"]?.array ?? []).compactMap(\.object)
+        let requests = recorded.map { one -> JSONObject in
             var request = one
             if request["parent"] == self.request["parent"] { request["parent"] = nil }
-            return .object(request)
+            if !self.isRefused {
+                request["task"] = .object(LeastCreation.filled(request["task"]?.object ?? JSONObject(), of: "tasks"))
+            }
+            return request
         }
-        var body: JSONObject = ["requests": .array(requests)]
+        var body: JSONObject = ["requests": .array(requests.map(JSONValue.object))]
         body["header"] = self.request["header"]
         return ReplayedCall(
             "POST", ["v1", "providers", provider.value, "tasks"], action: ReplayedCall.batchCreation, body: body,
-            isDelivery: true)
+            isDelivery: true, isFilled: requests.map { $0["task"] } != recorded.map { $0["task"] })
     }
 }
 

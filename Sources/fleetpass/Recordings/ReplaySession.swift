@@ -29,6 +29,7 @@ struct ReplaySession {
         var differences = ResponseDifferences(tolerance: nil)
         var times = ReplayTimes()
         var pages = ReplayPages()
+        var filled = 0
         defer { Self.show("") }
         for (index, call) in recording.calls.enumerated() {
             if index > 0, index.isMultiple(of: 100) { Self.show("\(index) of \(recording.calls.count) calls") }
@@ -45,6 +46,7 @@ struct ReplaySession {
             }
             let answer = try await self.send(replayed.timed(by: times))
             report.sent += 1
+            if replayed.isFilled { filled += 1 }
             let isDone = answer.status == 200 && call.mayBeAnswered(by: answer.body)
             let isAlike = call.endsAlike(httpStatus: answer.status, word: answer.fault?.status)
             if isAlike, isDone || call.isRefused {
@@ -56,6 +58,11 @@ struct ReplaySession {
                         number: index + 1, call: call.name, recorded: call.status, status: answer.status,
                         message: isDone ? nil : answer.refusal))
             }
+        }
+        if filled > 0 {
+            Self.show("")
+            let creations = filled == 1 ? "1 creation" : "\(filled) creations"
+            Console.say("fleetpass: filled in the least that \(creations) of the recording lacked.")
         }
         report.differences = compares ? ReplayReport.Difference.list(differences) : nil
         return report

@@ -39,6 +39,8 @@ import Testing
         "maximumCapacity": .integer(1), "vehicleType": .object(["category": .string("AUTO")]),
     ]
 
+    private static let leastTask = #""task":{"state":"OPEN","taskDuration":"60s","type":"UNAVAILABLE"}"#
+
     @Test func `vehicles that only trips name are created before these`() throws {
         let creations = try Self.creations(
             Self.recording(
@@ -220,6 +222,28 @@ import Testing
         #expect(locations == [first, second])
     }
 
+    @Test func `a creation that went well is filled with what the log does not tell of it`() throws {
+        let handle = #"{"pointHandle":"h","terminalPointId":{}}"#
+        let trip = #"{"tripId":"t-1","trip":{"pickupPoint":\#(handle),"dropoffPoint":\#(handle)}}"#
+        let whole = #"{"tripType":"SHARED","pickupPoint":{"point":{"latitude":1,"longitude":2}}}"#
+        let batch = #"{"requests":[{"taskId":"k-1","task":{"trackingId":"s-1"}}]}"#
+        let recording = try Self.recording(
+            ("CreateTrip", trip, "{}"), ("CreateTrip", trip, nil), ("CreateVehicle", #"{"vehicleId":"v-1"}"#, "{}"),
+            ("CreateTrip", #"{"tripId":"t-2","trip":\#(whole)}"#, "{}"), ("BatchCreateTasks", batch, "{}"))
+        let calls = try recording.calls.map { try #require($0.replayed(for: ProviderID(checking: "acme"))) }
+        let bodies = try calls.map { try #require(JSONValue(parsing: $0.body ?? Data()).object) }
+        #expect(calls.map(\.isFilled) == [true, false, true, false, true])
+        let point: JSONValue = .object(["latitude": .integer(0), "longitude": .integer(0)])
+        #expect(bodies[0]["tripType"] == .string("EXCLUSIVE"))
+        #expect(["pickupPoint", "dropoffPoint"].allSatisfy { bodies[0][$0]?.object?["point"] == point })
+        #expect(bodies[1]["tripType"] == nil)
+        #expect(bodies[2] == Self.leastVehicle)
+        #expect(try bodies[3] == JSONValue(parsing: whole).object)
+        let task = bodies[4]["requests"]?.array?.first?.object?["task"]?.object
+        #expect(task?["type"] == .string("DELIVERY"))
+        #expect(task?["plannedLocation"]?.object?["point"] == point)
+    }
+
     @Test(arguments: [
         (#""errorResponse":{"code":"PERMISSION_DENIED"}"#, true),
         (#""errorResponse":{"code":"UNAUTHENTICATED"}"#, true),
@@ -261,8 +285,8 @@ import Testing
             "BatchCreateTasks",
             #""parent":"providers/old","header":{"regionCode":"US"},"requests":["#
                 + #"{"parent":"providers/old","taskId":"k-1"},{"parent":"providers/other","header":{"regionCode":"DE"}}]"#,
-            #"POST tasks:batchCreate?{"header":{"regionCode":"US"},"requests":[{"taskId":"k-1"},"#
-                + #"{"header":{"regionCode":"DE"},"parent":"providers/other"}]}"#
+            #"POST tasks:batchCreate?{"header":{"regionCode":"US"},"requests":[{\#(Self.leastTask),"taskId":"k-1"},"#
+                + #"{"header":{"regionCode":"DE"},"parent":"providers/other",\#(Self.leastTask)}]}"#
         ),
         (
             "ListVehicles", #""vehicletypecategories":["AUTO","TAXI"],"minimumcapacity":{"value":2}"#,
