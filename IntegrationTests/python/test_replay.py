@@ -432,6 +432,29 @@ def test_a_drive_goes_along_the_way_of_one_of_several_vehicles(tmp_path):
     assert " 20.000000,2.000000 " in run(*drive, "c", "--route", other, *nobody, code=69).stdout
 
 
+def test_the_calls_of_one_of_several_providers_are_chosen(service, new_id, tmp_path):
+    vehicle, recording = new_id("vehicle"), tmp_path / "two.json"
+    shown = {"vehicleState": "ONLINE", "supportedTripTypes": ["EXCLUSIVE"], "vehicleType": {"category": "AUTO"}}
+    recording.write_text(json.dumps([{
+        "timestamp": "2026-01-02T03:04:05Z", "logName": f"projects/{provider}/logs/x",
+        "jsonPayload": {
+            "@type": "type.googleapis.com/maps.fleetengine.v1.CreateVehicleLog",
+            "request": {"vehicleId": vehicle, "vehicle": shown | {"maximumCapacity": capacity}},
+            "response": shown | {"name": f"providers/{provider}/vehicles/{vehicle}", "maximumCapacity": capacity},
+        },
+    } for provider, capacity in [("alpha", 3), ("beta", 4)]]))
+    engine = ["--engine", service.http, "--data", service.data, "--provider", service.provider]
+    for command in (["export"], ["replay", *engine]):
+        told = run(*command, recording, code=78).stderr
+        assert f"{recording} holds calls of several providers; name with --recorded-provider one of alpha, beta." in told
+        told = run(*command, recording, "--recorded-provider", "gamma", code=78).stderr
+        assert "holds no call of provider gamma; it has those of alpha, beta." in told
+    export = json.loads(run("export", recording, "--recorded-provider", "beta").stdout)
+    assert (export["projectId"], len(export["rawLogs"])) == ("beta", 1)
+    done = run("replay", recording, "--recorded-provider", "beta", "--compare", *engine)
+    assert done.stdout == "sent=1 otherwise=0 left_out=0 denied=0 differences=0\n", done.stderr
+
+
 def test_a_folder_without_the_key_that_signs_is_told(tmp_path):
     recording = tmp_path / "one.json"
     recording.write_text(REFUSED_CALL)

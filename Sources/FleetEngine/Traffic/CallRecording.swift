@@ -49,7 +49,9 @@ public struct CallRecording: Hashable, Sendable {
     }
 
     /// Makes a recording of calls in their order.
-    init(ordered calls: [LoggedCall], tornLines: [Int], otherEntries: [OtherEntry], repeatedEntries: [Int]) {
+    init(
+        ordered calls: [LoggedCall], tornLines: [Int] = [], otherEntries: [OtherEntry] = [], repeatedEntries: [Int] = []
+    ) {
         self.calls = calls
         self.tornLines = tornLines
         self.otherEntries = otherEntries
@@ -138,6 +140,20 @@ public struct CallRecording: Hashable, Sendable {
     ///   does not count.
     public func about(_ id: String) -> CallRecording {
         CallRecording(self.calls.filter { $0.names(id) })
+    }
+
+    /// The ids of the providers on whose resources a call was carried out, in their order; an engine may serve several, and
+    /// what was refused may name any.
+    public var providers: [String] {
+        Set(self.calls.lazy.filter { !$0.isRefused }.map(\.provider)).subtracting([""]).sorted()
+    }
+
+    /// The calls on one provider's resources.
+    ///
+    /// - Parameter provider: The provider's id.
+    /// - Returns: Its calls; those whose entry does not tell a provider are left out.
+    public func of(provider: String) -> CallRecording {
+        CallRecording(ordered: self.calls.filter { $0.provider == provider })
     }
 
     /// The recording as one JSON text, which viewers of Cloud Logging exports load.

@@ -17,7 +17,7 @@ struct ExportCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var source: RecordingArgument
+    @OptionGroup var source: ProviderRecording
 
     @Option(help: ArgumentHelp("Only the calls about this vehicle, trip or task.", valueName: "id"))
     var about: String?

@@ -15,14 +15,16 @@ struct RecordingArgument: ParsableArguments {
         completion: .file())
     var recording: String
 
+    /// What it is called in messages.
+    var name: String { self.recording == "-" ? "stdin" : self.recording }
+
     func read() throws -> CallRecording {
-        let isStdin = self.recording == "-"
         let bytes =
-            isStdin
+            self.recording == "-"
             ? try Console.input()
             : try InputFile(path: self.recording).bytes(
                 atMost: .max, advice: "name a Cloud Logging export of Fleet Engine, or the file of up --record.")
-        let name = isStdin ? "stdin" : self.recording
+        let name = self.name
         do throws(CallRecordingError) {
             let recording = try CallRecording(parsing: bytes)
             Self.tell(of: recording, in: name)

@@ -25,7 +25,7 @@ struct ReplayCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var source: RecordingArgument
+    @OptionGroup var source: ProviderRecording
 
     @Option(help: ArgumentHelp("The engine's REST address.", valueName: "url"))
     var engine: String = "http://127.0.0.1:8080"

@@ -514,6 +514,19 @@ import Testing
         #expect(recording.about("id-2").calls.isEmpty)
     }
 
+    @Test func `the calls of several providers can be told apart`() throws {
+        let lines = [("a", "response"), ("b", "response"), ("c", "errorResponse")].map { provider, end in
+            let payload = #"{"@type":"x.GetVehicleLog","request":{"vehicleId":"v-1"},"\#(end)":{"code":"NOT_FOUND"}}"#
+            let name = "projects/\(provider)/logs/x"
+            return #"{"timestamp":"2026-01-02T03:04:05Z","logName":"\#(name)","jsonPayload":\#(payload)}"#
+        }
+        let recording = try CallRecording(parsing: Data(lines.joined(separator: "\n").utf8))
+        // Who asks for another's vehicle is refused.
+        #expect(recording.providers == ["a", "b"])
+        #expect(recording.of(provider: "b").calls.map(\.resourceName) == ["providers/b/vehicles/v-1"])
+        #expect(recording.of(provider: "d").calls.isEmpty)
+    }
+
     @Test func `a file that cannot be made is an error`() {
         #expect(throws: CallRecordingError.self) {
             try CallRecorder(appendingTo: "/nowhere/at/all.jsonl", logger: Logger(label: "test"))
