@@ -362,6 +362,21 @@ import Testing
         #expect(try await fixture.trip("a").currentRouteSegmentEndPoint.tripID == "a")
     }
 
+    @Test func `time and distance to the last stop go with a canceled trip`() async throws {
+        let fixture = try await self.shared(["a", "b"])
+        try await fixture.updateVehicle("veh-1", ["remaining_distance_meters", "remaining_time_seconds"]) {
+            $0.remainingDistanceMeters = 700
+            $0.remainingTimeSeconds = 90
+        }
+        // The first stop is one of the other trip.
+        try await fixture.updateTrip("b", ["trip_status"]) { $0.tripStatus = .canceled }
+        let busy = try await fixture.vehicle("veh-1")
+        #expect(busy.remainingDistanceMeters.value == 700 && busy.hasEtaToFirstWaypoint)
+        try await fixture.updateTrip("a", ["trip_status"]) { $0.tripStatus = .canceled }
+        let idle = try await fixture.vehicle("veh-1")
+        #expect(!idle.hasRemainingDistanceMeters && !idle.hasEtaToFirstWaypoint)
+    }
+
     @Test func `vehicle_waypoints are ignored while no vehicle is assigned`() async throws {
         let fixture = EngineFixture()
         let trip = try await fixture.createTrip(

@@ -53,6 +53,11 @@ enum TripEffects {
         guard var left = scene.vehicles[vehicle] else { return }
         left.currentTrips.removeAll { $0 == scene.id.value }
         Itinerary.replace(left.waypoints.filter { $0.tripID != scene.id.value }, in: &left, at: now)
+        if scene.trip.tripStatus == .canceled, left.waypoints.isEmpty {
+            // Unlike the figures of a way that was gone to its end, these lead nowhere; recordings have both so.
+            left.clearEtaToFirstWaypoint()
+            left.clearRemainingDistanceMeters()
+        }
         scene.vehicles[vehicle] = left
     }
 
