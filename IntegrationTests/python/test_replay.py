@@ -337,6 +337,25 @@ def test_a_recording_that_begins_in_the_middle_is_made_whole(service, new_id, tm
 PLACE = {"point": {"latitude": 37.4, "longitude": -122.1}}
 
 
+def test_the_trips_of_a_vehicle_whose_stops_are_put_in_order_are_there(service, new_id, tmp_path):
+    vehicle, first, second = (new_id(name) for name in ("vehicle", "first", "second"))
+    order = [{"tripId": trip, "waypointType": f"{kind}_WAYPOINT_TYPE", "location": PLACE} for trip, kind in (
+        (second, "PICKUP"), (first, "DROP_OFF"), (second, "DROP_OFF"))]
+    recording = tmp_path / "order.json"
+    recording.write_text(json.dumps([{
+        "timestamp": "2026-01-02T03:04:05Z", "logName": f"projects/{service.provider}/logs/x",
+        "jsonPayload": {
+            "@type": "type.googleapis.com/maps.fleetengine.v1.UpdateVehicleLog",
+            "request": {"vehicleId": vehicle, "vehicle": {"waypoints": order}, "updateMask": "waypoints"},
+            "response": {"vehicleState": "ONLINE", "supportedTripTypes": ["SHARED"], "maximumCapacity": 4,
+                         "vehicleType": {"category": "AUTO"}, "waypoints": order, "currentTrips": [first, second]},
+        },
+    }]))
+    done = run("replay", recording, "--engine", service.http, "--data", service.data, "--provider", service.provider)
+    assert done.stdout == "sent=1 otherwise=0 left_out=0 denied=0\n", done.stderr
+    assert "presumes" not in done.stderr
+
+
 @pytest.mark.parametrize(("call", "request_", "response"), [
     ("v1.UpdateTrip", {"tripId": "$ID", "updateMask": "tripStatus", "trip": {"tripStatus": "ENROUTE_TO_PICKUP"}},
      {"vehicleId": "$ID", "tripType": "EXCLUSIVE", "pickupPoint": PLACE,

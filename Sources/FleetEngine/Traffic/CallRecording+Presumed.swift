@@ -84,16 +84,35 @@ private struct PresumedResources {
         }
     }
 
-    /// Adds what a call names beside the resource that it is about: tasks at stops, and vehicles of trips.
+    /// Adds what a call names beside the resource that it is about: tasks and trips at stops, and vehicles of trips.
     ///
     /// - Parameter call: A call; one that was refused may name what there is not.
     mutating func add(namedBy call: LoggedCall) {
         guard let answer = call.response else { return }
         let objects = [call.resource, answer].compactMap(\.self)
         for id in objects.flatMap(\.stopTasks) { self.add(PresumedResource(collection: "tasks", id: id)) }
+        if call.collection == "vehicles", let id = call.resourceID { self.addTrips(of: id, shownBy: answer) }
         guard call.collection == "trips" else { return }
         for id in objects.compactMap({ $0["vehicleId"]?.string }) where !id.isEmpty {
             self.add(PresumedResource(collection: "vehicles", id: id))
+        }
+    }
+
+    /// Adds the trips that a vehicle shows which was there before the recording.
+    private mutating func addTrips(of vehicle: String, shownBy answer: JSONObject) {
+        let stops = answer["waypoints"]?.array?.compactMap(\.object) ?? []
+        let current = answer["currentTrips"]?.array?.compactMap(\.string) ?? []
+        var shown: [String] = []
+        for id in stops.compactMap({ $0["tripId"]?.string }) + current where !id.isEmpty && !shown.contains(id) {
+            shown.append(id)
+        }
+        let new = shown.filter { !self.known.contains("trips/\($0)") }
+        guard !new.isEmpty, self.resources.contains(where: { $0.collection == "vehicles" && $0.id == vehicle }) else {
+            return
+        }
+        for id in new {
+            let own = stops.filter { $0["tripId"] == .string(id) }
+            self.add(PresumedResource(trip: id, of: vehicle, stops: own, isAlone: shown.count == 1))
         }
     }
 
@@ -151,6 +170,38 @@ private struct PresumedResource {
             ])
         default: break
         }
+    }
+
+    /// Keeps what the stops of a vehicle tell of a trip.
+    ///
+    /// - Parameters:
+    ///   - id: The trip's id.
+    ///   - vehicle: The vehicle's id.
+    ///   - stops: The stops that the trip has left.
+    ///   - isAlone: Whether the vehicle has no other trip, in whose company a trip must be a shared one.
+    init(trip id: String, of vehicle: String, stops: [JSONObject], isAlone: Bool) {
+        func places(_ kind: String) -> [JSONValue] {
+            stops.filter { $0["waypointType"] == .string("\(kind)_WAYPOINT_TYPE") }.compactMap { $0["location"] }
+        }
+        let (pickup, dropoff) = (places("PICKUP").first, places("DROP_OFF").first)
+        let destinations = places("INTERMEDIATE_DESTINATION")
+        self.collection = "trips"
+        self.id = id
+        self.body = [
+            "vehicleId": .string(vehicle), "pickupPoint": pickup, "dropoffPoint": dropoff,
+            "tripType": .string(isAlone || !destinations.isEmpty ? "EXCLUSIVE" : "SHARED"),
+            "intermediateDestinations": destinations.isEmpty ? nil : .array(destinations),
+        ]
+        self.later =
+            switch (pickup, destinations.first, dropoff) {
+            case (nil, _?, _):
+                [
+                    "tripStatus": .string("ENROUTE_TO_INTERMEDIATE_DESTINATION"),
+                    "intermediateDestinationIndex": .integer(0),
+                ]
+            case (nil, nil, _?): ["tripStatus": .string("ENROUTE_TO_DROPOFF")]
+            default: [:]
+            }
     }
 
     /// Whether it is a task with a tracking id.

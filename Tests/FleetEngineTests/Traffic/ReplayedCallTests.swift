@@ -146,6 +146,46 @@ import Testing
         }
     }
 
+    @Test func `trips that only a vehicle shows have their places at its stops`() throws {
+        func stop(_ trip: String, _ kind: String, _ latitude: Int) -> String {
+            let location = #"{"point":{"latitude":\#(latitude),"longitude":2}}"#
+            return #"{"tripId":"\#(trip)","type":"WAYPOINT_TYPE_\#(kind)","location":\#(location)}"#
+        }
+        let stops = [
+            stop("t-1", "DROP_OFF", 1), stop("t-2", "PICKUP", 2), stop("t-3", "INTERMEDIATE_DESTINATION", 3),
+            stop("t-2", "DROP_OFF", 4), stop("t-3", "DROP_OFF", 5), stop("t-5", "PICKUP", 6),
+        ]
+        let shown = #"{"waypoints":[\#(stops.joined(separator: ","))],"currentTrips":["t-1","t-4"]}"#
+        let recording = try Self.recording(
+            ("GetVehicle", #"{"vehicleId":"v-1"}"#, shown), ("CreateTrip", #"{"tripId":"t-5","trip":{}}"#, "{}"),
+            // The trips of a vehicle that comes later come from nowhere.
+            ("CreateVehicle", #"{"vehicleId":"v-2"}"#, "{}"),
+            ("GetVehicle", #"{"vehicleId":"v-2"}"#, #"{"currentTrips":["t-6"]}"#))
+        func place(_ latitude: Int64) -> JSONValue {
+            .object(["point": .object(["latitude": .integer(latitude), "longitude": .integer(2)])])
+        }
+        let nowhere: JSONValue = .object(["point": .object(["latitude": .integer(0), "longitude": .integer(0)])])
+        let (vehicle, shared) = (JSONValue.string("v-1"), JSONValue.string("SHARED"))
+        let creations = try Self.creations(recording)
+        try #require(creations.map(\.name) == ["vehicles/v-1", "trips/t-1", "trips/t-2", "trips/t-3", "trips/t-4"])
+        let trips: [JSONObject] = [
+            ["vehicleId": vehicle, "tripType": shared, "pickupPoint": nowhere, "dropoffPoint": place(1)],
+            ["vehicleId": vehicle, "tripType": shared, "pickupPoint": place(2), "dropoffPoint": place(4)],
+            [
+                "vehicleId": vehicle, "tripType": .string("EXCLUSIVE"), "pickupPoint": nowhere,
+                "intermediateDestinations": .array([place(3)]), "dropoffPoint": place(5),
+            ],
+            ["vehicleId": vehicle, "tripType": shared, "pickupPoint": nowhere],
+        ]
+        #expect(creations.dropFirst().map(\.body) == trips)
+        let updates = try (recording.presumed(for: ProviderID(checking: "acme"))[0] ?? []).filter { $0.verb == "PUT" }
+        #expect(updates.map(\.path.last) == ["t-1", "t-3"])
+        #expect(
+            try updates.map { try JSONValue(parsing: $0.body ?? Data()).object?["tripStatus"]?.string } == [
+                "ENROUTE_TO_DROPOFF", "ENROUTE_TO_INTERMEDIATE_DESTINATION",
+            ])
+    }
+
     @Test func `what was over when the recording begins is over before its first call`() throws {
         let closed = #"{"state":"CLOSED","taskOutcome":"FAILED","taskOutcomeTime":"2026-01-01T00:00:00Z"}"#
         let start = try Self.start(
