@@ -44,6 +44,15 @@ import Testing
         #expect(try RecordingRoute.read(Data("\(lines[0])\n".utf8)).fixes.map(\.latitude) == [20])
     }
 
+    @Test func `exports that were joined are read, and answers of the API of logs`() throws {
+        let entries = [Self.entry("v", 1, latitude: 10), Self.entry("v", 2, latitude: 20)]
+            .map { $0.replacingOccurrences(of: "\n", with: " ") }
+        let answer = #"{"entries": [\#(entries.joined(separator: ","))], "nextPageToken": "x"}"#
+        for text in ["[\(entries[0])]\n[\(entries[1])]\n", answer] {
+            #expect(try RecordingRoute.read(Data(text.utf8)).fixes.map(\.latitude) == [10, 20])
+        }
+    }
+
     @Test func `entries come out in the order of their times, each once`() throws {
         let route = try Self.read(
             Self.entry("v", 3, latitude: 30), Self.entry("v", 1, latitude: 10), Self.entry("v", 3, latitude: 30),

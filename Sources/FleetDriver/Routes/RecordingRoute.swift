@@ -7,8 +7,8 @@ public import Foundation
 
 /// Reads drives from recordings of the service: exported log entries of `UpdateVehicle` and `UpdateDeliveryVehicle`.
 ///
-/// A recording is an array of entries, an object with such an array as `rawLogs`, or one entry on each line, of which
-/// lines that are not JSON are passed over. Keys are compared without regard to case and underscores, since exports
+/// A recording is an array of entries, an object with such an array as `rawLogs` or `entries`, or one of these or an entry
+/// on each line, of which lines that are not JSON are passed over. Keys are compared without regard to case and underscores, since exports
 /// spell them in several ways. Entries are put into the order of the locations' times, and repeated ones are left out.
 public enum RecordingRoute {
     /// Reads the drive of one vehicle.
@@ -42,19 +42,25 @@ public enum RecordingRoute {
             // One value after another is no JSON text, but may be lines of them.
             let lines = data.split(separator: UInt8(ascii: "\n"))
             let entries = lines.compactMap { try? JSONSerialization.jsonObject(with: $0) }
+                .flatMap { self.entries(of: $0) ?? [$0] }
             guard !entries.isEmpty else {
                 throw DriverError(code: .invalidRoute, message: "The recording is not valid JSON.", cause: error)
             }
             return entries
         }
-        if let entries = document as? [Any] { return entries }
-        let object = LogObject(document)
-        if let entries = object?.value("rawlogs") as? [Any] { return entries }
+        if let entries = self.entries(of: document) { return entries }
         // The only line.
-        if object?.value("jsonpayload") != nil { return [document] }
+        if LogObject(document)?.value("jsonpayload") != nil { return [document] }
         throw DriverError(
             code: .invalidRoute,
-            message: "The recording is neither log entries, in an array or on lines, nor an object with rawLogs.")
+            message: "The recording is neither log entries, in an array or on lines, nor an object with rawLogs or "
+                + "entries.")
+    }
+
+    private static func entries(of document: Any) -> [Any]? {
+        if let entries = document as? [Any] { return entries }
+        let object = LogObject(document)
+        return (object?.value("rawlogs") ?? object?.value("entries")) as? [Any]
     }
 
     private static func choose(_ wanted: String?, from ids: [String]) throws(DriverError) -> String {

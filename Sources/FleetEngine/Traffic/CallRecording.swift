@@ -58,7 +58,8 @@ public struct CallRecording: Hashable, Sendable {
         self.repeatedEntries = repeatedEntries
     }
 
-    /// Reads a recording: an array of log entries, an object that holds one as `rawLogs`, or one entry on each line.
+    /// Reads a recording: an array of log entries, an object that holds one as `rawLogs` or `entries`, or one of these or
+    /// an entry on each line.
     ///
     /// Of several lines, those that are not JSON are passed over; ``tornLines`` has them, but for blank ones. So are
     /// entries of something else, which ``otherEntries`` has, and entries that stand there again, as
@@ -108,29 +109,30 @@ public struct CallRecording: Hashable, Sendable {
         _ bytes: Data
     ) throws(CallRecordingError) -> (entries: [JSONValue], tornLines: [Int]) {
         do throws(TokenError) {
-            switch try JSONValue(parsing: bytes) {
-            case .array(let entries): return (entries, [])
-            case .object(let members) where members["rawLogs"]?.array != nil:
-                return (members["rawLogs"]?.array ?? [], [])
-            case let entry: return ([entry], [])
-            }
+            return (Self.entries(of: try JSONValue(parsing: bytes)), [])
         } catch let whole {
             // One value after another is no JSON text, but may be lines of them.
             let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             var entries: [JSONValue] = []
             var tornLines: [Int] = []
             for (index, line) in lines.enumerated() where line.contains(where: { !Self.blanks.contains($0) }) {
-                if let entry = try? JSONValue(parsing: line) {
-                    entries.append(entry)
+                if let value = try? JSONValue(parsing: line) {
+                    entries += Self.entries(of: value)
                 } else {
                     tornLines.append(index + 1)
                 }
             }
-            guard !entries.isEmpty || tornLines.isEmpty else {
+            // Texts of several lines each have lines that are JSON of their own, such as numbers.
+            guard entries.contains(where: { $0.object != nil }) || tornLines.isEmpty else {
                 throw CallRecordingError("is not JSON: \(whole.message)")
             }
             return (entries, tornLines)
         }
+    }
+
+    /// The entries of one text of JSON: an array of them, or what holds one, as the API of Cloud Logging does; or itself.
+    private static func entries(of value: JSONValue) -> [JSONValue] {
+        value.array ?? value.object?["rawLogs"]?.array ?? value.object?["entries"]?.array ?? [value]
     }
 
     /// The calls that are about a resource.

@@ -143,11 +143,17 @@ import Testing
         #expect(ordered.tornLines == recording.tornLines)
     }
 
-    @Test func `an array, an object with rawLogs and lines are the same recording`() throws {
+    @Test func `an array, an object that holds one, and lines of either are the same recording`() throws {
         let one = try CallRecording(parsing: Data("[\(Self.entry),\(Self.entry)]".utf8))
         #expect(one.calls.count == 2)
         #expect(try CallRecording(parsing: Data(#"{"rawLogs":[\#(Self.entry),\#(Self.entry)]}"#.utf8)) == one)
         #expect(try CallRecording(parsing: Data("\(Self.entry)\n\(Self.entry)\n".utf8)) == one)
+        // As the API of Cloud Logging answers, and exports that were joined.
+        let answer = #"{"entries":[\#(Self.entry),\#(Self.entry)],"nextPageToken":"x"}"#
+        #expect(try CallRecording(parsing: Data(answer.utf8)) == one)
+        #expect(try CallRecording(parsing: Data("[\(Self.entry)]\n[\(Self.entry)]\n".utf8)) == one)
+        let parts = [#"{"rawLogs":[\#(Self.entry)]}"#, "[]", Self.entry]
+        #expect(try CallRecording(parsing: Data(parts.joined(separator: "\n").utf8)) == one)
     }
 
     @Test(arguments: ["[\(Self.entry)]", "\(Self.entry)", "\(Self.entry)\n\(Self.entry)\n"])
@@ -396,7 +402,7 @@ import Testing
         ("{}", "its entry 1 has no type, and none is a call"),
         (#"[{"jsonPayload":{"@type":"x.Nothing"}},{}]"#, "its entry 1 is of the type \"Nothing\", and none is a call"),
         (#"[{"jsonPayload":{"@type":"x.A\u001b\u000aB"}}]"#, #"is of the type "A\u001b\u000aB", and none is a call"#),
-        ("{\n{", "is not JSON"),
+        ("{\n{", "is not JSON"), ("[\n1\n]\n[\n2\n]\n", "is not JSON: "),
         ("nonsense\nnonsense\n", "is not JSON"),
         (
             #"{"timestamp":"noon","jsonPayload":{"@type":"maps.fleetengine.v1.GetTripLog"}}"#,
