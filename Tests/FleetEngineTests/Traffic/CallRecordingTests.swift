@@ -102,8 +102,10 @@ import Testing
         let place = #"{"point":{"latitude":1,"longitude":2}}"#
         let trip = #""tripType":"EXCLUSIVE_TRIP","pickupPoint":\#(place),"currentRouteSegmentHandle":"h""#
         let request = #"{"tripId":"t-1","trip":{"dropoffPoint":\#(place),\#(trip)}}"#
-        let payload = #"{"@type":"x.CreateTripLog","request":\#(request),"response":{}}"#
-        let text = #"{"timestamp":"2026-01-02T03:04:05Z","jsonPayload":\#(payload)}"#
+        let response = #"{"name":"providers/acme/trips/t-1"}"#
+        let payload = #"{"@type":"x.CreateTripLog","request":\#(request),"response":\#(response)}"#
+        let text =
+            #"{"timestamp":"2026-01-02T03:04:05Z","logName":"projects/acme/logs/x","jsonPayload":\#(payload)}"#
         let (report, unread) = try CallRecording(parsing: Data(text.utf8)).examineDeviations()
         #expect(unread == 0)
         #expect(report.deviations.isEmpty)

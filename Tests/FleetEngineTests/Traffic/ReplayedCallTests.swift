@@ -278,7 +278,7 @@ import Testing
         #expect(["pickupPoint", "dropoffPoint"].allSatisfy { bodies[0][$0]?.object?["point"] == point })
         #expect(bodies[1]["tripType"] == nil)
         #expect(bodies[2] == Self.leastVehicle)
-        #expect(try bodies[3] == JSONValue(parsing: whole).object)
+        #expect(try bodies[3] == JSONValue(parsing: Data(whole.utf8)).object)
         let task = bodies[4]["requests"]?.array?.first?.object?["task"]?.object
         #expect(task?["type"] == .string("DELIVERY"))
         #expect(task?["plannedLocation"]?.object?["point"] == point)
