@@ -12,15 +12,19 @@ import NIOHTTP2
 
 /// Ends a gRPC call whose request takes too long to arrive, with `DEADLINE_EXCEEDED`; the answer is not counted.
 ///
-/// One whose message is longer than its method takes ends with `RESOURCE_EXHAUSTED`. So does one that needs no token,
-/// to health or reflection, once it sends far more than these take: the library would keep it until its message is
-/// whole, and ``StrangerLimit`` does not count it. Of what comes behind the one message of any other call no more is
-/// handed on than that there is something, for which the call is refused like one that cannot be read. Of a compressed
-/// message that does not end as it should the last bytes are not handed on: the library would look for its end for
-/// ever, and let no other call of the connection's thread go on. A call to reflection, of which few have a place, ends at the limit with its answers: a client that takes none would keep the
-/// place. The end of one that is a head alone is handed on behind that: the library would not see it, and wait for ever.
-/// Deadlines of clients that are none in gRPC's form are left out: the library stops the process at a negative
-/// one. It stands at the network's end of a stream's handlers.
+/// It keeps from the library what that would keep for ever, wait for without end, or stop the process at:
+///
+/// - A message that is longer than its method takes; the call ends with `RESOURCE_EXHAUSTED`. So does one that needs no
+///   token, to health or reflection, once it sends far more than these take, as ``StrangerLimit`` does not count it.
+/// - What comes behind the one message of any other call. No more is handed on than that there is something, for which the
+///   call is refused like one that cannot be read.
+/// - The last bytes of a compressed message that does not end as it should: the library would look for its end for ever,
+///   and no other call of the connection's thread would go on.
+/// - The end in a head, which is handed on behind it, in data: elsewhere the library does not see it.
+/// - A deadline that is none in gRPC's form, which is left out.
+///
+/// A call to reflection, of which few have a place, ends at the limit with its answers: a client that takes none would
+/// keep the place. It stands at the network's end of a stream's handlers.
 final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias InboundOut = HTTP2Frame.FramePayload
