@@ -166,7 +166,7 @@ package final class PendingRequestLimit: ChannelDuplexHandler, RemovableChannelH
 
     /// Tells those behind that the connection is to end, once they know of all its requests.
     private func tellOfEnd(_ context: ChannelHandlerContext) {
-        guard self.isToEnd, self.waiting == nil, !self.isGoingOn else { return }
+        guard self.isToEnd, self.arriving == nil, self.waiting == nil, !self.isGoingOn else { return }
         self.isToEnd = false
         context.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
     }

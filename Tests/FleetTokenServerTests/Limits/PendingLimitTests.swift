@@ -402,6 +402,21 @@ import Testing
         #expect(order.told == ["head", "end", "to end", "no more"])
     }
 
+    @Test func `a connection that is to end while the last request is still read hears of it with that`() throws {
+        let order = Order()
+        try self.channel.pipeline.syncOperations.addHandler(order)
+        try self.send("/v1/tokens", method: .post)
+        try self.begin()
+        try self.channel.writeInbound(HTTPRequestPart.body(ByteBuffer(string: "{")))
+        self.channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        order.forget()
+        try self.answer()
+        #expect(order.told == ["no more"])
+        order.forget()
+        try self.channel.writeInbound(HTTPRequestPart.end(nil))
+        #expect(order.told == ["head", "body", "to end", "end", "no more"])
+    }
+
     @Test func `requests that waited are worked on by who begins once there is no more to read`() throws {
         let order = Order()
         try self.channel.pipeline.syncOperations.addHandler(order)
