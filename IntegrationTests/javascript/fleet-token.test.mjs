@@ -321,6 +321,20 @@ for (const [name, told, seconds] of [
   });
 }
 
+test("a copy of the first answer gives a token no new life after a sleep", async () => {
+  const { clock, server, tokens } = world();
+  const token = server.jwt({ iat: 1, exp: 3601 });
+  server.plan = () => server.grant({ token });
+  await tokens.token(trip);
+  await clock.advance(5);
+  clock.wallOffset += 3200;
+  assert.equal((await tokens.token(trip)).expiresInSeconds, 95);
+  await clock.advance(300);
+  const asked = server.requests.length;
+  assert.equal((await tokens.token(trip)).expiresInSeconds, 0);
+  assert.equal(server.requests.length, asked + 1);
+});
+
 test("a token that is sent again with more life than is left comes from a cache, and promises nothing", async () => {
   const { clock, server, tokens } = world();
   const token = server.jwt({ iat: 1, exp: 3601 });

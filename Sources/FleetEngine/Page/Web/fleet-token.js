@@ -233,8 +233,10 @@ export class FleetTokens {
     }
     // What was learned first about a token stands: an answer from a cache may promise more than there is. One that does
     // not is the server's own, and a wall clock that went further was set: it counts from here on.
+    // That promises less than at first, by what has passed; a copy of the first answer promises as much.
     const left = old?.token === token ? old.start.monotonic + old.life - start.monotonic : Infinity;
-    if (promised > left + agreement) {
+    const isCopy = old?.token === token && ageOf(old, start) > agreement && promised > old.life - agreement;
+    if (promised > left + agreement || isCopy) {
       throw new FleetTokenError("invalidAnswer", "The token server sent the token in hand once more; check what it caches.");
     }
     const life = Math.min(promised, left);
