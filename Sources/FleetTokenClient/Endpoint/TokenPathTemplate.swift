@@ -81,10 +81,10 @@ struct TokenPathTemplate: Sendable {
         let problem = "The path \"\(self.path)\" has \(hasValue ? "no " : "")\(placeholder)"
         throw Self.error(
             hasValue
-                ? "\(problem), which tells the server whose \(subject.kind) token is asked for; put it in, or describe the "
-                    + "server's routes by TokenEndpoint(server:answer:route:)."
-                : "\(problem), for which this \(subject.kind) has no value; describe the server's routes by "
-                    + "TokenEndpoint(server:answer:route:).")
+                ? "\(problem), which tells the server whose \(subject.kind) token is asked for; put it in, or, in Swift, "
+                    + "describe the server's routes by TokenEndpoint(server:answer:route:)."
+                : "\(problem), for which this \(subject.kind) has no value; ask for such tokens by a provider with a path "
+                    + "of its own, or, in Swift, describe the server's routes by TokenEndpoint(server:answer:route:).")
     }
 
     private static func text(_ parts: [Part], for subject: TokenSubject) -> String {
