@@ -110,13 +110,11 @@ public final class CallRecorder: Service {
             if case .failure(let error) = answer { .init(status: error.code.rawValue, message: error.message) } else {
                 nil
             }
+        // Calls that are alike in everything, even in their time, are several calls.
         let call = LoggedCall(
             method: method, time: time, request: Self.object(request: request),
-            response: response.map { Self.object($0) }, failure: failure)
-        var entry = call.entry
-        // Calls that are alike in everything, even in their time, are several calls.
-        entry["insertid"] = .string(UUID().uuidString)
-        let line = WrittenTokens.replaced(in: JSONValue.object(entry).serialized)
+            response: response.map { Self.object($0) }, failure: failure, insertID: UUID().uuidString)
+        let line = WrittenTokens.replaced(in: JSONValue.object(call.entry).serialized)
         let isTaken = self.waiting.withLock { waiting in
             guard waiting + line.count <= self.maximumWaiting else { return false }
             waiting += line.count

@@ -26,7 +26,13 @@ extension CallRecording {
             }
         }
         // What is used tells more of itself than its name.
-        for call in self.calls { resources.add(namedBy: call) }
+        for (index, call) in self.calls.enumerated() {
+            resources.add(namedBy: call)
+            let trips = resources.addTrips(shownBy: call)
+            guard !trips.isEmpty else { continue }
+            presumed[index, default: []] +=
+                trips.map { $0.creation(for: provider) } + trips.compactMap { $0.update(for: provider) }
+        }
         resources.addShipments()
         let start =
             resources.inOrder.map { $0.creation(for: provider) }
@@ -91,28 +97,30 @@ private struct PresumedResources {
         guard let answer = call.response else { return }
         let objects = [call.resource, answer].compactMap(\.self)
         for id in objects.flatMap(\.stopTasks) { self.add(PresumedResource(collection: "tasks", id: id)) }
-        if call.collection == "vehicles", let id = call.resourceID { self.addTrips(of: id, shownBy: answer) }
         guard call.collection == "trips" else { return }
         for id in objects.compactMap({ $0["vehicleId"]?.string }) where !id.isEmpty {
             self.add(PresumedResource(collection: "vehicles", id: id))
         }
     }
 
-    /// Adds the trips that a vehicle shows which was there before the recording.
-    private mutating func addTrips(of vehicle: String, shownBy answer: JSONObject) {
-        let stops = answer["waypoints"]?.array?.compactMap(\.object) ?? []
-        let current = answer["currentTrips"]?.array?.compactMap(\.string) ?? []
+    /// Gives the trips that a vehicle shows at its stops for the first time; before that, they were not on it.
+    ///
+    /// No call is about them, and the vehicle was there before the recording.
+    ///
+    /// - Parameter call: The next call.
+    /// - Returns: The trips, with their places at the stops.
+    mutating func addTrips(shownBy call: LoggedCall) -> [PresumedResource] {
+        guard call.collection == "vehicles", let vehicle = call.resourceID,
+            let stops = call.response?["waypoints"]?.array?.compactMap(\.object),
+            self.resources.contains(where: { $0.collection == "vehicles" && $0.id == vehicle })
+        else { return [] }
         var shown: [String] = []
-        for id in stops.compactMap({ $0["tripId"]?.string }) + current where !id.isEmpty && !shown.contains(id) {
+        for id in stops.compactMap({ $0["tripId"]?.string }) where !id.isEmpty && !shown.contains(id) {
             shown.append(id)
         }
-        let new = shown.filter { !self.known.contains("trips/\($0)") }
-        guard !new.isEmpty, self.resources.contains(where: { $0.collection == "vehicles" && $0.id == vehicle }) else {
-            return
-        }
-        for id in new {
-            let own = stops.filter { $0["tripId"] == .string(id) }
-            self.add(PresumedResource(trip: id, of: vehicle, stops: own, isAlone: shown.count == 1))
+        return shown.filter { self.known.insert("trips/\($0)").inserted }.map { id in
+            PresumedResource(
+                trip: id, of: vehicle, stops: stops.filter { $0["tripId"] == .string(id) }, isAlone: shown.count == 1)
         }
     }
 

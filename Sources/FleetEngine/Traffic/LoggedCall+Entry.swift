@@ -46,6 +46,7 @@ extension LoggedCall {
         let response = payload["response"]?.object.map { schema.apiObject($0, as: types.response) }
         self.method = method
         self.time = time.date
+        self.insertID = entry["insertid"]?.string
         self.failure = payload["errorresponse"].flatMap(Failure.init)
         self.response = self.failure == nil ? response : nil
         self.request = Self.request(
@@ -91,7 +92,8 @@ extension LoggedCall {
             ]),
             "jsonpayload": .object(payload),
         ]
-        entry["insertid"] = .string(String(JSONValue.object(entry).serialized.sha256Hex.prefix(32)))
+        entry["insertid"] = .string(
+            self.insertID ?? String(JSONValue.object(entry).serialized.sha256Hex.prefix(32)))
         return entry
     }
 

@@ -25,6 +25,8 @@ public struct LoggedCall: Hashable, Sendable {
     let response: JSONObject?
     /// Why it was refused; `nil` for a success.
     let failure: Failure?
+    /// What tells its entry from others of the same log and time; `nil` where the log had nothing for that.
+    var insertID: String?
 
     /// The RPC's short name, such as `UpdateVehicle`.
     public var name: String { self.method.name }

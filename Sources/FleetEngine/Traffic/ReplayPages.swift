@@ -16,7 +16,7 @@ public struct ReplayPages: Sendable {
     /// Takes note of the token that an answer has for the next page.
     ///
     /// - Parameters:
-    ///   - call: The recorded call.
+    ///   - call: The recorded call, whose page is known.
     ///   - answer: The answer of now, in JSON.
     public mutating func add(_ call: LoggedCall, answer: Data) {
         guard let recorded = call.response?["nextPageToken"]?.string else { return }

@@ -51,7 +51,7 @@ struct ReplaySession {
             let isAlike = call.endsAlike(httpStatus: answer.status, word: answer.fault?.status)
             if isAlike, isDone || call.isRefused {
                 if compares, isDone, pages.hasPage(of: call) { try differences.compare(call, with: answer.body) }
-                if isDone { pages.add(call, answer: answer.body) }
+                if isDone, pages.hasPage(of: call) { pages.add(call, answer: answer.body) }
             } else {
                 report.otherwise.append(
                     .init(

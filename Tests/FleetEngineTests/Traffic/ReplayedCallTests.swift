@@ -160,14 +160,14 @@ import Testing
             ("GetVehicle", #"{"vehicleId":"v-1"}"#, shown), ("CreateTrip", #"{"tripId":"t-5","trip":{}}"#, "{}"),
             // The trips of a vehicle that comes later come from nowhere.
             ("CreateVehicle", #"{"vehicleId":"v-2"}"#, "{}"),
-            ("GetVehicle", #"{"vehicleId":"v-2"}"#, #"{"currentTrips":["t-6"]}"#))
+            ("GetVehicle", #"{"vehicleId":"v-2"}"#, #"{"waypoints":[\#(stop("t-6", "PICKUP", 7))]}"#))
         func place(_ latitude: Int64) -> JSONValue {
             .object(["point": .object(["latitude": .integer(latitude), "longitude": .integer(2)])])
         }
         let nowhere: JSONValue = .object(["point": .object(["latitude": .integer(0), "longitude": .integer(0)])])
         let (vehicle, shared) = (JSONValue.string("v-1"), JSONValue.string("SHARED"))
         let creations = try Self.creations(recording)
-        try #require(creations.map(\.name) == ["vehicles/v-1", "trips/t-1", "trips/t-2", "trips/t-3", "trips/t-4"])
+        try #require(creations.map(\.name) == ["vehicles/v-1", "trips/t-1", "trips/t-2", "trips/t-3"])
         let trips: [JSONObject] = [
             ["vehicleId": vehicle, "tripType": shared, "pickupPoint": nowhere, "dropoffPoint": place(1)],
             ["vehicleId": vehicle, "tripType": shared, "pickupPoint": place(2), "dropoffPoint": place(4)],
@@ -175,7 +175,6 @@ import Testing
                 "vehicleId": vehicle, "tripType": .string("EXCLUSIVE"), "pickupPoint": nowhere,
                 "intermediateDestinations": .array([place(3)]), "dropoffPoint": place(5),
             ],
-            ["vehicleId": vehicle, "tripType": shared, "pickupPoint": nowhere],
         ]
         #expect(creations.dropFirst().map(\.body) == trips)
         let updates = try (recording.presumed(for: ProviderID(checking: "acme"))[0] ?? []).filter { $0.verb == "PUT" }
@@ -183,6 +182,20 @@ import Testing
         #expect(
             try updates.map { try JSONValue(parsing: $0.body ?? Data()).object?["tripStatus"]?.string } == [
                 "ENROUTE_TO_DROPOFF", "ENROUTE_TO_INTERMEDIATE_DESTINATION",
+            ])
+    }
+
+    @Test func `a trip that a vehicle shows later is not on it before`() throws {
+        let stop =
+            #"{"tripId":"t-1","type":"WAYPOINT_TYPE_DROP_OFF","location":{"point":{"latitude":1,"longitude":2}}}"#
+        let recording = try Self.recording(
+            ("GetVehicle", #"{"vehicleId":"v-1"}"#, #"{"currentTrips":["t-1"]}"#),
+            ("GetVehicle", #"{"vehicleId":"v-1"}"#, #"{"waypoints":[\#(stop)]}"#),
+            ("GetVehicle", #"{"vehicleId":"v-1"}"#, #"{"waypoints":[\#(stop)]}"#))
+        let presumed = try recording.presumed(for: ProviderID(checking: "acme"))
+        #expect(
+            presumed.mapValues { $0.map { "\($0.verb) \($0.path[3])" } } == [
+                0: ["POST vehicles"], 1: ["POST trips", "PUT trips"],
             ])
     }
 
