@@ -50,8 +50,9 @@ struct ReplaySession {
             let isDone = answer.status == 200 && call.mayBeAnswered(by: answer.body)
             let isAlike = call.endsAlike(httpStatus: answer.status, word: answer.fault?.status)
             if isAlike, isDone || call.isRefused {
-                if compares, isDone, pages.hasPage(of: call) { try differences.compare(call, with: answer.body) }
-                if isDone, pages.hasPage(of: call) { pages.add(call, answer: answer.body) }
+                guard isDone, pages.hasPage(of: call) else { continue }
+                if compares { try differences.compare(call, with: answer.body) }
+                pages.add(call, answer: answer.body)
             } else {
                 report.otherwise.append(
                     .init(
