@@ -57,10 +57,7 @@ final class WholeAnswers: ChannelDuplexHandler, RemovableChannelHandler {
             context.write(self.wrapOutboundOut(.body(body)), promise: promise)
         case .end(let trailers):
             self.unsent += 1
-            self.write(.end(trailers), context, promise) { handler, context in
-                handler.unsent -= 1
-                if handler.unsent == 0 { handler.close(context) }
-            }
+            self.write(.end(trailers), context, promise)
         }
     }
 
@@ -75,24 +72,25 @@ final class WholeAnswers: ChannelDuplexHandler, RemovableChannelHandler {
         if let known = end.promise { known.futureResult.cascade(to: promise) } else { self.end?.promise = promise }
     }
 
-    /// Ends the channel as it was to end before something waited.
-    private func close(_ context: ChannelHandlerContext) {
-        guard let end else { return }
+    /// Ends the channel as it was to end, once nothing waits.
+    private func answerLeft(_ context: ChannelHandlerContext) {
+        self.unsent -= 1
+        guard self.unsent == 0, let end else { return }
         self.end = nil
         context.close(mode: end.mode, promise: end.promise)
     }
 
     /// Writes a part, and hears when it has left, or cannot.
     private func write(
-        _ part: HTTPResponsePart, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>? = nil,
-        whenGone: @escaping (WholeAnswers, ChannelHandlerContext) -> Void = { _, _ in }
+        _ part: HTTPResponsePart, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>? = nil
     ) {
         let gone = promise ?? context.eventLoop.makePromise()
-        let bound = NIOLoopBound((self, context, whenGone), eventLoop: context.eventLoop)
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        let isEnd = if case .end = part { true } else { false }
         gone.futureResult.whenComplete { _ in
-            let (handler, context, whenGone) = bound.value
+            let (handler, context) = bound.value
             handler.limit.somethingLeft()
-            whenGone(handler, context)
+            if isEnd { handler.answerLeft(context) }
         }
         context.write(self.wrapOutboundOut(part), promise: gone)
     }
