@@ -10,12 +10,13 @@
     enum PhoneLocations {
         static let source = StreamLocationSource {
             AsyncStream(bufferingPolicy: .bufferingNewest(1)) { fixes in
-                Task { @MainActor in
-                    let receiver = Receiver { fixes.yield($0) }
-                    fixes.onTermination = { _ in
-                        Task { @MainActor in receiver.stop() }
-                    }
+                let receiver = Task { @MainActor in
+                    let receiver = Receiver(receive: { fixes.yield($0) }, end: { fixes.finish() })
                     receiver.start()
+                    return receiver
+                }
+                fixes.onTermination = { _ in
+                    Task { @MainActor in await receiver.value.stop() }
                 }
             }
         }
@@ -26,9 +27,11 @@
         @MainActor private final class Receiver: NSObject, CLLocationManagerDelegate {
             private let service = CLLocationManager()
             private let receive: @Sendable (LocationFix) -> Void
+            private let end: @Sendable () -> Void
 
-            init(receive: @escaping @Sendable (LocationFix) -> Void) {
+            init(receive: @escaping @Sendable (LocationFix) -> Void, end: @escaping @Sendable () -> Void) {
                 self.receive = receive
+                self.end = end
             }
 
             func start() {
@@ -45,6 +48,11 @@
 
             func stop() {
                 self.service.stopUpdatingLocation()
+            }
+
+            /// Ends the run where the driver does not let the app have places, so that the reporter tells of it.
+            nonisolated func locationManagerDidChangeAuthorization(_ manager: CLLocationManager) {
+                if [.denied, .restricted].contains(manager.authorizationStatus) { self.end() }
             }
 
             nonisolated func locationManager(_ manager: CLLocationManager, didUpdateLocations locations: [CLLocation]) {

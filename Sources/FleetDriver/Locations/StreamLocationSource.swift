@@ -22,7 +22,8 @@ public struct StreamLocationSource: LocationSource {
     /// Makes a source.
     ///
     /// - Parameter makeStream: Starts the location service and returns what comes from it, a new stream at each call. Its
-    ///   `onTermination` stops the service: that is called when the run ends or is cancelled.
+    ///   `onTermination` stops the service: that is called when the run ends or is cancelled, and has to be set before the
+    ///   stream is returned, as a run may end at once.
     public init(_ makeStream: @escaping @Sendable () -> AsyncStream<LocationFix>) {
         self.makeStream = makeStream
     }
