@@ -57,12 +57,30 @@ parse_for_ios() {
   swiftc -parse -swift-version 6 -target arm64-apple-ios16.0 "${files[@]}"
 }
 
+# Compiles what stands behind the screens with the settings that Xcode 26 gives a new app, and stand-ins for Apple's modules.
+compiles_as_in_xcode() {
+  local files module
+  mapfile -t files < <(sources "$1" | grep -vE '(View|App)\.swift$')
+  mkdir -p "$work/apple"
+  for module in Combine CoreLocation; do
+    swiftc -swift-version 6 -emit-module -module-name "$module" -o "$work/apple/$module.swiftmodule" \
+      "$here/apple-stand-ins/$module.swift"
+  done
+  swiftc -typecheck -swift-version 5 -warnings-as-errors -default-isolation MainActor \
+    -enable-upcoming-feature DisableOutwardActorInference -enable-upcoming-feature GlobalActorIsolatedTypesUsability \
+    -enable-upcoming-feature InferIsolatedConformances -enable-upcoming-feature InferSendableFromCaptures \
+    -enable-upcoming-feature MemberImportVisibility -enable-upcoming-feature NonisolatedNonsendingByDefault \
+    -I "$programs/Modules" -I "$work/apple" "${files[@]}"
+}
+
 [[ -x $fleetpass ]] || { echo "check-examples: $fleetpass is missing; build it, or set FLEETPASS." >&2; exit 69; }
 step "the driver app parses for iOS 16" parse_for_ios driver-app || true
 step "the consumer app parses for iOS 16" parse_for_ios consumer-app || true
 step "both apps build for the command line without a warning" \
   swift build --package-path "$root/Examples" -Xswiftc -warnings-as-errors || exit 1
 programs=$(swift build --package-path "$root/Examples" -Xswiftc -warnings-as-errors --show-bin-path)
+step "the driver app compiles as in a new Xcode project" compiles_as_in_xcode driver-app || true
+step "the consumer app compiles as in a new Xcode project" compiles_as_in_xcode consumer-app || true
 step "the backend's own package can be read" swift package --package-path "$root/Examples/swift-backend" dump-package || true
 step "the backend builds" swift build --package-path "$root" --product swift-backend || exit 1
 backend_program=$(swift build --package-path "$root" --show-bin-path)/swift-backend

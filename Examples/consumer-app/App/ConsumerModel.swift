@@ -2,8 +2,9 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-#if canImport(SwiftUI)
-    import SwiftUI
+#if canImport(Combine)
+    import Combine
+    import FleetTokenClient
 
     /// What the screens show, and what their buttons do.
     @MainActor final class ConsumerModel: ObservableObject {

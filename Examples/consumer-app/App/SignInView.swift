@@ -23,6 +23,7 @@
                 }
             }
             .autocorrectionDisabled()
+            .textInputAutocapitalization(.never)
             .navigationTitle("Customer")
         }
 

@@ -15,6 +15,7 @@
                 Section("Trip") {
                     TextField("Trip", text: self.$trip)
                         .autocorrectionDisabled()
+                        .textInputAutocapitalization(.never)
                     Button("Follow") { self.model.follow(self.trip) }
                         .disabled(self.trip.isEmpty)
                     if let problem = self.model.problem ?? self.model.state.problem {

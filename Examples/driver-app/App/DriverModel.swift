@@ -2,8 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-#if canImport(SwiftUI)
-    import SwiftUI
+#if canImport(Combine)
+    import Combine
 
     /// What the screens show, and what their buttons do.
     @MainActor final class DriverModel: ObservableObject {

@@ -29,6 +29,7 @@
                 }
             }
             .autocorrectionDisabled()
+            .textInputAutocapitalization(.never)
             .navigationTitle("Driver")
         }
 
