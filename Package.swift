@@ -47,6 +47,13 @@ var foreignTargets: [Target] = []
     #endif
 #endif
 
+// What Apple's App Store asks of libraries; elsewhere nobody reads it, and it would be a bundle to carry along.
+#if canImport(Darwin)
+    let privacyManifest: [Resource] = [.copy("PrivacyInfo.xcprivacy")]
+#else
+    let privacyManifest: [Resource] = []
+#endif
+
 let package = Package(
     name: "fleetpass",
     platforms: [.iOS(.v16), .macOS(.v15)],
@@ -97,7 +104,13 @@ let package = Package(
     targets: [
         // App side: no third-party packages.
         .target(name: "FleetTokens", swiftSettings: settings),
-        .target(name: "FleetTokenClient", dependencies: ["FleetTokens"], swiftSettings: settings),
+        .target(
+            name: "FleetTokenClient",
+            dependencies: ["FleetTokens"],
+            exclude: privacyManifest.isEmpty ? ["PrivacyInfo.xcprivacy"] : [],
+            resources: privacyManifest,
+            swiftSettings: settings
+        ),
         .target(name: "FleetDriver", dependencies: ["FleetTokenClient", "FleetTokens"], swiftSettings: settings),
         .target(name: "FleetConsumer", dependencies: ["FleetTokenClient", "FleetTokens"], swiftSettings: settings),
 
