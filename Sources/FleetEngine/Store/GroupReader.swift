@@ -7,7 +7,8 @@ import FleetTokens
 
 /// Runs reads on a few threads of its own, those that wait together on one snapshot.
 ///
-/// A read costs less than to begin and end a transaction and to change threads for it.
+/// A read costs less than to begin and end a transaction and to change threads for it. The threads are no part of the pool
+/// that tasks run on: a read that takes long would keep one of it, and there are no more than processors.
 final class GroupReader<Snapshot>: Sendable {
     private struct Read: Sendable {
         let ticket: UInt64
@@ -17,15 +18,13 @@ final class GroupReader<Snapshot>: Sendable {
     private struct State: Sendable {
         var lastTicket: UInt64 = 0
         var waiting: [Read] = []
-        var runners = 0
+        var idleThreads: [DispatchQueue]
         var isClosed = false
     }
 
-    private let state = Locked(State())
-    private let runnerLimit: Int
+    private let state: Locked<State>
     private let groupLimit: Int
     private let waitingLimit: Int
-    private let threads = DispatchQueue(label: "fleetpass.store.reads", attributes: .concurrent)
     private let withSnapshot: @Sendable (_ body: (Snapshot) -> Void) throws -> Void
 
     /// Makes a reader.
@@ -39,7 +38,9 @@ final class GroupReader<Snapshot>: Sendable {
         runnerLimit: Int, groupLimit: Int, waitingLimit: Int,
         withSnapshot: @escaping @Sendable (_ body: (Snapshot) -> Void) throws -> Void
     ) {
-        self.runnerLimit = runnerLimit
+        // Only serial queues have threads beyond those that there are for processors.
+        let threads = (1...runnerLimit).map { DispatchQueue(label: "fleetpass.store.reads-\($0)") }
+        self.state = Locked(State(idleThreads: threads))
         self.groupLimit = groupLimit
         self.waitingLimit = waitingLimit
         self.withSnapshot = withSnapshot
@@ -83,19 +84,17 @@ final class GroupReader<Snapshot>: Sendable {
     private func enqueue(
         _ read: @escaping @Sendable (Result<Snapshot, any Error>) -> Void
     ) throws(EngineError) -> UInt64 {
-        let admission = self.state.withLock { state -> Result<(ticket: UInt64, startsRunner: Bool), EngineError> in
+        let admission = self.state.withLock { state -> Result<(ticket: UInt64, idle: DispatchQueue?), EngineError> in
             guard !state.isClosed else { return .failure(.storeClosed) }
             guard state.waiting.count < self.waitingLimit else {
                 return .failure(.store("STORE_OVERLOADED", "Too many reads wait; retry in a second."))
             }
             state.lastTicket += 1
             state.waiting.append(Read(ticket: state.lastTicket, run: read))
-            guard state.runners < self.runnerLimit else { return .success((state.lastTicket, false)) }
-            state.runners += 1
-            return .success((state.lastTicket, true))
+            return .success((state.lastTicket, state.idleThreads.popLast()))
         }
-        let (ticket, startsRunner) = try admission.get()
-        if startsRunner { self.threads.async { self.run() } }
+        let (ticket, idle) = try admission.get()
+        if let idle { idle.async { self.run(on: idle) } }
         return ticket
     }
 
@@ -106,8 +105,9 @@ final class GroupReader<Snapshot>: Sendable {
         }
     }
 
-    private func run() {
-        while let group = self.nextGroup() {
+    /// Reads for as long as something waits.
+    private func run(on thread: DispatchQueue) {
+        while let group = self.nextGroup(for: thread) {
             var isRun = false
             do {
                 try self.withSnapshot { snapshot in
@@ -121,10 +121,10 @@ final class GroupReader<Snapshot>: Sendable {
         }
     }
 
-    private func nextGroup() -> [Read]? {
+    private func nextGroup(for thread: DispatchQueue) -> [Read]? {
         self.state.withLock { state in
             guard !state.waiting.isEmpty else {
-                state.runners -= 1
+                state.idleThreads.append(thread)
                 return nil
             }
             let group = Array(state.waiting.prefix(self.groupLimit))

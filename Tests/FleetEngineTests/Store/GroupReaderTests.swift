@@ -4,6 +4,7 @@
 
 import Dispatch
 import FleetTokens
+import Foundation
 import Testing
 
 @testable import FleetEngine
@@ -62,5 +63,26 @@ import Testing
             release()
             #expect(try await reader.read { $0 } == 7)
         }
+    }
+
+    @Test func `reads that take long leave the threads of tasks alone`() async throws {
+        let processors = ProcessInfo.processInfo.activeProcessorCount
+        let reader = GroupReader<Int>(runnerLimit: processors, groupLimit: 1, waitingLimit: processors) { $0(7) }
+        let running = Locked(0)
+        let isReleased = Locked(false)
+        let reads = (1...processors).map { _ in
+            Task {
+                try await reader.read { _ in
+                    running.withLock { $0 += 1 }
+                    // Ends by itself where no task gets to run.
+                    let end = ContinuousClock.now + .seconds(20)
+                    while !isReleased.withLock({ $0 }), .now < end {}
+                    return isReleased.withLock { $0 }
+                }
+            }
+        }
+        while running.withLock({ $0 }) < processors { await Task.yield() }
+        isReleased.withLock { $0 = true }
+        for read in reads { #expect(try await read.value) }
     }
 }
