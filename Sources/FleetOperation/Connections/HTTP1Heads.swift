@@ -12,7 +12,7 @@ import NIOHTTP1
 /// answers (RFC 9110 §15.2). It knows no chunks either: an answer whose length is not told ends with the connection
 /// (RFC 9112 §6.1).
 ///
-/// A request that leaves open for which host it is meant ends the connection with 400 (RFC 9112 §3.2): what stands behind
+/// A request that leaves open for which host it is meant, or names none that can be, ends the connection with 400 (RFC 9112 §3.2): what stands behind
 /// decides by the host who may ask. A target in absolute form names it in place of `Host` (RFC 9112 §3.2.2).
 ///
 /// A connection ends with the answer to a request behind which nothing can be read: one that asks for another protocol,
@@ -89,8 +89,8 @@ final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
         self.readsNoMore = self.isLastAnswer
         guard !self.readsNoMore else { return }
         let isOld = (head.version.major, head.version.minor) < (1, 1)
-        let hosts = head.headers["Host"].count
-        guard hosts == 1 || hosts == 0 && isOld else {
+        let hosts = head.headers["Host"]
+        guard hosts.count == 1 && Self.isHost(hosts[0]) || hosts.isEmpty && isOld else {
             // As behind what the decoder cannot read.
             self.readsNoMore = true
             return context.fireErrorCaught(HTTPParserError.invalidHeaderToken)
@@ -140,6 +140,17 @@ final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
         head.status.code >= 200 && (self.asked.first?.isLast == true || self.isEnding && self.asked.count == 1)
     }
 
+    /// Whether a text has the form of a host, which may be empty, and of a port (RFC 3986 §3.2.2, §3.2.3).
+    private static func isHost(_ text: String) -> Bool {
+        let bytes = text.utf8
+        let isAddress = bytes.first == UInt8(ascii: "[")
+        let host = bytes.prefix { $0 != UInt8(ascii: isAddress ? "]" : ":") }
+        let port = bytes[host.endIndex...].drop { isAddress && $0 == UInt8(ascii: "]") }
+        guard host.dropFirst(isAddress ? 1 : 0).allSatisfy({ $0.isOfHost || isAddress && $0 == UInt8(ascii: ":") })
+        else { return false }
+        return port.isEmpty || port.first == UInt8(ascii: ":") && port.dropFirst().allSatisfy(\.isDigit)
+    }
+
     /// The host, and the port, that a target in absolute form names; `nil` for one in another form.
     private static func authority(of target: String) -> Substring? {
         guard !target.hasPrefix("/"), let scheme = target.firstRange(of: "://") else { return nil }
@@ -161,5 +172,17 @@ extension HTTPResponseHead {
     /// Whether the length of the body that may follow is not told.
     fileprivate var isWithoutLength: Bool {
         self.status.mayHaveResponseBody && !self.headers.contains(name: "Content-Length")
+    }
+}
+
+extension UInt8 {
+    fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+
+    /// Whether a name of a host may have the character.
+    fileprivate var isOfHost: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        default: self.isDigit || "-._~%!$&'()*+,;=".utf8.contains(self)
+        }
     }
 }

@@ -77,8 +77,11 @@ import Testing
     @Test(arguments: [
         ("HTTP/1.1", []), ("HTTP/1.1", ["Host: 127.0.0.1", "host: x"]), ("HTTP/1.1", ["Host: x", "Host: x"]),
         ("HTTP/1.0", ["Host: 127.0.0.1", "Host: x", "Connection: keep-alive"]),
+        ("HTTP/1.1", ["Host: a, b"]), ("HTTP/1.1", ["Host: a b<>/"]), ("HTTP/1.1", ["Host: 127.0.0.1:x"]),
+        ("HTTP/1.1", ["Host: me@x"]), ("HTTP/1.1", ["Host: [::1]x"]), ("HTTP/1.1", ["Host: ::1"]),
+        ("HTTP/1.0", ["Host: /", "Connection: keep-alive"]),
     ])
-    func `a request with no host, or several, is refused, and nothing behind it is read`(
+    func `a request with no host, several, or one that is none, is refused, and nothing behind it is read`(
         version: String, fields: [String]
     ) throws {
         let lines = (["GET / \(version)"] + fields).map { "\($0)\r\n" }.joined() + "\r\n"
@@ -95,6 +98,7 @@ import Testing
             ("/", "HTTP/1.1", "localhost:8080", ["localhost:8080"]), ("/", "HTTP/1.0", nil, []),
             ("/", "HTTP/1.0", "x", ["x"]),
             ("*", "HTTP/1.1", "x", ["x"]), ("/?to=http://other", "HTTP/1.1", "x", ["x"]), ("/", "HTTP/1.1", "", [""]),
+            ("/", "HTTP/1.1", "[::1]:80", ["[::1]:80"]), ("/", "HTTP/1.1", "a_b-c.example:", ["a_b-c.example:"]),
             ("http://other.example:81/a?b", "HTTP/1.1", "localhost", ["other.example:81"]),
             ("http://localhost:1@other.example?b", "HTTP/1.1", "localhost", ["other.example"]),
             ("HTTP://[::1]:80", "HTTP/1.0", nil, ["[::1]:80"]),
