@@ -104,7 +104,10 @@ public struct EngineGRPCServer: Service {
         config.rpc.maxRequestPayloadSize = EngineRoutes.maximumBatchBytes
         config.channelDebuggingCallbacks.onAcceptHTTP2Stream = { stream in
             stream.eventLoop.makeCompletedFuture {
-                try stream.pipeline.syncOperations.addHandler(CallArrivalLimit(limits.request), position: .first)
+                let arrival = CallArrivalLimit(limits.request)
+                try stream.pipeline.syncOperations.addHandlers(
+                    UnreadCallLimit(limits.request), arrival, position: .first)
+                try stream.parent?.pipeline.syncOperations.handler(type: CallDrain.self).began(stream)
             }
         }
         return config

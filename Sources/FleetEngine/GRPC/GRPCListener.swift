@@ -41,9 +41,9 @@ struct GRPCListener: HTTP2ServerTransport.ListenerFactory {
                     if let contexts {
                         try pipeline.addHandler(NIOSSLServerHandler(context: contexts.context))
                     }
-                    // A client that says nothing is not waited for when the server ends.
-                    try pipeline.addHandler(
-                        AnswerTimeLimit(unread: self.limits.request, drain: self.limits.drainOfGRPC))
+                    // A client that says nothing is not waited for long when the server ends.
+                    try pipeline.addHandlers(
+                        AnswerTimeLimit(unread: self.limits.request, drain: self.limits.drainOfGRPC), CallDrain())
                     // What TLS needs to begin counts, too.
                     try pipeline.addHandler(
                         HTTP2ReadTimeLimit(

@@ -47,7 +47,7 @@ extension ConfigurationOption {
             path: "limits.drain", kind: .duration, standard: "25s",
             help:
                 "When the server is told to end, requests that are under way may take so long and are then cut off; connections "
-                + "without any are closed at once, over HTTP/1.1 after a second."),
+                + "without any are closed within a second or so."),
         .init(
             path: "limits.request", kind: .duration, standard: "30s",
             help:

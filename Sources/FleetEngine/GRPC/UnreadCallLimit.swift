@@ -1,0 +1,65 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetOperation
+import NIOCore
+import NIOHTTP2
+
+/// Ends a gRPC call whose client takes nothing of what it is answered for too long.
+///
+/// A client that keeps its window for a call closed keeps the answer in memory, also behind the call's own deadline, while
+/// its connection looks well. A stream that says nothing, such as a watcher's of health, is left alone. It stands at the
+/// network's end of a stream's handlers.
+final class UnreadCallLimit: ChannelOutboundHandler, RemovableChannelHandler {
+    typealias OutboundIn = HTTP2Frame.FramePayload
+    typealias OutboundOut = HTTP2Frame.FramePayload
+
+    private let limit: TimeAmount
+    /// How many frames were written that have not left.
+    private var unsent = 0
+    /// When something of what waits left last, or began to wait.
+    private var unreadSince = NIODeadline.distantPast
+    private var alarm: Scheduled<Void>?
+
+    /// Sets the limit.
+    init(_ limit: Duration) {
+        self.limit = TimeAmount(limit)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.alarm.cancelOnce()
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if self.unsent == 0 { self.unreadSince = context.eventLoop.now }
+        self.unsent += 1
+        let gone = promise ?? context.eventLoop.makePromise()
+        let bound = NIOLoopBound((self, context.eventLoop), eventLoop: context.eventLoop)
+        gone.futureResult.whenComplete { _ in
+            let (handler, eventLoop) = bound.value
+            handler.unsent -= 1
+            handler.unreadSince = eventLoop.now
+        }
+        context.write(data, promise: gone)
+    }
+
+    func flush(context: ChannelHandlerContext) {
+        context.flush()
+        // Most answers have left by now.
+        if self.unsent > 0, self.alarm == nil { self.look(context) }
+    }
+
+    /// Ends the call if nothing has left for too long, and looks again when that may be.
+    private func look(_ context: ChannelHandlerContext) {
+        self.alarm = nil
+        guard self.unsent > 0 else { return }
+        let deadline = self.unreadSince + self.limit
+        guard context.eventLoop.now < deadline else { return context.close(promise: nil) }
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        self.alarm = context.eventLoop.scheduleTask(deadline: deadline) {
+            let (handler, context) = bound.value
+            handler.look(context)
+        }
+    }
+}

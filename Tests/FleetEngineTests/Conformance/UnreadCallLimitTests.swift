@@ -1,0 +1,78 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOEmbedded
+import NIOHPACK
+import NIOHTTP2
+import Testing
+
+@testable import FleetEngine
+
+@Suite struct UnreadCallLimitTests {
+    /// Keeps what is written until the client makes room for it, as a stream does whose window is closed.
+    private final class Window: ChannelOutboundHandler {
+        typealias OutboundIn = HTTP2Frame.FramePayload
+
+        var kept: [EventLoopPromise<Void>?] = []
+
+        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+            self.kept.append(promise)
+        }
+
+        func flush(context: ChannelHandlerContext) {}
+
+        func takeOne() { self.kept.removeFirst()?.succeed() }
+    }
+
+    private let window = Window()
+    private let channel: EmbeddedChannel
+
+    init() throws {
+        self.channel = EmbeddedChannel(handlers: [self.window, UnreadCallLimit(.seconds(30))])
+        try self.channel.connect(to: .init(unixDomainSocketPath: "/grpc")).wait()
+    }
+
+    /// Answers with a head, a message and the status.
+    private func answer() {
+        let head = HTTP2Frame.FramePayload.headers(.init(headers: [":status": "200"]))
+        let message = HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(ByteBuffer(string: "answer"))))
+        for frame in [head, message, head] { self.channel.write(frame, promise: nil) }
+        self.channel.flush()
+    }
+
+    private func pass(_ seconds: Int64) { self.channel.embeddedEventLoop.advanceTime(by: .seconds(seconds)) }
+
+    @Test func `a call of whose answer nothing is taken ends at the limit`() {
+        self.answer()
+        self.pass(29)
+        #expect(self.channel.isActive)
+        self.pass(1)
+        #expect(!self.channel.isActive)
+    }
+
+    @Test func `a call whose answer is taken bit by bit goes on`() {
+        self.answer()
+        for _ in 1...2 {
+            self.pass(29)
+            self.window.takeOne()
+        }
+        self.pass(29)
+        #expect(self.channel.isActive)
+        self.pass(1)
+        #expect(!self.channel.isActive)
+    }
+
+    @Test func `a call that has nothing to say is left alone, and held to the limit for what it says later`() {
+        self.answer()
+        while !self.window.kept.isEmpty { self.window.takeOne() }
+        self.pass(3600)
+        #expect(self.channel.isActive)
+        self.answer()
+        self.pass(29)
+        #expect(self.channel.isActive)
+        self.pass(1)
+        #expect(!self.channel.isActive)
+    }
+}
