@@ -20,6 +20,7 @@ import NIOHTTP2
 ///   call is refused like one that cannot be read.
 /// - The last bytes of a compressed message that does not end as it should: the library would look for its end for ever,
 ///   and no other call of the connection's thread would go on.
+/// - What is sent to a method that there is none of.
 /// - The end in a head, which is handed on behind it, in data: elsewhere the library does not see it.
 /// - A deadline that is none in gRPC's form, which is left out.
 ///
@@ -36,6 +37,8 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
 
     private let limit: Duration
     private var needsToken = true
+    /// Whether there is such a method.
+    private var isKnown = true
     /// Whether the limit is for the whole call.
     private var boundsAnswer = false
     /// Measures the message that is arriving: the only one of a call that needs a token.
@@ -77,6 +80,7 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
             if let path = headers.headers.first(name: ":path").map({ String($0.dropFirst()) }) {
                 let method = FleetMethod(rawValue: path)
                 self.needsToken = method != nil
+                self.isKnown = method != nil || Self.withoutToken.contains(path)
                 self.meter = MessageMeter(
                     limit: method?.maximumRequestBytes ?? Self.maximumBytesWithoutToken,
                     coding: headers.headers[canonicalForm: "grpc-encoding"].first.flatMap(InflatedLength.Coding.init))
@@ -114,6 +118,10 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelRead(data)
     }
 
+    /// The full names of the methods of health and reflection.
+    private static let withoutToken = Set(
+        (Grpc_Health_V1_Health.Method.descriptors + ReflectionRPCs.methods).map(\.fullyQualifiedMethod))
+
     /// Takes note that all of the request is there.
     private func endRequest() {
         if !self.boundsAnswer { self.deadline.cancelOnce() }
@@ -128,6 +136,8 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func look(at data: IOData) -> Finding {
+        // The library says that there is no such method.
+        guard self.isKnown else { return .goesOn(ByteBuffer()) }
         // What arrives is no file of this machine's, which is the other thing that may be sent.
         guard case .byteBuffer(var bytes) = data else { return .fits }
         if self.needsToken {

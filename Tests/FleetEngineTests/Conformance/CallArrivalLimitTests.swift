@@ -57,7 +57,6 @@ import Testing
         arguments: [
             ("/grpc.health.v1.Health/Check", [4096], nil), ("/grpc.health.v1.Health/Check", [4097], "8"),
             ("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", [4000, 97], "8"),
-            ("/no.such.Service/Method", [5000], "8"),
         ] as [(String, [Int], String?)])
     func `a call that needs no token sends little`(path: String, sizes: [Int], status: String?) throws {
         let channel = EmbeddedChannel(handler: CallArrivalLimit(.seconds(30)))
@@ -192,6 +191,25 @@ import Testing
         #expect(handedOn == expected)
         #expect(ends.last == true && ends.count { $0 } == 1)
         #expect(isReset)
+    }
+
+    @Test(arguments: [[10], [5000], [1 << 20, 1 << 20]])
+    func `of what is sent to a method that there is none of nothing is handed on`(sizes: [Int]) throws {
+        let channel = EmbeddedChannel(handler: CallArrivalLimit(.seconds(30)))
+        defer { _ = try? channel.finish() }
+        let path = "/maps.fleetengine.v1.TripService/CreateTrips"
+        try channel.writeInbound(HTTP2Frame.FramePayload.headers(.init(headers: [":path": path])))
+        for size in sizes { try channel.writeInbound(Self.data(size)) }
+        channel.embeddedEventLoop.run()
+        // The library answers that there is no such method.
+        #expect(try channel.readOutbound(as: HTTP2Frame.FramePayload.self) == nil)
+        #expect(try channel.readInbound(as: HTTP2Frame.FramePayload.self) != nil)
+        guard case .data(let end)? = try channel.readInbound(as: HTTP2Frame.FramePayload.self) else {
+            Issue.record("the request has no end")
+            return
+        }
+        #expect(end.endStream && end.data.readableBytes == 0)
+        #expect(try channel.readInbound(as: HTTP2Frame.FramePayload.self) == nil)
     }
 
     private static let reflection = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
