@@ -162,6 +162,15 @@ static void *answer_later(void *argument) {
     return NULL;
 }
 
+/// Answers with a page that is longer than any answer of a token server.
+static void on_http_long(void *context, fp_http_exchange *exchange) {
+    (void)context;
+    static const uint8_t page[70000];
+    fp_header wait = {.name = "Retry-After", .value = "5"};
+    bool good = strstr(fp_http_exchange_request(exchange)->url, "good") != NULL;
+    fp_http_exchange_respond(exchange, good ? 200 : 503, &wait, 1, page, sizeof page);
+}
+
 static void on_http(void *context, fp_http_exchange *exchange) {
     struct witness *witness = context;
     int number = ++witness->requests;
@@ -397,6 +406,19 @@ static void check_own_client(const char *server) {
     fp_provider_destroy(provider);
     wait_until(&witness.released, 1);
     CHECK("its context is released once, too", witness.released == 1 && witness.requests == 2);
+
+    options.context = NULL;
+    options.release_context = NULL;
+    options.http = on_http_long;
+    provider = fp_provider_create(&options, NULL);
+    fetch(provider, &driver, FP_DEFAULT_TIMEOUT_MS, &busy);
+    CHECK("a refusal with a long page keeps its status and its wait",
+          busy.error && busy.error->code == FP_ERROR_UNREACHABLE && busy.error->http_status == 503
+              && busy.error->retry_after_ms == 5000);
+    outcome_free(&busy);
+    CHECK("an answer that is too long is none",
+          code_for(provider, FP_SUBJECT_DRIVER, "good", NULL) == FP_ERROR_INVALID_ANSWER);
+    fp_provider_destroy(provider);
 }
 
 static fp_error_code sdk_code(fp_provider *provider, fp_subject_kind kind, const char *id, const char *task) {

@@ -15,6 +15,9 @@ import Testing
         self.server = try LoopbackServer { Self.answer(to: $0.target) }
     }
 
+    private static let refusal = HTTPTransportResponse(
+        status: 503, headers: [("Retry-After", "7")], body: Data(repeating: 0x78, count: 100))
+
     private static func answer(to target: String) -> LoopbackServer.Answer {
         func respond(
             _ status: Int, _ header: (name: String, value: String)? = nil, body: String = ""
@@ -28,6 +31,9 @@ import Testing
         case "/cached": respond(200, ("Cache-Control", "public, max-age=3600"), body: "ok")
         case "/refused": respond(403, ("Retry-After", "7"), body: "no")
         case "/large": respond(200, body: String(repeating: "x", count: 300_000))
+        case "/refused/large": respond(503, ("Retry-After", "7"), body: String(repeating: "x", count: 300_000))
+        case "/refused/stalled": .stalled(Self.refusal)
+        case "/refused/torn": .torn(Self.refusal)
         case "/silence": .silence
         case "/drip": .drip
         case "/torn": .torn(HTTPTransportResponse(status: 200, body: Data(repeating: 0x78, count: 100)))
@@ -62,6 +68,13 @@ import Testing
     @Test func `a refusal is an answer, not an error`() async throws {
         let response = try await self.send("/refused")
         #expect(response.status == 403 && response.header("Retry-After") == "7" && response.body == Data("no".utf8))
+    }
+
+    @Test(arguments: ["large", "stalled", "torn"])
+    func `a refusal whose body does not come in full is returned without it`(body: String) async throws {
+        // Long enough for the head on a busy machine.
+        let response = try await self.send("/refused/\(body)", timeout: .seconds(body == "stalled" ? 3 : 20))
+        #expect(response.status == 503 && response.header("Retry-After") == "7" && response.body.isEmpty)
     }
 
     @Test func `a redirect is returned and not followed`() async throws {

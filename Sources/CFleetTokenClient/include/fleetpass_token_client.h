@@ -281,7 +281,8 @@ const fp_http_request *FP_NULLABLE fp_http_exchange_request(const fp_http_exchan
 /// \param headers The header fields; `Date`, `Age` and `Retry-After` are used, and what is not UTF-8 or not allowed by HTTP
 ///     is passed over. NULL when there are none.
 /// \param header_count How many header fields there are.
-/// \param body The body; NULL when there is none. More than 64 KiB give `FP_ERROR_INVALID_ANSWER`.
+/// \param body The body; NULL when there is none. More than 64 KiB give `FP_ERROR_INVALID_ANSWER` with status 200, and are
+///     passed over with any other.
 /// \param body_length How many bytes the body has.
 void fp_http_exchange_respond(
     fp_http_exchange *FP_NULLABLE exchange, int32_t status, const fp_header *FP_NULLABLE headers, size_t header_count,

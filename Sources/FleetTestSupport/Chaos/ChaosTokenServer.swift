@@ -100,7 +100,7 @@ public final class ChaosTokenServer: HTTPTransport {
         let (wait, answer) = self.take(request)
         let comesAt = self.time.now.advanced(by: wait)
         switch answer {
-        case _ where wait >= request.timeout, .silence, .drip:
+        case _ where wait >= request.timeout, .silence, .drip, .stalled:
             try await self.time.sleep(until: deadline)
             throw TokenClientError(code: .timedOut, message: "The chaos server did not answer in time, as scripted.")
         case .response(let response):

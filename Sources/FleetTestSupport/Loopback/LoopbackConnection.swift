@@ -44,9 +44,10 @@ final class LoopbackConnection: Sendable {
         switch answer {
         case .response(let response):
             _ = self.write(Self.head(of: response, length: response.body.count) + response.body)
-        case .torn(let response):
-            let half = response.body.prefix(response.body.count / 2)
-            _ = self.write(Self.head(of: response, length: response.body.count) + half)
+        case .torn(let response): _ = self.writeHalf(of: response)
+        case .stalled(let response):
+            guard self.writeHalf(of: response) else { return }
+            while self.readBytes() != nil {}
         case .drip:
             guard self.write(Self.head(of: HTTPTransportResponse(status: 200), length: 1 << 20)) else { return }
             // A pause on the wire, which no clock of a test can stand for.
@@ -54,6 +55,11 @@ final class LoopbackConnection: Sendable {
         case .hangUp: break
         case .silence: while self.readBytes() != nil {}
         }
+    }
+
+    private func writeHalf(of response: HTTPTransportResponse) -> Bool {
+        let half = response.body.prefix(response.body.count / 2)
+        return self.write(Self.head(of: response, length: response.body.count) + half)
     }
 
     private static func head(of response: HTTPTransportResponse, length: Int) -> Data {

@@ -33,6 +33,8 @@ public final class LoopbackServer: Sendable {
         case response(HTTPTransportResponse)
         /// A response that ends in the middle of its body.
         case torn(HTTPTransportResponse)
+        /// A response whose body stops in the middle, while the connection stays, until the client or the server gives up.
+        case stalled(HTTPTransportResponse)
         /// A response whose body comes a byte at a time and does not end.
         case drip
         /// The connection ends without an answer.

@@ -32,7 +32,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
             let deadline = Task {
                 guard (try? await Task.sleep(for: timeout)) != nil else { return }
                 let message = "\(Self.server(of: task)) did not answer in full within \(timeout)."
-                self.finish(task, with: .failure(TokenClientError(code: .timedOut, message: message)))
+                self.finish(task, withoutBodyFor: TokenClientError(code: .timedOut, message: message))
                 task.cancel()
             }
             exchanges[task.taskIdentifier] = Exchange(continuation: continuation, deadline: deadline)
@@ -45,6 +45,14 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
         exchange.continuation.resume(with: result)
     }
 
+    /// Ends an exchange whose body did not come in full; of an answer that is no success, the head tells enough.
+    private func finish(_ task: URLSessionTask, withoutBodyFor error: TokenClientError) {
+        guard let response = task.response as? HTTPURLResponse, !(200..<300).contains(response.statusCode) else {
+            return self.finish(task, with: .failure(error))
+        }
+        self.finish(task, with: .success(Self.response(response, body: Data())))
+    }
+
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
         let isTooLong = self.exchanges.withLock { exchanges in
             exchanges[dataTask.taskIdentifier]?.body.append(data)
@@ -55,7 +63,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
             code: .invalidAnswer,
             message: "\(Self.server(of: dataTask)) sent more than \(self.maximumBodyBytes) bytes."
         )
-        self.finish(dataTask, with: .failure(error))
+        self.finish(dataTask, withoutBodyFor: error)
         dataTask.cancel()
     }
 
@@ -72,7 +80,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let body = self.exchanges.withLock { $0[task.taskIdentifier]?.body } ?? Data()
         if let error {
-            self.finish(task, with: .failure(Self.failure(error, of: Self.server(of: task))))
+            self.finish(task, withoutBodyFor: Self.failure(error, of: Self.server(of: task)))
         } else if let response = task.response as? HTTPURLResponse {
             self.finish(task, with: .success(Self.response(response, body: body)))
         } else {

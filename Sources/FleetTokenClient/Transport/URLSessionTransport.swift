@@ -12,7 +12,8 @@ import Foundation
 /// Sends requests with a `URLSession` that keeps nothing: no cache, no cookies, no stored credentials.
 ///
 /// A redirect is not followed, as it would carry credentials elsewhere; its answer is returned as it is. The timeout
-/// covers the whole exchange, not only its silences.
+/// covers the whole exchange, not only its silences. An answer outside of 2xx whose body is too long, or does not come in
+/// full, is returned with an empty one, as its status and header fields tell what to do.
 public final class URLSessionTransport: HTTPTransport {
     private let session: URLSession
     private let exchanges: URLSessionExchanges
@@ -20,7 +21,7 @@ public final class URLSessionTransport: HTTPTransport {
     /// Makes a session of its own.
     ///
     /// - Parameters:
-    ///   - maximumBodyBytes: The longest body that is read; a longer one ends the exchange.
+    ///   - maximumBodyBytes: The longest body that is read; a longer one ends the exchange, and is an error in a 2xx.
     ///   - connectionsPerHost: The most connections to one host at once; further requests wait. `nil` leaves it to the
     ///     system, which allows 6.
     public init(maximumBodyBytes: Int = 4 * 1024 * 1024, connectionsPerHost: Int? = nil) {

@@ -47,14 +47,16 @@ public func fp_http_exchange_respond(
         guard bodyLength == 0 || body != nil else {
             throw CFailure.invalidArgument("body is NULL, but its length is not 0.")
         }
-        guard (0...TokenEndpoint.maximumAnswerBytes).contains(bodyLength) else {
+        let isTooLong = !(0...TokenEndpoint.maximumAnswerBytes).contains(bodyLength)
+        guard !isTooLong || status != 200 else {
             throw TokenClientError(
                 code: .invalidAnswer, message: "The token server's answer is longer than 64 KiB.",
                 httpStatus: Int(status))
         }
+        // Of any other answer, the status and the header fields tell what to do.
         let response = HTTPTransportResponse(
             status: Int(status), headers: try CArgument.readableHeaders(headers, headerCount),
-            body: Data(UnsafeBufferPointer(start: body, count: bodyLength)))
+            body: isTooLong ? Data() : Data(UnsafeBufferPointer(start: body, count: bodyLength)))
         exchange.answer.end(with: .success(response))
     } catch let failure as CFailure {
         let message = "The app's HTTP client gave an answer that cannot be read. \(failure.message)"
