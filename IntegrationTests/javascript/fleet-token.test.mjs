@@ -594,6 +594,68 @@ test("a refusal tells the server's words", async () => {
   await assert.rejects(tokens.token(trip), { code: "refused", status: 403, message: /Not your trip\./ });
 });
 
+/** A body that has no end, and what was read of it. */
+function endlessBody() {
+  const read = { bytes: 0, isCancelled: false };
+  const chunk = new TextEncoder().encode(" ".repeat(16 * 1024));
+  const body = new ReadableStream({
+    pull: (controller) => { read.bytes += chunk.length; controller.enqueue(chunk); },
+    cancel: () => { read.isCancelled = true; },
+  });
+  return { body, read };
+}
+
+for (const [name, status, expected] of [
+  ["an answer", 200, { code: "invalidAnswer", message: /too long/ }],
+  ["a refusal", 503, { code: "unavailable", status: 503, retryAfterSeconds: 20 }],
+]) {
+  test(`of ${name} without end, no more is read than any answer has`, async () => {
+    const { server, tokens } = world();
+    const { body, read } = endlessBody();
+    server.plan = () => new Response(body, { status, headers: { "Retry-After": "20" } });
+    await assert.rejects(tokens.token(trip), expected);
+    assert.ok(read.isCancelled);
+    assert.ok(read.bytes < 128 * 1024, `${read.bytes} bytes were read`);
+  });
+}
+
+for (const [name, status, expected] of [
+  ["an answer", 200, { code: "timeout" }], ["a refusal", 403, { code: "refused", status: 403, retryAfterSeconds: 20 }],
+]) {
+  test(`${name} whose text does not come is waited for no longer than a fetch may take`, async () => {
+    const { clock, server, tokens } = world();
+    server.plan = () => new Response(new ReadableStream(), { status, headers: { "Retry-After": "20" } });
+    const call = assert.rejects(tokens.token(trip), expected);
+    await settle();
+    await clock.advance(8);
+    await call;
+    assert.equal(clock.timers, 0);
+  });
+}
+
+test("a text that comes in pieces is put together, characters and byte order mark too", async () => {
+  const { server, tokens } = world();
+  const bytes = new TextEncoder().encode('\ufeff{"token":"opaque","expires_in":3300,"note":"Größe 🚚"}');
+  server.plan = () => new Response(new ReadableStream({
+    start: (controller) => { for (const byte of bytes) controller.enqueue(Uint8Array.of(byte)); controller.close(); },
+  }));
+  assert.deepEqual(await tokens.token(trip), { token: "opaque", expiresInSeconds: 3300 });
+});
+
+test("an answer without a stream, as a stand-in for fetch may give it, is read as a whole", async () => {
+  const { clock, server, tokens } = world();
+  server.plan = () => ({ status: 200, headers: new Headers(), text: async () => '{"token":"opaque","expires_in":3300}' });
+  assert.deepEqual(await tokens.token(trip), { token: "opaque", expiresInSeconds: 3300 });
+  tokens.forget();
+  server.plan = () => ({ status: 200, headers: new Headers(), text: async () => " ".repeat(70_000) });
+  await assert.rejects(tokens.token(trip), { code: "invalidAnswer", message: /too long/ });
+  await clock.advance(1);
+  server.plan = () => ({
+    status: 403, headers: new Headers(), text: async () => '{"error":{"message":"Not your trip."}}',
+  });
+  await assert.rejects(tokens.token(trip), { code: "refused", status: 403, message: /Not your trip\./ });
+});
+
 for (const status of [201, 206]) {
   test(`an answer with status ${status} brings no token`, async () => {
     const { server, tokens } = world();

@@ -270,10 +270,13 @@ export class FleetTokens {
     const { base, headers, credentials, fetch, fetchTimeout, clock } = this.#settings;
     const stop = new AbortController();
     let timer;
+    let refusal;
     const timeout = new Promise((_, reject) => {
       timer = clock.after(fetchTimeout, () => {
         stop.abort();
-        reject(new FleetTokenError("timeout", `The token server did not answer within ${fetchTimeout} s.`));
+        // A status without its text says more than that the text did not come.
+        reject(refusal ? refusalOf(refusal, "", clock)
+          : new FleetTokenError("timeout", `The token server did not answer within ${fetchTimeout} s.`));
       });
     });
     const load = async () => {
@@ -288,8 +291,9 @@ export class FleetTokens {
         headers: { Accept: "application/json", ...own },
         credentials, signal: stop.signal, cache: "no-store", redirect: "manual", referrerPolicy: "no-referrer",
       });
-      if (response.status !== 200) throw await readRefusal(response, clock);
-      return readAnswer(await response.text(), response.headers, subject);
+      if (response.status === 200) return readAnswer(await textOf(response), response.headers, subject);
+      refusal = response;
+      throw refusalOf(response, await saidBy(response), clock);
     };
     try {
       return await Promise.race([load(), timeout]);
@@ -429,10 +433,32 @@ function subjectOf({ context, serviceType }) {
   return { kind: "fleet_reader" };
 }
 
+/** A body's text, of which no more is read than any answer has; undefined where it is longer. */
+async function textOf(response) {
+  const reader = response.body?.getReader?.();
+  if (!reader) {
+    const text = await response.text();
+    return text.length > longestAnswer ? undefined : text;
+  }
+  const decoder = new TextDecoder();
+  let text = "";
+  let length = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    length += value.byteLength;
+    if (length > longestAnswer) {
+      reader.cancel().catch(() => {});
+      return undefined;
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
 /** Reads what the vendor's sample servers answer, and this project's relative times. */
 function readAnswer(text, headers, subject) {
   const invalid = (why) => new FleetTokenError("invalidAnswer", `The token server's answer ${why}.`);
-  if (text.length > longestAnswer) throw invalid("is too long");
+  if (text === undefined) throw invalid("is too long");
   let answer;
   try {
     answer = JSON.parse(text);
@@ -493,13 +519,17 @@ function claimsOf(token) {
   }
 }
 
-async function readRefusal(response, clock) {
-  let said = "";
+/** The text of a refusal's error, or an empty one where it has none that can be read: the status says enough. */
+async function saidBy(response) {
   try {
-    said = JSON.parse((await response.text()).slice(0, longestAnswer)).error.message;
+    const { message } = JSON.parse(await textOf(response)).error;
+    return typeof message === "string" ? message.slice(0, 300) : "";
   } catch {
-    // The status says enough.
+    return "";
   }
+}
+
+function refusalOf(response, said, clock) {
   const { headers } = response;
   // A browser keeps from the page which redirect it was: the status is 0.
   const status = response.status || undefined;
@@ -512,7 +542,7 @@ async function readRefusal(response, clock) {
   const now = secondsOf(headers.get("Date"));
   const seconds = delayOf(header) ?? secondsOf(header) - (Number.isFinite(now) ? now : clock.wall());
   return new FleetTokenError(
-    codeOf(response.status), `The token server ${told}.${typeof said === "string" && said ? ` ${said.slice(0, 300)}` : ""}`,
+    codeOf(response.status), `The token server ${told}.${said && ` ${said}`}`,
     { status, retryAfterSeconds: Number.isFinite(seconds) && seconds > 0 ? seconds : undefined });
 }
 
