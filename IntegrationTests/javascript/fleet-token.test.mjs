@@ -219,6 +219,14 @@ test("Retry-After is kept to, up to a limit", async () => {
   await tokens.token(trip);
 });
 
+for (const [retryAfter, wait] of [["20, 30", 30], ["30,20", 30], ["20 , soon", 20], ["2 0", undefined]]) {
+  test(`of the waits in Retry-After "${retryAfter}" the longest in seconds is kept to`, async () => {
+    const { server, tokens } = world();
+    server.plan = () => new Response("", { status: 503, headers: { "Retry-After": retryAfter } });
+    await assert.rejects(tokens.token(trip), { code: "unavailable", retryAfterSeconds: wait });
+  });
+}
+
 for (const [retryAfter, ...waits] of [
   ["600", [0, 600], [300, 300], [299, 1], [0.9, 1]], ["86400", [0, 600], [0.5, 600], [599, 1]],
 ]) {
@@ -468,7 +476,10 @@ for (const [kept, seconds] of [[0, 3300], [1, 3298], [1000, 2299]]) {
   });
 }
 
-for (const [age, seconds] of [["3000", 300], ["0", 3300], ["-5", 3300], ["long", 3300]]) {
+for (const [age, seconds] of [
+  ["3000", 300], ["0", 3300], ["-5", 3300], ["long", 3300],
+  ["3000, 3000", 300], ["3000,0", 300], ["3000 , 0", 300], ["long, 3000", 3300], [", 3000", 3300], ["3 000", 3300],
+]) {
   test(`an answer that a cache kept for ${age} s promises ${seconds} s`, async () => {
     const { server, tokens } = world();
     const headers = { Date: new Date(301_000).toUTCString(), Age: age };

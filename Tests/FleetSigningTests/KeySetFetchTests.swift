@@ -19,8 +19,10 @@ import Testing
         arguments: [
             ("max-age=3600", nil, 3600), ("max-age=3600", "0", 3600), ("max-age=3600", "3000", 600),
             ("max-age=3600", "3600", 0), ("max-age=3600", "99999999999999999999999", 0), ("no-store", "5", 0),
+            ("max-age=3600", "3000, 3000", 600), ("max-age=3600", "3000,0", 600), ("max-age=3600", " 3000\t", 600),
             // What is no time says nothing.
             ("max-age=3600", "-5", 3600), ("max-age=3600", "soon", 3600), ("max-age=3600", "", 3600),
+            ("max-age=3600", "soon, 3000", 3600),
             (nil, "3000", nil),
         ] as [(String?, String?, Int?)])
     func `the time that a document lay in a cache on the way is not added to that which it may be used for`(

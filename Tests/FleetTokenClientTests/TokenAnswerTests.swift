@@ -118,7 +118,18 @@ import Testing
         #expect(older.life == .seconds(700) && older.refreshAfter == .zero)
     }
 
-    @Test(arguments: [("-120", 3300), ("soon", 3300), ("", 3300), ("99999999999999999999", nil)])
+    @Test(arguments: ["120, 120", "120,0", " 120\t", "120, Thu, 01 Jan 2026 00:06:40 GMT"])
+    func `of several ages the first counts, whatever the blanks`(age: String) throws {
+        let body = #"{"jwt":"\#(self.jwt)","expires_in":3300}"#
+        #expect(try self.grant(try .fleetpass(self.server), body, headers: [("Age", age)]).life == .seconds(3180))
+        let twice = [(name: "Age", value: "120"), (name: "age", value: "7")]
+        #expect(try self.grant(try .fleetpass(self.server), body, headers: twice).life == .seconds(3180))
+    }
+
+    @Test(arguments: [
+        ("-120", 3300), ("soon", 3300), ("", 3300), ("soon, 120", 3300), (", 120", 3300), ("1 20", 3300),
+        ("99999999999999999999", nil),
+    ])
     func `an age that is no number of seconds is ignored, and the largest leaves no life`(
         age: String, life: Int?
     ) throws {
@@ -219,6 +230,7 @@ import Testing
     @Test(arguments: [
         ("30", 30), ("Thu, 01 Jan 2026 00:06:40 GMT", 100), ("Wed, 31 Dec 2025 00:00:00 GMT", 0), ("-3", nil),
         ("soon", nil), ("1.5", nil), ("", nil), ("99999999999999999999", Int64.max),
+        (" 30\t", 30), ("30, 60", 60), ("60,30", 60), ("soon, 30", 30), ("3 0", nil),
     ]) func `Retry-After is read as seconds and as a date`(text: String, seconds: Int64?) throws {
         let endpoint = try TokenEndpoint.fleetpass(self.server)
         let error = #expect(throws: TokenClientError.self) {
@@ -226,5 +238,13 @@ import Testing
         }
         #expect(error?.retryAfter == seconds.map { .seconds($0) })
         #expect(error?.httpStatus == 429)
+    }
+
+    @Test func `a Retry-After that comes twice asks for the longer wait`() throws {
+        let endpoint = try TokenEndpoint.fleetpass(self.server)
+        let error = #expect(throws: TokenClientError.self) {
+            try self.grant(endpoint, "", status: 429, headers: [("Retry-After", "30"), ("retry-after", "60")])
+        }
+        #expect(error?.retryAfter == .seconds(60))
     }
 }

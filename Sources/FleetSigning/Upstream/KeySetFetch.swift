@@ -22,14 +22,18 @@ package enum KeySetFetch {
             throw KeySetError(message: "\(request) was answered with \(answer.status), \(answer.body.count) bytes.")
         }
         let maximumAge = Self.maximumAge(ofCacheControl: answer.header("Cache-Control"))
-        let age = answer.header("Age").flatMap(Self.seconds) ?? .zero
+        // Of several, the first counts (RFC 9111 §5.1).
+        let ages = answer.header("Age")?.split(separator: ",", omittingEmptySubsequences: false)
+        let age = (ages?.first).flatMap(Self.seconds) ?? .zero
         return (answer.body, maximumAge.map { max(.zero, $0 - age) })
     }
 
-    /// A time in digits alone; one that is too long to read is a long time.
+    /// A time in digits alone, but for blanks round it; one that is too long to read is a long time.
     private static func seconds(_ text: some StringProtocol) -> Duration? {
-        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        return .seconds(min(Int64(text) ?? .max, 1 << 32))
+        let words = text.split { $0 == " " || $0 == "\t" }
+        guard words.count == 1, let digits = words.first, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) })
+        else { return nil }
+        return .seconds(min(Int64(digits) ?? .max, 1 << 32))
     }
 
     /// The `max-age` of a header; zero where nothing may be kept, `nil` where nothing is said.

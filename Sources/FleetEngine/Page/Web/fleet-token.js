@@ -484,7 +484,8 @@ function readAnswer(text, headers, subject) {
   let life = Math.min(stated, Number.isFinite(span) && span > 0 ? span : Infinity);
   if (left < life) life = left - 1;
   // A cache on the way passes on the server's old Date, and says how long it kept the answer.
-  const age = delayOf(headers.get("Age")) ?? 0;
+  // Of several ages, the first counts.
+  const age = delayOf(headers.get("Age")?.split(",")[0]) ?? 0;
   life -= age;
   if (!Number.isFinite(life)) throw invalid("does not say how long the token lives");
   if (life <= 0) throw invalid("leaves the token no life; check the server's clock and cache, and send expires_in");
@@ -540,7 +541,9 @@ function refusalOf(response, said, clock) {
   const header = headers.get("Retry-After");
   // A date is one of the server's clock, which its Date tells where the page may read it.
   const now = secondsOf(headers.get("Date"));
-  const seconds = delayOf(header) ?? secondsOf(header) - (Number.isFinite(now) ? now : clock.wall());
+  const delays = (header ?? "").split(",").map(delayOf).filter((delay) => delay !== undefined);
+  const seconds = delays.length > 0
+    ? Math.max(...delays) : secondsOf(header) - (Number.isFinite(now) ? now : clock.wall());
   return new FleetTokenError(
     codeOf(response.status), `The token server ${told}.${said && ` ${said}`}`,
     { status, retryAfterSeconds: Number.isFinite(seconds) && seconds > 0 ? seconds : undefined });
@@ -557,7 +560,7 @@ function secondsOf(date) {
   return Date.parse(date ?? "") / 1000;
 }
 
-/** A header's whole number of seconds, or undefined. */
-function delayOf(header) {
-  return /^\d+$/.test(header ?? "") ? Number(header) : undefined;
+/** A whole number of seconds in a header, with or without blanks round it, or undefined. */
+function delayOf(text) {
+  return /^[ \t]*\d+[ \t]*$/.test(text ?? "") ? Number(text) : undefined;
 }
