@@ -66,6 +66,12 @@ import Testing
         #expect(grant.refreshAfter == .seconds(2500))
     }
 
+    @Test func `an answer may begin with one byte order mark`() throws {
+        let body = #"{"jwt":"\#(self.jwt)","expires_in":3300}"#
+        #expect(try self.grant(try .fleetpass(self.server), "\u{FEFF}" + body).life == .seconds(3300))
+        #expect(try self.code("\u{FEFF}\u{FEFF}" + body) == .invalidAnswer)
+    }
+
     @Test func `a custom answer is read in its own units`() throws {
         let format = TokenAnswerFormat(
             tokenKey: "Token", expiry: .init(key: "Ms", unit: .milliseconds, reference: .answer))

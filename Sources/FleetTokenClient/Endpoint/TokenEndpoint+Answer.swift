@@ -57,7 +57,7 @@ extension TokenEndpoint {
         guard body.count <= Self.maximumAnswerBytes else {
             throw Self.invalid("The token server's answer has \(body.count) bytes; at most 64 KiB are read.")
         }
-        guard let object = (try? JSONValue(parsing: body))?.object else {
+        guard let object = (try? JSONValue(parsing: body.withoutByteOrderMark))?.object else {
             throw Self.invalid("The token server's answer (\(body.count) bytes) is not one JSON object.")
         }
         return object
