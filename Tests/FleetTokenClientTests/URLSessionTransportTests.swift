@@ -31,6 +31,7 @@ import Testing
         case "/cached": respond(200, ("Cache-Control", "public, max-age=3600"), body: "ok")
         case "/refused": respond(403, ("Retry-After", "7"), body: "no")
         case "/large": respond(200, body: String(repeating: "x", count: 300_000))
+        case "/challenge": respond(401, ("WWW-Authenticate", #"Basic realm="x""#), body: "who?")
         case "/refused/large": respond(503, ("Retry-After", "7"), body: String(repeating: "x", count: 300_000))
         case "/refused/stalled": .stalled(Self.refusal)
         case "/refused/torn": .torn(Self.refusal)
@@ -68,6 +69,13 @@ import Testing
     @Test func `a refusal is an answer, not an error`() async throws {
         let response = try await self.send("/refused")
         #expect(response.status == 403 && response.header("Retry-After") == "7" && response.body == Data("no".utf8))
+    }
+
+    @Test func `a challenge is an answer at once`() async throws {
+        let response = try await self.send(
+            "/challenge", headers: [("Authorization", "Bearer session")], timeout: .seconds(500))
+        #expect(response.status == 401 && response.header("WWW-Authenticate") == #"Basic realm="x""#)
+        #expect(response.body == Data("who?".utf8) && self.server.requests.count == 1)
     }
 
     @Test(arguments: ["large", "stalled", "torn"])

@@ -77,6 +77,17 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
         task.cancel()
     }
 
+    #if canImport(FoundationNetworking)
+        // This platform asks when the whole answer has come and, left to itself without credentials, ends nothing.
+        func urlSession(
+            _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+            completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+        ) {
+            self.urlSession(session, task: task, didCompleteWithError: nil)
+            completionHandler(.cancelAuthenticationChallenge, nil)
+        }
+    #endif
+
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let body = self.exchanges.withLock { $0[task.taskIdentifier]?.body } ?? Data()
         if let error {
