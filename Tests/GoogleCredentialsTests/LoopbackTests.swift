@@ -80,6 +80,21 @@ import Testing
         try await server.stop()
     }
 
+    // One is too long; the other stops, after a time that is long enough for its head on a busy machine.
+    @Test(arguments: [(2 << 20, nil, 50), (4, 1000, 3)])
+    func `a refusal whose body does not come in full counts without it`(
+        bytes: Int, promised: Int?, seconds: Int
+    ) async throws {
+        let refusal = UpstreamResponse(
+            status: 503, headers: [("Retry-After", "7")], body: Array(repeating: 0x20, count: bytes))
+        let server = try await LoopbackServer.start(
+            StandIn { _, _ in refusal }, pretendingToBe: "http://idp.example", promising: promised)
+        let request = UpstreamRequest(url: "\(server.origin)/keys", timeout: .seconds(seconds))
+        let answer = try await AsyncHTTPClientTransport().send(request)
+        #expect(answer.status == 503 && answer.header("Retry-After") == "7" && answer.body.isEmpty)
+        try await server.stop()
+    }
+
     @Test func `an answer without end and a server that is not there are errors`() async throws {
         let standIn = StandIn { _, _ in UpstreamResponse(status: 200, body: Array(repeating: 0x20, count: 2 << 20)) }
         try await self.withServers(standIn) { context in

@@ -70,9 +70,22 @@ public final class AsyncHTTPClientTransport: UpstreamTransport {
     /// Sends a request and waits for the whole answer.
     ///
     /// - Parameter request: What to send.
-    /// - Returns: The answer.
+    /// - Returns: The answer; one outside of 2xx whose body is too long, or does not come in full, with an empty one.
     /// - Throws: `UpstreamError`; `CancellationError`.
     public func send(_ request: UpstreamRequest) async throws -> UpstreamResponse {
+        let refusal = Locked<UpstreamResponse?>(nil)
+        do {
+            return try await self.answer(to: request) { head in refusal.withLock { $0 = head } }
+        } catch {
+            guard !(error is CancellationError), let head = refusal.withLock({ $0 }) else { throw error }
+            return head
+        }
+    }
+
+    /// Sends a request and waits for the whole answer; `onRefusal` gets the head of one outside of 2xx before.
+    private func answer(
+        to request: UpstreamRequest, onRefusal: @escaping @Sendable (UpstreamResponse) -> Void
+    ) async throws -> UpstreamResponse {
         var outgoing = HTTPClientRequest(url: request.url)
         outgoing.method = HTTPMethod(rawValue: request.method)
         for header in request.headers { outgoing.headers.add(name: header.name, value: header.value) }
@@ -88,12 +101,12 @@ public final class AsyncHTTPClientTransport: UpstreamTransport {
             ) {
                 [outgoing] in
                 let response = try await self.begin(outgoing, of: request)
+                var answer = UpstreamResponse(
+                    status: Int(response.status.code), headers: response.headers.map { ($0.name, $0.value) })
+                if !(200..<300).contains(answer.status) { onRefusal(answer) }
                 let body = try await response.body.collect(upTo: request.maximumBytes)
-                return UpstreamResponse(
-                    status: Int(response.status.code),
-                    headers: response.headers.map { ($0.name, $0.value) },
-                    body: Array(body.readableBytesView)
-                )
+                answer.body = Array(body.readableBytesView)
+                return answer
             }
         } catch let error as UpstreamError {
             throw error
