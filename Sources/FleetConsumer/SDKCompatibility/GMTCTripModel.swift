@@ -9,10 +9,16 @@ import FleetTokens
 ///
 /// Underneath is a ``TripModel``, a new one each time that watching begins.
 @preconcurrency @MainActor public final class GMTCTripModel: NSObject {
-    private struct WeakSubscriber {
+    /// A subscriber's time on the list, which ends with its removal; one that comes back has another.
+    private final class Subscription {
         weak var subscriber: (any GMTCTripModelSubscriber)?
         /// Whether it came after the others had heard that watching began, and has not been told of it yet.
         var isLate: Bool
+
+        init(_ subscriber: any GMTCTripModelSubscriber, isLate: Bool) {
+            self.subscriber = subscriber
+            self.isLate = isLate
+        }
     }
 
     /// The trip's name, `providers/{provider}/trips/{trip}`.
@@ -26,7 +32,7 @@ import FleetTokens
     private let trip: TripID
     private let tokens: ConsumerAuthorizationTokens
     private let engine: EngineConnection
-    private var subscribers: [WeakSubscriber] = []
+    private var subscriptions: [Subscription] = []
     private var watching: Task<Void, Never>?
     /// Whether subscribers were told that watching began.
     private var hasBegun = false
@@ -53,49 +59,56 @@ import FleetTokens
     ///
     /// A later one hears by itself, soon after, that the trip is watched and what is known of it.
     public func register(_ subscriber: any GMTCTripModelSubscriber) {
-        self.subscribers.removeAll { $0.subscriber == nil }
-        if !self.subscribers.contains(where: { $0.subscriber === subscriber }) {
-            self.subscribers.append(WeakSubscriber(subscriber: subscriber, isLate: self.hasBegun))
+        self.subscriptions.removeAll { $0.subscriber == nil }
+        if !self.subscriptions.contains(where: { $0.subscriber === subscriber }) {
+            self.subscriptions.append(Subscription(subscriber, isLate: self.hasBegun))
         }
         guard self.watching != nil else { return self.watch() }
         // As every callback, not on the stack of this call.
         Task { self.welcome() }
     }
 
-    /// Removes a subscriber; watching ends without any.
+    /// Removes a subscriber, which hears nothing more, also inside a callback; watching ends without any.
     public func unregisterSubscriber(_ subscriber: any GMTCTripModelSubscriber) {
         self.forget(subscriber)
         self.stopWithoutSubscribers()
     }
 
     private func forget(_ subscriber: any GMTCTripModelSubscriber) {
-        self.subscribers.removeAll { $0.subscriber == nil || $0.subscriber === subscriber }
+        self.subscriptions.removeAll { $0.subscriber == nil || $0.subscriber === subscriber }
     }
 
     private func stopWithoutSubscribers() {
-        guard self.subscribers.allSatisfy({ $0.subscriber == nil }) else { return }
+        guard self.subscriptions.allSatisfy({ $0.subscriber == nil }) else { return }
         self.watching?.cancel()
         self.watching = nil
     }
 
     /// Tells who came late what the others know; to be called before anything new is told.
     private func welcome() {
-        let late = self.subscribers.filter(\.isLate).compactMap(\.subscriber)
+        let late = self.subscriptions.filter(\.isLate)
         self.noteThatNobodyIsLate()
-        for subscriber in late {
-            subscriber.tripModel(self, didUpdate: .active)
+        for subscription in late {
+            self.tell(subscription) { $0.tripModel(self, didUpdate: .active) }
             guard let trip = self.told else { continue }
             let known = GMTSTripPropertyFields(from: nil, to: trip)
-            self.tell(subscriber, of: trip, known, isNewETA: trip.etaToNextWaypoint != nil)
+            self.tell(subscription, of: trip, known, isNewETA: trip.etaToNextWaypoint != nil)
         }
     }
 
     private func noteThatNobodyIsLate() {
-        for index in self.subscribers.indices { self.subscribers[index].isLate = false }
+        for subscription in self.subscriptions { subscription.isLate = false }
     }
 
     private func tell(_ message: (any GMTCTripModelSubscriber) -> Void) {
-        for subscriber in self.subscribers.compactMap(\.subscriber) { message(subscriber) }
+        for subscription in self.subscriptions { self.tell(subscription, message) }
+    }
+
+    /// Tells one that is still on the list: a callback just before may have taken it off.
+    private func tell(_ subscription: Subscription, _ message: (any GMTCTripModelSubscriber) -> Void) {
+        guard let subscriber = subscription.subscriber, self.subscriptions.contains(where: { $0 === subscription })
+        else { return }
+        message(subscriber)
     }
 
     // MARK: - Watching
@@ -153,52 +166,51 @@ import FleetTokens
         if case .failure(let failure) = change {
             self.tell { $0.tripModel(self, didFailUpdateTripWithError: failure.grpcError) }
         }
-        guard let trip else { return }
+        // A callback may have ended the watching, and begun another.
+        guard let trip, !Task.isCancelled else { return }
         let updated = GMTSTripPropertyFields(from: self.told, to: trip)
         let isNewETA = trip.etaToNextWaypoint != self.told?.etaToNextWaypoint
         self.currentTrip = trip
         self.told = trip
         guard !updated.isEmpty || isNewETA else { return }
-        self.tell { self.tell($0, of: trip, updated, isNewETA: isNewETA) }
+        for subscription in self.subscriptions { self.tell(subscription, of: trip, updated, isNewETA: isNewETA) }
     }
 
     private func tell(
-        _ subscriber: any GMTCTripModelSubscriber, of trip: TripSnapshot, _ updated: GMTSTripPropertyFields,
-        isNewETA: Bool
+        _ subscription: Subscription, of trip: TripSnapshot, _ updated: GMTSTripPropertyFields, isNewETA: Bool
     ) {
-        if updated.contains(.tripStatus) { subscriber.tripModel(self, didUpdate: trip.status) }
-        if updated.contains(.routeLastVehicleLocation) { subscriber.tripModel(self, didUpdate: trip.vehiclePosition) }
-        if updated.contains(.pickupLocation) { subscriber.tripModel(self, didUpdatePickup: trip.pickupPoint) }
-        if updated.contains(.dropoffLocation) { subscriber.tripModel(self, didUpdateDropoff: trip.dropoffPoint) }
-        if updated.contains(.intermediateDestinations) {
-            subscriber.tripModel(self, didUpdateIntermediateDestinations: trip.intermediateDestinations)
+        func tell(_ field: GMTSTripPropertyFields, _ message: (any GMTCTripModelSubscriber) -> Void) {
+            if updated.contains(field) { self.tell(subscription, message) }
+        }
+        tell(.tripStatus) { $0.tripModel(self, didUpdate: trip.status) }
+        tell(.routeLastVehicleLocation) { $0.tripModel(self, didUpdate: trip.vehiclePosition) }
+        tell(.pickupLocation) { $0.tripModel(self, didUpdatePickup: trip.pickupPoint) }
+        tell(.dropoffLocation) { $0.tripModel(self, didUpdateDropoff: trip.dropoffPoint) }
+        tell(.intermediateDestinations) {
+            $0.tripModel(self, didUpdateIntermediateDestinations: trip.intermediateDestinations)
         }
         if isNewETA {
-            subscriber.tripModel(self, didUpdateETAToNextWaypoint: Self.seconds(trip.etaToNextWaypoint))
+            self.tell(subscription) {
+                $0.tripModel(self, didUpdateETAToNextWaypoint: Self.seconds(trip.etaToNextWaypoint))
+            }
         }
-        if updated.contains(.pickupTime) {
-            subscriber.tripModel(self, didUpdatePickupETA: Self.seconds(trip.pickupTime))
+        tell(.pickupTime) { $0.tripModel(self, didUpdatePickupETA: Self.seconds(trip.pickupTime)) }
+        tell(.dropoffTime) { $0.tripModel(self, didUpdateDropoffETA: Self.seconds(trip.dropoffTime)) }
+        tell(.remainingWaypoints) { $0.tripModel(self, didUpdateRemaining: trip.remainingWaypoints) }
+        if let distance = trip.activeRouteDistanceMeters {
+            tell(.remainingDistanceOfActiveRouteInMeters) {
+                $0.tripModel(self, didUpdateActiveRouteRemainingDistance: Int32(clamping: distance))
+            }
         }
-        if updated.contains(.dropoffTime) {
-            subscriber.tripModel(self, didUpdateDropoffETA: Self.seconds(trip.dropoffTime))
+        if let distance = trip.remainingDistanceMeters {
+            tell(.distanceOfRemainingRouteInMeters) {
+                $0.tripModel(self, didUpdateRemainingRouteDistance: Int32(clamping: distance))
+            }
         }
-        if updated.contains(.remainingWaypoints) {
-            subscriber.tripModel(self, didUpdateRemaining: trip.remainingWaypoints)
-        }
-        if updated.contains(.remainingDistanceOfActiveRouteInMeters), let distance = trip.activeRouteDistanceMeters {
-            subscriber.tripModel(self, didUpdateActiveRouteRemainingDistance: Int32(clamping: distance))
-        }
-        if updated.contains(.distanceOfRemainingRouteInMeters), let distance = trip.remainingDistanceMeters {
-            subscriber.tripModel(self, didUpdateRemainingRouteDistance: Int32(clamping: distance))
-        }
-        if updated.contains(.activeRoute) { subscriber.tripModel(self, didUpdateActiveRoute: trip.route) }
-        if updated.contains(.activeRouteTraffic) {
-            subscriber.tripModel(self, didUpdateActiveRouteTraffic: trip.traffic)
-        }
-        if updated.contains(.remainingRoute) {
-            subscriber.tripModel(self, didUpdateRemainingRoute: trip.remainingRoute)
-        }
-        subscriber.tripModel(self, didUpdate: trip, updatedPropertyFields: updated)
+        tell(.activeRoute) { $0.tripModel(self, didUpdateActiveRoute: trip.route) }
+        tell(.activeRouteTraffic) { $0.tripModel(self, didUpdateActiveRouteTraffic: trip.traffic) }
+        tell(.remainingRoute) { $0.tripModel(self, didUpdateRemainingRoute: trip.remainingRoute) }
+        self.tell(subscription) { $0.tripModel(self, didUpdate: trip, updatedPropertyFields: updated) }
     }
 
     /// A time in Unix seconds, as the SDK tells it.

@@ -133,7 +133,7 @@ import FleetTokens
         self.listeners.append(WeakListener(listener: listener))
     }
 
-    /// Removes a listener.
+    /// Removes a listener, which hears nothing more, also inside a callback.
     public func remove(_ listener: any GMTDVehicleReporterListener) {
         self.listeners.removeAll { $0.listener == nil || $0.listener === listener }
     }
@@ -141,6 +141,8 @@ import FleetTokens
     func tell(_ update: GMTDVehicleUpdate, failure: NSError?) {
         let error = failure.map { GMTDVehicleReporterErrorCode.updateFailed($0) }
         for listener in self.listeners.compactMap(\.listener) {
+            // A callback just before may have removed it.
+            guard self.listeners.contains(where: { $0.listener === listener }) else { continue }
             if let error {
                 listener.vehicleReporter(self, didFail: update, withError: error)
             } else {

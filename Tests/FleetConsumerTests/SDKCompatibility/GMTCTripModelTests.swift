@@ -39,6 +39,8 @@ private final class RecordingSubscriber: NSObject, GMTCTripModelSubscriber {
     let words: AsyncStream<String>
     private let sink: AsyncStream<String>.Continuation
     private(set) var errors: [NSError] = []
+    /// What is done inside the next callback of a status.
+    var atStatus: (() -> Void)?
 
     override init() {
         (self.words, self.sink) = AsyncStream.makeStream()
@@ -54,11 +56,22 @@ private final class RecordingSubscriber: NSObject, GMTCTripModelSubscriber {
         return words
     }
 
+    /// What was said and not read yet; nothing is heard after that.
+    func lastWords() async -> [String] {
+        self.sink.finish()
+        var words: [String] = []
+        for await word in self.words { words.append(word) }
+        return words
+    }
+
     func tripModel(_ tripModel: GMTCTripModel, didUpdate sessionState: GMTCTripModelState) {
         self.sink.yield("\(sessionState)")
     }
     func tripModel(_ tripModel: GMTCTripModel, didUpdate tripStatus: GMTSTripStatus) {
         self.sink.yield("status \(tripStatus.rawValue)")
+        let reaction = self.atStatus
+        self.atStatus = nil
+        reaction?()
     }
     func tripModel(_ tripModel: GMTCTripModel, didUpdate vehicleLocation: GMTSVehicleLocation?) {
         self.sink.yield("position \(vehicleLocation?.point.latitude ?? 0)")
@@ -264,6 +277,40 @@ private final class RecordingSubscriber: NSObject, GMTCTripModelSubscriber {
         for subscriber in [first, second] {
             #expect(await subscriber.words(until: "inactive") == ["status COMPLETE", "trip 8", "inactive"])
         }
+    }
+
+    @Test func `who is removed inside a callback hears nothing more`() async throws {
+        self.setUp(StubTransport([.complete]))
+        let model = try self.model
+        let (first, second) = (RecordingSubscriber(), RecordingSubscriber())
+        first.atStatus = {
+            model.unregisterSubscriber(first)
+            model.unregisterSubscriber(second)
+        }
+        model.register(first)
+        model.register(second)
+        #expect(await first.words(until: "status COMPLETE") == ["active", "status COMPLETE"])
+        // Time enough for the watching to end.
+        for _ in 0..<1_000 { await Task.yield() }
+        #expect(await first.lastWords().isEmpty)
+        #expect(await second.lastWords() == ["active"])
+        #expect(model.state == .inactive)
+    }
+
+    @Test func `who is removed inside a callback and comes back hears everything anew`() async throws {
+        self.setUp(StubTransport([.new]))
+        let model = try self.model
+        let (first, second) = (RecordingSubscriber(), RecordingSubscriber())
+        first.atStatus = {
+            model.unregisterSubscriber(first)
+            model.register(first)
+        }
+        model.register(first)
+        model.register(second)
+        #expect(await first.words(until: "trip 9") == ["active", "status NEW", "active", "status NEW", "trip 9"])
+        #expect(await second.words(until: "trip 9") == ["active", "status NEW", "trip 9"])
+        model.unregisterSubscriber(first)
+        model.unregisterSubscriber(second)
     }
 
     @Test func `watching that ends and begins anew in one turn is told of once`() async throws {

@@ -45,6 +45,8 @@ final class RecordingDriverListener: NSObject, GMTDVehicleReporterListener {
 
     private let events: AsyncStream<Event>
     private let sink: AsyncStream<Event>.Continuation
+    /// What is done inside each callback of a success.
+    var atSuccess: (() -> Void)?
 
     override init() {
         (self.events, self.sink) = AsyncStream.makeStream()
@@ -57,6 +59,7 @@ final class RecordingDriverListener: NSObject, GMTDVehicleReporterListener {
 
     func vehicleReporter(_ vehicleReporter: GMTDVehicleReporter, didSucceed vehicleUpdate: GMTDVehicleUpdate) {
         self.sink.yield(Event(update: vehicleUpdate))
+        self.atSuccess?()
     }
 
     func vehicleReporter(

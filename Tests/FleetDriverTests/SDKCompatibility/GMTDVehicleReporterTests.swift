@@ -307,6 +307,20 @@ import Testing
         #expect(try await world.listener.next().update.vehicleState == .offline)
     }
 
+    @Test func `a listener that is removed inside a callback hears nothing more`() async throws {
+        let world = try DriverSDKWorld()
+        let removed = RecordingDriverListener()
+        let reporter = world.reporter
+        world.listener.atSuccess = { reporter.remove(removed) }
+        reporter.add(removed)
+        #expect(try await world.goOnline().update.vehicleState == .online)
+
+        world.listener.atSuccess = nil
+        reporter.add(removed)
+        reporter.locationTrackingEnabled = false
+        #expect(try await removed.next().update.vehicleState == .offline)
+    }
+
     @Test func `a reporter that nobody holds ends`() async throws {
         weak var reporter: GMTDVehicleReporter?
         let engine = StubTransport([.ok])
