@@ -369,7 +369,61 @@ import Testing
         }
         try await world.reporter.run(reporting: fixes)
         #expect(try world.engine.requests.map { try $0.latitudes } == [[0.1], [0.2, 0.3]])
+        #expect(try await world.event().failure == nil)
         #expect(try await world.event().unsentCount == 0)
+    }
+
+    @Test func `a source that keeps no more than its newest location loses none while the first is on its way`()
+        async throws
+    {
+        let (engine, release) = StubTransport.takingAll(holding: 0)
+        let world = try ReporterWorld(engine: engine)
+        let reporter = world.reporter
+        await reporter.startTracking()
+        let (places, service) = AsyncStream.makeStream(of: LocationFix.self, bufferingPolicy: .bufferingNewest(1))
+        let (asked, ask) = AsyncStream.makeStream(of: Void.self)
+        let source = AsyncStream {
+            ask.yield()
+            return await places.first { _ in true }
+        }
+        let run = Task { try await reporter.run(reporting: source) }
+        for second in 1...11 {
+            for await _ in asked { break }
+            service.yield(try .at(second))
+            await engine.waitForRequests(1)
+        }
+        for await _ in asked { break }
+        service.finish()
+        release.yield()
+        try await run.value
+        let later = (2...11).map { Double($0) / 10 }
+        #expect(try engine.requests.map { try $0.latitudes } == [[0.1], later])
+        #expect(try await world.event().location?.latitude == 0.1)
+        let event = try await world.event()
+        #expect(event.pastLocationCount == 9 && event.droppedCount == 0)
+    }
+
+    @Test func `a source that fails while its first location is on its way does not cut that off`() async throws {
+        struct BrokenSource: LocationSource {
+            let fixes: AsyncThrowingStream<LocationFix, any Error>
+            func makeAsyncIterator() -> AsyncThrowingStream<LocationFix, any Error>.Iterator {
+                self.fixes.makeAsyncIterator()
+            }
+        }
+        let (engine, release) = StubTransport.takingAll(holding: 0)
+        let world = try ReporterWorld(engine: engine)
+        let reporter = world.reporter
+        await reporter.startTracking()
+        let (fixes, source) = AsyncThrowingStream.makeStream(of: LocationFix.self)
+        let run = Task { try await reporter.run(reporting: BrokenSource(fixes: fixes)) }
+        source.yield(try .at(1))
+        await engine.waitForRequests(1)
+        source.finish(throwing: URLError(.cannotOpenFile))
+        await world.bide()
+        release.yield()
+        await #expect(throws: URLError.self) { try await run.value }
+        let event = try await world.event()
+        #expect(event.failure == nil && event.unsentCount == 0)
     }
 
     @Test func `a run that is cancelled while its last locations are on their way says so`() async throws {

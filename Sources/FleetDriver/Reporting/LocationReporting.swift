@@ -77,13 +77,30 @@ extension LocationReporting {
         try Task.checkCancellation()
     }
 
+    /// Records all that a source yields, while the first location is reported: what a source keeps back for a slow
+    /// reader it may drop.
     private func recordAll(of source: some LocationSource) async throws {
-        var isFirst = true
-        for try await fix in source {
-            self.record(fix)
-            if isFirst { await self.reportInTurn() }
-            isFirst = false
+        var fixes = source.makeAsyncIterator()
+        guard let first = try await fixes.next() else { return }
+        self.record(first)
+        let (begun, beginning) = AsyncStream.makeStream(of: Never.self)
+        async let report: Void = self.reportFirst(beginning)
+        for await _ in begun {}
+        do {
+            while let fix = try await fixes.next() { self.record(fix) }
+        } catch {
+            // To leave before its end would cut it off.
+            await report
+            throw error
         }
+        await report
+    }
+
+    /// Reports the first location alone, unless something is on its way.
+    private func reportFirst(_ beginning: AsyncStream<Never>.Continuation) async {
+        // Who waits for this goes on when this turn of the actor is over, in which the report begins.
+        beginning.finish()
+        await self.reportInTurn()
     }
 
     func putOffNextReport() {
