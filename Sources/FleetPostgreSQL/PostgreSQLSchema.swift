@@ -30,9 +30,10 @@ public struct PostgreSQLSchema: Sendable {
     public func migrate(_ session: PostgreSQLSession) throws(PostgreSQLError) {
         do {
             try session.query(.once("SELECT set_config('search_path', 'fleetpass', false)"))
+            // Tables that are there may be a copy, in a database made otherwise than theirs was.
+            try session.checkEncoding()
             // Most connections find everything done, and need no lock for it.
             if try self.version(session) == self.steps.count { return }
-            try self.checkEncoding(session)
             try session.transaction {
                 // A name for the lock, the bytes of "fleetpas".
                 try session.query(.once("SELECT pg_advisory_xact_lock(7380385375773024627)"))
@@ -91,9 +92,9 @@ public struct PostgreSQLSchema: Sendable {
     ///   database that cannot hold them.
     public func state(_ session: PostgreSQLSession) throws(PostgreSQLError) -> State {
         try session.query(.once("SELECT set_config('search_path', 'fleetpass', false)"))
+        try session.checkEncoding()
         let version = try self.version(session)
         guard version < self.steps.count else { return .current }
-        try self.checkEncoding(session)
         return version == 0 ? .missing : .behind
     }
 
@@ -112,9 +113,12 @@ public struct PostgreSQLSchema: Sendable {
         }
         return version
     }
+}
 
-    private func checkEncoding(_ session: PostgreSQLSession) throws(PostgreSQLError) {
-        let encoding = try session.query(.once("SELECT current_setting('server_encoding')")).first?.text(0)
+extension PostgreSQLSession {
+    /// Fails where the database cannot hold every text.
+    fileprivate func checkEncoding() throws(PostgreSQLError) {
+        let encoding = self.setting("server_encoding")
         guard encoding == "UTF8" else {
             throw PostgreSQLError(
                 code: .wrongSchema,

@@ -423,4 +423,28 @@ struct PostgreSQLPoolTests {
         #expect(error.message.contains("LATIN1"))
         await pool.close()
     }
+
+    @Test func `tables that were copied to a database that cannot hold every text are refused`() async throws {
+        let schema = PostgreSQLSchema(part: "things", steps: Self.first)
+        let address = try PostgreSQLAddress(
+            try await PostgreSQLServer.shared().makeDatabase("ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0"))
+        let bare = PostgreSQLPool(address, connections: 1, logger: .silent)
+        try await bare.run { session in
+            for sql in [
+                "CREATE SCHEMA fleetpass", "CREATE TABLE fleetpass.thing (id bigint PRIMARY KEY)",
+                "CREATE TABLE fleetpass.version (part text PRIMARY KEY, version bigint NOT NULL)",
+                "INSERT INTO fleetpass.version VALUES ('things', 1)",
+            ] { try session.query(.once(sql)) }
+        }
+        let using = PostgreSQLPool(address, connections: 1, schema: schema, logger: .silent)
+        let errors = [
+            try await self.error { try await using.run { try $0.query("SELECT 1").count } },
+            try await self.error { try await bare.run { try schema.state($0) } },
+        ]
+        for error in errors {
+            #expect(error.code == .wrongSchema)
+            #expect(error.message.contains("LATIN1"), "\(error)")
+        }
+        for pool in [bare, using] { await pool.close() }
+    }
 }
