@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CLibPQ
+import Dispatch
+import Foundation
 
 #if canImport(Glibc)
     import Glibc
@@ -84,6 +86,25 @@ final class PostgreSQLConnection {
             try self.takeIn()
         }
         return PQgetResult(self.raw)
+    }
+
+    /// Asks the server to end what it still does for this connection.
+    ///
+    /// - Parameter limit: How long to wait until it was asked; where it takes longer, it is asked later.
+    func cancel(within limit: Duration) {
+        guard let request = PQgetCancel(self.raw) else { return }
+        nonisolated(unsafe) let asked = request
+        let hasEnded = DispatchSemaphore(value: 0)
+        // libpq waits here for as long as the server's machine lives, whatever the options for a connection say.
+        let thread = Thread {
+            var problem = [CChar](repeating: 0, count: 256)
+            PQcancel(asked, &problem, Int32(problem.count))
+            PQfreeCancel(asked)
+            hasEnded.signal()
+        }
+        thread.name = "postgresql-cancel"
+        thread.start()
+        _ = hasEnded.wait(timeout: .now() + .milliseconds(Int(limit.milliseconds)))
     }
 
     private func takeIn() throws(PostgreSQLError) {

@@ -103,6 +103,9 @@ public final class PostgreSQLSession {
             return try self.receive(steps, until: deadline)
         } catch {
             if error.endsSession { self.ending = error }
+            // A commit that waits for a standby does not notice that its connection ends, and keeps its locks. Before the
+            // caller is told, as the program may end then.
+            if error.code == .timedOut, !error.isAnswered { self.connection.cancel(within: .seconds(1)) }
             throw self.hasFoundTables ? error.missingWhatWasFound : error
         }
     }

@@ -138,4 +138,67 @@ struct PostgreSQLOutageTests {
         await pool.close()
         await holder.close()
     }
+
+    @Test func `commits that wait for a standby that is away leave nothing waiting, and no locks`() async throws {
+        let server = try PostgreSQLServer()
+        defer { try? server.stop() }
+        let address = try PostgreSQLAddress(try await server.makeDatabase())
+        let before = PostgreSQLPool(address, connections: 1, logger: .silent)
+        try await before.run { session in
+            try session.query(.once("CREATE TABLE thing (number bigint)"))
+            try session.query(.once("INSERT INTO thing VALUES (0)"))
+            // Taken up for certain when the server starts.
+            try session.query(.once("ALTER SYSTEM SET synchronous_standby_names = 'absent'"))
+        }
+        await before.close()
+        try server.restart()
+
+        let writer = PostgreSQLPool(
+            address, connections: 1, limits: PostgreSQLLimits(statement: .milliseconds(100)), logger: .silent)
+        let observer = PostgreSQLPool(address, connections: 1, logger: .silent)
+        let waiting: @Sendable () async throws -> Int64? = {
+            try await observer.run { session in
+                try session.query("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'").first?
+                    .integer(0)
+            }
+        }
+        for number in 1...3 as ClosedRange<Int64> {
+            let error = try await self.error {
+                try await writer.run { try $0.query("UPDATE thing SET number = number + 1").changed }
+            }
+            #expect(error.code == .timedOut)
+            #expect(error.sqlState == nil)
+            // Nothing of this commits, so nothing of it waits for the standby; the lock is had when the commit let go of it.
+            let kept = try await observer.run { session in
+                try session.pipeline([
+                    .once("BEGIN"), .once("SELECT number FROM thing FOR UPDATE"), .once("ROLLBACK"),
+                ])[1].first?.integer(0)
+            }
+            #expect(kept == number)
+            #expect(try await waiting() == 0)
+        }
+        await writer.close()
+        #expect(try await waiting() == 0)
+        await observer.close()
+    }
+
+    @Test func `a server that cannot even be asked to end a statement is left all the same`() async throws {
+        let server = try PostgreSQLServer()
+        defer { try? server.stop() }
+        let pool = PostgreSQLPool(
+            try PostgreSQLAddress(try await server.makeDatabase()), connections: 1,
+            limits: PostgreSQLLimits(statement: .milliseconds(100)), logger: .silent)
+        let backend = try await pool.run { try $0.query("SELECT pg_backend_pid()::bigint").first?.integer(0) }
+        let lines = try String(contentsOf: server.folder.appending(path: "data/postmaster.pid"), encoding: .utf8)
+        let processes = [
+            try #require(lines.split(separator: "\n").first.flatMap { pid_t($0) }), pid_t(try #require(backend)),
+        ]
+        for process in processes { kill(process, SIGSTOP) }
+        defer { for process in processes { kill(process, SIGCONT) } }
+        // The server runs on no more before this has come back.
+        let error = try await self.error { try await pool.run { try $0.query("SELECT 1").count } }
+        #expect(error.code == .timedOut)
+        #expect(error.sqlState == nil)
+        await pool.close()
+    }
 }
