@@ -9,12 +9,16 @@ import Logging
 
 /// The token server's tables in PostgreSQL, shared by many nodes.
 struct PostgreSQLTokenDatabase: TokenServerDatabase {
+    private static let attempts = 4
+
     private let pool: PostgreSQLPool
+    private let limits: PostgreSQLLimits
     var place: String { self.pool.address.description }
 
     init(
         _ address: PostgreSQLAddress, connections: Int, limits: PostgreSQLLimits = PostgreSQLLimits(), logger: Logger
     ) {
+        self.limits = limits
         self.pool = PostgreSQLPool(
             address, connections: connections, limits: limits, schema: TokenServerSchema.postgreSQL, logger: logger)
     }
@@ -22,13 +26,23 @@ struct PostgreSQLTokenDatabase: TokenServerDatabase {
     func read<Result: Sendable>(
         _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
     ) async throws -> Result {
-        try await self.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", body)
+        try await self.run(until: .now + .patience, body) { _ in
+            [.once("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")]
+        }
     }
 
     func write<Result: Sendable>(
+        until deadline: ContinuousClock.Instant,
         _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
     ) async throws -> Result {
-        try await self.run("BEGIN", body)
+        try await self.run(until: deadline, body) { [limits] left in
+            // No lock is waited for past the deadline; with zero, PostgreSQL would wait for ever.
+            let wait = Int64(max(.zero, min(left, limits.lock)) / .milliseconds(1)) + 1
+            return [
+                .once("BEGIN"),
+                PostgreSQLStatement("SELECT set_config('lock_timeout', $1, true)", [.text("\(wait)ms")]),
+            ]
+        }
     }
 
     /// Does nothing: whoever names the database finds the same.
@@ -56,24 +70,28 @@ struct PostgreSQLTokenDatabase: TokenServerDatabase {
 
     func close() { self.pool.finish() }
 
+    /// Runs a body in a transaction that begins with what is made of the time that is left.
     private func run<Result: Sendable>(
-        _ begin: String, _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
+        until deadline: ContinuousClock.Instant,
+        _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result,
+        begin: @escaping @Sendable (_ left: Duration) -> [PostgreSQLStatement]
     ) async throws -> Result {
         try await self.pool.run { session in
-            // What another node was in the way of is done again; by then, that node is through.
-            for _ in 0..<3 {
+            // What another node was in the way of is done again; by then, that node is through, or holds on to it.
+            for _ in 1..<Self.attempts {
                 do {
-                    return try Self.attempt(session, begin, body)
-                } catch let error as PostgreSQLError where error.code == .conflict {
+                    return try Self.attempt(session, begin(deadline - .now), body)
+                } catch let error as PostgreSQLError where error.code == .conflict && .now < deadline {
                     continue
                 }
             }
-            return try Self.attempt(session, begin, body)
+            return try Self.attempt(session, begin(deadline - .now), body)
         }
     }
 
     private static func attempt<Result>(
-        _ session: PostgreSQLSession, _ begin: String, _ body: (any TokenServerTransaction) throws -> Result
+        _ session: PostgreSQLSession, _ begin: [PostgreSQLStatement],
+        _ body: (any TokenServerTransaction) throws -> Result
     ) throws -> Result {
         let transaction = PostgreSQLTokenTransaction(session, begin: begin)
         do {
@@ -95,9 +113,9 @@ final class PostgreSQLTokenTransaction: TokenServerTransaction {
     private var pending: [PostgreSQLStatement]
     private var cursors = 0
 
-    init(_ session: PostgreSQLSession, begin: String) {
+    init(_ session: PostgreSQLSession, begin: [PostgreSQLStatement]) {
         self.session = session
-        self.pending = [.once(begin)]
+        self.pending = begin
     }
 
     func rows(_ sql: String, _ values: [StoreValue], _ body: (any StoreRow) throws -> Bool) throws {

@@ -196,6 +196,7 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
     }
 
     func write<Result: Sendable>(
+        until _: ContinuousClock.Instant,
         _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
     ) async throws -> Result {
         try await self.wording {

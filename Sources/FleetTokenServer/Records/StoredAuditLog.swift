@@ -23,6 +23,7 @@ public final class StoredAuditLog: AuditLog {
 
     private struct Waiting: Sendable {
         let record: AuditRecord
+        let arrival: ContinuousClock.Instant
         let resume: @Sendable (Result<Turn, any Error>) -> Void
     }
 
@@ -36,6 +37,8 @@ public final class StoredAuditLog: AuditLog {
     private let store: TokenServerStore
     private let failures: RecurringLog
     private let waitingLimit: Int
+    private let patience: Duration
+    private let uptime: @Sendable () -> ContinuousClock.Instant
     private let queue = Locked(Queue())
 
     /// Keeps the audit in a store.
@@ -45,26 +48,52 @@ public final class StoredAuditLog: AuditLog {
     ///   - logger: Hears of commits that failed.
     ///   - waitingLimit: How many records may wait for the disk; more are refused.
     ///   - now: The clock by which failures that recur are logged now and then.
-    public init(
+    public convenience init(
         store: TokenServerStore, logger: Logger, waitingLimit: Int = 16 * 1024,
         now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.init(store: store, logger: logger, waitingLimit: waitingLimit, now: now, patience: .patience)
+    }
+
+    /// Keeps the audit in a store.
+    ///
+    /// - Parameters:
+    ///   - store: The store.
+    ///   - logger: Hears of commits that failed.
+    ///   - waitingLimit: How many records may wait for the disk; more are refused.
+    ///   - now: The clock by which failures that recur are logged now and then.
+    ///   - patience: How long a record waits for others that are in its way.
+    ///   - uptime: The clock by which records wait.
+    init(
+        store: TokenServerStore, logger: Logger, waitingLimit: Int = 16 * 1024,
+        now: @escaping @Sendable () -> Date = { Date() }, patience: Duration,
+        uptime: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
         self.store = store
         self.failures = RecurringLog("Audit records could not be kept", level: .error, logger: logger, now: now)
         self.waitingLimit = waitingLimit
+        self.patience = patience
+        self.uptime = uptime
     }
+
+    /// How many records wait for the next group.
+    var waitingRecords: Int { self.queue.withLock { $0.waiting.count } }
 
     /// Keeps a record, and returns when it is on the disk.
     public func append(_ record: AuditRecord) async throws {
+        let arrival = self.uptime()
         let turn = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Turn, any Error>) in
-            self.enqueue(Waiting(record: record) { continuation.resume(with: $0) })
+            self.enqueue(Waiting(record: record, arrival: arrival) { continuation.resume(with: $0) })
         }
         guard turn == .leads else { return }
         await Task.yield()
         let others = self.nextGroup()
         // A caller that goes away takes no record back, its own or another's: the decisions were made.
-        let outcome = await Task { await self.keep([record] + others.map(\.record)) }.value
-        self.handOver()
+        // Whoever leads came first, so that none of them waits for longer than it may.
+        let outcome = await Task {
+            await self.keep([record] + others.map(\.record), until: arrival + self.patience)
+        }.value
+        self.handOver(after: outcome)
         for waiting in others { waiting.resume(outcome.map { .isKept }) }
         try outcome.get()
     }
@@ -92,20 +121,30 @@ public final class StoredAuditLog: AuditLog {
         }
     }
 
-    private func handOver() {
-        let next = self.queue.withLock { queue -> Waiting? in
+    /// Has one of those that wait lead; those that have waited for too long fail as the group did.
+    private func handOver(after outcome: Result<Void, any Error>) {
+        let now = self.uptime()
+        let (overdue, next) = self.queue.withLock { queue -> ([Waiting], Waiting?) in
+            var overdue: [Waiting] = []
+            if case .failure = outcome {
+                overdue += queue.waiting.prefix { $0.arrival + self.patience <= now }
+                queue.waiting.removeFirst(overdue.count)
+            }
             guard !queue.waiting.isEmpty else {
                 queue.hasLeader = false
-                return nil
+                return (overdue, nil)
             }
-            return queue.waiting.removeFirst()
+            return (overdue, queue.waiting.removeFirst())
         }
         next?.resume(.success(.leads))
+        for waiting in overdue { waiting.resume(outcome.map { .isKept }) }
     }
 
-    private func keep(_ records: [AuditRecord]) async -> Result<Void, any Error> {
+    private func keep(
+        _ records: [AuditRecord], until deadline: ContinuousClock.Instant
+    ) async -> Result<Void, any Error> {
         do {
-            try await self.commit(records)
+            try await self.commit(records, until: deadline)
             self.store.note(isKept: true)
             return .success(())
         } catch {
@@ -115,8 +154,8 @@ public final class StoredAuditLog: AuditLog {
         }
     }
 
-    private func commit(_ records: [AuditRecord]) async throws {
-        try await self.store.database.write { database in
+    private func commit(_ records: [AuditRecord], until deadline: ContinuousClock.Instant) async throws {
+        try await self.store.database.write(until: deadline) { database in
             // Read each time: another process may have added to the chain.
             var head = try database.lockHead()
             var entries: [AuditEntry] = []

@@ -22,8 +22,13 @@ protocol TokenServerDatabase: Sendable {
 
     /// Runs a body that may change something, and returns once its changes are durable.
     ///
+    /// - Parameters:
+    ///   - deadline: From when on others that are in the way are not waited for; SQLite waits for as long as ever.
+    ///   - body: The body.
+    /// - Returns: What the body returns.
     /// - Throws: As ``read(_:)`` does.
     func write<Result: Sendable>(
+        until deadline: ContinuousClock.Instant,
         _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
     ) async throws -> Result
 
@@ -43,6 +48,23 @@ protocol TokenServerDatabase: Sendable {
 
     /// Lets go of it.
     func close() throws
+}
+
+extension TokenServerDatabase {
+    /// Runs a body that may change something, and returns once its changes are durable; others that are in the way are
+    /// waited for as long as is usual.
+    ///
+    /// - Throws: As ``read(_:)`` does.
+    func write<Result: Sendable>(
+        _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
+    ) async throws -> Result {
+        try await self.write(until: .now + .patience, body)
+    }
+}
+
+extension Duration {
+    /// How long others that are in the way of a transaction are waited for.
+    static var patience: Self { .seconds(5) }
 }
 
 /// What can be done within a transaction.

@@ -53,9 +53,10 @@ import Testing
         }
 
         func write<Result: Sendable>(
+            until deadline: ContinuousClock.Instant,
             _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
         ) async throws -> Result {
-            try await self.database.write(body)
+            try await self.database.write(until: deadline, body)
         }
 
         func look() async throws { try await self.database.look() }

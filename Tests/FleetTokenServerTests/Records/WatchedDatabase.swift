@@ -8,15 +8,18 @@ import Foundation
 
 @testable import FleetTokenServer
 
-/// A database that notes in which order withdrawals are written and the head of the audit is locked.
+/// A database that notes in which order withdrawals are written and the head of the audit is locked, and until when others
+/// are waited for.
 struct WatchedDatabase: TokenServerDatabase {
     private let database: any TokenServerDatabase
     private let beforeWriting: @Sendable () async throws -> Void
     private let beforeReading: @Sendable () async throws -> Void
     private let noted = Locked<[String]>([])
+    private let notedDeadlines = Locked<[ContinuousClock.Instant]>([])
 
     var place: String { self.database.place }
     var steps: [String] { self.noted.withLock { $0 } }
+    var deadlines: [ContinuousClock.Instant] { self.notedDeadlines.withLock { $0 } }
 
     /// Watches a database.
     ///
@@ -41,10 +44,12 @@ struct WatchedDatabase: TokenServerDatabase {
     }
 
     func write<Result: Sendable>(
+        until deadline: ContinuousClock.Instant,
         _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
     ) async throws -> Result {
+        self.notedDeadlines.withLock { $0.append(deadline) }
         try await self.beforeWriting()
-        return try await self.database.write { [noted] in try body(Transaction($0, noted)) }
+        return try await self.database.write(until: deadline) { [noted] in try body(Transaction($0, noted)) }
     }
 
     func look() async throws { try await self.database.look() }
