@@ -94,8 +94,8 @@ private final class Publisher: UpstreamTransport {
             uptime: { .seconds(publisher.now.timeIntervalSince(start)) })
     }
 
-    private func mint() async throws -> FleetToken {
-        let claims = try TokenType.driver(try VehicleID(checking: "veh-1")).claims
+    private func mint(vehicle: String = "veh-1") async throws -> FleetToken {
+        let claims = try TokenType.driver(try VehicleID(checking: vehicle)).claims
         return try await TokenMinter(signer: try LocalSigner(self.signer)).mint(claims, at: self.publisher.now).token
     }
 
@@ -406,6 +406,67 @@ private final class Publisher: UpstreamTransport {
                 Revocation(kind: .key, value: "far", endsAt: now + 10_000),
             ], at: now)
         #expect(list.revocations.map { $0.endsAt.timeIntervalSince(now) } == [10, 3600])
+    }
+
+    @Test func `a list without room for everything names keys, and the tokens that end last`() throws {
+        let now = self.publisher.now
+        let tokens = (1...47_000).map { number in
+            Revocation(
+                kind: .fingerprint, value: String(format: "%016x", number),
+                endsAt: now + TimeInterval(number > 46_000 ? 3500 : 3600))
+        }
+        let key = Revocation(kind: .key, value: "stolen", endsAt: now + 100)
+        let list = SignedRevocations(tokens + [key], at: now)
+        #expect(list.leftOut > 0)
+        #expect(list.leftOut + list.revocations.count == 47_001)
+        #expect(list.revocations.first == key)
+        // All that end last are there, and of the others those that would come last in order of their values, too.
+        let last = tokens.suffix(1000).suffix(1000 - list.leftOut)
+        #expect(Set(list.revocations) == Set(tokens.prefix(46_000) + last + [key]))
+        let text = Array(try list.signed(with: self.key).utf8)
+        #expect(text.count <= SignedRevocations.maximumBytes)
+        let keys = try RevocationKeySet(jwks: self.key.published)
+        #expect(try SignedRevocations(reading: text, keys: keys, at: now) == list)
+        let whole = SignedRevocations(Array(tokens.prefix(45_000)) + [key], at: now)
+        #expect(whole.leftOut == 0)
+        #expect(whole.revocations.count == 45_001)
+    }
+
+    @Test func `a list without room for everything takes nothing back that an earlier one withdrew`() async throws {
+        let (first, second) = (try await self.mint(), try await self.mint(vehicle: "veh-2"))
+        self.publisher.publish(try self.signed([self.revocation(of: first, lasting: 100)]))
+        await self.follower.poll()
+        func publish(_ token: FleetToken, leavingOut count: Int) throws {
+            let entry = #"{"kind":"fingerprint","value":"\#(token.fingerprint)","end":1767229000}"#
+            let time = Int(self.publisher.now.timeIntervalSince1970)
+            self.publisher.publish(
+                try self.signed(
+                    header: #"{"alg":"EdDSA","kid":"\#(self.key.id)","typ":"fleetpass-revocations+jwt"}"#,
+                    payload:
+                        #"{"iat":\#(time),"exp":\#(time + 60),"left_out":\#(count),"revocations":[\#(entry)]}"#))
+        }
+        for _ in 1...2 {
+            self.publisher.wait(20)
+            try publish(second, leavingOut: 1)
+            #expect(await self.follower.poll() == .applied(1))
+            #expect(self.isRevoked(first) && self.isRevoked(second))
+        }
+        // A list that tells all takes the place of what it does not tell.
+        self.publisher.wait(20)
+        try publish(second, leavingOut: 0)
+        await self.follower.poll()
+        #expect(!self.isRevoked(first) && self.isRevoked(second))
+        // What was left out is let go of at its end.
+        self.publisher.publish(
+            try self.signed([self.revocation(of: first, lasting: 40), self.revocation(of: second)]))
+        await self.follower.poll()
+        self.publisher.wait(39)
+        try publish(second, leavingOut: 1)
+        await self.follower.poll()
+        #expect(self.isRevoked(first))
+        self.publisher.wait(1)
+        await self.follower.poll()
+        #expect(!self.isRevoked(first) && self.isRevoked(second))
     }
 
     @Test func `a key file is read again and never printed`() throws {

@@ -9,8 +9,9 @@ public import Foundation
 ///
 /// Whoever owns it calls ``poll()`` every 2 seconds. A list that is forged, too old or of another kind is refused; one
 /// that can be believed and was made before the list at hand changes nothing, as several servers may answer in turn,
-/// unless the list at hand is from the future, as after a clock was ahead. While none can be had, the last one stays in
-/// force; ``problem`` tells when it became too old to be believed, or is from the future.
+/// unless the list at hand is from the future, as after a clock was ahead. A list that had no room for everything adds to
+/// what earlier ones withdrew, which stays until its end. While none can be had, the last one stays in force; ``problem``
+/// tells when it became too old to be believed, or is from the future.
 public final class RevocationFollower: Sendable {
     /// Where the keys are that lists must be signed with.
     public enum Keys: Sendable {
@@ -33,6 +34,18 @@ public final class RevocationFollower: Sendable {
     private struct Kept {
         var list: SignedRevocations
         var entityTag: String?
+        /// What lists before it named and it does not, where it had no room for everything.
+        var earlier: [Revocation] = []
+
+        /// What is withdrawn at a time.
+        func inForce(at now: Date) -> [Revocation] { (self.list.revocations + self.earlier).filter { $0.endsAt > now } }
+
+        /// What is withdrawn and a later list does not name, where that had no room for everything.
+        func leftOut(of list: SignedRevocations, at now: Date) -> [Revocation] {
+            guard list.leftOut > 0 else { return [] }
+            let named = Dictionary(grouping: list.revocations, by: \.kind).mapValues { Set($0.map(\.value)) }
+            return self.inForce(at: now).filter { named[$0.kind]?.contains($0.value) != true }
+        }
     }
 
     private struct State {
@@ -103,7 +116,7 @@ public final class RevocationFollower: Sendable {
         }
     }
 
-    /// Why the list in force cannot be believed to be whole; `nil` when it can.
+    /// Why the list in force cannot be believed to be the newest; `nil` when it can.
     public var problem: String? {
         let (kept, failure) = self.state.withLock { ($0.kept, $0.failure) }
         guard let kept else { return failure ?? "no list of revocations was fetched yet" }
@@ -141,7 +154,7 @@ public final class RevocationFollower: Sendable {
             guard let kept = state.kept else { return }
             // What has ended is let go of, whether or not there is a newer list. Behind the lock, as another poll may
             // have brought one meanwhile.
-            self.list.replace(kept.list.revocations.filter { $0.endsAt > now }, from: self.url)
+            self.list.replace(kept.inForce(at: now), from: self.url)
         }
         return outcome
     }
@@ -168,8 +181,10 @@ public final class RevocationFollower: Sendable {
         let now = self.now()
         let isKept = self.state.withLock { state in
             // Another poll, or another server at this address, may have brought a newer one before.
-            if let newest = state.newest(at: now), list.issuedAt < newest.list.issuedAt { return false }
-            state.kept = Kept(list: list, entityTag: answer.header("ETag"))
+            let newest = state.newest(at: now)
+            if let newest, list.issuedAt < newest.list.issuedAt { return false }
+            state.kept = Kept(
+                list: list, entityTag: answer.header("ETag"), earlier: newest?.leftOut(of: list, at: now) ?? [])
             return true
         }
         return !isKept || list == kept?.list ? .unchanged : .applied(list.revocations.count)

@@ -27,8 +27,13 @@ public struct SignedRevocations: Hashable, Sendable {
     public let expiresAt: Date
     /// What is withdrawn.
     public let revocations: [Revocation]
+    /// How many more are withdrawn, which the list has no room for.
+    public let leftOut: Int
 
     /// Makes a list.
+    ///
+    /// Where there is no room for all, keys go before tokens, as each stands for many, and what ends later before what
+    /// ends sooner.
     ///
     /// - Parameters:
     ///   - revocations: What is withdrawn; what has ended, or would last longer than a token, is left out or cut, as is
@@ -39,9 +44,28 @@ public struct SignedRevocations: Hashable, Sendable {
         let latest = start.addingTimeInterval(Revocation.longest)
         self.issuedAt = start
         self.expiresAt = start.addingTimeInterval(Self.lifetime)
-        self.revocations = revocations.filter { $0.endsAt > start && Revocation.isUsable(value: $0.value) }.map {
+        let usable = revocations.filter { $0.endsAt > start && Revocation.isUsable(value: $0.value) }.map {
             Revocation(kind: $0.kind, value: $0.value, endsAt: min($0.endsAt, latest))
         }
+        self.revocations = Self.whatFits(usable)
+        self.leftOut = usable.count - self.revocations.count
+    }
+
+    private static func whatFits(_ revocations: [Revocation]) -> [Revocation] {
+        // Four characters stand for three bytes; header, signature and the rest of the payload take less than is spared.
+        let room = (Self.maximumBytes - 1024) / 4 * 3
+        let size = { (revocation: Revocation) in Self.entry(revocation).serialized.count + 1 }
+        guard revocations.reduce(0, { $0 + size($1) }) > room else { return revocations }
+        let ordered = revocations.sorted { first, second in
+            guard first.kind == second.kind else { return first.kind == .key }
+            return (first.endsAt, first.value) > (second.endsAt, second.value)
+        }
+        var bytes = 0
+        return Array(
+            ordered.prefix { revocation in
+                bytes += size(revocation)
+                return bytes <= room
+            })
     }
 
     /// Signs the list.
@@ -53,30 +77,25 @@ public struct SignedRevocations: Hashable, Sendable {
         let header: JSONObject = [
             "alg": .string(Self.algorithm), "typ": .string(Self.type), "kid": .string(key.id),
         ]
-        let entries = self.revocations.map { revocation in
-            JSONValue.object([
-                "kind": .string(revocation.kind.rawValue), "value": .string(revocation.value),
-                "end": Self.seconds(revocation.endsAt),
-            ])
-        }
-        let payload: JSONObject = [
-            "iat": Self.seconds(self.issuedAt), "exp": Self.seconds(self.expiresAt), "revocations": .array(entries),
+        var payload: JSONObject = [
+            "iat": Self.seconds(self.issuedAt), "exp": Self.seconds(self.expiresAt),
+            "revocations": .array(self.revocations.map(Self.entry)),
         ]
+        if self.leftOut > 0 { payload["left_out"] = .integer(Int64(self.leftOut)) }
         let input = [header, payload].map { RevocationKey.text(JSONValue.object($0).serialized) }
             .joined(separator: ".")
         do {
-            let text = "\(input).\(RevocationKey.text(try key.signature(of: Array(input.utf8))))"
-            guard text.utf8.count <= Self.maximumBytes else {
-                throw SigningError(
-                    code: .signingFailed,
-                    message: "The list of \(entries.count) revocations is longer than engines read; withdraw the key.")
-            }
-            return text
-        } catch let error as SigningError {
-            throw error
+            return "\(input).\(RevocationKey.text(try key.signature(of: Array(input.utf8))))"
         } catch {
             throw SigningError(code: .signingFailed, message: "The revocation key did not sign.", cause: error)
         }
+    }
+
+    private static func entry(_ revocation: Revocation) -> JSONValue {
+        .object([
+            "kind": .string(revocation.kind.rawValue), "value": .string(revocation.value),
+            "end": Self.seconds(revocation.endsAt),
+        ])
     }
 
     private static func seconds(_ date: Date) -> JSONValue {
@@ -141,6 +160,7 @@ extension SignedRevocations {
         self.issuedAt = issuedAt
         self.expiresAt = expiresAt
         self.revocations = revocations
+        self.leftOut = Int(clamping: max(0, payload["left_out"]?.integer ?? 0))
     }
 
     /// Whether the list was made later than now, by more than clocks differ.

@@ -58,17 +58,21 @@ extension AdminRoutes {
         let found = try members.finish(target)
         let revocations = try await self.records.administration.revoke(found, by: call.actor, at: call.time)
         self.note("tokens withdrawn", call, ["target": "\(found)", "count": "\(revocations.count)"])
-        return try Self.answer(revocations)
+        // They are withdrawn, whether or not this can be told.
+        let leftOut = try? await self.records.revocations.countLeftOut(at: call.time)
+        return try Self.answer(revocations, leftOut: leftOut ?? 0)
     }
 
-    private static func answer(_ revocations: [Revocation]) throws -> Response {
+    private static func answer(_ revocations: [Revocation], leftOut: Int = 0) throws -> Response {
         let list = revocations.map { revocation -> JSONValue in
             .object([
                 "kind": .string(revocation.kind.rawValue), "value": .string(revocation.value),
                 "ends_at": .string(APITime.text(revocation.endsAt)),
             ])
         }
-        return .uncachedJSON(JSONValue.object(["revocations": .array(list)]))
+        var answer: JSONObject = ["revocations": .array(list)]
+        if leftOut > 0 { answer["left_out"] = .integer(Int64(leftOut)) }
+        return .uncachedJSON(JSONValue.object(answer))
     }
 }
 

@@ -58,6 +58,21 @@ public final class RevocationPublisher: Sendable {
         self.now = now
     }
 
+    /// What the list that was made last does not tell; `nil` where it tells all, or nobody has asked for any.
+    ///
+    /// It is of now while ``keepUp()`` is called now and then.
+    var problem: String? {
+        guard let list = self.state.withLock({ $0.document })?.list, list.leftOut > 0 else { return nil }
+        return "the list of revocations has no room for \(list.leftOut) of \(list.leftOut + list.revocations.count) "
+            + "entries, which engines that follow it do not hear of; withdraw the key"
+    }
+
+    /// Looks at the store again, where somebody has asked for the list since the start.
+    func keepUp() async throws {
+        guard self.state.withLock({ $0.document }) != nil else { return }
+        _ = try await self.document()
+    }
+
     /// The list as it is now.
     func document() async throws -> Document {
         let now = self.now()
@@ -95,7 +110,7 @@ public final class RevocationPublisher: Sendable {
         let now = self.now()
         let last = self.state.withLock { $0.document }
         let list = SignedRevocations(try await self.current(now), at: now)
-        if let last, list.revocations == last.list.revocations,
+        if let last, (list.revocations, list.leftOut) == (last.list.revocations, last.list.leftOut),
             (0..<Self.renewal).contains(list.issuedAt.timeIntervalSince(last.list.issuedAt))
         {
             return last

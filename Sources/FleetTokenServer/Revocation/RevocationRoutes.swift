@@ -39,7 +39,9 @@ public struct RevocationRoutes: Sendable {
         } catch let error as CancellationError {
             throw error
         } catch {
-            throw Problem.unavailable
+            var problem = Problem(.unavailable, "What is withdrawn cannot be read or signed now; try again.")
+            problem.retryAfter = RouteError.unavailable.retryAfter
+            throw problem
         }
         let headers: HTTPFields = [
             .contentType: "application/jwt", .cacheControl: "public, max-age=1", .eTag: document.entityTag,

@@ -117,6 +117,37 @@ public struct RevocationStore: Sendable {
         }
     }
 
+    /// How many of the things that are withdrawn the signed list has no room for, so that engines elsewhere do not hear of
+    /// them.
+    ///
+    /// - Parameter now: The time.
+    /// - Returns: The number, without the tokens that a withdrawn key withdraws with it.
+    /// - Throws: An error of the store.
+    public func countLeftOut(at now: Date) async throws -> Int {
+        let listed = ListedRevocations(of: self)
+        func count() async throws -> Int {
+            SignedRevocations(try await listed.current(at: now), at: now).leftOut
+        }
+        guard try await count() > 0 else { return 0 }
+        try await listed.lookUpTokensOfKeys(at: now)
+        return try await count()
+    }
+
+    /// Looks for the living tokens of a key.
+    ///
+    /// - Parameters:
+    ///   - key: The key's id.
+    ///   - head: Only those that were recorded after it.
+    ///   - now: The time.
+    /// - Returns: Their fingerprints, and up to where the audit was read.
+    /// - Throws: An error of the store.
+    func tokens(ofKey key: String, after head: AuditHead?, at now: Date) async throws -> (Set<String>, end: AuditHead) {
+        try await self.store.database.read { database in
+            let tokens = try Self.tokens(of: .key(key), after: head, at: now, in: database)
+            return (Set(tokens.map(\.fingerprint)), try database.keptHead())
+        }
+    }
+
     private static func revocations(
         of target: RevocationTarget, after head: AuditHead?, at now: Date, in database: any TokenServerTransaction
     ) throws -> [Revocation] {

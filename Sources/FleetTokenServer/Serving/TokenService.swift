@@ -23,6 +23,8 @@ package struct TokenService: Service {
     /// What `/readyz` answers from.
     package let readiness: Readiness
     let revocations: RevocationList
+    private let listed: ListedRevocations
+    private let publisher: RevocationPublisher
     /// Serves the list of what is withdrawn.
     package let revocationRoutes: RevocationRoutes
     /// Keeps up with what others publish: another token server's list, trusted accounts' keys.
@@ -86,10 +88,11 @@ package struct TokenService: Service {
         }
         let keyFile =
             revocationKey ?? URL(filePath: data).appending(path: RevocationKeyFile.name).path(percentEncoded: false)
-        self.revocationRoutes = RevocationRoutes(
-            RevocationPublisher(key: try Self.revocationKey(keyFile)) { now in
-                try await RevocationStore(store: store).current(at: now)
-            })
+        let listed = ListedRevocations(of: RevocationStore(store: store))
+        let publisher = RevocationPublisher(key: try Self.revocationKey(keyFile)) { try await listed.current(at: $0) }
+        self.listed = listed
+        self.publisher = publisher
+        self.revocationRoutes = RevocationRoutes(publisher)
         self.store = store
         self.keys = keys
         self.signers = signers
@@ -103,7 +106,8 @@ package struct TokenService: Service {
         self.readiness = Readiness(
             issuer: self.issuer, servedRoles: { Self.roles(keys, signers) }, store: self.store, metrics: self.metrics,
             followed: [
-                .revocations: { following?.follower.problem }, .trust: { trusting?.trust.problem },
+                .revocations: { following?.follower.problem ?? publisher.problem },
+                .trust: { trusting?.trust.problem },
             ], upstreamClocks: followed.clocks, logger: logger)
         self.callers = callers
         self.database = address
@@ -236,6 +240,9 @@ package struct TokenService: Service {
         }
         await self.watching.perform("the list of revocations") {
             self.revocations.replace(try await RevocationStore(store: self.store).current(at: Date()))
+            try await self.publisher.keepUp()
+            // Not by who asks for the list, as it may take longer than they wait.
+            if self.publisher.problem != nil { try await self.listed.lookUpTokensOfKeys(at: Date()) }
         }
     }
 

@@ -82,6 +82,12 @@ struct RevokeCommand: AsyncParsableCommand {
             if (self.fingerprint ?? self.key) != nil, try await !RevocationStore(store: store).knows(target, at: now) {
                 Console.say("fleetpass: the audit knows no living token of it; it is withdrawn all the same.")
             }
+            let leftOut = try await RevocationStore(store: store).countLeftOut(at: now)
+            if leftOut > 0 {
+                Console.say(
+                    "fleetpass: the signed list has no room for \(leftOut) of what is withdrawn, which engines that "
+                        + "follow it do not hear of; withdraw the key that signed these tokens, with --key.")
+            }
         } else {
             revocations = try await RevocationStore(store: try await self.store.open(to: .list)).current(at: Date())
         }

@@ -307,6 +307,24 @@ import Testing
         }
     }
 
+    @Test func `an administrator hears of what the signed list has no room for`() async throws {
+        let temporary = try TemporaryStore()
+        let tokens = (1...47_000).map { number in
+            Revocation(kind: .fingerprint, value: String(format: "%016x", number), endsAt: Self.now + 3000)
+        }
+        try await temporary.store.database.write { try $0.withdraw(tokens) }
+        try await self.serving(temporary) { client async throws in
+            let answer = try await client.send("revocations", #"{"kind": "key", "value": "k1"}"#)
+            #expect(answer.status == 200)
+            #expect((answer.body["left_out"]?.integer ?? 0) > 0)
+        }
+        _ = try await temporary.store.database.write { try $0.execute("DELETE FROM revocation", []) }
+        try await self.serving(temporary) { client async throws in
+            let answer = try await client.send("revocations", #"{"kind": "key", "value": "k1"}"#)
+            #expect(answer.body.keys.sorted() == ["revocations"])
+        }
+    }
+
     @Test(arguments: ["Zoë Müller", String(repeating: "n", count: 300), String(repeating: "ü", count: 256)])
     func `a caller's living tokens are withdrawn by any name that its login may give`(name: String) async throws {
         let temporary = try TemporaryStore()

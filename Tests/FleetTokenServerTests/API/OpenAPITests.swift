@@ -142,6 +142,7 @@ import Testing
             #expect(answer.headers[.retryAfter] == "2")
             let body = try JSONValue(parsing: Array(answer.body.readableBytesView)).object
             #expect(body?["code"] == .string("unavailable"))
+            #expect(body?["detail"]?.string == "What is withdrawn cannot be read or signed now; try again.")
         }
     }
 

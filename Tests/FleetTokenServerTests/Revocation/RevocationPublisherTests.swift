@@ -51,6 +51,33 @@ import Testing
         #expect(world.asked.withLock { $0 } == 2)
     }
 
+    @Test func `more than there is room for is told once somebody has asked, until there is room again`() async throws {
+        let now = Locked(Date(timeIntervalSince1970: 1_767_225_600))
+        let current = Locked(
+            (1...47_000).map { number in
+                Revocation(
+                    kind: .fingerprint, value: String(format: "%016x", number),
+                    endsAt: Date(timeIntervalSince1970: 1_767_229_000))
+            })
+        let key = RevocationKey()
+        let publisher = RevocationPublisher(key: key, now: { now.withLock { $0 } }) { _ in current.withLock { $0 } }
+        try await publisher.keepUp()
+        #expect(publisher.problem == nil)
+        let stolen = Revocation(kind: .key, value: "stolen", endsAt: Date(timeIntervalSince1970: 1_767_229_200))
+        current.withLock { $0.append(stolen) }
+        let document = try await publisher.document()
+        let list = try SignedRevocations(
+            reading: Array(document.text.utf8), keys: try RevocationKeySet(jwks: key.published),
+            at: now.withLock { $0 })
+        #expect(list.revocations.first == stolen)
+        #expect(list.leftOut > 0)
+        #expect(publisher.problem?.contains("no room for \(list.leftOut) of 47001 entries") == true)
+        current.withLock { $0 = [stolen] }
+        now.withLock { $0 += 2 }
+        try await publisher.keepUp()
+        #expect(publisher.problem == nil)
+    }
+
     @Test func `a store that failed is asked again`() async throws {
         struct Away: Error {}
         let isAway = Locked(true)

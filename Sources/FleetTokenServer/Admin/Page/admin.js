@@ -246,9 +246,10 @@ onSubmit("assign", async (form) => {
   return `${nameWords(added.holder)} holds ${nameWords(added.id)}.`;
 });
 onSubmit("revoke", async (form) => {
-  const { revocations } = await call("revocations", fields(form));
+  const { revocations, left_out: leftOut } = await call("revocations", fields(form));
   await showRevocations();
-  return revocations.length ? `Withdrew ${revocations.length}.` : "No living token is known.";
+  const done = revocations.length ? `Withdrew ${revocations.length}.` : "No living token is known.";
+  return leftOut ? `${done} The signed list has no room for ${leftOut}; withdraw the key.` : done;
 });
 
 // MARK: The inspector
