@@ -45,15 +45,17 @@ extension CallRecording {
 /// What a recording finds there, as it does not create it.
 private struct PresumedResources {
     private var resources: [PresumedResource] = []
+    /// Where each of these resources is, by `collection/id`.
+    private var indices: [String: Int] = [:]
     /// These resources and those that the recording creates, as `collection/id`.
     private var known: Set<String> = []
     /// The ids of the tasks that the recording has created so far.
     private(set) var created: Set<String> = []
-    /// Their tracking ids.
+    /// Their tracking ids, and those that ``shipments`` has.
     private var tracked: Set<String> = []
     /// The tasks that stood at stops so far; those that are closed then were closed meanwhile.
     private var planned: Set<String> = []
-    /// The tracking ids that were asked for of other tasks, with the answers.
+    /// The tracking ids that were asked for of other tasks, each once, with the first answer.
     private var shipments: [(trackingID: String, answer: JSONObject)] = []
 
     /// The resources in an order in which they can be created: a trip may be assigned to a vehicle.
@@ -81,7 +83,7 @@ private struct PresumedResources {
             self.known.insert("\(collection)/\(id)")
             return false
         case .getTaskTrackingInfo:
-            if !self.tracked.contains(id) { self.shipments.append((trackingID: id, answer: answer)) }
+            if self.tracked.insert(id).inserted { self.shipments.append((trackingID: id, answer: answer)) }
             return false
         default:
             var set = call.maskedFields
@@ -112,7 +114,7 @@ private struct PresumedResources {
     mutating func addTrips(shownBy call: LoggedCall) -> [PresumedResource] {
         guard call.collection == "vehicles", let vehicle = call.resourceID,
             let stops = call.response?["waypoints"]?.array?.compactMap(\.object),
-            self.resources.contains(where: { $0.collection == "vehicles" && $0.id == vehicle })
+            self.indices["vehicles/\(vehicle)"] != nil
         else { return [] }
         var shown: [String] = []
         for id in stops.compactMap({ $0["tripId"]?.string }) where !id.isEmpty && !shown.contains(id) {
@@ -126,11 +128,12 @@ private struct PresumedResources {
 
     /// Adds a task for each tracking id that was asked for and that no task has.
     mutating func addShipments() {
-        for (id, answer) in self.shipments where !self.resources.contains(where: { $0.isShipment(id) }) {
+        let shown = Set(self.resources.compactMap(\.trackingID))
+        for (id, answer) in self.shipments where !shown.contains(id) {
             var shipment = PresumedResource(collection: "tasks", id: id, answer: answer)
             shipment.body["trackingId"] = .string(id)
             // Often the task has the tracking id for its own, too, and may be known by name already.
-            if let index = self.resources.firstIndex(where: { $0.isNamedOnly(as: shipment) }) {
+            if let index = self.indices["tasks/\(id)"], self.resources[index].body.isEmpty {
                 self.resources[index] = shipment
             } else {
                 self.add(shipment)
@@ -140,7 +143,9 @@ private struct PresumedResources {
 
     @discardableResult
     private mutating func add(_ resource: PresumedResource) -> Bool {
-        guard self.known.insert("\(resource.collection)/\(resource.id)").inserted else { return false }
+        let name = "\(resource.collection)/\(resource.id)"
+        guard self.known.insert(name).inserted else { return false }
+        self.indices[name] = self.resources.count
         self.resources.append(resource)
         return true
     }
@@ -212,15 +217,8 @@ private struct PresumedResource {
             }
     }
 
-    /// Whether it is a task with a tracking id.
-    func isShipment(_ trackingID: String) -> Bool {
-        self.collection == "tasks" && self.body["trackingId"] == .string(trackingID)
-    }
-
-    /// Whether nothing but the name is known of it, which another has.
-    func isNamedOnly(as other: Self) -> Bool {
-        self.body.isEmpty && self.collection == other.collection && self.id == other.id
-    }
+    /// The tracking id of a task that has one.
+    var trackingID: String? { self.collection == "tasks" ? self.body["trackingId"]?.string : nil }
 
     /// The call that makes it.
     func creation(for provider: ProviderID) -> ReplayedCall {

@@ -101,6 +101,30 @@ import Testing
         #expect(creations.first?.body == task)
     }
 
+    @Test func `what is asked for again and again is there once, as its first answer shows it`() throws {
+        let stops = #"{"waypoints":[{"tripId":"t-1","waypointType":"DROP_OFF_WAYPOINT_TYPE"}]}"#
+        let calls: [Call] = [
+            ("GetTaskTrackingInfo", #"{"trackingId":"s-1"}"#, #"{"state":"OPEN"}"#),
+            ("GetVehicle", #"{"vehicleId":"v-1"}"#, stops),
+            ("GetTaskTrackingInfo", #"{"trackingId":"s-1"}"#, #"{"state":"CLOSED"}"#),
+            ("GetVehicle", #"{"vehicleId":"v-1"}"#, stops),
+            ("GetTaskTrackingInfo", #"{"trackingId":"s-1"}"#, #"{"state":"CLOSED"}"#),
+            ("CreateTask", #"{"taskId":"k-1","task":{"trackingId":"s-1"}}"#, "{}"),
+            ("GetTaskTrackingInfo", #"{"trackingId":"s-1"}"#, #"{"state":"CLOSED"}"#),
+        ]
+        let once = try Self.recording(Array(calls.prefix(2))).presumed(for: ProviderID(checking: "acme"))
+        let often = try Self.recording(calls).presumed(for: ProviderID(checking: "acme"))
+        func told(_ presumed: [Int: [ReplayedCall]]) -> [Int: [String]] {
+            presumed.mapValues { calls in
+                calls.map { "\($0.verb) \($0.path) \($0.query) \(String(decoding: $0.body ?? Data(), as: UTF8.self))" }
+            }
+        }
+        #expect(told(often) == told(once))
+        let creations = try Self.creations(Self.recording(calls))
+        #expect(creations.map(\.name) == ["vehicles/v-1", "tasks/s-1"])
+        #expect(creations.last?.body["state"] == .string("OPEN"))
+    }
+
     @Test func `a task that is known has the tracking id`() throws {
         let stop = #"{"stop":{"tasks":[{"taskId":"s-2"}]}}"#
         let creations = try Self.creations(
