@@ -11,20 +11,43 @@ struct SQLiteQuery {
     let sql: String
     let arguments: StatementArguments
 
+    /// What is told of the resources that are found.
+    enum Columns: String {
+        case messages = "id, message"
+        /// The row in place of the message, which sorting would copy.
+        case numbers = "id, resource.number"
+    }
+
     /// The resources that a scan looks through.
-    init(_ scan: StoreScan, _ collection: StoreCollection, _ provider: ProviderID) {
-        var sql = "SELECT id, message FROM \(collection.rawValue) WHERE provider = ?"
-        var arguments: StatementArguments = [provider.value]
+    ///
+    /// - Parameters:
+    ///   - scan: The scan.
+    ///   - collection: The collection.
+    ///   - provider: The provider.
+    ///   - columns: What is told of each resource.
+    ///   - last: The last id, where the index of ids is to be followed whatever the scan's box; `nil` for all ids.
+    init(
+        _ scan: StoreScan, _ collection: StoreCollection, _ provider: ProviderID, _ columns: Columns = .messages,
+        upTo last: String? = nil
+    ) {
+        var sql = "SELECT \(columns.rawValue) FROM "
+        var arguments: StatementArguments = []
         func restrict(_ condition: String, _ values: StatementArguments = []) {
             sql += " AND \(condition)"
             arguments += values
         }
-        if let box = scan.box {
+        if let box = scan.box, last == nil {
             let index = PlaceIndexQuery(box, isActiveOnly: scan.isActiveOnly, collection)
-            sql =
-                "SELECT id, message FROM (\(index.sql)) AS place CROSS JOIN \(collection.rawValue) AS resource"
-                + " ON resource.number = place.number WHERE provider = ?"
-            arguments = index.arguments + arguments
+            sql +=
+                "(\(index.sql)) AS place CROSS JOIN \(collection.rawValue) AS resource"
+                + " ON resource.number = place.number"
+            arguments = index.arguments
+        } else {
+            sql += "\(collection.rawValue) AS resource"
+        }
+        sql += " WHERE provider = ?"
+        arguments += [provider.value]
+        if let box = scan.box {
             restrict("latitude BETWEEN ? AND ?", [box.south, box.north])
             restrict(
                 box.west <= box.east ? "longitude BETWEEN ? AND ?" : "(longitude >= ? OR longitude <= ?)",
@@ -32,6 +55,7 @@ struct SQLiteQuery {
             )
         }
         if !scan.after.isEmpty { restrict("id > ?", [scan.after]) }
+        if let last { restrict("id <= ?", [last]) }
         if scan.isActiveOnly { restrict("active = 1") }
         if let holder = scan.holder { restrict("holder = ?", [holder]) }
         if let tracking = scan.tracking { restrict("tracking = ?", [tracking]) }
@@ -73,6 +97,10 @@ extension SQLiteQuery {
         let find: String
         /// The number, activity, indexed place and message by provider and id.
         let findRow: String
+        /// The message by number.
+        let message: String
+        /// The last of some ids that come after one, and how many these are, by provider, id and the most there may be.
+        let step: String
         let count: String
         let insert: String
         let update: String
@@ -90,6 +118,11 @@ extension SQLiteQuery {
             self.findRow = """
                 SELECT number, active, indexed_latitude, indexed_longitude, message FROM \(table)
                 WHERE provider = ? AND id = ?
+                """
+            self.message = "SELECT message FROM \(table) WHERE number = ?"
+            self.step = """
+                SELECT max(id), COUNT(*)
+                FROM (SELECT id FROM \(table) WHERE provider = ? AND id > ? ORDER BY id LIMIT ?)
                 """
             self.count = "SELECT COUNT(*) FROM \(table) WHERE provider = ?"
             self.insert = """

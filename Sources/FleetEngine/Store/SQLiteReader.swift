@@ -33,11 +33,65 @@ struct SQLiteReader: EngineReader {
     func scan<Resource: StoredResource>(
         _ scan: StoreScan, of provider: ProviderID, _ body: (_ id: String, Resource) throws -> Bool
     ) throws {
-        let query = SQLiteQuery(scan, Resource.collection, provider)
+        if scan.box != nil, scan.isOrdered { return try self.scanInOrder(scan, of: provider, body) }
+        _ = try self.look(SQLiteQuery(scan, Resource.collection, provider), body)
+    }
+
+    /// Runs a query for messages; tells whether more are wanted.
+    private func look<Resource: StoredResource>(
+        _ query: SQLiteQuery, _ body: (_ id: String, Resource) throws -> Bool
+    ) throws -> Bool {
         let statement = try self.database.cachedStatement(sql: query.sql)
         let rows = try Row.fetchCursor(statement, arguments: query.arguments)
         while let row = try rows.next() {
-            guard try body(row[0], try row.resource(at: 1)) else { return }
+            guard try body(row[0], try row.resource(at: 1)) else { return false }
+        }
+        return true
+    }
+
+    /// How many ids are gone through before it is asked again whether enough of them are in a box.
+    static let step = 512
+
+    /// One in how many must be.
+    static let enough = 8
+
+    /// Looks through what is in a box, in the order of ids.
+    ///
+    /// The spatial index finds all that is in the box before the first is known. Where that is much of what there is, a
+    /// page is found sooner along the ids.
+    private func scanInOrder<Resource: StoredResource>(
+        _ scan: StoreScan, of provider: ProviderID, _ body: (_ id: String, Resource) throws -> Bool
+    ) throws {
+        var scan = scan
+        var found = 0
+        repeat {
+            let statement = try self.database.cachedStatement(sql: SQLiteQuery.texts(Resource.collection).step)
+            let ids = try Row.fetchOne(statement, arguments: [provider.value, scan.after, Self.step])
+            guard let ids, let last = ids[0] as String? else { return }
+            found = 0
+            let wantsMore = try self.look(SQLiteQuery(scan, Resource.collection, provider, upTo: last)) {
+                (id, resource: Resource) in
+                found += 1
+                return try body(id, resource)
+            }
+            guard wantsMore, ids[1] == Self.step else { return }
+            scan.after = last
+        } while found >= Self.step / Self.enough
+        try self.scanPlaces(scan, of: provider, body)
+    }
+
+    /// Sorts what is in a box by ids, and reads each message when it is its turn.
+    private func scanPlaces<Resource: StoredResource>(
+        _ scan: StoreScan, of provider: ProviderID, _ body: (_ id: String, Resource) throws -> Bool
+    ) throws {
+        let query = SQLiteQuery(scan, Resource.collection, provider, .numbers)
+        let statement = try self.database.cachedStatement(sql: query.sql)
+        let message = try self.database.cachedStatement(sql: SQLiteQuery.texts(Resource.collection).message)
+        let rows = try Row.fetchCursor(statement, arguments: query.arguments)
+        while let row = try rows.next() {
+            let messages = try Row.fetchCursor(message, arguments: [row[1] as Int64])
+            guard let resource: Resource = try messages.next()?.resource(at: 0) else { continue }
+            guard try body(row[0], resource) else { return }
         }
     }
 

@@ -221,6 +221,39 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `what a box holds comes in the order of ids, wherever much or little of it lies`(
+        kind: StoreKind
+    ) async throws {
+        let numbers = Array(1000..<2200)
+        // At first all are in the box, then few.
+        let inside = numbers.filter { $0 < 1600 || $0 % 20 == 0 }
+        try await kind.withStore { store in
+            try await store.write { transaction in
+                for number in numbers.shuffled() {
+                    let place = inside.contains(number) ? 1.0 : 50
+                    try transaction.put(
+                        Vehicle.at(place, 1, name: "\(number)"), TestID.id("veh-\(number)"), of: TestID.acme)
+                    try transaction.put(Vehicle.at(1, 1), TestID.id("veh-\(number)"), of: TestID.other)
+                }
+            }
+            let box = GeoBox(south: 0, west: 0, north: 2, east: 2)
+            for (first, limit) in [(1000, 2200), (1100, 3), (1550, 100), (1595, 2200), (1900, 2), (2190, 10)] {
+                let scan = StoreScan(after: "veh-\(first - 1)", box: box)
+                let found = try await store.read { reader in
+                    var found: [String] = []
+                    try reader.scan(scan, of: TestID.acme) { (id, vehicle: Vehicle) in
+                        #expect(id == "veh-\(vehicle.name)")
+                        found.append(vehicle.name)
+                        return found.count < limit
+                    }
+                    return found
+                }
+                #expect(found == inside.filter { $0 >= first }.prefix(limit).map { "\($0)" }, "from \(first)")
+            }
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `a vehicle that moved away or went offline is found there no more`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             let box = GeoBox(south: 0, west: 0, north: 2, east: 2)

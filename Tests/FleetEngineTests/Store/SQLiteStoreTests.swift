@@ -391,6 +391,56 @@ import Testing
         }
     }
 
+    @Test func `what is sorted by ids has no messages with it`() async throws {
+        try await withTemporaryFolder { folder in
+            let pool = try SQLiteSchema.open(folder.appending(path: "engine.sqlite").path)
+            let query = SQLiteQuery(StoreScan(box: .world), .deliveryVehicles, TestID.acme, .numbers)
+            let (plan, columns) = try await pool.read { database in
+                (
+                    try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN " + query.sql, arguments: query.arguments)
+                        .map { $0["detail"] as String },
+                    try database.makeStatement(sql: query.sql).columnNames
+                )
+            }
+            #expect(plan.last == "USE TEMP B-TREE FOR ORDER BY", "\(plan)")
+            #expect(columns == ["id", "number"])
+            try pool.close()
+        }
+    }
+
+    @Test(arguments: [(every: 1, isSorted: false), (every: 8, isSorted: false), (every: 9, isSorted: true)])
+    func `a box that holds much of what there is is gone through along the ids`(
+        every: Int, isSorted: Bool
+    ) async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "engine.sqlite").path
+            let store = try SQLiteStore(path: path)
+            try await store.write { transaction in
+                for number in 0..<(2 * SQLiteReader.step) {
+                    let vehicle = Vehicle.at(number % every == 0 ? 1 : 50, 1)
+                    try transaction.put(vehicle, TestID.id("veh-\(1000 + number)"), of: TestID.acme)
+                }
+            }
+            let statements = Locked<[String]>([])
+            let queue = try DatabaseQueue(path: path)
+            let found = try await queue.read { database in
+                database.trace { event in statements.withLock { $0.append("\(event)") } }
+                var found: [String] = []
+                let scan = StoreScan(box: GeoBox(south: 0, west: 0, north: 2, east: 2))
+                try SQLiteReader(database: database).scan(scan, of: TestID.acme) { (id, _: Vehicle) in
+                    found.append(id)
+                    return true
+                }
+                return found
+            }
+            let wanted = stride(from: 0, to: 2 * SQLiteReader.step, by: every).map { "veh-\(1000 + $0)" }
+            #expect(found == wanted)
+            #expect(statements.withLock { $0.contains { $0.contains("vehicle_place") } } == isSorted)
+            try queue.close()
+            try await store.close()
+        }
+    }
+
     @Test func `reports nearby leave the spatial index alone, and what moved is found where it is`() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "engine.sqlite").path
