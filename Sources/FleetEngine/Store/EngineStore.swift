@@ -88,6 +88,9 @@ protocol EngineReader {
     /// How many resources a collection holds.
     func count(_ collection: StoreCollection, of provider: ProviderID) throws -> Int
 
+    /// How many resources a scan finds; `nil` where that takes a look at each of them.
+    func count(_ scan: StoreScan, in collection: StoreCollection, of provider: ProviderID) throws -> Int?
+
     /// Every provider that has resources.
     func providers() throws -> [ProviderID]
 }
@@ -139,6 +142,11 @@ extension EngineReader {
     func prefetch<Resource: StoredResource>(
         _ ids: [FleetID<Resource.Kind>], of provider: ProviderID, as type: Resource.Type
     ) throws {}
+
+    /// Counts a whole collection, for stores that cannot tell of a part of it.
+    func count(_ scan: StoreScan, in collection: StoreCollection, of provider: ProviderID) throws -> Int? {
+        scan.isUnrestricted ? try self.count(collection, of: provider) : nil
+    }
 
     /// Looks through all vehicles in a box about the point, for stores whose index knows no distances.
     func scanVehicles(

@@ -16,6 +16,8 @@ struct SQLiteQuery {
         case messages = "id, message"
         /// The row in place of the message, which sorting would copy.
         case numbers = "id, resource.number"
+        /// How many they are.
+        case count = "COUNT(*)"
     }
 
     /// The resources that a scan looks through.
@@ -60,7 +62,7 @@ struct SQLiteQuery {
         if let holder = scan.holder { restrict("holder = ?", [holder]) }
         if let tracking = scan.tracking { restrict("tracking = ?", [tracking]) }
         if let since = scan.unchangedSince { restrict("updated <= ?", [since.microseconds]) }
-        if scan.isOrdered { sql += " ORDER BY id" }
+        if scan.isOrdered, columns != .count { sql += " ORDER BY id" }
         self.sql = sql
         self.arguments = arguments
     }

@@ -139,6 +139,11 @@ struct SQLiteReader: EngineReader {
         return try Int.fetchOne(statement, arguments: [provider.value]) ?? 0
     }
 
+    func count(_ scan: StoreScan, in collection: StoreCollection, of provider: ProviderID) throws -> Int? {
+        let query = SQLiteQuery(scan, collection, provider, .count)
+        return try Int.fetchOne(self.database.cachedStatement(sql: query.sql), arguments: query.arguments)
+    }
+
     func providers() throws -> [ProviderID] {
         try String.fetchAll(self.database, sql: SQLiteQuery.providers).compactMap { ProviderID($0) }
     }

@@ -34,10 +34,9 @@ struct StoreScan: Hashable, Sendable {
     /// Whether it looks at a few resources at most: those of one tracking id.
     var isShort: Bool { self.tracking != nil }
 
-    /// Whether nothing but the position is restricted.
+    /// Whether nothing is restricted.
     var isUnrestricted: Bool {
         var other = self
-        other.after = ""
         other.isOrdered = true
         return other == StoreScan()
     }

@@ -58,6 +58,10 @@ struct WantedReader: EngineReader {
         try self.tables.count(collection, of: provider)
     }
 
+    func count(_ scan: StoreScan, in collection: StoreCollection, of provider: ProviderID) throws -> Int? {
+        try self.tables.count(scan, in: collection, of: provider)
+    }
+
     func providers() throws -> [ProviderID] { try self.tables.providers() }
 
     /// Counts a resource, and looks from time to time whether any are wanted.

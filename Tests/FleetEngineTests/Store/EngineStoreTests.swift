@@ -253,6 +253,39 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: StoreKind.allCases,
+        [
+            StoreScan(), StoreScan(after: "b"), StoreScan(isActiveOnly: true), StoreScan(box: .world),
+            StoreScan(isActiveOnly: true, box: GeoBox(south: 0, west: 0, north: 2, east: 2)),
+            StoreScan(after: "a", box: GeoBox(south: 0, west: 0, north: 2, east: 2)),
+            StoreScan(box: GeoBox(south: -20, west: 170, north: -10, east: -170)), StoreScan(isOrdered: false),
+        ])
+    func `a store that counts what a scan finds counts right`(kind: StoreKind, scan: StoreScan) async throws {
+        let vehicles: [String: Vehicle] = [
+            "a": .at(1, 1), "b": .at(1, 1, online: false), "c": .at(2, 2), "d": .at(50, 1), "e": .at(-18, 179),
+            "f": .at(-18, -179), "g": Vehicle(),
+        ]
+        try await kind.withStore { store in
+            try await store.write { transaction in
+                for (id, vehicle) in vehicles {
+                    try transaction.put(vehicle, TestID.id(id), of: TestID.acme)
+                    try transaction.put(vehicle, TestID.id(id + "-other"), of: TestID.other)
+                }
+            }
+            let (found, counted) = try await store.read { reader in
+                var found = 0
+                try reader.scan(scan, of: TestID.acme) { (_, _: Vehicle) in
+                    found += 1
+                    return true
+                }
+                return (found, try reader.count(scan, in: .vehicles, of: TestID.acme))
+            }
+            // SQLite need not read the resources for any of them.
+            #expect(counted == found || counted == nil && kind != .sqlite && !scan.isUnrestricted)
+        }
+    }
+
     @Test(arguments: StoreKind.allCases)
     func `a vehicle that moved away or went offline is found there no more`(kind: StoreKind) async throws {
         try await kind.withStore { store in

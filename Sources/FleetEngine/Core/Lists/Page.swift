@@ -36,8 +36,8 @@ extension EngineReader {
         var scan = scan
         scan.after = paging.after
         var known = counting ? paging.total : 0
-        if known == nil, criterion == nil, scan.isUnrestricted {
-            known = try self.count(Resource.collection, of: provider)
+        if known == nil, criterion == nil {
+            known = try self.count(scan, in: Resource.collection, of: provider)
         }
         var page = Page<Shown>()
         var (found, bytes, last, isFull) = (0, 0, "", false)
