@@ -19,7 +19,7 @@ function leaflet(context) {
     setLatLngs(places) { this.places = places; }
   }
   class Marker extends Layer {
-    constructor(_, { title }) { super(); this.title = title; }
+    constructor(_, { title, keyboard }) { super(); Object.assign(this, { title, isTabStop: keyboard ?? true }); }
     on() {}
     setLatLng(place) { this.place = place; }
     getLatLng() { return this.place; }
@@ -43,13 +43,12 @@ function leaflet(context) {
   return drawn;
 }
 
-test("no id of one thing on the map is taken for a part of another's", (context) => {
-  const drawn = leaflet(context);
-  const ids = ["a", "trail a", "head a", "a head", "a 0", "a 0 new", "delivery a", "vehicle a", "plan a", "v0", '["a"'];
+/** A state of things that are all in one place, with these ids. */
+function fleet(ids) {
   const place = { latitude: 1, longitude: 1 };
   const trails = new Map(ids.map((id) => [id, [{ latitude: 0.999, longitude: 1 }, place]]));
   const byID = (make) => new Map(ids.map((id) => [id, make(id)]));
-  const live = {
+  return {
     trails: { vehicles: trails, deliveryVehicles: trails },
     state: {
       vehicles: byID((id) => ({ id, place, state: "online", route: "_p~iF~ps|U_ulLnnqC" })),
@@ -57,6 +56,12 @@ test("no id of one thing on the map is taken for a part of another's", (context)
       trips: byID((id) => ({ id, isUnderway: true, vehicle: "a", pickup: place, dropoff: place })),
     },
   };
+}
+
+test("no id of one thing on the map is taken for a part of another's", (context) => {
+  const drawn = leaflet(context);
+  const ids = ["a", "trail a", "head a", "a head", "a 0", "a 0 new", "delivery a", "vehicle a", "plan a", "v0", '["a"'];
+  const live = fleet(ids);
   const map = new FleetMap({}, {}, () => {});
   map.draw(live);
   // A trail and its head, the way and the vehicle; a trail and its head, the vehicle, its stop and the way there; two places.
@@ -65,4 +70,12 @@ test("no id of one thing on the map is taken for a part of another's", (context)
   assert.equal(lines.length, ids.length * (3 + 3));
   map.draw({ ...live, state: { vehicles: new Map(), deliveryVehicles: new Map(), trips: new Map() } });
   assert.equal(drawn.size, 0);
+});
+
+test("nothing on the map is a stop of the tab key, as the lists offer the same", (context) => {
+  const drawn = leaflet(context);
+  new FleetMap({}, {}, () => {}).draw(fleet(["a"]));
+  const markers = [...drawn].filter((layer) => layer.place);
+  assert.equal(markers.length, 5);
+  assert.deepEqual(markers.filter((marker) => marker.isTabStop), []);
 });

@@ -200,14 +200,15 @@ export class FleetMap {
     const name = visible(id);
     const html = el("div", { class: `vehicle-marker ${colour}` }, shape(), el("span", { class: "name" }, name));
     const icon = L.divIcon({ html, className: "vehicle-icon", iconSize: [34, 34] });
-    const marker = L.marker([0, 0], { icon, title: name, alt: name, zIndexOffset: 1000 });
+    // The lists offer the same by keyboard.
+    const marker = L.marker([0, 0], { icon, title: name, alt: name, keyboard: false, zIndexOffset: 1000 });
     marker.on("click", () => this.onChoose(kind, id));
     return marker;
   }
 
   #sign(text, className, title, onClick) {
     const icon = L.divIcon({ html: el("span", {}, text), className: `map-sign ${className}`, iconSize: [22, 22] });
-    const marker = L.marker([0, 0], { icon, title, alt: title, keyboard: Boolean(onClick) });
+    const marker = L.marker([0, 0], { icon, title, alt: title, keyboard: false });
     if (onClick) marker.on("click", onClick);
     return marker;
   }
