@@ -16,7 +16,7 @@ function leaflet(context) {
   }
   class Line extends Layer {
     constructor(_, { className }) { super(); this.className = className; }
-    setLatLngs(places) { this.places = places; }
+    setLatLngs(places) { this.places = places; this.drawings = (this.drawings ?? 0) + 1; }
   }
   class Marker extends Layer {
     constructor(_, { title, keyboard }) { super(); Object.assign(this, { title, isTabStop: keyboard ?? true }); }
@@ -78,4 +78,26 @@ test("nothing on the map is a stop of the tab key, as the lists offer the same",
   const markers = [...drawn].filter((layer) => layer.place);
   assert.equal(markers.length, 5);
   assert.deepEqual(markers.filter((marker) => marker.isTabStop), []);
+});
+
+test("a trail is drawn again where it goes on or is another one, and not with what is new of others", (context) => {
+  const drawn = leaflet(context);
+  const live = fleet(["a"]);
+  const map = new FleetMap({}, {}, () => {});
+  const trails = () => [...drawn].filter((layer) => layer.className?.startsWith("trail"));
+  /** How often each trail and each head was drawn, and the latitude at its end. */
+  const drawings = () => {
+    map.draw(live);
+    return trails().map(({ drawings, places }) => [drawings, places.flat(Infinity).at(-2)]);
+  };
+  const four = (number, latitude) => Array.from({ length: 4 }, () => [number, latitude]);
+  assert.deepEqual(drawings(), four(1, 1));
+  assert.deepEqual(drawings(), four(1, 1));
+  const trail = live.trails.vehicles.get("a");
+  trail.push({ latitude: 1.001, longitude: 1 });
+  assert.deepEqual(drawings(), four(2, 1.001));
+  // As after a new connection, when there may be other places before the last one.
+  const other = new Map([["a", [{ latitude: 1.002, longitude: 1 }, { ...trail.at(-1) }]]]);
+  live.trails = { vehicles: other, deliveryVehicles: other };
+  assert.deepEqual(drawings(), four(3, 1.001));
 });

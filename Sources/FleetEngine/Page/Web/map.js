@@ -190,10 +190,16 @@ export class FleetMap {
 
   #drawTrail(put, kind, id, trail, colour) {
     if (!trail || trail.length < 2) return;
-    const parts = drives(trail);
-    put(["trail", kind, id], () => L.polyline([], { className: `trail ${colour}`, interactive: false }), (layer) => layer.setLatLngs(parts));
-    const recent = parts.at(-1).slice(-Math.max(2, Math.ceil(trail.length / 4)));
-    put(["head", kind, id], () => L.polyline([], { className: `trail head ${colour}`, interactive: false }), (layer) => layer.setLatLngs(recent));
+    const last = trail.at(-1);
+    // Most of what is new is of others, and a line takes long to draw.
+    const draw = (layer, placesOf) => {
+      if (layer.drawnTo === last) return;
+      layer.drawnTo = last;
+      layer.setLatLngs(placesOf(drives(trail)));
+    };
+    put(["trail", kind, id], () => L.polyline([], { className: `trail ${colour}`, interactive: false }), (layer) => draw(layer, (parts) => parts));
+    put(["head", kind, id], () => L.polyline([], { className: `trail head ${colour}`, interactive: false }),
+      (layer) => draw(layer, (parts) => parts.at(-1).slice(-Math.max(2, Math.ceil(trail.length / 4)))));
   }
 
   #marker(kind, id, shape, colour) {
