@@ -6,7 +6,7 @@
 
 const svgNamespace = "http://www.w3.org/2000/svg";
 
-/** An element: `el("p", { class: "note", onclick }, "text", child)`. */
+/** An element: `el("p", { class: "note", onclick }, "text", child)`. An attribute that is true or false is there or not. */
 export function el(name, attributes = {}, ...children) {
   return build(document.createElement(name), attributes, children);
 }
@@ -18,9 +18,11 @@ export function svg(name, attributes = {}, ...children) {
 
 function build(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
-    if (value === undefined || value === null || value === false) continue;
+    // To ARIA, nothing is neither true nor false.
+    const isWord = name.startsWith("aria-");
+    if (value === undefined || value === null || (value === false && !isWord)) continue;
     if (typeof value === "function") node[name] = value;
-    else node.setAttribute(name, value === true ? "" : value);
+    else node.setAttribute(name, value === true && !isWord ? "" : value);
   }
   node.append(...present(children));
   return node;
