@@ -74,6 +74,21 @@ def test_a_map_that_the_reader_zoomed_stays_so_until_the_whole_fleet_is_asked_fo
     page.wait(appears({"latitude": 38.5, "longitude": -123.2}))
 
 
+@needs_leaflet
+def test_the_tab_key_is_seen_to_go_through_the_map_and_stops_at_nothing_that_does_nothing(service, driven, page):
+    page.open(service.http)
+    is_live(page)
+    page.wait(f"!!document.querySelector('.leaflet-marker-icon[title=\"{driven[0]}\"]')")
+    page.focus("#help")
+    # Leaflet takes away the outlines of the map and its buttons as they are reached.
+    for reached, part, drawn in [("#map", "::after", "border-top"), (".leaflet-control-zoom-in", "", "outline"),
+                                 (".leaflet-control-zoom-out", "", "outline"), ("#tab-vehicles", "", "outline")]:
+        page.press("Tab")
+        assert page.value(f"document.activeElement.matches('{reached}')")
+        style = f"getComputedStyle(document.activeElement, '{part}')"
+        assert page.value(f"['style', 'width'].map((it) => {style}.getPropertyValue(`{drawn}-${{it}}`))") == ["solid", "2px"]
+
+
 def test_without_the_map_library_the_page_says_how_to_get_it(tmp_path, page, picture):
     service = Service(tmp_path / "data", "--leaflet", str(tmp_path / "nothing"))
     try:
