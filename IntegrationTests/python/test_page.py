@@ -3,8 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page in a real browser, against a running service."""
 
+import base64
 import json
 import os
+import re
 import socket
 import time
 from pathlib import Path
@@ -475,6 +477,14 @@ def test_the_matrix_is_read_with_the_keyboard(service, page, picture):
     page.press("ArrowDown")
     assert "driver" in text_of(page, "#matrix-words") and "GetVehicle" in text_of(page, "#matrix-words") != first
     picture(page)
+
+
+def test_what_goes_beyond_a_page_of_paper_is_printed_on_the_next(service, page):
+    page.open(f"{service.http}/#matrix")
+    page.wait("document.querySelectorAll('.cell').length > 300")
+    for is_landscape in (True, False):
+        printed = base64.b64decode(page.call("Page.printToPDF", landscape=is_landscape)["data"])
+        assert len(re.findall(rb"/Type /Page\b", printed)) > 1
 
 
 def test_views_lists_and_filters_work_with_the_keyboard(service, driven, page):
