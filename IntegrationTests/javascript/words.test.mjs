@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { clockTime, idWords, minuteTime, subjectWords, visible } from "../../Sources/FleetEngine/Page/Web/words.js";
+import { clockTime, count, fleetWords, idWords, minuteTime, subjectWords, visible } from "../../Sources/FleetEngine/Page/Web/words.js";
 
 for (const [name, tell] of Object.entries({ clockTime, minuteTime })) {
   test(`${name} tells the date of another day, and of no time today`, () => {
@@ -17,6 +17,23 @@ for (const [name, tell] of Object.entries({ clockTime, minuteTime })) {
     assert.match(tell(noon, new Date(2031, 5, 17, 12, 30).getTime()), /2031/);
   });
 }
+
+test("of what there is more than was told, the count says so", () => {
+  assert.deepEqual([count(0, "call"), count(1, "call"), count(1200, "call")], ["0 calls", "1 call", "1,200 calls"]);
+  assert.deepEqual([count(1, "call", true), count(500, "call", true)], ["1+ calls", "500+ calls"]);
+});
+
+test("what is at work is counted to its end, or to where the page was told of no more", () => {
+  const some = (number, it) => new Map(Array.from({ length: number }, (_, index) => [`${it?.state} ${index}`, it]));
+  const [online, offline] = [some(3, { state: "online" }), some(2, { state: "offline" })];
+  const words = (vehicles, ...truncated) => fleetWords({ state: { vehicles, deliveryVehicles: some(4), tokens: some(1) }, truncated });
+  const both = new Map([...online, ...offline]);
+  assert.equal(words(both), "7 vehicles · 1 token");
+  assert.equal(words(online, "vehicle", "trip", "token"), "7+ vehicles · 1+ tokens");
+  assert.equal(words(both, "delivery_vehicle"), "7+ vehicles · 1 token");
+  // Those online came first, and others after them.
+  assert.equal(words(both, "vehicle"), "7 vehicles · 1 token");
+});
 
 test("marks that turn the direction of writing are seen, and nothing else of an id changes", () => {
   const marks = [0x61c, 0x200e, 0x200f, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069];

@@ -544,12 +544,14 @@ def test_what_is_beyond_what_the_page_shows_is_not_called_gone(service, page):
       const live = { state, truncated: ['task'], now: 0 };
       const lists = new Lists(live, { colour: () => '', onChoose() {} });
       const detail = document.getElementById('detail');
-      const texts = kinds.map((kind) => { lists.choose(kind, 'it'); return detail.textContent; });
+      const tasks = document.querySelector('#tab-tasks b');
+      const texts = kinds.map((kind) => { lists.choose(kind, 'it'); return [detail.textContent, tasks.textContent]; });
       live.truncated = [];
       lists.draw();
-      return [...texts, detail.textContent];
+      return [...texts, [detail.textContent, tasks.textContent]];
     })""")
-    assert told == ["it is no longer there."] * 3 + ["it is not among the 500 that this page shows.", "it is no longer there."]
+    gone = "it is no longer there."
+    assert told == [[gone, "500+"]] * 3 + [["it is not among the 500 that this page shows.", "500+"], [gone, "500"]]
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

@@ -104,6 +104,11 @@ export class Lists {
     byID(`tab-${this.kind}`).focus();
   }
 
+  /** Whether there are more of a kind than this page was told of. */
+  #isTruncated(kind) {
+    return this.live.truncated.includes(truncatedNames[kind]);
+  }
+
   #found() {
     const list = lists[this.kind];
     const wanted = byID("filter").value.trim().toLowerCase();
@@ -121,7 +126,7 @@ export class Lists {
       const tab = byID(`tab-${kind}`);
       tab.setAttribute("aria-selected", kind === this.kind);
       tab.tabIndex = kind === this.kind ? 0 : -1;
-      setText(tab.querySelector("b"), String(this.live.state[kind].size));
+      setText(tab.querySelector("b"), `${this.live.state[kind].size}${this.#isTruncated(kind) ? "+" : ""}`);
     }
     byID("list-panel").setAttribute("aria-labelledby", `tab-${this.kind}`);
     this.#drawStates(list);
@@ -163,7 +168,7 @@ export class Lists {
     if (found.length === 0) {
       notes.push(this.live.state[this.kind].size === 0 ? `There are no ${lists[this.kind].name.toLowerCase()} yet.` : "Nothing fits the filter.");
     }
-    if (this.live.truncated.includes(truncatedNames[this.kind])) notes.push("There are more than this page shows; those at work come first.");
+    if (this.#isTruncated(this.kind)) notes.push("There are more than this page shows; those at work come first.");
     if (found.length === shownRows) notes.push(`The first ${shownRows} are listed; filter for others.`);
     byID("list-note").hidden = notes.length === 0;
     setText(byID("list-note"), notes.join(" "));
@@ -173,7 +178,7 @@ export class Lists {
   #lack() {
     if (!this.choice) return "Choose a vehicle, a trip or a stop: in the list, or on the map.";
     const { kind, id } = this.choice;
-    if (!this.live.truncated.includes(truncatedNames[kind])) return `${idWords(id)} is no longer there.`;
+    if (!this.#isTruncated(kind)) return `${idWords(id)} is no longer there.`;
     return `${idWords(id)} is not among the ${this.live.state[kind].size} that this page shows.`;
   }
 

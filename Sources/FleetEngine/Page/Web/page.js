@@ -14,7 +14,7 @@ import { Matrix } from "./matrix.js";
 import { Refusals } from "./refusals.js";
 import { Timeline } from "./timeline.js";
 import { useTheme } from "./theme.js";
-import { count, visible } from "./words.js";
+import { count, fleetWords, visible } from "./words.js";
 
 const views = ["live", "tokens", "refusals", "deviations", "matrix", "inspect"];
 const nextTheme = useTheme(byID("theme"));
@@ -76,11 +76,8 @@ function drawBadge(id, number) {
 }
 
 function drawStatus() {
-  const online = [...live.state.vehicles.values()].filter((it) => it.state === "online").length;
   byID("status").dataset.state = live.isConnected ? "live" : "lost";
-  setText(byID("status-text"), live.isConnected
-    ? `${settings.provider} · ${count(online + live.state.deliveryVehicles.size, "vehicle")} · ${count(live.state.tokens.size, "token")}`
-    : silentEngine);
+  setText(byID("status-text"), live.isConnected ? `${settings.provider} · ${fleetWords(live)}` : silentEngine);
 }
 
 /** Goes to a view at once, so that something in it can be pointed at; a new fragment would take the focus later. */

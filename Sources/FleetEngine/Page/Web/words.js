@@ -35,8 +35,16 @@ export function ago(milliseconds, now) {
   return milliseconds > 0 ? `${duration(now - milliseconds)} ago` : "never";
 }
 
-export function count(number, singular, plural = `${singular}s`) {
-  return `${number.toLocaleString("en")} ${number === 1 ? singular : plural}`;
+/** So many of something; `areMore` where there are more than this page was told of. */
+export function count(number, noun, areMore = false) {
+  return `${number.toLocaleString("en")}${areMore ? "+" : ""} ${noun}${number === 1 && !areMore ? "" : "s"}`;
+}
+
+/** What is at work, in words. Of vehicles the server tells those online first: there are more of them where it told of no others. */
+export function fleetWords({ state, truncated }) {
+  const online = [...state.vehicles.values()].filter((it) => it.state === "online").length;
+  const areMore = (truncated.includes("vehicle") && online === state.vehicles.size) || truncated.includes("delivery_vehicle");
+  return `${count(online + state.deliveryVehicles.size, "vehicle", areMore)} · ${count(state.tokens.size, "token", truncated.includes("token"))}`;
 }
 
 /** A text from outside in which marks that would turn the direction of writing are seen, as `\u{202E}`. */
