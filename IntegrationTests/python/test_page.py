@@ -460,12 +460,24 @@ def test_a_script_of_faults_is_told_at_the_top(service, driven, page, picture):
         # The list of steps comes after its heading.
         page.wait("document.getElementById('chaos').innerText.includes('active, 1 call')")
         assert "Chaos by script" in text_of(page, "#chaos") and "TOKEN_EXPIRED" in text_of(page, "#chaos")
+        # A screen reader tells of the steps and the connection, and not each call and each vehicle.
+        live = "[...document.querySelectorAll('#chaos, #status')].filter((it) => it.closest('[role=status], [aria-live]')).length"
+        assert page.value(live) == 0
+        spoken = [text_of(page, f"#{part}-spoken[role=status]") for part in ("chaos", "status")]
+        assert spoken[0].endswith("active") and spoken[1] == f"Connected to {service.provider}"
+        assert text_of(page, "#chaos").startswith(spoken[0])
+        page.value("""window.changes = []; window.observer = new MutationObserver((records) => changes.push(...records));
+          for (const part of document.querySelectorAll('[role=status]')) observer.observe(part, {
+            childList: true, subtree: true, characterData: true })""")
+        assert service.rest("GET", f"vehicles/{vehicle}", token).status_code == 401
+        page.wait("document.getElementById('chaos').innerText.includes('active, 2 calls')")
+        assert page.value("changes.length + observer.takeRecords().length") == 0
         show_only(page, "refusal-filter", vehicle)
         page.wait("document.querySelector('#refusal-detail .lead')?.innerText.startsWith('Chaos by script')")
         picture(page)
     finally:
         assert requests.delete(f"{service.http}/chaos", timeout=30).status_code == 200
-    page.wait("document.getElementById('chaos').hidden")
+    page.wait("document.getElementById('chaos').hidden && !document.getElementById('chaos-spoken').innerText")
 
 
 def test_the_matrix_is_read_with_the_keyboard(service, page, picture):

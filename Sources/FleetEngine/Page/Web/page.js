@@ -18,11 +18,7 @@ import { count, fleetWords, visible } from "./words.js";
 
 const views = ["live", "tokens", "refusals", "deviations", "matrix", "inspect"];
 const nextTheme = useTheme(byID("theme"));
-const silentEngine = "The engine does not answer; trying again";
-const [settings, matrixData] = await Promise.all(["/page/settings", "/page/matrix"].map((path) => get(path, () => {
-  byID("status").dataset.state = "lost";
-  setText(byID("status-text"), silentEngine);
-})));
+const [settings, matrixData] = await Promise.all(["/page/settings", "/page/matrix"].map((path) => get(path, showSilence)));
 
 const live = new Live();
 let map;
@@ -62,11 +58,13 @@ function draw() {
   drawBadge("deviation-count", deviations.ruleCount);
 }
 
-/** Says that things go wrong on purpose, so that nobody looks for another cause. */
+/** Says that things go wrong on purpose, so that nobody looks for another cause; no screen reader tells each call. */
 function drawChaos() {
-  const notice = byID("chaos");
-  notice.hidden = live.chaos.length === 0;
-  setText(notice, `Chaos by script: ${live.chaos.map((it) => `${visible(it.step)} ${it.state}, ${count(it.strikes, "call")}`).join(" · ")}`);
+  const words = (wordsOf) => (live.chaos.length > 0 ? `Chaos by script: ${live.chaos.map(wordsOf).join(" · ")}` : "");
+  const spoken = (it) => `${visible(it.step)} ${it.state}`;
+  byID("chaos").hidden = live.chaos.length === 0;
+  setText(byID("chaos"), words((it) => `${spoken(it)}, ${count(it.strikes, "call")}`));
+  setText(byID("chaos-spoken"), words(spoken));
 }
 
 function drawBadge(id, number) {
@@ -76,8 +74,19 @@ function drawBadge(id, number) {
 }
 
 function drawStatus() {
-  byID("status").dataset.state = live.isConnected ? "live" : "lost";
-  setText(byID("status-text"), live.isConnected ? `${settings.provider} · ${fleetWords(live)}` : silentEngine);
+  if (!live.isConnected) return showSilence();
+  showStatus("live", `${settings.provider} · ${fleetWords(live)}`, `Connected to ${settings.provider}`);
+}
+
+function showSilence() {
+  showStatus("lost", "The engine does not answer; trying again");
+}
+
+/** Shows how the connection is; a screen reader tells of that alone, and not of what is counted beside it. */
+function showStatus(state, text, spoken = text) {
+  byID("status").dataset.state = state;
+  setText(byID("status-text"), text);
+  setText(byID("status-spoken"), spoken);
 }
 
 /** Goes to a view at once, so that something in it can be pointed at; a new fragment would take the focus later. */
