@@ -379,25 +379,37 @@ def test_deviations_are_listed_by_rule_with_whose_they_are(service, driven, page
     assert not any(part in page.value("document.documentElement.outerHTML") for part in token.split("."))
 
 
-def test_times_that_are_shown_get_their_date_when_the_day_is_over(service, page):
-    page.open(f"{service.http}/#tokens")
+def test_times_that_are_shown_get_their_date_when_the_engine_s_day_is_over(service, page):
+    page.open(f"{service.http}/#matrix")
     is_live(page)
-    told = page.value("""Promise.all(['refusals', 'deviations'].map((it) => import(`/page/${it}.js`))).then(([{ Refusals }, { Deviations }]) => {
-      const noon = new Date(2031, 4, 17, 12, 30).getTime();
-      const refusal = { id: '1', time: noon, status: 403, method: 'GetTrip', reason: 'R', message: '', fix: '', checks: [] };
-      const rule = { id: 'some-rule', what: '', why: '', fix: '', source: '', count: 1 };
-      const finding = { id: 'f', rule: 'some-rule', subject: { kind: 'fleet', id: '' }, count: 1, first: noon, last: noon, method: 'GetTrip' };
-      const state = { refusals: new Map([['1', refusal]]), rules: new Map([['some-rule', rule]]), deviations: new Map([['f', finding]]) };
-      const live = { state, truncated: [], now: noon };
-      const views = [new Refusals(live, [], () => {}), new Deviations(live, 'real')];
-      const timesAt = (time) => {
-        Date.now = () => time;
-        for (const view of views) view.draw();
-        return ['#refusal-detail .facts', '#deviation-detail .findings'].map((it) => document.querySelector(it).textContent.includes('2031'));
+    told = page.value("""Promise.all(['lists', 'timeline', 'refusals', 'deviations'].map((it) => import(`/page/${it}.js`))).then((modules) => {
+      const now = new Date(2031, 4, 17, 12, 30).getTime();
+      const time = now - 60_000;
+      const subject = { kind: 'vehicle', id: 'it' };
+      const one = (it) => new Map([['it', it]]);
+      const state = {
+        vehicles: one({ id: 'it', state: 'online', type: 'auto', trips: [], reported: time }), trips: new Map(), deliveryVehicles: new Map(),
+        tasks: new Map(),
+        tokens: one({ fingerprint: 'f', role: 'driver', subject, issued: time, expires: now + 60_000 }),
+        refusals: one({ id: 'it', time, status: 403, method: 'GetTrip', reason: 'R', message: '', fix: '', subject, checks: [] }),
+        rules: one({ id: 'it', what: '', why: '', fix: '', source: '', count: 1 }),
+        deviations: one({ id: 'it', rule: 'it', subject, role: '', method: '', fingerprint: '', count: 1, first: time, last: time }),
       };
-      return [noon, noon + 60_000, noon + 86_400_000].map(timesAt);
+      const live = { state, truncated: [], now };
+      const lists = new modules[0].Lists(live, { colour: () => '', onChoose() {} });
+      const views = [new modules[1].Timeline(live, () => {}), new modules[2].Refusals(live, [], () => {}), new modules[3].Deviations(live, 'real')];
+      const parts = ['detail', 'lanes', 'refusal-detail', 'deviation-detail'].map((it) => document.getElementById(it));
+      const drawAt = (time) => {
+        live.now = time;
+        lists.choose('vehicles', 'it');
+        for (const view of views) view.draw();
+        const lane = parts[1].querySelector('button.lane');
+        if (lane.ariaExpanded === 'false') lane.click();
+        return parts.map((it) => [it.textContent.includes('12:29:00'), it.textContent.includes('2031')]);
+      };
+      return [now, now + 60_000, now + 86_400_000].map(drawAt);
     })""")
-    assert told == [[False, False], [False, False], [True, True]]
+    assert told == [[[True, False]] * 4, [[True, False]] * 4, [[True, True]] * 4]
 
 
 def test_rules_are_counted_beyond_the_findings_that_the_page_shows(service, page):

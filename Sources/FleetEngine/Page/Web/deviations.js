@@ -75,7 +75,8 @@ export class Deviations {
 
   #drawDetail(chosen) {
     const node = byID("deviation-detail");
-    const drawn = chosen ? JSON.stringify([dayOf(Date.now()), chosen]) : "";
+    const { now } = this.live;
+    const drawn = chosen ? JSON.stringify([dayOf(now), chosen]) : "";
     if (this.#drawn === drawn) return;
     this.#drawn = drawn;
     if (!chosen) return node.replaceChildren();
@@ -85,7 +86,7 @@ export class Deviations {
         el("div", {}, el("dt", {}, "source"), el("dd", {}, chosen.source)),
         el("div", {}, el("dt", {}, "in strict"), el("dd", {}, chosen.isRefusedInStrict ? "refused" : "a warning"))),
       el("ul", { class: "findings" }, chosen.findings.slice(0, 50).map((it) => el("li", {},
-        el("b", {}, subjectWords(it.subject)), ` ${count(it.count, "call")} since ${clockTime(it.first)}, the last at ${clockTime(it.last)}`,
+        el("b", {}, subjectWords(it.subject)), ` ${count(it.count, "call")} since ${clockTime(it.first, now)}, the last at ${clockTime(it.last, now)}`,
         el("small", {}, [it.method, it.role && roleWords(it.role), it.fingerprint && `token ${it.fingerprint}`].filter(Boolean).join(" · "))))),
       chosen.findings.length > 50 && el("p", { class: "hint" }, `and ${chosen.findings.length - 50} more`));
   }

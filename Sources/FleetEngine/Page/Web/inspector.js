@@ -94,7 +94,7 @@ export class Inspector {
       : isVerified ? (isIdle ? "A valid signature, but it opens nothing" : "A good token")
       : `Nothing wrong is seen; ${isSigned ? "whose key signed it is not known here" : "the signature was not verified"}`;
     const times = isTime(payload?.iat) && isTime(payload.exp)
-      ? `Issued ${clockTime(payload.iat * 1000)}, ends ${clockTime(payload.exp * 1000)}.` : "";
+      ? `Issued ${clockTime(payload.iat * 1000, this.live.now)}, ends ${clockTime(payload.exp * 1000, this.live.now)}.` : "";
     const node = byID("token-result");
     const said = [verdict, times, ...all.map(({ outcome }) => outcome)].join("\n");
     if (said === this.#said) return updateChecks(node.querySelector(".checks"), all);

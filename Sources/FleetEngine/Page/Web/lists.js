@@ -204,7 +204,7 @@ export class Lists {
     const entries = storyOf(found, this.live.now).slice(0, 40);
     reconcile(story, entries, (entry) => entry.key, () => el("li", {}, el("time", {}), el("i", {}), el("span", {})), (row, entry) => {
       row.className = entry.kind;
-      setText(row.children[0], clockTime(entry.time));
+      setText(row.children[0], clockTime(entry.time, this.live.now));
       setText(row.children[1], entry.word);
       setText(row.children[2], entry.text);
     });

@@ -116,13 +116,13 @@ export class Refusals {
 
   #drawDetail(it) {
     const node = byID("refusal-detail");
-    const day = dayOf(Date.now());
+    const day = dayOf(this.live.now);
     if (this.#drawn === it && this.#drawnOn === day) return;
     this.#drawn = it;
     this.#drawnOn = day;
     if (!it) return node.replaceChildren();
     const facts = [
-      ["time", clockTime(it.time)], ["call", it.method], ["of", it.addressed && subjectWords(it.addressed)],
+      ["time", clockTime(it.time, this.live.now)], ["call", it.method], ["of", it.addressed && subjectWords(it.addressed)],
       ["token", it.fingerprint ?? "none"], ["signed by", it.account && visible(it.account)], ["claims", it.claims && visible(it.claims)],
     ].filter(([, value]) => value);
     const role = roleWithout(it);

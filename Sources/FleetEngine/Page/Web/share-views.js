@@ -119,5 +119,5 @@ function metres(number) {
 
 function arrival(info) {
   const time = Date.parse(info.estimatedArrivalTime ?? "");
-  return Number.isFinite(time) ? `expected ${minuteTime(time)}` : "";
+  return Number.isFinite(time) ? `expected ${minuteTime(time, Date.now())}` : "";
 }

@@ -81,7 +81,7 @@ export function laneRow(row, lane, now, span) {
     if (token.issued) {
       const shape = token.replaced ? svg("path", { d: "M0 -6 L6 0 L0 6 L-6 0 Z" }) : svg("circle", { r: 4.5 });
       shapes.push(mark(at(token.issued), y + 4, `${token.replaced ? "refreshed" : "fetched"} ${roleClass(token.role)}`, shape,
-        `${token.replaced ? "refreshed" : "fetched"} ${token.fingerprint} at ${clockTime(token.issued)}`));
+        `${token.replaced ? "refreshed" : "fetched"} ${token.fingerprint} at ${clockTime(token.issued, now)}`));
     }
   }
   let lastMark = -Infinity;
@@ -90,7 +90,7 @@ export function laneRow(row, lane, now, span) {
     // Signs that would hide each other are one.
     if (x < 0 || x - lastMark < 1.4) continue;
     lastMark = x;
-    shapes.push(mark(x, 31, "refused", svg("path", { d: "M-4 -4 L4 4 M4 -4 L-4 4" }), `refused ${refusal.reason} at ${clockTime(refusal.time)}`));
+    shapes.push(mark(x, 31, "refused", svg("path", { d: "M-4 -4 L4 4 M4 -4 L-4 4" }), `refused ${refusal.reason} at ${clockTime(refusal.time, now)}`));
   }
   bars.replaceChildren(...shapes);
   bars.setAttribute("aria-label", `${subjectWords(lane.subject)}: ${count(lane.tokens.length, "token")}, ${count(lane.refusals.length, "refusal")}`);
@@ -184,7 +184,7 @@ export class Timeline {
         ? el("button", { type: "button", class: "link", onclick: () => this.onRefusal(entry.refusal) }) : el("span", {})),
       (node, entry) => {
         node.className = entry.kind;
-        setText(node.children[0], clockTime(entry.time));
+        setText(node.children[0], clockTime(entry.time, now));
         setText(node.children[1], entry.word);
         setText(node.children[2], entry.text);
       });

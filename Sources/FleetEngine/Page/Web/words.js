@@ -4,13 +4,13 @@
 
 // How things are said: times, ids, subjects, roles.
 
-/** A time of day to the second, with its date where that is not today. */
-export function clockTime(milliseconds, now = Date.now()) {
+/** A time of day to the second, with its date where that is not today, by the clock that the time is of. */
+export function clockTime(milliseconds, now) {
   return timeOfDay(milliseconds, now, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 }
 
 /** A time of day to the minute, likewise, as people tell it. */
-export function minuteTime(milliseconds, now = Date.now()) {
+export function minuteTime(milliseconds, now) {
   return timeOfDay(milliseconds, now, { hour: "2-digit", minute: "2-digit" });
 }
 
