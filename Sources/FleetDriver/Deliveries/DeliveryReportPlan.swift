@@ -121,13 +121,13 @@ struct DeliveryReportPlan: Sendable {
         return last.map { (stops, $0.task) }
     }
 
-    /// Ends a caller's wait for a change, and tells the refusal that came meanwhile.
+    /// Ends a caller's wait for a change, and tells the refusal that came meanwhile, or else why the wait failed.
     ///
     /// A list that did not get through is not kept: later, it would undo what a dispatcher set meanwhile, and close the
     /// tasks that are not in it.
-    mutating func endStopWait(_ number: Int) -> (any Error)? {
+    mutating func endStopWait(_ number: Int, _ failure: (any Error)?) -> (any Error)? {
         if self.stopChanges.change(number)?.replacesAll == true { self.stopChanges.remove { $0 == number } }
-        return self.stopChanges.endWait(number)
+        return self.stopChanges.endWait(number, failure)
     }
 
     private func nextStop() throws(DriverError) -> VehicleStop {

@@ -25,7 +25,7 @@ extension DeliveryVehicleReporter: LocationReporting {
             case .outcome(let number): return try await self.sendOutcome(number)
             }
         } catch {
-            // The calling task was cancelled; what was to be said stays unsaid.
+            // The calling task was cancelled; the engine may have got what was to be said, or not.
             return error
         }
     }
@@ -59,7 +59,9 @@ extension DeliveryVehicleReporter: LocationReporting {
             waited = read.tokenWait
             if let failure = read.failure { return self.finishStops([], upTo: number, failure, waited) }
         }
+        try Task.checkCancellation()
         guard let (stops, task) = self.plan.applyStopChanges(upTo: number) else { return nil }
+        self.plan.stopChanges.noteSending { $0 <= number }
         let answer = try await self.calls.sendStops(
             stops, for: task, lastToken: self.lastTaskToken, limit: self.pace.time.now.duration(to: deadline))
         self.lastTaskToken.take(answer)
@@ -67,7 +69,9 @@ extension DeliveryVehicleReporter: LocationReporting {
     }
 
     private func sendOutcome(_ number: Int) async throws -> EngineFailure? {
+        try Task.checkCancellation()
         guard let outcome = self.plan.outcomes.change(number) else { return nil }
+        self.plan.outcomes.noteSending { $0 == number }
         let answer = try await self.calls.send(outcome, lastToken: self.lastTaskToken, limit: self.limit)
         self.lastTaskToken.take(answer)
         let failure = answer.failure

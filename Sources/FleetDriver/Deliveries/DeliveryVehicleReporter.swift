@@ -10,8 +10,10 @@ public import Foundation
 ///
 /// Locations go out as those of a ``VehicleReporter``: one report at each interval while tracking is on, with what could
 /// not be sent before. A change of the stops, or a task's outcome, goes out at once; when that fails for a reason that may
-/// pass, the error is thrown, and the change is kept and repeated after each report while tracking is on. Only a list of
-/// all stops is not kept, see ``setStops(_:)``. There is never more than one exchange with the engine on its way.
+/// pass, the error is thrown, and the change is kept and repeated after each report while tracking is on. So is one whose
+/// calling task was cancelled while it was being sent, as nobody knows what became of it; cancelled before, the call
+/// changes nothing. Only a list of all stops is not kept, see ``setStops(_:)``. There is never more than one exchange with
+/// the engine on its way.
 ///
 /// Locations travel with the vehicle's own token. Stops and tasks are for trusted devices only, whose tokens name a task
 /// besides: the first one of the stop, or the one whose outcome is told. A token for the vehicle alone will do for stops
@@ -166,7 +168,7 @@ public actor DeliveryVehicleReporter {
     /// - Returns: The stops, changes included that the engine has not taken yet.
     /// - Throws: `EngineFailure`, or `CancellationError` when the calling task was cancelled.
     public func readRemainingStops() async throws -> [VehicleStop] {
-        await self.comeToRest()
+        try await self.comeToRestUnlessCancelled()
         if let failure = await self.exchange(.reading) { throw failure }
         return self.plan.remainingStops ?? []
     }
@@ -192,7 +194,7 @@ public actor DeliveryVehicleReporter {
     /// - Returns: The stops that the engine has now.
     /// - Throws: ``DriverError`` with ``DriverError/Code/noRemainingStops``, or with ``DriverError/Code/stopGone`` for a
     ///   stop that a dispatcher took off the list; `EngineFailure`, or `CancellationError`. After a failure that may
-    ///   pass, the change is kept and repeated.
+    ///   pass, or a cancellation while it was being sent, the change is kept and repeated.
     @discardableResult public func reportEnrouteToNextStop() async throws -> [VehicleStop] {
         try await self.learnStops()
         return try await self.deliver(self.plan.settingNextStop(to: .enroute))
@@ -206,7 +208,7 @@ public actor DeliveryVehicleReporter {
     /// - Returns: The stops that the engine has now.
     /// - Throws: ``DriverError`` with ``DriverError/Code/noRemainingStops``, or with ``DriverError/Code/stopGone`` for a
     ///   stop that a dispatcher took off the list; `EngineFailure`, or `CancellationError`. After a failure that may
-    ///   pass, the change is kept and repeated.
+    ///   pass, or a cancellation while it was being sent, the change is kept and repeated.
     @discardableResult public func reportArrivedAtStop() async throws -> [VehicleStop] {
         try await self.learnStops()
         return try await self.deliver(self.plan.settingNextStop(to: .arrived))
@@ -219,7 +221,8 @@ public actor DeliveryVehicleReporter {
     /// - Returns: The stops that are left.
     /// - Throws: ``DriverError`` with ``DriverError/Code/noRemainingStops``, or with
     ///   ``DriverError/Code/stopNotBegun`` for a stop that was reported neither enroute nor arrived; `EngineFailure`, or
-    ///   `CancellationError`. After a failure that may pass, the change is kept and repeated.
+    ///   `CancellationError`. After a failure that may pass, or a cancellation while it was being sent, the change is kept
+    ///   and repeated.
     @discardableResult public func reportCompletedStop() async throws -> [VehicleStop] {
         try await self.learnStops()
         return try await self.deliver(self.plan.completingStop())
@@ -231,11 +234,23 @@ public actor DeliveryVehicleReporter {
     }
 
     private func deliver(_ change: StopChange) async throws -> [VehicleStop] {
+        try Task.checkCancellation()
         let number = self.plan.stopChanges.add(change)
-        await self.comeToRest()
-        let failure = self.plan.stopChanges.isPending(number) ? await self.exchange(.stops(upTo: number)) : nil
-        if let failure = self.plan.endStopWait(number) ?? failure { throw failure }
+        let failure = await self.failure(of: .stops(upTo: number)) { self.plan.stopChanges.isPending(number) }
+        if let failure = self.plan.endStopWait(number, failure) { throw failure }
         return self.plan.remainingStops ?? []
+    }
+
+    /// Sends a change behind whatever is on its way, unless it has gone out with that.
+    ///
+    /// - Returns: Why it was not taken, or `CancellationError`.
+    private func failure(of report: DeliveryReport, ifStill isPending: () -> Bool) async -> (any Error)? {
+        do {
+            try await self.comeToRestUnlessCancelled()
+            return isPending() ? await self.exchange(report) : nil
+        } catch {
+            return error
+        }
     }
 
     // MARK: - Tasks
@@ -249,16 +264,16 @@ public actor DeliveryVehicleReporter {
     ///   - task: The task.
     ///   - time: When it ended.
     ///   - place: Where it ended; by default, the newest location while tracking is on.
-    /// - Throws: `EngineFailure`, or `CancellationError`. After a failure that may pass, the outcome is kept and
-    ///   repeated.
+    /// - Throws: `EngineFailure`, or `CancellationError`. After a failure that may pass, or a cancellation while it
+    ///   was being sent, the outcome is kept and repeated.
     public func reportOutcome(
         _ outcome: TaskOutcome, of task: TaskID, at time: Date = Date(), place: LocationFix? = nil
     ) async throws {
+        try Task.checkCancellation()
         let number = self.plan.outcomes.add(
             TaskOutcomeReport(task: task, outcome: outcome, time: time, place: place ?? self.plan.fixes.newest))
-        await self.comeToRest()
-        let failure = self.plan.outcomes.isPending(number) ? await self.exchange(.outcome(number)) : nil
-        if let failure = self.plan.outcomes.endWait(number) ?? failure { throw failure }
+        let failure = await self.failure(of: .outcome(number)) { self.plan.outcomes.isPending(number) }
+        if let failure = self.plan.outcomes.endWait(number, failure) { throw failure }
     }
 
     // MARK: - What failed before

@@ -9,6 +9,8 @@ struct PendingChanges<Change: Sendable>: Sendable {
         let change: Change
         /// Whether a caller still waits for what becomes of it.
         var isAwaited = true
+        /// Whether a request may have carried it.
+        var isSent = false
     }
 
     private var entries: [Entry] = []
@@ -34,6 +36,13 @@ struct PendingChanges<Change: Sendable>: Sendable {
 
     func change(_ number: Int) -> Change? { self.entries.first { $0.number == number }?.change }
 
+    /// Takes note that a request with these changes goes out.
+    mutating func noteSending(_ isCarried: (Int) -> Bool) {
+        for index in self.entries.indices where isCarried(self.entries[index].number) {
+            self.entries[index].isSent = true
+        }
+    }
+
     /// The numbers of those that nobody waits for any more, which are to be repeated.
     var abandoned: [Int] { self.entries.filter { !$0.isAwaited }.map(\.number) }
 
@@ -45,11 +54,14 @@ struct PendingChanges<Change: Sendable>: Sendable {
         self.entries.removeAll { isDone($0.number) }
     }
 
-    /// Ends a caller's wait, and tells the refusal that came meanwhile.
-    mutating func endWait(_ number: Int) -> (any Error)? {
+    /// Ends a caller's wait, and tells the refusal that came meanwhile, or else why the wait failed.
+    ///
+    /// The change of a caller who was cancelled is kept only where it was sent: nobody knows what became of it.
+    mutating func endWait(_ number: Int, _ failure: (any Error)?) -> (any Error)? {
         if let index = self.entries.firstIndex(where: { $0.number == number }) {
             self.entries[index].isAwaited = false
+            if failure is CancellationError, !self.entries[index].isSent { self.entries.remove(at: index) }
         }
-        return self.refusals.removeValue(forKey: number)
+        return self.refusals.removeValue(forKey: number) ?? failure
     }
 }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTokenClient
+import FleetTokens
 
 /// What the reporters of both kinds of vehicle do alike: a report at each interval, and one exchange at a time.
 protocol LocationReporting: Actor {
@@ -131,6 +132,14 @@ extension LocationReporting {
     /// Waits until nothing is on its way.
     func comeToRest() async {
         while let exchange = self.pace.exchange { _ = await exchange.value }
+    }
+
+    /// Waits until nothing is on its way, or throws at once when the calling task is cancelled.
+    func comeToRestUnlessCancelled() async throws {
+        while let exchange = self.pace.exchange {
+            try await firstOutcome(of: { _ = await exchange.value }, orAfter: { nil }).get()
+        }
+        try Task.checkCancellation()
     }
 
     /// Starts an exchange; nothing may be on its way.

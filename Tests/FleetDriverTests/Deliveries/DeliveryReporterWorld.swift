@@ -21,6 +21,8 @@ final class StubDeliveryEngine: Sendable {
         /// How often the network loses a request or an answer.
         var lossRate = 0.0
         var random = SeededGenerator(seed: 0)
+        /// What the next report of locations waits for.
+        var gate: AsyncStream<Never>?
 
         /// Takes a request in, as the engine does.
         mutating func take(_ request: HTTPTransportRequest) {
@@ -41,6 +43,9 @@ final class StubDeliveryEngine: Sendable {
         let state = Locked(State(stops: stops))
         self.state = state
         self.transport = StubTransport { request, _ in
+            if request.mask?.contains("last_location") == true, let gate = state.withLock({ $0.gate.take() }) {
+                for await _ in gate {}
+            }
             let scripted = state.withLock { $0.script.isEmpty ? nil : $0.script.removeFirst() }
             if let scripted { return scripted }
             let isLost = state.withLock { state in
@@ -60,6 +65,13 @@ final class StubDeliveryEngine: Sendable {
 
     /// The next requests get these answers; `nil` is the engine's own.
     func answer(_ script: StubTransport.Answer?...) { self.state.withLock { $0.script += script } }
+
+    /// Holds the next report of locations until what is returned is finished.
+    func holdLocations() -> AsyncStream<Never>.Continuation {
+        let (gate, release) = AsyncStream.makeStream(of: Never.self)
+        self.state.withLock { $0.gate = gate }
+        return release
+    }
 
     var stops: [String] {
         get { self.state.withLock(\.stops) }
@@ -125,6 +137,19 @@ struct DeliveryReporterWorld: Sendable {
     /// The token that is right for a task, or for the vehicle alone.
     func token(task: String? = nil) throws -> FleetToken {
         TestTokens.token(for: .deliveryDriver(self.vehicle, task: try task.map { try TaskID(checking: $0) }))
+    }
+}
+
+extension DeliveryReporterWorld {
+    /// Begins to report a location, which stays on its way until what is returned is finished.
+    func beginHeldReport() async throws -> (report: Task<Void, Never>, release: AsyncStream<Never>.Continuation) {
+        let release = self.engine.holdLocations()
+        let count = self.requests.count
+        await self.reporter.startTracking()
+        await self.reporter.record(try .at(1))
+        let report = Task { [reporter] in await reporter.reportNow() }
+        await self.engine.transport.waitForRequests(count + 1)
+        return (report, release)
     }
 }
 

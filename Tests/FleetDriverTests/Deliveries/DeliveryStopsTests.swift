@@ -2,12 +2,13 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetDriver
 import FleetTestSupport
 import FleetTokenClient
 import FleetTokens
 import Foundation
 import Testing
+
+@testable import FleetDriver
 
 @Suite(.timeLimit(.minutes(10))) struct DeliveryStopsTests {
     // MARK: - A driver's round
@@ -257,18 +258,65 @@ import Testing
         #expect(try await world.report(1).failure == nil)
     }
 
-    @Test func `a cancelled change is kept`() async throws {
+    // MARK: - Cancelled calls
+
+    @Test(arguments: [false, true]) func `a cancelled change is kept where it was being sent, and else not made`(
+        isSent: Bool
+    ) async throws {
         let world = try DeliveryReporterWorld()
         _ = try await world.reporter.readRemainingStops()
-        world.engine.answer(.silence)
+        if isSent { world.engine.answer(nil, .silence) } else { world.engine.answer(.silence) }
         let reporter = world.reporter
         let change = Task { try await reporter.reportArrivedAtStop() }
-        await world.engine.transport.waitForRequests(2)
+        await world.engine.transport.waitForRequests(isSent ? 3 : 2)
         change.cancel()
         await #expect(throws: CancellationError.self) { try await change.value }
+        #expect(await reporter.remainingStops?.first?.state == (isSent ? .arrived : .new))
         _ = try await world.report(1)
-        _ = try await world.event()
-        #expect(world.engine.stops.first == "1 a ARRIVED")
+        await reporter.stopTracking()
+        #expect(world.engine.stops.first == (isSent ? "1 a ARRIVED" : "1 a NEW"))
+        #expect(await reporter.plan.pendingCount == 0)
+    }
+
+    @Test func `calls of a cancelled task make no change, now or later`() async throws {
+        let world = try DeliveryReporterWorld()
+        let reporter = world.reporter
+        _ = try await reporter.readRemainingStops()
+        let calls = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            await #expect(throws: CancellationError.self) {
+                try await reporter.reportOutcome(.failed, of: TaskID(checking: "a"))
+            }
+            await #expect(throws: CancellationError.self) { try await reporter.reportArrivedAtStop() }
+            await #expect(throws: CancellationError.self) { try await reporter.setStops([]) }
+            await #expect(throws: CancellationError.self) { try await reporter.readRemainingStops() }
+        }
+        await calls.value
+        #expect(try await world.report(1).pendingCount == 0)
+        await reporter.stopTracking()
+        #expect(world.requests.map(\.mask) == [nil, "last_location"])
+    }
+
+    @Test func `calls that are cancelled while they wait for a report end at once and make no change`() async throws {
+        let world = try DeliveryReporterWorld()
+        let reporter = world.reporter
+        _ = try await reporter.readRemainingStops()
+        let (report, release) = try await world.beginHeldReport()
+        let outcome = Task { try await reporter.reportOutcome(.failed, of: TaskID(checking: "a")) }
+        let arrival = Task { try await reporter.reportArrivedAtStop() }
+        let reading = Task { try await reporter.readRemainingStops() }
+        while await reporter.plan.pendingCount < 2 { await Task.yield() }
+        outcome.cancel()
+        arrival.cancel()
+        reading.cancel()
+        await #expect(throws: CancellationError.self) { try await outcome.value }
+        await #expect(throws: CancellationError.self) { try await arrival.value }
+        await #expect(throws: CancellationError.self) { try await reading.value }
+        release.finish()
+        await report.value
+        #expect(try await world.event().pendingCount == 0)
+        await reporter.stopTracking()
+        #expect(world.requests.map(\.mask) == [nil, "last_location"])
     }
 
     @Test func `changes by several callers are all taken, one after the other`() async throws {
