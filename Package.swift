@@ -463,7 +463,8 @@ let package = Package(
         .testTarget(
             name: "FleetpassTests",
             dependencies: [
-                "FleetConsumer", "FleetSigning", "FleetTokenClient", "FleetTokenServer", "FleetTokens", "fleetpass",
+                "FleetConsumer", "FleetPostgreSQL", "FleetSigning", "FleetTokenClient", "FleetTokenServer",
+                "FleetTokens", "fleetpass",
                 server("ArgumentParser", "swift-argument-parser"), server("Logging", "swift-log"),
                 server("ServiceLifecycle", "swift-service-lifecycle"),
             ],

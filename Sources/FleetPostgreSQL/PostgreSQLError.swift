@@ -67,6 +67,9 @@ public struct PostgreSQLError: Error, Sendable, CustomStringConvertible {
     /// the tables to be mended.
     public var isOutage: Bool { self.mayPass && self.code != .refused }
 
+    /// Whether what was under way may have taken place, or not.
+    public var leavesOutcomeOpen: Bool { [.connectionLost, .timedOut].contains(self.code) }
+
     /// Whether it is the server that says so.
     var isAnswered: Bool { self.sqlState != nil }
 

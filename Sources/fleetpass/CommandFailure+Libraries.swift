@@ -35,6 +35,24 @@ extension CommandFailure {
         self.init(status: error.code == .unavailable ? .unreachable : .configuration, message: error.message)
     }
 
+    /// Makes a change in a store.
+    ///
+    /// - Parameters:
+    ///   - look: Which commands show whether it was made.
+    ///   - body: Makes it.
+    /// - Returns: What the body returns.
+    /// - Throws: ``CommandFailure`` where it is not known whether the change was made, or what the body throws.
+    static func changing<Result>(seenBy look: String, _ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch let error as PostgreSQLError where error.leavesOutcomeOpen {
+            throw Self(
+                status: .unreachable,
+                message: "the store: \(error.message) It is not known whether the change was made; look with \(look) "
+                    + "before you make it again.")
+        }
+    }
+
     /// A database that did not take what a command changes or reads.
     init(database error: PostgreSQLError) {
         let next =

@@ -80,7 +80,7 @@ extension Administration {
     /// Has the chain start behind records that an archive holds, and records that.
     ///
     /// - Returns: Whether it started where they do, as it does unless another archive was made meanwhile.
-    /// - Throws: An error of the store when nothing was kept.
+    /// - Throws: An error of the store.
     func release(
         _ span: AuditSpan, to path: String, by actor: AuditChange.Actor, at now: Date
     ) async throws -> Bool {

@@ -8,7 +8,9 @@ public import Foundation
 
 /// What administrators change in the token server's store; each change and its record in the audit are one transaction.
 ///
-/// What changes nothing, such as ending what nobody holds, leaves no record; a withdrawal always does.
+/// What changes nothing, such as ending what nobody holds, leaves no record; a withdrawal always does. After an error
+/// nothing was kept, neither the change nor its record; only where PostgreSQL was lost or did not answer in time, both may
+/// have been.
 public struct Administration: Sendable {
     private let store: TokenServerStore
     var database: any TokenServerDatabase { self.store.database }
@@ -29,7 +31,7 @@ public struct Administration: Sendable {
     ///   - assignment: The assignment.
     ///   - actor: Who adds it.
     ///   - now: The time.
-    /// - Throws: An error of the store when nothing was kept.
+    /// - Throws: An error of the store.
     public func add(_ assignment: Assignment, by actor: AuditChange.Actor, at now: Date) async throws {
         var details = Self.details(assignment.resource)
         details["holder"] = assignment.holder.description
@@ -51,7 +53,7 @@ public struct Administration: Sendable {
     ///   - actor: Who ends them.
     ///   - now: The time.
     /// - Returns: How many were changed.
-    /// - Throws: An error of the store when nothing was kept.
+    /// - Throws: An error of the store.
     @discardableResult
     public func end(
         _ resource: AssignedResource, of holder: CallerID, beginning start: Date? = nil, at time: Date,
@@ -77,8 +79,7 @@ public struct Administration: Sendable {
     ///   - actor: Who withdraws them.
     ///   - now: The time.
     /// - Returns: What verifiers will refuse by it.
-    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidTarget``, or an error of the store; nothing was
-    ///   kept then.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidTarget``, or an error of the store.
     @discardableResult
     public func revoke(
         _ target: RevocationTarget, by actor: AuditChange.Actor, at now: Date
@@ -101,7 +102,7 @@ public struct Administration: Sendable {
     ///   - role: The role.
     ///   - actor: Who made it.
     ///   - now: The time.
-    /// - Throws: An error of the store when nothing was kept.
+    /// - Throws: An error of the store.
     public func recordRotation(
         to keyID: String, of role: Role, by actor: AuditChange.Actor, at now: Date
     ) async throws {
@@ -119,7 +120,7 @@ public struct Administration: Sendable {
     ///   - isForced: Whether tokens of it may have been alive.
     ///   - actor: Who removed it.
     ///   - now: The time.
-    /// - Throws: An error of the store when nothing was kept.
+    /// - Throws: An error of the store.
     public func recordRetirement(
         of keyID: String, of role: Role, isForced: Bool, by actor: AuditChange.Actor, at now: Date
     ) async throws {

@@ -21,7 +21,7 @@ public protocol AssignmentStore: Sendable {
     /// Adds an assignment; one that is there already changes nothing.
     ///
     /// - Parameter assignment: The assignment.
-    /// - Throws: An error when it was not kept.
+    /// - Throws: An error when it was not kept, or that is not known.
     func add(_ assignment: Assignment) async throws
 
     /// Ends the assignments of a holder to a resource that hold or begin at or after a time.
@@ -31,7 +31,7 @@ public protocol AssignmentStore: Sendable {
     ///   - holder: Who.
     ///   - time: From when on none of them holds.
     /// - Returns: How many were changed.
-    /// - Throws: An error when it was not kept.
+    /// - Throws: An error when it was not kept, or that is not known.
     @discardableResult
     func end(_ resource: AssignedResource, of holder: CallerID, at time: Date) async throws -> Int
 

@@ -30,7 +30,7 @@ public struct RevocationStore: Sendable {
     ///   - now: The time, see ``TokenServerStore/time(by:)``.
     /// - Returns: What verifiers will refuse by it.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidTarget``, or an error of the store; nothing was
-    ///   kept then.
+    ///   kept then, unless PostgreSQL was lost or did not answer in time: then it may have been.
     @discardableResult
     public func revoke(_ target: RevocationTarget, at now: Date) async throws -> [Revocation] {
         let known = try await self.livingTokens(of: target, at: now)

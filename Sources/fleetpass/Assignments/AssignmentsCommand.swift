@@ -87,8 +87,10 @@ struct AssignmentsAddCommand: AsyncParsableCommand {
         guard self.until.map({ $0 > start }) ?? true else {
             throw CommandFailure(status: .usage, message: "the assignment ends before it begins.")
         }
-        try await Administration(store: store).add(
-            Assignment(holder: holder, resource: resource, start: start, end: self.until), by: .localUser, at: now)
+        let assignment = Assignment(holder: holder, resource: resource, start: start, end: self.until)
+        try await CommandFailure.changing(seenBy: "assignments list") {
+            try await Administration(store: store).add(assignment, by: .localUser, at: now)
+        }
     }
 }
 
@@ -109,8 +111,10 @@ struct AssignmentsEndCommand: AsyncParsableCommand {
     func run() async throws {
         let (holder, resource) = try self.assignment.required
         let (store, now) = try await self.store.openToChange()
-        let ended = try await Administration(store: store).end(
-            resource, of: holder, at: self.from ?? now, by: .localUser, now: now)
+        let ended = try await CommandFailure.changing(seenBy: "assignments list") {
+            try await Administration(store: store).end(
+                resource, of: holder, at: self.from ?? now, by: .localUser, now: now)
+        }
         guard ended > 0 else {
             throw CommandFailure(status: .failed, message: "\(holder) holds no \(resource.kind) \(resource.id) then.")
         }

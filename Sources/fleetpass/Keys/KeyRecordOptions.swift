@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import FleetPostgreSQL
 import FleetTokenServer
 import Foundation
 
@@ -40,6 +41,11 @@ struct KeyRecordOptions: ParsableArguments {
     func record(_ body: () async throws -> Void) async throws {
         do {
             try await body()
+        } catch let error as PostgreSQLError where error.leavesOutcomeOpen {
+            throw CommandFailure(
+                status: .failed,
+                message: "the keys were changed, and it is not known whether the audit tells: \(error.message) Look "
+                    + "with audit search.")
         } catch {
             throw CommandFailure(
                 status: .failed,

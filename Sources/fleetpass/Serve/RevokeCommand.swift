@@ -78,7 +78,9 @@ struct RevokeCommand: AsyncParsableCommand {
         let revocations: [Revocation]
         if let target = self.targets.first {
             let (store, now) = try await self.store.openToChange()
-            revocations = try await Administration(store: store).revoke(target, by: .localUser, at: now)
+            revocations = try await CommandFailure.changing(seenBy: "revoke without a target, or audit search,") {
+                try await Administration(store: store).revoke(target, by: .localUser, at: now)
+            }
             if (self.fingerprint ?? self.key) != nil, try await !RevocationStore(store: store).knows(target, at: now) {
                 Console.say("fleetpass: the audit knows no living token of it; it is withdrawn all the same.")
             }
