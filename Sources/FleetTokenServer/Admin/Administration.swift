@@ -29,17 +29,21 @@ public struct Administration: Sendable {
     ///
     /// - Parameters:
     ///   - assignment: The assignment.
+    ///   - isBegunEnough: Whether one that began earlier counts as it, where neither has an end.
     ///   - actor: Who adds it.
     ///   - now: The time.
     /// - Throws: An error of the store.
-    public func add(_ assignment: Assignment, by actor: AuditChange.Actor, at now: Date) async throws {
+    public func add(
+        _ assignment: Assignment, unlessBegun isBegunEnough: Bool = false, by actor: AuditChange.Actor, at now: Date
+    ) async throws {
         var details = Self.details(assignment.resource)
         details["holder"] = assignment.holder.description
         details["start"] = APITime.text(assignment.start)
         details["end"] = assignment.end.map { APITime.text($0) }
         let change = AuditChange(.assignmentAdded, details, by: actor, at: now)
         try await self.change { database in
-            try StoredAssignments.add(assignment, in: database) ? ((), change) : ((), nil)
+            if isBegunEnough, try StoredAssignments.isBegun(assignment, in: database) { return ((), nil) }
+            return try StoredAssignments.add(assignment, in: database) ? ((), change) : ((), nil)
         }
     }
 

@@ -36,6 +36,23 @@ public struct StoredAssignments: AssignmentStore {
             ]) > 0
     }
 
+    /// Whether one like an assignment without an end began before it, and has none either.
+    static func isBegun(_ assignment: Assignment, in database: any TokenServerTransaction) throws -> Bool {
+        guard assignment.end == nil else { return false }
+        var isBegun = false
+        try database.rows(
+            """
+            SELECT id FROM assignment WHERE issuer = ? AND subject = ? AND kind = ? AND resource = ?
+            AND start_ms <= ? AND end_ms IS NULL LIMIT 1
+            """,
+            self.key(assignment.resource, assignment.holder) + [.integer(self.milliseconds(assignment.start))]
+        ) { _ in
+            isBegun = true
+            return false
+        }
+        return isBegun
+    }
+
     /// Ends what a holder has of a resource from a time on.
     @discardableResult
     public func end(_ resource: AssignedResource, of holder: CallerID, at time: Date) async throws -> Int {

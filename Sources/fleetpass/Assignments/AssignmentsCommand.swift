@@ -59,7 +59,11 @@ struct AssignmentsAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
         abstract: "Let somebody hold something for a time.",
-        discussion: "Example:  fleetpass assignments add --data data --holder acme-login/driver-7 --vehicle veh-3"
+        discussion: """
+            Example:  fleetpass assignments add --data data --holder acme-login/driver-7 --vehicle veh-3
+
+            Without --from and --until, one that holds already and has no end is left as it is.
+            """
     )
 
     @OptionGroup var store: TokenStoreOptions
@@ -89,7 +93,8 @@ struct AssignmentsAddCommand: AsyncParsableCommand {
         }
         let assignment = Assignment(holder: holder, resource: resource, start: start, end: self.until)
         try await CommandFailure.changing(seenBy: "assignments list") {
-            try await Administration(store: store).add(assignment, by: .localUser, at: now)
+            try await Administration(store: store).add(
+                assignment, unlessBegun: self.from == nil, by: .localUser, at: now)
         }
     }
 }

@@ -128,6 +128,36 @@ import Testing
     }
 
     @Test(arguments: TokenStoreKind.available)
+    func `one that began earlier may count as one that begins now, where neither has an end`(
+        kind: TokenStoreKind
+    ) async throws {
+        let world = try await TemporaryStore.make(kind)
+        let administration = Administration(store: world.store)
+        let vehicle = AssignedResource.vehicle(try VehicleID(checking: "veh-3"))
+        func add(_ start: TimeInterval, end: Date? = nil, to holder: CallerID = Self.driver) async throws {
+            try await administration.add(
+                Assignment(holder: holder, resource: vehicle, start: Self.now + start, end: end), unlessBegun: true,
+                by: Self.actor, at: Self.now)
+        }
+        func starts() async throws -> [TimeInterval] {
+            try await StoredAssignments(store: world.store).assignments(of: nil, to: nil, at: nil, limit: 10)
+                .map { $0.start.timeIntervalSince(Self.now) }
+        }
+        try await add(1)
+        try await add(2)
+        #expect(try await starts() == [1])
+        // What begins later, has an end, or is another's does not.
+        try await add(0)
+        try await add(3, end: Self.now + 10)
+        try await add(4, to: CallerID(issuer: "login", subject: "driver-8"))
+        #expect(try await starts() == [0, 1, 3, 4])
+        try await administration.end(vehicle, of: Self.driver, at: Self.now + 5, by: Self.actor, now: Self.now + 5)
+        try await add(6)
+        #expect(try await starts() == [0, 1, 3, 4, 6])
+        #expect(try await Self.actions(in: world) { _ in }.count == 6)
+    }
+
+    @Test(arguments: TokenStoreKind.available)
     func `one of several assignments is ended by when it begins`(kind: TokenStoreKind) async throws {
         let world = try await TemporaryStore.make(kind)
         let administration = Administration(store: world.store)
