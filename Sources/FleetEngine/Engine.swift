@@ -195,23 +195,26 @@ public struct Engine: Sendable {
     ///   - token: The bearer token; `nil` where the call carried none.
     ///   - examined: The token, where ``authenticate(_:for:of:isUnread:)`` has verified it.
     ///   - remarks: Takes what the caller is to be told beside the answer.
+    ///   - takesPagesOnly: Whether the caller takes no longer answers than ``Paging/maximumBytes``.
     /// - Returns: The response.
     /// - Throws: ``EngineError``.
     func perform<Call: EngineCall>(
         _ call: Call.Type, _ request: Call.Request, token: String?, examined: ExaminedToken? = nil,
-        remarks: CallRemarks? = nil
+        remarks: CallRemarks? = nil, takesPagesOnly: Bool = false
     ) async throws(EngineError) -> Call.Response {
         Call.response(
-            of: try await self.answer(call, request, token: token, examined: examined, remarks: remarks))
+            of: try await self.answer(
+                call, request, token: token, examined: examined, remarks: remarks, takesPagesOnly: takesPagesOnly))
     }
 
-    /// Answers a call as ``perform(_:_:token:examined:remarks:)`` does, with the parts of the response.
+    /// Answers a call as ``perform(_:_:token:examined:remarks:takesPagesOnly:)`` does, with the parts of the response.
     func answer<Call: EngineCall>(
         _ call: Call.Type, _ request: Call.Request, token: String?, examined: ExaminedToken? = nil,
-        remarks: CallRemarks? = nil
+        remarks: CallRemarks? = nil, takesPagesOnly: Bool = false
     ) async throws(EngineError) -> Call.Answer {
         try await self.recording(call, request, remarks) { () throws(EngineError) in
-            let admission = try await self.admit(call, request, (token, examined), remarks)
+            var admission = try await self.admit(call, request, (token, examined), remarks)
+            admission.context.takesPagesOnly = takesPagesOnly
             let response = try await self.reporting(admission) { try await Call.run(request, admission, on: self) }
             self.watch.keepReport(of: request, admission.access, at: admission.context.now)
             return response

@@ -11,7 +11,7 @@ struct Admission: Sendable {
     let token: ExaminedToken
     /// The token's text, for its fingerprint only.
     let text: String
-    let context: CallContext
+    var context: CallContext
     /// Whether the token opens the call only if the trip is assigned to the token's vehicle, or to none.
     let dependsOnTrip: Bool
 

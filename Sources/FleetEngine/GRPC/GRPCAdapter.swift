@@ -35,7 +35,8 @@ struct GRPCAdapter: Sendable {
         // The library tells of the end, and cancels no task.
         let work = Task { () async -> Result<Call.Response, EngineError> in
             do throws(EngineError) {
-                return .success(try await self.engine.perform(call, message, token: token, remarks: remarks))
+                return .success(
+                    try await self.engine.perform(call, message, token: token, remarks: remarks, takesPagesOnly: true))
             } catch {
                 return .failure(error)
             }

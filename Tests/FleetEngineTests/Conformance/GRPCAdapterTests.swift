@@ -66,6 +66,47 @@ import Testing
         #expect(failure?.reason == "INVALID_ARGUMENT")
     }
 
+    @Test func `a batch of tasks with too long an answer for clients of gRPC is refused whole`() async throws {
+        func batch(_ count: Int) -> WireCall {
+            let text = String(repeating: "x", count: 250)
+            return .batchCreateTasks(
+                .with {
+                    $0.parent = "providers/acme"
+                    $0.requests = (1...count).map { number in
+                        DeliveryWorld.creation(of: "task-\(number)") { task in
+                            task.attributes = (1...30).map { index in
+                                .with {
+                                    $0.key = "key-\(index)"
+                                    $0.stringValue = text
+                                }
+                            }
+                        }
+                    }
+                })
+        }
+        let engine = Engine(store: MemoryStore(), verifier: TextVerifier())
+        let authorization = "Bearer delivery_server|taskids=*"
+        let task = WireCall.getTask(.with { $0.name = "providers/acme/tasks/task-1" })
+        try await GRPCWire.withClient(of: engine) { client in
+            let failure = await #expect(throws: WireFailure.self) {
+                _ = try await client.send(batch(500), authorization: authorization)
+            }
+            #expect(failure?.status == "RESOURCE_EXHAUSTED")
+            #expect(failure?.reason == "BODY_TOO_LARGE")
+            #expect(failure?.message.contains("create fewer tasks at once") == true)
+            let missing = await #expect(throws: WireFailure.self) {
+                _ = try await client.send(task, authorization: authorization)
+            }
+            #expect(missing?.status == "NOT_FOUND")
+            let answer = try await client.send(batch(300), authorization: authorization)
+            #expect(answer.count > 2 << 20)
+        }
+        // Others take it, such as clients of REST.
+        let other = DirectWire(engine: Engine(store: MemoryStore(), verifier: TextVerifier()))
+        let answer = try await other.send(batch(500), authorization: authorization)
+        #expect(answer.count > Paging.maximumBytes)
+    }
+
     @Test func `a request that is too long is refused in words that say what to do`() async throws {
         let engine = Engine(store: MemoryStore(), verifier: TextVerifier())
         let call = WireCall.getVehicle(

@@ -37,12 +37,23 @@ enum BatchCreateTasks: WritingCall {
             }
             tasks.append(try TaskRules.create(item.task, name: .task(access.provider, id)))
         }
+        if context.takesPagesOnly { try Self.checkAnswer(of: tasks) }
         try store.prefetch(access.tasks, of: access.provider, as: DeliveryTask.self)
         for id in access.tasks where try store.task(id, of: access.provider) != nil {
             throw EngineError.alreadyExists(.task(access.provider, id))
         }
         for (task, id) in zip(tasks, access.tasks) { try store.put(task, id, of: access.provider, at: now) }
         return .with { $0.tasks = tasks }
+    }
+
+    /// Refuses tasks whose client would refuse the answer, and not know that they were created.
+    private static func checkAnswer(of tasks: [DeliveryTask]) throws(EngineError) {
+        let count = Paging.whatFits(tasks).count
+        guard count < tasks.count else { return }
+        throw EngineError(
+            code: .resourceExhausted, reason: EngineError.tooLarge,
+            message: "The answer, which repeats every task, would be longer than \(Paging.maximumBytes) bytes; create "
+                + "fewer tasks at once, such as the first \(count).")
     }
 
     private static func check(_ request: Request, _ access: AccessRequest) throws(EngineError) {
