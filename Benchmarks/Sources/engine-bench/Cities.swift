@@ -53,8 +53,12 @@ struct Cities: Sendable {
                         INSERT INTO vehicle (number, provider, id, active, latitude, longitude, indexed_latitude,
                         indexed_longitude, updated, message) VALUES (?, 'bench', ?, 1, ?, ?, ?, ?, ?, ?)
                         """)
+                // The last two are where vehicles of the provider are that are online.
                 let place = try database.makeStatement(
-                    sql: "INSERT INTO vehicle_place VALUES (?, ? - 0.002, ? + 0.002, ? - 0.002, ? + 0.002, 1, 2)")
+                    sql: """
+                        INSERT INTO vehicle_place
+                        VALUES (?, ? - 0.002, ? + 0.002, ? - 0.002, ? + 0.002, 5913203, 5913204)
+                        """)
                 for number in start..<min(start + 50_000, self.vehicles) {
                     let (latitude, longitude) = self.place(of: number)
                     let message: Data = try self.vehicle(number, at: (latitude, longitude), now).serializedBytes()

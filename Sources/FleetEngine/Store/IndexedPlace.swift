@@ -21,6 +21,19 @@ struct IndexedPlace: Hashable, Sendable {
     /// Whether the resource is at work.
     let isActive: Bool
 
+    /// Where a provider's entries begin in the third dimension of SQLite's spatial index, in which each takes 1: those at
+    /// work next above the others.
+    ///
+    /// So the index leads past what other providers have in the same place. Two providers may have the same shelves, as
+    /// these go by a hash, FNV-1a; the rows tell whose they are. Stores keep the value, so it never changes.
+    static func shelf(of provider: String, isActive: Bool) -> Int64 {
+        let hash = provider.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { hash, byte in
+            (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3
+        }
+        // The index has single precision, which holds whole numbers up to 2^24 exactly.
+        return Int64(hash % (1 << 22)) * 2 + (isActive ? 1 : 0)
+    }
+
     init(latitude: Double, longitude: Double, isActive: Bool) {
         self.latitude = latitude
         self.longitude = longitude

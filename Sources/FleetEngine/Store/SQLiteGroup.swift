@@ -129,12 +129,12 @@ extension SQLiteGroup {
         self.rows[key] = SQLiteRow(number: number, place: place)
         guard key.collection.hasPlaces, place != former?.place else { return message.count }
         if let place {
+            let shelf = IndexedPlace.shelf(of: key.provider, isActive: place.isActive)
             try self.execute(
                 texts.putPlace,
                 [
                     number, place.longitude - IndexedPlace.reach, place.longitude + IndexedPlace.reach,
-                    place.latitude - IndexedPlace.reach, place.latitude + IndexedPlace.reach,
-                    place.isActive ? 1 : 0, place.isActive ? 2 : 1,
+                    place.latitude - IndexedPlace.reach, place.latitude + IndexedPlace.reach, shelf, shelf + 1,
                 ])
         } else {
             try self.execute(texts.removePlace, [number])

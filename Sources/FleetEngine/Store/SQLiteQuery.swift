@@ -39,7 +39,7 @@ struct SQLiteQuery {
             arguments += values
         }
         if let box = scan.box, last == nil {
-            let index = PlaceIndexQuery(box, isActiveOnly: scan.isActiveOnly, collection)
+            let index = PlaceIndexQuery(box, isActiveOnly: scan.isActiveOnly, collection, provider)
             sql +=
                 "(\(index.sql)) AS place CROSS JOIN \(collection.rawValue) AS resource"
                 + " ON resource.number = place.number"
@@ -74,21 +74,24 @@ struct SQLiteQuery {
         .map { "SELECT provider FROM \($0.rawValue)" }.joined(separator: " UNION ")
 }
 
-/// The entries of a spatial index that may lie in a box.
+/// The entries of a spatial index that may be a provider's and lie in a box.
 struct PlaceIndexQuery {
     let sql: String
     let arguments: StatementArguments
 
-    init(_ box: GeoBox, isActiveOnly: Bool, _ collection: StoreCollection) {
+    init(_ box: GeoBox, isActiveOnly: Bool, _ collection: StoreCollection, _ provider: ProviderID) {
         // A box across the 180th meridian is two for the index.
         let spans: [(west: Double, east: Double)] =
             box.west <= box.east ? [(box.west, box.east)] : [(box.west, 180), (-180, box.east)]
         let select =
             "SELECT number, west, east, south, north FROM \(collection.rawValue)_place"
-            + " WHERE west <= ? AND east >= ? AND south <= ? AND north >= ?\(isActiveOnly ? " AND active_most >= 2" : "")"
+            + " WHERE west <= ? AND east >= ? AND south <= ? AND north >= ? AND shelf_least <= ? AND shelf_most >= ?"
+        // From middle to middle, as shelves meet at their borders.
+        let highest = Double(IndexedPlace.shelf(of: provider.value, isActive: true)) + 0.5
+        let lowest = Double(IndexedPlace.shelf(of: provider.value, isActive: isActiveOnly)) + 0.5
         // Two spans that nearly meet both hold the entries between them, which reach into each.
         self.sql = spans.map { _ in select }.joined(separator: " UNION ")
-        self.arguments = spans.reduce(into: []) { $0 += [$1.east, $1.west, box.north, box.south] }
+        self.arguments = spans.reduce(into: []) { $0 += [$1.east, $1.west, box.north, box.south, highest, lowest] }
     }
 }
 

@@ -102,7 +102,8 @@ struct SQLiteReader: EngineReader {
         var seen: Set<Int64> = []
         // Wider and wider, as the nearest are enough where there are many.
         for radius in [meters / 8, meters / 4, meters / 2, meters] {
-            let entries = try self.entries(about: point, within: radius).filter { seen.insert($0.number).inserted }
+            let entries = try self.entries(about: point, within: radius, of: provider)
+                .filter { seen.insert($0.number).inserted }
             for entry in entries.sorted(by: { $0.leastMeters < $1.leastMeters }) {
                 guard let vehicle = try self.onlineVehicle(entry.number, of: provider) else { continue }
                 guard try body(min(entry.leastMeters, radius), vehicle) else { return }
@@ -112,9 +113,9 @@ struct SQLiteReader: EngineReader {
 
     /// The entries of the spatial index about a point, with a distance that none of the vehicles is nearer than.
     private func entries(
-        about point: LatLng, within meters: Double
+        about point: LatLng, within meters: Double, of provider: ProviderID
     ) throws -> [(number: Int64, leastMeters: Double)] {
-        let query = PlaceIndexQuery(GeoBox(around: point, meters: meters), isActiveOnly: true, .vehicles)
+        let query = PlaceIndexQuery(GeoBox(around: point, meters: meters), isActiveOnly: true, .vehicles, provider)
         let statement = try self.database.cachedStatement(sql: query.sql)
         let rows = try Row.fetchCursor(statement, arguments: query.arguments)
         var entries: [(number: Int64, leastMeters: Double)] = []

@@ -86,6 +86,7 @@ extension SQLiteSchema {
             )
         }
         migrator.registerMigration("3 spatial index", migrate: self.indexPlaces)
+        migrator.registerMigration("4 providers in the spatial index", migrate: self.shelvePlaces)
         return migrator
     }
 
@@ -141,6 +142,33 @@ extension SQLiteSchema {
                 CREATE INDEX task_tracking ON task (provider, tracking, id) WHERE tracking IS NOT NULL;
                 """
         )
+    }
+
+    /// Has the third dimension of the spatial index tell providers apart, too, so that none searches among the others'.
+    private static func shelvePlaces(_ database: Database) throws {
+        for table in StoreCollection.allCases.filter(\.hasPlaces).map(\.rawValue) {
+            try database.execute(
+                sql: """
+                    DROP TABLE \(table)_place;
+                    CREATE VIRTUAL TABLE \(table)_place
+                        USING rtree(number, west, east, south, north, shelf_least, shelf_most);
+                    """
+            )
+            for provider in try String.fetchAll(database, sql: "SELECT DISTINCT provider FROM \(table)") {
+                try database.execute(
+                    sql: """
+                        INSERT INTO \(table)_place
+                            SELECT number, indexed_longitude - :reach, indexed_longitude + :reach,
+                            indexed_latitude - :reach, indexed_latitude + :reach, :shelf + active, :shelf + active + 1
+                            FROM \(table) WHERE provider = :provider AND indexed_latitude IS NOT NULL;
+                        """,
+                    arguments: [
+                        "reach": IndexedPlace.reach, "shelf": IndexedPlace.shelf(of: provider, isActive: false),
+                        "provider": provider,
+                    ]
+                )
+            }
+        }
     }
 
     /// Fills in what the first version of the tables did not tell of trips.

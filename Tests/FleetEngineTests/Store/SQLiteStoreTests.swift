@@ -353,6 +353,93 @@ import Testing
         }
     }
 
+    @Test func `a spatial index that knew no providers is filled anew`() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "engine.sqlite").path
+            let former = try DatabaseQueue(path: path)
+            try SQLiteSchema.migrator.migrate(former, upTo: "3 spatial index")
+            let place = GeoBox(south: 0.999, west: 1.999, north: 1.001, east: 2.001)
+            // Where each is lies a little from where the index has it, as after reports nearby.
+            let vehicles: [(number: Int, provider: ProviderID, isOnline: Bool)] = [
+                (1, TestID.acme, true), (2, TestID.acme, false), (3, TestID.other, true),
+            ]
+            let nowhere: Data = try Vehicle().serializedBytes()
+            try await former.write { database in
+                for (number, provider, isOnline) in vehicles {
+                    let message: Data = try Vehicle.at(1, 2, name: "\(number)", online: isOnline).serializedBytes()
+                    try database.execute(
+                        sql: """
+                            INSERT INTO vehicle VALUES (?, ?, ?, ?, NULL, NULL, 1, 2, 1.0015, 2, 1, ?);
+                            INSERT INTO vehicle_place VALUES (?, 1.998, 2.002, 0.9995, 1.0035, ?, ?);
+                            """,
+                        arguments: [
+                            number, provider.value, "veh-\(number)", isOnline, message, number, isOnline ? 1 : 0,
+                            isOnline ? 2 : 1,
+                        ])
+                }
+                try database.execute(
+                    sql: "INSERT INTO vehicle VALUES (4, 'acme', 'veh-4', 1, NULL, NULL, NULL, NULL, NULL, NULL, 1, ?)",
+                    arguments: [nowhere])
+            }
+            try former.close()
+            let store = try SQLiteStore(path: path)
+            let found = try await store.read { reader in
+                var all: [String] = []
+                try reader.scan(StoreScan(box: place), of: TestID.acme) { (id, _: Vehicle) in
+                    all.append(id)
+                    return true
+                }
+                let online = try [TestID.acme, TestID.other].map { provider in
+                    try reader.onlineVehicles(of: provider, in: place).map(\.name)
+                }
+                return (all: all, online: online)
+            }
+            #expect(found.all == ["veh-1", "veh-2"])
+            #expect(found.online == [["1"], ["3"]])
+            // A report near the entry leaves it where the migration put it.
+            try await store.write {
+                try $0.put(Vehicle.at(1.003, 2, name: "1"), TestID.id("veh-1"), of: TestID.acme)
+            }
+            let entry = try await store.pool.read { database in
+                try Row.fetchOne(
+                    database, sql: "SELECT (south + north) / 2, shelf_least FROM vehicle_place WHERE number = 1")
+            }
+            let (middle, shelf): (Double?, Double?) = (entry?[0], entry?[1])
+            #expect(abs((middle ?? 0) - 1.0015) < 1e-6)
+            #expect(shelf == Double(IndexedPlace.shelf(of: "acme", isActive: true)))
+            try await store.close()
+        }
+    }
+
+    @Test func `what other providers have in a place is not looked at`() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "engine.sqlite").path
+            let store = try SQLiteStore(path: path)
+            try await store.write { transaction in
+                for number in 0..<500 {
+                    try transaction.put(Vehicle.at(1, 2), TestID.id("veh-\(number)"), of: TestID.other)
+                }
+                try transaction.put(Vehicle.at(1, 2), TestID.id("online"), of: TestID.acme)
+                try transaction.put(Vehicle.at(1, 2, online: false), TestID.id("offline"), of: TestID.acme)
+            }
+            for (isActiveOnly, count) in [(true, 1), (false, 2)] {
+                let query = PlaceIndexQuery(.world, isActiveOnly: isActiveOnly, .vehicles, TestID.acme)
+                let found = try await store.pool.read { database in
+                    try Row.fetchAll(database, sql: query.sql, arguments: query.arguments).count
+                }
+                #expect(found == count)
+            }
+            try await store.close()
+        }
+    }
+
+    @Test(arguments: [("acme", true, 7_191_583), ("acme", false, 7_191_582), ("other", true, 2_905_259)])
+    func `a provider's place in the index never changes`(provider: String, isActive: Bool, shelf: Int64) {
+        #expect(IndexedPlace.shelf(of: provider, isActive: isActive) == shelf)
+        // Exact in the index, and so is what follows it.
+        #expect(Int64(Float(shelf)) == shelf && Int64(Float(shelf + 1)) == shelf + 1)
+    }
+
     @Test(arguments: [
         (StoreScan(after: "a"), "vehicle", "sqlite_autoindex_vehicle_1"),
         (StoreScan(holder: "veh-1"), "trip", "trip_holder"), (StoreScan(isActiveOnly: true), "trip", "trip_active"),
@@ -455,12 +542,12 @@ import Testing
                 }
                 let queue = try DatabaseQueue(path: path)
                 let entry = try queue.read { database in
-                    try Row.fetchOne(database, sql: "SELECT (south + north) / 2, active_most FROM vehicle_place")
+                    try Row.fetchOne(database, sql: "SELECT (south + north) / 2, shelf_least FROM vehicle_place")
                 }
                 try queue.close()
-                let (middle, active): (Double?, Double?) = (entry?[0], entry?[1])
+                let (middle, shelf): (Double?, Double?) = (entry?[0], entry?[1])
                 #expect(abs((middle ?? 0) - step.indexed) < 1e-6, "\(step)")
-                #expect(active == (step.online ? 2 : 1), "\(step)")
+                #expect(shelf == Double(IndexedPlace.shelf(of: "acme", isActive: step.online)), "\(step)")
                 let box = GeoBox(
                     south: step.latitude - 1e-5, west: 1.99999, north: step.latitude + 1e-5, east: 2.00001)
                 let found = try await store.read { try $0.onlineVehicles(of: TestID.acme, in: box).count }
