@@ -6,29 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Live, get } from "../../Sources/FleetEngine/Page/Web/live.js";
-
-/** Lets everything run that waits for nothing but promises. */
-const settle = () => new Promise((resolve) => setImmediate(resolve));
-
-/** Timers that run as a test lets milliseconds pass, by the function that this returns; Node 18 has none to mock. */
-function timers(context) {
-  const waiting = new Map();
-  let now = 0;
-  let last = 0;
-  context.mock.method(globalThis, "setTimeout", (run, wait) => (waiting.set(++last, { at: now + wait, run }), last));
-  context.mock.method(globalThis, "clearTimeout", (id) => waiting.delete(id));
-  const first = (end) => [...waiting].filter(([, it]) => it.at <= end).sort(([, one], [, other]) => one.at - other.at)[0];
-  return (milliseconds) => {
-    const end = now + milliseconds;
-    for (let due = first(end); due; due = first(end)) {
-      const [id, { at, run }] = due;
-      waiting.delete(id);
-      now = at;
-      run();
-    }
-    now = end;
-  };
-}
+import { settle, timers } from "./timers.mjs";
 
 test("what a page needs to begin is asked for until it is there, more and more seldom", async (context) => {
   const tick = timers(context);

@@ -2,14 +2,16 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-// What a refusal does, on the share page and by the lines that docs/fleet-token.md gives: both keep one rule.
+// What a refusal does, on the share page and by the lines that docs/fleet-token.md gives: both keep one rule. And how long a
+// share page waits.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { FleetTokens } from "../../Sources/FleetEngine/Page/Web/fleet-token.js";
-import { Asker } from "../../Sources/FleetEngine/Page/Web/share-asker.js";
+import { Asker, Pace } from "../../Sources/FleetEngine/Page/Web/share-asker.js";
+import { settle, timers } from "./timers.mjs";
 
 const trip = { kind: "consumer", id: "trip-7" };
 const guide = readFileSync(new URL("../../docs/fleet-token.md", import.meta.url), "utf8");
@@ -146,3 +148,55 @@ for (const [name, Kind] of [["the share page", Asker], ["the guide's lines", Gui
     assert.deepEqual(await world.ask(), [200]);
   });
 }
+
+/** A pace with its longest waits in a browser, whose network comes back by `reconnect`. */
+function browser(context) {
+  const tick = timers(context);
+  const window = new EventTarget();
+  globalThis.addEventListener = (...parts) => window.addEventListener(...parts);
+  context.after(() => { delete globalThis.addEventListener; });
+  const pace = new Pace(() => 1);
+  const isOver = async (wait) => {
+    let isOver = false;
+    wait.then(() => { isOver = true; });
+    await settle();
+    return isOver;
+  };
+  return {
+    pace, isOver, tick,
+    /** Lets seconds pass, and tells whether a wait is over just before that, and then. */
+    async pass(wait, seconds) {
+      tick(seconds * 1000 - 1);
+      const before = await isOver(wait);
+      tick(1);
+      return [before, await isOver(wait)];
+    },
+    reconnect: () => window.dispatchEvent(new Event("online")),
+  };
+}
+
+const inTime = [false, true];
+
+test("a page waits longer after each failure, and as ever after an answer", async (context) => {
+  const { pace, pass } = browser(context);
+  for (const seconds of [10, 20, 40, 60, 60]) assert.deepEqual(await pass(pace.afterFailure({}), seconds), inTime);
+  assert.deepEqual(await pass(pace.afterFailure({ retryAfterSeconds: 90 }), 90), inTime);
+  assert.deepEqual(await pass(pace.afterAnswer(), 5), inTime);
+  assert.deepEqual(await pass(pace.afterFailure({ retryAfterSeconds: 3 }), 10), inTime);
+});
+
+test("a network that is back ends a page's wait, but not the one that a server asked for", async (context) => {
+  const { pace, pass, isOver, tick, reconnect } = browser(context);
+  for (const seconds of [10, 20, 40]) await pass(pace.afterFailure({}), seconds);
+  const wait = pace.afterFailure({});
+  tick(0);
+  assert.equal(await isOver(wait), false);
+  reconnect();
+  assert.equal(await isOver(wait), true);
+  const asked = pace.afterFailure({ retryAfterSeconds: 30 });
+  reconnect();
+  assert.deepEqual(await pass(asked, 30), inTime);
+  // Those before it count no more, also where it was back before a question failed.
+  reconnect();
+  assert.deepEqual(await pass(pace.afterFailure({}), 10), inTime);
+});

@@ -3,6 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Questions with a token each: which refusals are the token's, so that another one helps, and which are the request's.
+// And how long to wait between them.
+
+/** The wait between two answers. In milliseconds. */
+const interval = 5000;
+/** The longest wait between two questions after failures. In milliseconds. */
+const longestWait = 60_000;
 
 /** Asks for one subject, again and again. */
 export class Asker {
@@ -47,3 +53,39 @@ export class Asker {
     return answer;
   }
 }
+
+/** The waits between questions: longer ones after failures, until the network is back. */
+export class Pace {
+  #failures = 0;
+  #random;
+  #onNetwork = () => {};
+
+  /** @param {() => number} random Gives a number from 0 up to 1. */
+  constructor(random = Math.random) {
+    this.#random = random;
+    addEventListener("online", () => {
+      this.#failures = 0;
+      this.#onNetwork();
+    });
+  }
+
+  /** Waits after an answer. */
+  async afterAnswer() {
+    this.#failures = 0;
+    await after(interval);
+  }
+
+  /**
+   * Waits after a failure, for as long as that asks at least; a longer wait ends when the network is back.
+   *
+   * @param {{retryAfterSeconds?: number}} failure
+   */
+  async afterFailure({ retryAfterSeconds = 0 }) {
+    this.#failures += 1;
+    const wait = Math.min(longestWait, interval * 2 ** this.#failures) * (0.5 + this.#random() / 2);
+    const network = new Promise((resolve) => { this.#onNetwork = resolve; });
+    await Promise.all([after(retryAfterSeconds * 1000), Promise.race([after(wait), network])]);
+  }
+}
+
+const after = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));

@@ -9,15 +9,11 @@ import { byID, el, reconcile, setText } from "./dom.js";
 import { FleetTokens } from "./fleet-token.js";
 import { get } from "./live.js";
 import { loadLeaflet } from "./map.js";
-import { Asker } from "./share-asker.js";
+import { Asker, Pace } from "./share-asker.js";
 import { ShareMap } from "./share-map.js";
 import { isRefusal, shipmentView, tripView } from "./share-views.js";
 import { useTheme } from "./theme.js";
 import { idWords, visible } from "./words.js";
-
-const interval = 5000;
-/** The longest wait between two questions after failures. In milliseconds. */
-const longestWait = 60_000;
 
 const [, , kind, encoded] = location.pathname.split("/");
 const id = decoded(encoded);
@@ -99,20 +95,19 @@ function tell(error) {
 
 /** Asks again and again, more seldom after failures and while nobody looks. */
 async function follow() {
-  let failures = 0;
+  const pace = new Pace();
   for (;;) {
-    let wait = interval;
+    let wait;
     try {
       last = await ask();
-      failures = 0;
       byID("trouble").hidden = true;
       if (show(last).isOver) return;
+      wait = pace.afterAnswer();
     } catch (error) {
-      failures += 1;
       tell(error);
-      wait = Math.max((error.retryAfterSeconds ?? 0) * 1000, Math.min(longestWait, interval * 2 ** failures) * (0.5 + Math.random() / 2));
+      wait = pace.afterFailure(error);
     }
-    await new Promise((resolve) => setTimeout(resolve, wait));
+    await wait;
     if (document.hidden) await new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }));
   }
 }
