@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { isRefusal, shipmentView, tripView } from "../../Sources/FleetEngine/Page/Web/share-views.js";
+import { errorWords, isRefusal, isResource, shipmentView, tripView, troubleWords } from "../../Sources/FleetEngine/Page/Web/share-views.js";
 
 test("a trip's way is the engine's route", () => {
   const route = [{ latitude: 37.1, longitude: -122 }, { latitude: 37.2, longitude: -122.1 }, { latitude: 37.3, longitude: -122.1 }];
@@ -127,4 +127,26 @@ test("what is refused is told from what merely failed", () => {
   for (const code of ["refused", "invalidArgument", "tooManyRefusals"]) assert.equal(isRefusal({ code }), true, code);
   for (const code of ["unavailable", "timeout", "invalidAnswer"]) assert.equal(isRefusal({ code }), false, code);
   assert.equal(isRefusal(new TypeError("fetch failed")), false);
+});
+
+test("what has no name is nothing that the engine tells of", () => {
+  assert.equal(isResource({ name: "providers/acme/trips/trip-7" }), true);
+  for (const answer of [undefined, null, [], {}, "name", 7, { name: 7 }, { error: null }]) assert.equal(isResource(answer), false);
+});
+
+test("an error says what the engine said of it, where that is a text", () => {
+  assert.equal(errorWords({ error: { message: "There is no such trip." } }, 404), "There is no such trip.");
+  for (const answer of [undefined, null, [], {}, { error: null }, { error: "gone" }, { error: { message: { a: 1 } } }, { error: { message: "" } }]) {
+    assert.equal(errorWords(answer, 502), "The engine answered 502.");
+  }
+});
+
+test("what is said of a failure is whole sentences", () => {
+  const failure = (message) => Object.assign(new Error(message), { status: 503 });
+  assert.equal(troubleWords(failure("Too many requests"), false), "Too many requests. Trying again.");
+  assert.equal(troubleWords(failure("Is it full?"), true), "This is the last that was heard. Is it full? Trying again.");
+  for (const message of ["There is no such trip", "There is no such trip."]) {
+    assert.equal(troubleWords(Object.assign(new Error(message), { status: 404 }), true), "There is no such trip.");
+  }
+  assert.equal(troubleWords(failure("veh-\u202e1."), false), "veh-\\u{202E}1. Trying again.");
 });

@@ -129,17 +129,25 @@ def test_a_share_page_replaces_a_token_that_is_denied_when_it_is_new(service, se
         assert requests.delete(f"{service.http}/chaos", timeout=30).status_code == 200
 
 
-def test_an_answer_that_breaks_off_is_told_in_the_page_s_own_words(service, server_token, driven, new_id, page):
+def test_an_answer_that_tells_nothing_is_told_in_the_page_s_own_words(service, server_token, driven, new_id, page):
     trip = new_id("trip")
     make_trip(service, server_token, trip, driven[0])
     page.call("Page.addScriptToEvaluateOnNewDocument", source="""
       const ask = fetch;
-      globalThis.fetch = (path, options) => (String(path).startsWith('/v1/') && !globalThis.isWhole
-        ? Promise.resolve(new Response(new ReadableStream({ start: (body) => body.error(new TypeError('network error')) })))
-        : ask(path, options));""")
+      const brokenOff = () => new ReadableStream({ start: (body) => body.error(new TypeError('network error')) });
+      window.answers = [[200, brokenOff()], [200, 'null'], [200, '[]'], [500, 'null'], [500, '{"error":{"message":{}}}'], [503, '{"error":{"message":"Full"}}']];
+      globalThis.fetch = (path, options) => {
+        if (!String(path).startsWith('/v1/') || answers.length === 0) return ask(path, options);
+        const [status, body] = answers.shift();
+        return Promise.resolve(new Response(body, { status }));
+      };""")
     page.open(f"{service.http}/share/trips/{trip}")
-    page.wait("document.getElementById('trouble').innerText === 'The engine does not answer. Trying again.'")
-    page.value("globalThis.isWhole = true")
+    said = ["The engine does not answer."] * 3 + ["The engine answered 500."] * 2 + ["Full."]
+    for number, words in enumerate(said, 1):
+        page.wait(f"answers.length === {len(said) - number}")
+        page.wait(f"document.getElementById('trouble').innerText === '{words} Trying again.'")
+        assert text_of(page, "#headline") == "Waiting for the engine"
+        page.value("dispatchEvent(new Event('online'))")
     page.wait("document.getElementById('headline').innerText === 'Your driver is on the way'")
     assert page.value("document.getElementById('trouble').hidden")
 

@@ -5,7 +5,7 @@
 // What the engine says of a trip or a shipment, in the words of the one who waits. The distance is another one at each
 // question, so it is left out of what a screen reader speaks.
 
-import { count, minuteTime } from "./words.js";
+import { count, minuteTime, visible } from "./words.js";
 
 const tripSteps = [
   ["NEW", "Asked for"], ["ENROUTE_TO_PICKUP", "On the way to you"], ["ARRIVED_AT_PICKUP", "At the pick-up"],
@@ -20,6 +20,22 @@ const tripHeadlines = {
 /** Whether the engine or the token server refused, and did not merely fail to answer. */
 export function isRefusal(error) {
   return [401, 403, 404].includes(error.status) || ["refused", "invalidArgument", "tooManyRefusals"].includes(error.code);
+}
+
+/** Whether an answer is something with a name, as what the engine tells of is; others on the way may answer with anything. */
+export const isResource = (answer) => typeof answer?.name === "string";
+
+/** What the engine says where it answered with an error. */
+export function errorWords(answer, status) {
+  const message = answer?.error?.message;
+  return typeof message === "string" && message !== "" ? message : `The engine answered ${status}.`;
+}
+
+/** What is said of a failure; `isShown` where something that was heard before it is still there. */
+export function troubleWords(error, isShown) {
+  const said = visible(error.message);
+  const sentences = isRefusal(error) ? [said] : [isShown && "This is the last that was heard.", said, "Trying again."];
+  return sentences.filter(Boolean).map((text) => (/[.!?…]$/.test(text) ? text : `${text}.`)).join(" ");
 }
 
 /** A trip as `GetTrip` answers it. */

@@ -11,9 +11,9 @@ import { get } from "./live.js";
 import { loadLeaflet } from "./map.js";
 import { Asker, Pace } from "./share-asker.js";
 import { ShareMap } from "./share-map.js";
-import { isRefusal, shipmentView, tripView } from "./share-views.js";
+import { errorWords, isRefusal, isResource, shipmentView, tripView, troubleWords } from "./share-views.js";
 import { useTheme } from "./theme.js";
-import { idWords, visible } from "./words.js";
+import { idWords } from "./words.js";
 
 const [, , kind, encoded] = location.pathname.split("/");
 const id = decoded(encoded);
@@ -42,9 +42,10 @@ function resourcePath() {
 async function ask() {
   const answer = await asker.ask();
   // The rest of an answer may not come.
-  if (answer.ok) return answer.json().catch(() => { throw silence(); });
-  const { error } = await answer.json().catch(() => ({}));
-  throw Object.assign(new Error(error?.message ?? `The engine answered ${answer.status}.`), { status: answer.status });
+  const body = await answer.json().catch(() => undefined);
+  if (!answer.ok) throw Object.assign(new Error(errorWords(body, answer.status)), { status: answer.status });
+  if (!isResource(body)) throw silence();
+  return body;
 }
 
 function send({ token, expiresInSeconds }) {
@@ -85,10 +86,8 @@ function clear() {
 /** Says what is wrong; what the engine will not answer is no longer shown either. */
 function tell(error) {
   const refuses = isRefusal(error);
-  const said = visible(error.message);
-  const text = refuses ? said : `${last ? "This is the last that was heard. " : ""}${said} Trying again.`;
   byID("trouble").hidden = false;
-  setText(byID("trouble"), text);
+  setText(byID("trouble"), troubleWords(error, last !== undefined));
   if (refuses) clear();
   if (!last) setText(byID("headline"), refuses ? "Nothing to show" : "Waiting for the engine");
 }
@@ -99,9 +98,11 @@ async function follow() {
   for (;;) {
     let wait;
     try {
-      last = await ask();
+      const answer = await ask();
+      const { isOver } = show(answer);
+      last = answer;
       byID("trouble").hidden = true;
-      if (show(last).isOver) return;
+      if (isOver) return;
       wait = pace.afterAnswer();
     } catch (error) {
       tell(error);
