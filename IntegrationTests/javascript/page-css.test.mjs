@@ -6,7 +6,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-const read = (name) => readFileSync(new URL(`../../Sources/FleetEngine/Page/Web/${name}`, import.meta.url), "utf8").replaceAll(/\/\*.*?\*\//gs, "");
+const readAt = (path) => readFileSync(new URL(`../../Sources/${path}`, import.meta.url), "utf8").replaceAll(/\/\*.*?\*\//gs, "");
+const read = (name) => readAt(`FleetEngine/Page/Web/${name}`);
 const css = read("page.css");
 const forcedPart = (text) => text.split("@media (forced-colors: active) {")[1].split("\n}")[0];
 
@@ -65,5 +66,17 @@ for (const [index, scheme] of ["light", "dark"].entries()) {
       const [dark, bright] = [colourOf(ink), paper].map(luminance).sort((one, other) => one - other);
       assert.ok((bright + 0.05) / (dark + 0.05) >= 4.5, selector);
     }
+  });
+}
+
+for (const path of ["FleetEngine/Page/Web/page.css", "FleetTokenServer/Admin/Page/admin.css"]) {
+  test(`${path} has each colour in the light for browsers that do not know light-dark`, () => {
+    const [plain, both] = readAt(path).split("@supports (color: light-dark(#000, #fff)) {").map((part) => declared(":root", part));
+    const colours = [...both.matchAll(/(--[a-z0-9-]+): light-dark\((#\w+), #\w+\);/g)].map(([, name, light]) => `${name}: ${light};`);
+    assert.ok(colours.length > 8);
+    assert.deepEqual(plain.match(/--[a-z0-9-]+: #\w+;/g), colours);
+    assert.match(plain, /color-scheme: light;/);
+    assert.doesNotMatch(plain, /light-dark/);
+    assert.equal(both.match(/light-dark/g).length, colours.length);
   });
 }

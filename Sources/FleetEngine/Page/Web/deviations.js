@@ -54,7 +54,11 @@ export class Deviations {
   /** The rules with what is shown of each, the last seen first. Where only some of it fits the filter, that is counted. */
   #rules() {
     const wanted = byID("deviation-filter").value.trim().toLowerCase();
-    const found = Map.groupBy(this.live.state.deviations.values(), (it) => it.rule);
+    const found = new Map();
+    for (const it of this.live.state.deviations.values()) {
+      if (!found.has(it.rule)) found.set(it.rule, []);
+      found.get(it.rule).push(it);
+    }
     return [...this.live.state.rules.values()].map((rule) => {
       const isWhole = `${rule.id} ${rule.what}`.toLowerCase().includes(wanted);
       const findings = (found.get(rule.id) ?? []).filter((it) => isWhole || textOf(it).includes(wanted))
