@@ -12,8 +12,8 @@ public import Foundation
 /// not be sent before. A change of the stops, or a task's outcome, goes out at once; when that fails for a reason that may
 /// pass, the error is thrown, and the change is kept and repeated after each report while tracking is on. So is one whose
 /// calling task was cancelled while it was being sent, as nobody knows what became of it; cancelled before, the call
-/// changes nothing. Only a list of all stops is not kept, see ``setStops(_:)``. There is never more than one exchange with
-/// the engine on its way.
+/// changes nothing. Only a list of all stops is not kept, see ``setStops(_:)``. Changes of the stops are made in the order
+/// of the calls, and there is never more than one exchange with the engine on its way.
 ///
 /// Locations travel with the vehicle's own token. Stops and tasks are for trusted devices only, whose tokens name a task
 /// besides: the first one of the stop, or the one whose outcome is told. A token for the vehicle alone will do for stops
@@ -46,6 +46,8 @@ public actor DeliveryVehicleReporter {
     /// How many reports of locations are on their way, or wait for what is.
     private var reportCount = 0
     private(set) var repeating: Task<Void, Never>?
+    /// Ends when every call about stops has made its change, or none.
+    private(set) var lastTurn: Task<Void, Never>?
     /// Before this nothing is repeated, as the engine or the token server asked for.
     private var repeatsFrom: MonotonicInstant?
 
@@ -183,7 +185,8 @@ public actor DeliveryVehicleReporter {
     /// - Returns: The stops that the engine has now.
     /// - Throws: ``DriverError`` with ``DriverError/Code/invalidStops``, `EngineFailure`, or `CancellationError`.
     @discardableResult public func setStops(_ stops: [VehicleStop]) async throws -> [VehicleStop] {
-        try await self.deliver(DeliveryReportPlan.replacingStops(by: stops))
+        let change = try DeliveryReportPlan.replacingStops(by: stops)
+        return try await self.deliver { change }
     }
 
     /// Says that the vehicle is on its way to the first stop that is left.
@@ -196,8 +199,10 @@ public actor DeliveryVehicleReporter {
     ///   stop that a dispatcher took off the list; `EngineFailure`, or `CancellationError`. After a failure that may
     ///   pass, or a cancellation while it was being sent, the change is kept and repeated.
     @discardableResult public func reportEnrouteToNextStop() async throws -> [VehicleStop] {
-        try await self.learnStops()
-        return try await self.deliver(self.plan.settingNextStop(to: .enroute))
+        try await self.deliver {
+            try await self.learnStops()
+            return try self.plan.settingNextStop(to: .enroute)
+        }
     }
 
     /// Says that the vehicle is at the first stop that is left.
@@ -210,8 +215,10 @@ public actor DeliveryVehicleReporter {
     ///   stop that a dispatcher took off the list; `EngineFailure`, or `CancellationError`. After a failure that may
     ///   pass, or a cancellation while it was being sent, the change is kept and repeated.
     @discardableResult public func reportArrivedAtStop() async throws -> [VehicleStop] {
-        try await self.learnStops()
-        return try await self.deliver(self.plan.settingNextStop(to: .arrived))
+        try await self.deliver {
+            try await self.learnStops()
+            return try self.plan.settingNextStop(to: .arrived)
+        }
     }
 
     /// Says that the first stop is done: takes it off the list, which closes its tasks.
@@ -224,8 +231,10 @@ public actor DeliveryVehicleReporter {
     ///   `CancellationError`. After a failure that may pass, or a cancellation while it was being sent, the change is kept
     ///   and repeated.
     @discardableResult public func reportCompletedStop() async throws -> [VehicleStop] {
-        try await self.learnStops()
-        return try await self.deliver(self.plan.completingStop())
+        try await self.deliver {
+            try await self.learnStops()
+            return try self.plan.completingStop()
+        }
     }
 
     /// Reads the list while no stop of it is known: a dispatcher may have set some since.
@@ -233,12 +242,30 @@ public actor DeliveryVehicleReporter {
         if self.plan.remainingStops?.isEmpty != false { _ = try await self.readRemainingStops() }
     }
 
-    private func deliver(_ change: StopChange) async throws -> [VehicleStop] {
-        try Task.checkCancellation()
-        let number = self.plan.stopChanges.add(change)
+    private func deliver(_ makeChange: () async throws -> StopChange) async throws -> [VehicleStop] {
+        let number = try await self.inTurn {
+            let change = try await makeChange()
+            try Task.checkCancellation()
+            return self.plan.stopChanges.add(change)
+        }
         let failure = await self.failure(of: .stops(upTo: number)) { self.plan.stopChanges.isPending(number) }
         if let failure = self.plan.endStopWait(number, failure) { throw failure }
         return self.plan.remainingStops ?? []
+    }
+
+    /// Does something when the calls before have done theirs; one that is cancelled meanwhile holds up no other.
+    ///
+    /// Who waits for the list takes its turn here, so that changes are made in the order of the calls.
+    private func inTurn<Value>(_ work: () async throws -> Value) async throws -> Value {
+        let before = self.lastTurn
+        let (ended, end) = AsyncStream.makeStream(of: Never.self)
+        defer { end.finish() }
+        self.lastTurn = Task {
+            await before?.value
+            for await _ in ended {}
+        }
+        if let before { try await firstOutcome(of: { await before.value }, orAfter: { nil }).get() }
+        return try await work()
     }
 
     /// Sends a change behind whatever is on its way, unless it has gone out with that.

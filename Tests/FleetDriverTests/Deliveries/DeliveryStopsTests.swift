@@ -258,6 +258,63 @@ import Testing
         #expect(try await world.report(1).failure == nil)
     }
 
+    // MARK: - The order of calls
+
+    /// Makes a call, and returns when it has its place behind those before.
+    private func call<Value: Sendable>(
+        _ reporter: DeliveryVehicleReporter,
+        _ work: @escaping @Sendable (DeliveryVehicleReporter) async throws -> Value
+    ) async -> Task<Value, any Error> {
+        let before = await reporter.lastTurn
+        let call = Task { try await work(reporter) }
+        while await reporter.lastTurn == before { await Task.yield() }
+        return call
+    }
+
+    @Test func `calls take effect in their order, also while the stops are not known`() async throws {
+        let world = try DeliveryReporterWorld(stops: ["1 a NEW", "2 b NEW"])
+        let reporter = world.reporter
+        let (report, release) = try await world.beginHeldReport()
+        let enroute = await self.call(reporter) { try await $0.reportEnrouteToNextStop() }
+        let arrival = await self.call(reporter) { try await $0.reportArrivedAtStop() }
+        let completion = await self.call(reporter) { try await $0.reportCompletedStop() }
+        release.finish()
+        await report.value
+        _ = try await (enroute.value, arrival.value)
+        #expect(try await completion.value.short == ["2 b NEW"])
+        #expect(world.engine.stops == ["2 b NEW"])
+    }
+
+    @Test func `a list that is set after another call takes effect after it`() async throws {
+        let world = try DeliveryReporterWorld(stops: ["1 a NEW"])
+        let reporter = world.reporter
+        let (report, release) = try await world.beginHeldReport()
+        let arrival = await self.call(reporter) { try await $0.reportArrivedAtStop() }
+        let list = try [VehicleStop(latitude: 2, longitude: 7, tasks: [TaskID(checking: "b")])]
+        let change = await self.call(reporter) { try await $0.setStops(list) }
+        release.finish()
+        await report.value
+        _ = try await arrival.value
+        #expect(try await change.value.short == ["2 b NEW"])
+        #expect(world.engine.stops == ["2 b NEW"])
+    }
+
+    @Test func `a call that is cancelled in its place holds up none behind it, and lets none pass`() async throws {
+        let world = try DeliveryReporterWorld(stops: ["1 a NEW"])
+        let reporter = world.reporter
+        let (report, release) = try await world.beginHeldReport()
+        let enroute = await self.call(reporter) { try await $0.reportEnrouteToNextStop() }
+        let cancelled = await self.call(reporter) { try await $0.setStops([]) }
+        let arrival = await self.call(reporter) { try await $0.reportArrivedAtStop() }
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        release.finish()
+        await report.value
+        _ = try await enroute.value
+        #expect(try await arrival.value.short == ["1 a ARRIVED"])
+        #expect(world.engine.stops == ["1 a ARRIVED"])
+    }
+
     // MARK: - Cancelled calls
 
     @Test(arguments: [false, true]) func `a cancelled change is kept where it was being sent, and else not made`(
