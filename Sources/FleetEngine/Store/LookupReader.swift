@@ -13,10 +13,12 @@ final class LookupReader: EngineReader {
     struct Scans: Error {}
 
     private let tables: any EngineReader
+    private let nearbyLimit: Int
     private var scans = false
 
-    private init(_ tables: any EngineReader) {
+    private init(_ tables: any EngineReader, nearbyLimit: Int) {
         self.tables = tables
+        self.nearbyLimit = nearbyLimit
     }
 
     /// Runs a body.
@@ -24,11 +26,13 @@ final class LookupReader: EngineReader {
     /// - Parameters:
     ///   - body: The body.
     ///   - tables: Where it looks.
+    ///   - nearbyLimit: How many vehicles about a point are few; most searches end with the nearest.
     /// - Returns: What the body returns.
     /// - Throws: ``Scans``, or what the body throws.
-    static func run<Answer>(_ body: (any EngineReader) throws -> Answer, over tables: any EngineReader) throws -> Answer
-    {
-        let reader = Self(tables)
+    static func run<Answer>(
+        _ body: (any EngineReader) throws -> Answer, over tables: any EngineReader, nearbyLimit: Int = .max
+    ) throws -> Answer {
+        let reader = Self(tables, nearbyLimit: nearbyLimit)
         let result = Result { try body(reader) }
         guard !reader.scans else { throw Scans() }
         return try result.get()
@@ -57,7 +61,12 @@ final class LookupReader: EngineReader {
         nearest point: LatLng, within meters: Double, of provider: ProviderID,
         _ body: (_ leastMeters: Double, Vehicle) throws -> Bool
     ) throws {
-        try self.tables.scanVehicles(nearest: point, within: meters, of: provider, body)
+        var count = 0
+        try self.tables.scanVehicles(nearest: point, within: meters, of: provider) { leastMeters, vehicle in
+            count += 1
+            guard count <= self.nearbyLimit else { throw self.interrupt() }
+            return try body(leastMeters, vehicle)
+        }
     }
 
     func count(_ collection: StoreCollection, of provider: ProviderID) throws -> Int { throw self.interrupt() }

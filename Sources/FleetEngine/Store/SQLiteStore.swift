@@ -88,6 +88,9 @@ public final class SQLiteStore: EngineStore {
         }
     }
 
+    /// How many vehicles a search looks at before it goes on where lists do.
+    static let nearbyLimit = 512
+
     var repeatsMessages: Bool { true }
 
     func read<Result: Sendable>(
@@ -99,7 +102,9 @@ public final class SQLiteStore: EngineStore {
         if known.isEnough { return try result.get() }
         if !known.scans {
             do {
-                return try await self.reads.read { try LookupReader.run(body, over: $0) }
+                return try await self.reads.read { reader in
+                    try LookupReader.run(body, over: reader, nearbyLimit: Self.nearbyLimit)
+                }
             } catch is LookupReader.Scans {}
         }
         return try await self.scans.readWhileWanted { try body(WantedReader($0, while: $1)) }

@@ -411,6 +411,35 @@ import Testing
         }
     }
 
+    @Test func `a search that looks at many vehicles is run again where lists are`() async throws {
+        try await withTemporaryFolder { folder in
+            let store = try SQLiteStore(path: folder.appending(path: "engine.sqlite").path)
+            let limit = SQLiteStore.nearbyLimit
+            try await store.write { transaction in
+                for number in 0...limit {
+                    let vehicle = Vehicle.at(1, 2, name: "\(number)")
+                    try transaction.put(vehicle, TestID.id("veh-\(number)"), of: TestID.acme)
+                }
+            }
+            for wanted in [limit, limit + 1] {
+                let runs = Locked(0)
+                let found = try await store.read { reader in
+                    runs.withLock { $0 += 1 }
+                    var found: Set<String> = []
+                    try reader.scanVehicles(nearest: .at(1, 2), within: 100, of: TestID.acme) { _, vehicle in
+                        found.insert(vehicle.name)
+                        return found.count < wanted
+                    }
+                    return found
+                }
+                #expect(found.count == wanted)
+                // The first one is over what is in memory.
+                #expect(runs.withLock { $0 } == (wanted > limit ? 3 : 2))
+            }
+            try await store.close()
+        }
+    }
+
     @Test func `what other providers have in a place is not looked at`() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "engine.sqlite").path
