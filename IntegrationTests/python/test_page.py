@@ -599,10 +599,12 @@ def test_the_bar_fits_at_any_width(service, page):
     is_live(page)
     for width in [320, 360, 861, 900, 1000, 1130, 1131]:
         page.call("Emulation.setDeviceMetricsOverride", width=width, height=700, deviceScaleFactor=1, mobile=False)
-        page.value("document.getElementById('status-text').textContent = 'a-provider-of-a-long-name · 500 vehicles · 500 tokens'")
+        page.value("document.getElementById('status-text').textContent = 'a-provider-of-a-long-name · 500+ vehicles · 500+ tokens'")
+        page.value("for (const count of document.querySelectorAll('.tabs b')) count.textContent = '500+'")
         page.value("for (const badge of document.querySelectorAll('nav .badge')) { badge.hidden = false; badge.textContent = '200'; }")
         page.value(FRAMES)
         assert page.value("document.documentElement.scrollWidth") <= width
+        assert page.value("(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.getElementById('list-tabs'))")
         parts = ".bar > button:not([hidden]), .status"
         assert page.value(f"Math.max(...[...document.querySelectorAll('{parts}')].map((it) => it.getBoundingClientRect().right))") <= width
         # The link to the view that is shown is in sight, also where not all of them fit.
