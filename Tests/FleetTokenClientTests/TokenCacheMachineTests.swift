@@ -291,7 +291,7 @@ import Testing
         let caller = bench.request()
         let flight = try #require(bench.flight)
         bench.advance(.seconds(8))
-        bench.feed(.deadlinePassed(flight))
+        bench.feed(.deadlinePassed(flight, awaiting: .server))
         #expect(bench.error(of: caller)?.code == .timedOut)
         #expect(bench.stopped == [flight])
         bench.land()
@@ -304,7 +304,7 @@ import Testing
         bench.request()
         let flight = try #require(bench.flight)
         bench.land()
-        bench.feed(.deadlinePassed(flight))
+        bench.feed(.deadlinePassed(flight, awaiting: .server))
         #expect(bench.phase == .fresh)
         #expect(bench.stopped.isEmpty)
     }

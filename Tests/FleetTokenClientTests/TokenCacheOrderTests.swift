@@ -26,7 +26,7 @@ import Testing
         case .succeedShortly: bench.land(.seconds(90))
         case .fail: bench.fail(.refused, retryAfter: .seconds(90))
         case .losePatience: if let flight = bench.flight { bench.feed(.patienceEnded(flight)) }
-        case .timeOut: if let flight = bench.flight { bench.feed(.deadlinePassed(flight)) }
+        case .timeOut: if let flight = bench.flight { bench.feed(.deadlinePassed(flight, awaiting: .server)) }
         case .refuse: if let token = bench.token(of: lastCaller) { bench.feed(.invalidated(bench.subject, token)) }
         case .passMinute: bench.advance(.seconds(60))
         case .passHour: bench.advance(.seconds(3600))

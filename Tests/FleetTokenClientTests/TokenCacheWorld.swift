@@ -122,7 +122,7 @@ extension TokenCacheWorld {
         case .networkFailure(let flight):
             self.feed(.failed(flight, TokenClientError(code: .unreachable, message: "The network is down.")))
         case .losePatience(let flight): self.feed(.patienceEnded(flight))
-        case .wakeUp(let flight): self.feed(.deadlinePassed(flight))
+        case .wakeUp(let flight): self.feed(.deadlinePassed(flight, awaiting: .server))
         case .changeHealth:
             self.health =
                 self.world.random.chance(0.5)
@@ -234,7 +234,7 @@ extension TokenCacheWorld {
         case .requested(let own, _), .ensured(let own, _, _), .cancelled(let own, _), .invalidated(let own, _):
             subject = own
         case .patienceEnded(let flight): subject = flight.subject
-        case .restored(let flight, _), .fetched(let flight, _), .failed(let flight, _), .deadlinePassed(let flight):
+        case .restored(let flight, _), .fetched(let flight, _), .failed(let flight, _), .deadlinePassed(let flight, _):
             subject = flight.subject
             if self.open[subject]?.flight == flight { self.open[subject] = nil }
         case .pausesLifted, .closed: return self.violate("the app did something by itself")

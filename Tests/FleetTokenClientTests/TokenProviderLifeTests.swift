@@ -186,6 +186,70 @@ import Testing
         #expect(waits == 1)
     }
 
+    // MARK: What hangs
+
+    /// A store that never answers.
+    private struct SilentStore: TokenStore {
+        let silence: @Sendable () async throws -> Void
+
+        func load(_ subject: TokenSubject) async throws -> StoredToken? {
+            try await self.silence()
+            return nil
+        }
+        func save(_ token: StoredToken, for subject: TokenSubject) async throws {}
+        func remove(_ subject: TokenSubject) async throws {}
+        func removeAll() async throws {}
+    }
+
+    @Test(arguments: [
+        ("store", "The token store did not answer within 8.0 seconds, so the token server was not asked."),
+        (
+            "credentials",
+            "The app's credentials closure did not answer within 8.0 seconds, so the token server was not asked."
+        ),
+        (
+            "proof",
+            "The app's proof closure (App Attest, DeviceCheck or the like) did not answer within 8.0 seconds, "
+                + "so the token server was not asked."
+        ),
+        ("server", "The token server did not answer within 8.0 seconds."),
+    ])
+    func `when the time is up, the error names what did not answer`(hanging: String, message: String) async throws {
+        let (reached, reach) = AsyncStream.makeStream(of: Void.self)
+        @Sendable func step(_ name: String) async throws {
+            guard name == hanging else { return }
+            reach.yield()
+            // Nothing comes, until the task is cancelled.
+            let (silence, sink) = AsyncStream.makeStream(of: Never.self)
+            for await _ in silence {}
+            sink.finish()
+            throw CancellationError()
+        }
+        let server = StubTransport { _, _ in
+            try await step("server")
+            return .silence
+        }
+        let provider = try FleetTokenProvider(
+            endpoint: self.endpoint, transport: server, clock: self.phone.clock,
+            store: SilentStore { try await step("store") }, deviceClock: self.phone.deviceClock
+        ) {
+            try await step("credentials")
+            return []
+        } proof: { _ in
+            try await step("proof")
+            return []
+        }
+        let subject = self.subject
+        let call = Task { try await provider.token(for: subject) }
+        for await _ in reached { break }
+        await self.phone.clock.waitForSleepers(1)
+        self.phone.advance(by: .seconds(8))
+        let error = await #expect(throws: TokenClientError.self) { try await call.value }
+        #expect(error?.code == .timedOut)
+        #expect(error?.message == message)
+        #expect(server.requests.count == (hanging == "server" ? 1 : 0))
+    }
+
     // MARK: Proofs
 
     @Test func `a proof covers the request and a nonce of its own, after the credentials`() async throws {

@@ -10,7 +10,7 @@ public struct TokenCacheConfiguration: Sendable {
     public var minimumLife: Duration
     /// The remaining life at which a refresh in the background may begin, unless the server names a moment.
     public var refreshBefore: Duration
-    /// How long one fetch may take, from asking for the app's credentials to the last byte.
+    /// How long one fetch may take, from reading the store or asking for the app's credentials to the last byte.
     ///
     /// The default of 8 s is below the drivers' reporting interval of 10 s, so a stuck fetch never delays two reports.
     public var fetchTimeout: Duration

@@ -24,6 +24,18 @@ extension TokenCacheMachine {
         package let number: UInt64
     }
 
+    /// What a fetch waits for, in this order.
+    package enum FetchStep: Sendable {
+        /// The token of an earlier run.
+        case store
+        /// The app's credentials.
+        case credentials
+        /// The app's proof of its integrity.
+        case proof
+        /// The token server's answer.
+        case server
+    }
+
     /// What can happen.
     package enum Event: Sendable {
         /// A caller wants a token.
@@ -40,8 +52,8 @@ extension TokenCacheMachine {
         case failed(FlightID, TokenClientError)
         /// The first wake-up of a fetch went off: who can have a valid token waits no longer.
         case patienceEnded(FlightID)
-        /// The second wake-up of a fetch went off: it failed.
-        case deadlinePassed(FlightID)
+        /// The second wake-up of a fetch went off: it failed, as what it waits for did not come.
+        case deadlinePassed(FlightID, awaiting: FetchStep)
         /// The service refused a token.
         case invalidated(TokenSubject, FleetToken)
         /// The app knows of a reason to ask again at once.

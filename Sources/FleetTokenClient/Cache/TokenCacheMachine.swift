@@ -77,12 +77,8 @@ package struct TokenCacheMachine: Sendable {
         case .fetched(let id, let grant): return self.land(id, grant, at: now)
         case .failed(let id, let error): return self.fail(id, error, at: now)
         case .patienceEnded(let id): return self.endPatience(id, at: now)
-        case .deadlinePassed(let id):
-            let error = TokenClientError(
-                code: .timedOut,
-                message: "The token server did not answer within \(self.configuration.fetchTimeout)."
-            )
-            let actions = self.fail(id, error, at: now)
+        case .deadlinePassed(let id, let step):
+            let actions = self.fail(id, self.timeIsUp(for: step), at: now)
             return actions.isEmpty ? [] : [.stopFetch(id)] + actions
         case .invalidated(let subject, let token): return self.invalidate(token, of: subject, at: now)
         case .pausesLifted:
@@ -90,5 +86,18 @@ package struct TokenCacheMachine: Sendable {
             return []
         case .closed: return self.close()
         }
+    }
+
+    private func timeIsUp(for step: FetchStep) -> TokenClientError {
+        let what =
+            switch step {
+            case .store: "The token store"
+            case .credentials: "The app's credentials closure"
+            case .proof: "The app's proof closure (App Attest, DeviceCheck or the like)"
+            case .server: "The token server"
+            }
+        let end = step == .server ? "." : ", so the token server was not asked."
+        return TokenClientError(
+            code: .timedOut, message: "\(what) did not answer within \(self.configuration.fetchTimeout)\(end)")
     }
 }

@@ -130,11 +130,12 @@ extension FleetTokenProvider {
         _ flight: TokenCacheMachine.FlightID, patienceEnds: MonotonicInstant, deadline: MonotonicInstant,
         asksArchive: Bool
     ) -> [Task<Void, Never>] {
+        let step = Locked(TokenCacheMachine.FetchStep.store)
         let fetch = Task {
             if asksArchive { await self.restore(flight) }
             // Stopped because the stored token is good enough.
             guard !Task.isCancelled else { return }
-            let outcome = await self.fetcher.fetch(flight.subject)
+            let outcome = await self.fetcher.fetch(flight.subject) { next in step.withLock { $0 = next } }
             if let clockError = outcome.clockError { self.note(clockError) }
             switch outcome.grant {
             case .success(let grant): self.apply(.fetched(flight, grant))
@@ -145,7 +146,7 @@ extension FleetTokenProvider {
             guard (try? await self.time.sleep(until: patienceEnds)) != nil else { return }
             self.apply(.patienceEnded(flight))
             guard (try? await self.time.sleep(until: deadline)) != nil else { return }
-            self.apply(.deadlinePassed(flight))
+            self.apply(.deadlinePassed(flight, awaiting: step.withLock { $0 }))
         }
         return [fetch, wakeUps]
     }

@@ -22,10 +22,12 @@ struct TokenFetcher: Sendable {
     let time: MonotonicTime
     let deviceClock: DeviceClock
 
-    func fetch(_ subject: TokenSubject) async -> Outcome {
+    /// Fetches a token, and tells before each step what it waits for then.
+    func fetch(_ subject: TokenSubject, step: (TokenCacheMachine.FetchStep) -> Void) async -> Outcome {
         var clockError: DeviceClockError?
         do throws(TokenClientError) {
-            let request = try await self.request(for: subject)
+            let request = try await self.request(for: subject, step: step)
+            step(.server)
             let start = self.time.now
             let response = try await self.send(request)
             clockError = DeviceClockError(
@@ -37,9 +39,12 @@ struct TokenFetcher: Sendable {
         }
     }
 
-    private func request(for subject: TokenSubject) async throws(TokenClientError) -> HTTPTransportRequest {
+    private func request(
+        for subject: TokenSubject, step: (TokenCacheMachine.FetchStep) -> Void
+    ) async throws(TokenClientError) -> HTTPTransportRequest {
         var request = HTTPTransportRequest(url: try self.endpoint.url(for: subject), timeout: self.timeout)
         request.headers = [("Accept", "application/json"), ("Cache-Control", "no-store")]
+        step(.credentials)
         do {
             request.headers += try await self.credentials()
         } catch {
@@ -50,6 +55,7 @@ struct TokenFetcher: Sendable {
         guard let proof else { return request }
         let challenge = TokenRequestChallenge(method: request.method, url: request.url)
         request.headers.append((TokenRequestChallenge.nonceHeader, challenge.nonce))
+        step(.proof)
         do {
             request.headers += try await proof(challenge)
         } catch {

@@ -89,7 +89,7 @@ struct MachineDay {
             let error = TokenClientError(code: .unreachable, message: "as the day has it", retryAfter: retryAfter)
             self.feed(.failed(flight, error))
         case .losePatience(let flight): self.feed(.patienceEnded(flight))
-        case .wakeUp(let flight): self.feed(.deadlinePassed(flight))
+        case .wakeUp(let flight): self.feed(.deadlinePassed(flight, awaiting: .server))
         case .giveUp(let caller):
             if let waiting = self.waiting[caller] { self.feed(.cancelled(waiting.asking.subject, caller)) }
         case .switchVehicle:

@@ -98,7 +98,7 @@ extension ExploredCache {
             let error = TokenClientError(code: .unreachable, message: "too late")
             events += [
                 .restored(flight, grant), .fetched(flight, grant), .failed(flight, error), .patienceEnded(flight),
-                .deadlinePassed(flight),
+                .deadlinePassed(flight, awaiting: .server),
             ]
         }
         var other = self

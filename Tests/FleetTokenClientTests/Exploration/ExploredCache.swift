@@ -218,7 +218,7 @@ struct ExploredCache: Sendable {
         guard let flight = self.observed[index].flight, self.now >= self.observed[index].deadline else { return false }
         self.observed[index].isTroubled = true
         self.observed[index].retryAt = self.now
-        self.feed(.deadlinePassed(flight), index)
+        self.feed(.deadlinePassed(flight, awaiting: .server), index)
         if self.observed[index].flight == flight { self.violate("a fetch outlived its deadline") }
         return true
     }
