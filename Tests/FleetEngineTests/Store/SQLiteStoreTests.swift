@@ -400,11 +400,11 @@ import Testing
             try await store.write {
                 try $0.put(Vehicle.at(1.003, 2, name: "1"), TestID.id("veh-1"), of: TestID.acme)
             }
-            let entry = try await store.pool.read { database in
-                try Row.fetchOne(
+            let (middle, shelf) = try await store.pool.read { database -> (Double?, Double?) in
+                let entry = try Row.fetchOne(
                     database, sql: "SELECT (south + north) / 2, shelf_least FROM vehicle_place WHERE number = 1")
+                return (entry?[0], entry?[1])
             }
-            let (middle, shelf): (Double?, Double?) = (entry?[0], entry?[1])
             #expect(abs((middle ?? 0) - 1.0015) < 1e-6)
             #expect(shelf == Double(IndexedPlace.shelf(of: "acme", isActive: true)))
             try await store.close()
