@@ -279,12 +279,23 @@ for (const [name, date, wait] of [["its answer's own Date", "1970-01-01T01:00:00
 test("a fetch that hangs ends after its time and leaves nothing behind", async () => {
   const { clock, server, tokens } = world();
   server.gate = new Promise(() => {});
-  const call = assert.rejects(tokens.token(trip), { code: "timeout" });
+  const message = "The token server did not answer within 8 s.";
+  const call = assert.rejects(tokens.token(trip), { code: "timeout", message });
   await settle();
   await clock.advance(8);
   await call;
   assert.ok(server.requests[0].init.signal.aborted);
   assert.equal(clock.timers, 0);
+});
+
+test("an app's headers that never come are not blamed on the token server", async () => {
+  const { clock, server, tokens } = world({ headers: () => new Promise(() => {}) });
+  const message = "The app's headers function did not answer within 8 s, so the token server was not asked.";
+  const call = assert.rejects(tokens.token(trip), { code: "timeout", message });
+  await settle();
+  await clock.advance(8);
+  await call;
+  assert.equal(server.requests.length, 0);
 });
 
 test("life is counted from the start of the fetch by the monotonic clock", async () => {

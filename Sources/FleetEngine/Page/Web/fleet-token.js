@@ -270,13 +270,16 @@ export class FleetTokens {
     const { base, headers, credentials, fetch, fetchTimeout, clock } = this.#settings;
     const stop = new AbortController();
     let timer;
+    let isAsked = false;
     let refusal;
     const timeout = new Promise((_, reject) => {
       timer = clock.after(fetchTimeout, () => {
         stop.abort();
         // A status without its text says more than that the text did not come.
-        reject(refusal ? refusalOf(refusal, "", clock)
-          : new FleetTokenError("timeout", `The token server did not answer within ${fetchTimeout} s.`));
+        if (refusal) return reject(refusalOf(refusal, "", clock));
+        const [what, end] = isAsked
+          ? ["The token server", ""] : ["The app's headers function", ", so the token server was not asked"];
+        reject(new FleetTokenError("timeout", `${what} did not answer within ${fetchTimeout} s${end}.`));
       });
     });
     const load = async () => {
@@ -287,6 +290,7 @@ export class FleetTokens {
         if (error instanceof FleetTokenError) throw error;
         throw headersFailure(error);
       }
+      isAsked = true;
       const response = await fetch(new URL(pathOf(subject), base), {
         headers: { Accept: "application/json", ...own },
         credentials, signal: stop.signal, cache: "no-store", redirect: "manual", referrerPolicy: "no-referrer",
