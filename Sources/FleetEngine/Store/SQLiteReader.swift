@@ -53,7 +53,7 @@ struct SQLiteReader: EngineReader {
     static let step = 512
 
     /// One in how many must be.
-    static let enough = 8
+    static let enough = 16
 
     /// Looks through what is in a box, in the order of ids.
     ///

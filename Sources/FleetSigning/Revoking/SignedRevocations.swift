@@ -47,14 +47,17 @@ public struct SignedRevocations: Hashable, Sendable {
         let usable = revocations.filter { $0.endsAt > start && Revocation.isUsable(value: $0.value) }.map {
             Revocation(kind: $0.kind, value: $0.value, endsAt: min($0.endsAt, latest))
         }
-        self.revocations = Self.whatFits(usable)
+        self.revocations = Self.whatFits(usable, until: latest)
         self.leftOut = usable.count - self.revocations.count
     }
 
-    private static func whatFits(_ revocations: [Revocation]) -> [Revocation] {
+    /// Those that there is room for; none of them ends later than a time.
+    private static func whatFits(_ revocations: [Revocation], until latest: Date) -> [Revocation] {
         // Four characters stand for three bytes; header, signature and the rest of the payload take less than is spared.
         let room = (Self.maximumBytes - 1024) / 4 * 3
-        let size = { (revocation: Revocation) in Self.entry(revocation).serialized.count + 1 }
+        // No entry has more beside its value, whose quotation marks would count twice, and a comma follows it.
+        let frame = Self.entry(Revocation(kind: .fingerprint, value: "", endsAt: latest)).serialized.count
+        let size = { (revocation: Revocation) in frame + JSONValue.string(revocation.value).serialized.count - 1 }
         guard revocations.reduce(0, { $0 + size($1) }) > room else { return revocations }
         let ordered = revocations.sorted { first, second in
             guard first.kind == second.kind else { return first.kind == .key }

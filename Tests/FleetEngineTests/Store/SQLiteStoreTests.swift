@@ -524,7 +524,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [(every: 1, isSorted: false), (every: 8, isSorted: false), (every: 9, isSorted: true)])
+    @Test(arguments: [(every: 1, isSorted: false), (every: 16, isSorted: false), (every: 17, isSorted: true)])
     func `a box that holds much of what there is is gone through along the ids`(
         every: Int, isSorted: Bool
     ) async throws {
