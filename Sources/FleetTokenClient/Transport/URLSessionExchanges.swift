@@ -112,13 +112,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
             cause: error)
     }
 
-    /// Host and port for messages, which the path and the query stay out of.
-    private static func server(of task: URLSessionTask) -> String {
-        guard let url = task.originalRequest?.url, let host = url.host, !host.isEmpty else { return "The server" }
-        // Not every platform keeps the brackets of an IPv6 address.
-        let name = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
-        return url.port.map { "\(name):\($0)" } ?? name
-    }
+    private static func server(of task: URLSessionTask) -> String { task.originalRequest?.url?.server ?? "The server" }
 
     private static func response(_ response: HTTPURLResponse, body: Data) -> HTTPTransportResponse {
         let headers = response.allHeaderFields.compactMap { field -> (name: String, value: String)? in

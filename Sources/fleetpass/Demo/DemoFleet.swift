@@ -36,7 +36,7 @@ struct DemoFleet {
         self.drives = try routes.filter { !$0.isDelivery }.enumerated().map { index, route in
             (try VehicleID(checking: "vehicle-\(index + 1)"), route)
         }
-        let transport = URLSessionTransport()
+        let transport = ClientTransport()
         let engine = try EngineEndpoint(addresses.http)
         self.backend = FleetBackend(
             provider: addresses.provider,

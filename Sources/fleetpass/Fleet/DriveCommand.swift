@@ -110,6 +110,7 @@ struct DriveCommand: AsyncParsableCommand {
                 vehicle: vehicle,
                 engine: self.addresses.engineURL,
                 tokens: self.addresses.tokens(),
+                transport: ClientTransport(),
                 configuration: .init(reportingInterval: .seconds(self.interval))
             )
         }
@@ -131,6 +132,7 @@ struct DriveCommand: AsyncParsableCommand {
                 vehicle: vehicle,
                 engine: self.addresses.engineURL,
                 tokens: self.addresses.tokens(),
+                transport: ClientTransport(),
                 configuration: .init(reportingInterval: .seconds(self.interval))
             )
         }
@@ -187,7 +189,7 @@ struct DriveCommand: AsyncParsableCommand {
         let type: TokenType = self.vehicle == nil ? .deliveryServer : .server
         let backend = try FleetBackend(
             keyFile: keyFile, type: type, provider: self.addresses.effectiveProvider, engine: self.addresses.engineURL,
-            transport: URLSessionTransport())
+            transport: ClientTransport())
         do {
             try await vehicle(backend)
         } catch let error as EngineFailure {

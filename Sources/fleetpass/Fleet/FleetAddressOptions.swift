@@ -37,7 +37,7 @@ struct FleetAddressOptions: ParsableArguments {
 
     /// A provider that asks the token server.
     func tokens(
-        transport: any HTTPTransport = URLSessionTransport(maximumBodyBytes: TokenEndpoint.maximumAnswerBytes),
+        transport: any HTTPTransport = ClientTransport(maximumBodyBytes: TokenEndpoint.maximumAnswerBytes),
         configuration: TokenCacheConfiguration = .init()
     ) throws -> FleetTokenProvider {
         let secret = ProcessInfo.processInfo.environment[self.secretVariable]

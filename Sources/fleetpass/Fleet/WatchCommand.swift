@@ -45,14 +45,14 @@ struct WatchCommand: AsyncParsableCommand {
             let model = try Self.checkingURLs {
                 try TripModel(
                     provider: self.addresses.effectiveProvider, trip: trip, engine: self.addresses.engineURL,
-                    tokens: self.addresses.tokens())
+                    tokens: self.addresses.tokens(), transport: ClientTransport())
             }
             try await self.watch(await model.changes(), while: { try await model.run() }) { ChangeLine($0) }
         } else if let tracking = self.trackingId {
             let model = try Self.checkingURLs {
                 try ShipmentModel(
                     provider: self.addresses.effectiveProvider, tracking: tracking, engine: self.addresses.engineURL,
-                    tokens: self.addresses.tokens())
+                    tokens: self.addresses.tokens(), transport: ClientTransport())
             }
             try await self.watch(await model.changes(), while: { try await model.run() }) { ChangeLine($0) }
         }

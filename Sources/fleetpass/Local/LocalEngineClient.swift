@@ -50,7 +50,7 @@ struct LocalEngineClient {
     func send(_ request: HTTPTransportRequest) async throws -> Data {
         let answer: HTTPTransportResponse
         do {
-            answer = try await URLSessionTransport().send(request)
+            answer = try await ClientTransport().send(request)
         } catch let error as TokenClientError {
             throw CommandFailure(status: .unreachable, message: "the engine is not reached: \(error.message)")
         }

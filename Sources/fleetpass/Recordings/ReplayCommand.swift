@@ -50,7 +50,7 @@ struct ReplayCommand: AsyncParsableCommand {
         let provider = try self.provider ?? ProviderID(checking: "demo-fleet")
         let session = ReplaySession(
             engine: try self.endpoint(), provider: provider, issuer: try self.issuer(provider),
-            transport: URLSessionTransport())
+            transport: ClientTransport())
         let report = try await session.run(recording, comparing: self.compare)
         switch self.output {
         case .text: Console.give(report.text)

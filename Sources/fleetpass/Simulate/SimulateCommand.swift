@@ -17,8 +17,8 @@ struct SimulateCommand: AsyncParsableCommand {
             Example:  fleetpass simulate --vehicles 200 --trips 30 --for 60s \
             --create-with data/service-accounts/server.json
 
-            Every vehicle fetches its own tokens and reports over REST, as a driver's app does, in one process and over \
-            one HTTP session; each trip has a customer who watches it. Gives a summary at the end; ends with 1 when the \
+            Every vehicle fetches its own tokens and reports over REST, as a driver's app does, in one process and over a \
+            few connections; each trip has a customer who watches it. Gives a summary at the end; ends with 1 when the \
             engine took no update, or with 69 when nothing was reached. Once the vehicles are there, SIGINT and SIGTERM \
             begin the end at once, with vehicles offline, trips over and the summary; a second one waits for nothing.
             """
@@ -76,7 +76,7 @@ struct SimulateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let meter = FleetMeter()
-        let transport = MeteredTransport(transport: URLSessionTransport(), meter: meter)
+        let transport = MeteredTransport(transport: ClientTransport(), meter: meter)
         let provider = try self.addresses.effectiveProvider
         let engine = try self.addresses.engineURL
         let fleet = try SimulatedFleet(

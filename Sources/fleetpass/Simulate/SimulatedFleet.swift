@@ -8,7 +8,7 @@ import FleetTokenClient
 import FleetTokens
 import Foundation
 
-/// Many vehicles on real routes in one process, over one HTTP session, each with tokens of its own.
+/// Many vehicles on real routes in one process, over a few connections, each with tokens of its own.
 struct SimulatedFleet: Sendable {
     /// Of how many places along each route the vehicles start.
     private static let startsPerRoute = 16
