@@ -435,7 +435,9 @@ typedef struct fp_options {
     void (*FP_NULLABLE release_context)(void *FP_NULLABLE context);
     /// Gives the credentials. NULL: requests carry none.
     fp_credentials_callback FP_NULLABLE credentials;
-    /// Sends the requests. NULL: the library's own client, on Foundation's `URLSession`.
+    /// Sends the requests. NULL: the library's own client, on Foundation's `URLSession`. On Linux that may end the process on
+    /// answers that are rare but allowed, such as one with a trailer, or when a connection breaks off within the header
+    /// fields; servers should set this there.
     fp_http_callback FP_NULLABLE http;
     /// Hears what happens. NULL: nobody does.
     fp_event_callback FP_NULLABLE on_event;

@@ -12,8 +12,12 @@ import Foundation
 /// Sends requests with a `URLSession` that keeps nothing: no cache, no cookies, no stored credentials.
 ///
 /// A redirect is not followed, as it would carry credentials elsewhere; its answer is returned as it is. The timeout
-/// covers the whole exchange, not only its silences. An answer outside of 2xx whose body is too long, or does not come in
-/// full, is returned with an empty one, as its status and header fields tell what to do.
+/// covers the whole exchange, not only its silences. An answer outside of 2xx whose body is too long, or does not come
+/// in full, is returned with an empty one, as its status and header fields tell what to do.
+///
+/// On Linux, Foundation's session ends the process on answers that are rare but allowed, such as one with a trailer, and
+/// when the connection breaks off within the header fields. Servers and other programs that have to go on there should
+/// bring an ``HTTPTransport`` of their own.
 public final class URLSessionTransport: HTTPTransport {
     private let session: URLSession
     private let exchanges: URLSessionExchanges
