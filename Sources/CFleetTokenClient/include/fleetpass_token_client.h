@@ -437,7 +437,8 @@ typedef struct fp_options {
     fp_credentials_callback FP_NULLABLE credentials;
     /// Sends the requests. NULL: the library's own client, on Foundation's `URLSession`. On Linux that may end the process on
     /// answers that are rare but allowed, such as one with a trailer, or when a connection breaks off within the header
-    /// fields; servers should set this there.
+    /// fields; servers should set this there. Plain HTTP to this machine is `FP_ERROR_INSECURE_URL` there, too, where
+    /// `http_proxy` or `all_proxy` names a proxy that would get it, and `no_proxy` does not name the host.
     fp_http_callback FP_NULLABLE http;
     /// Hears what happens. NULL: nobody does.
     fp_event_callback FP_NULLABLE on_event;

@@ -41,7 +41,7 @@ package struct SecureURL: Sendable {
     }
 
     /// Whether a host is this machine: `localhost`, `127.0.0.0/8` as four decimal numbers, or `::1`.
-    private static func isLoopback(_ host: String) -> Bool {
+    static func isLoopback(_ host: String) -> Bool {
         let host = host.lowercased()
         if host == "localhost" || host == "::1" || host == "[::1]" { return true }
         let numbers = host.split(separator: ".", omittingEmptySubsequences: false).map { part in

@@ -17,10 +17,14 @@ import Foundation
 ///
 /// On Linux, Foundation's session ends the process on answers that are rare but allowed, such as one with a trailer, and
 /// when the connection breaks off within the header fields. Servers and other programs that have to go on there should
-/// bring an ``HTTPTransport`` of their own.
+/// bring an ``HTTPTransport`` of their own. Where `http_proxy`, `all_proxy` or `ALL_PROXY` names a proxy, that session
+/// would send it what is meant for this machine over plain HTTP; unless `no_proxy` names the host, that is an error.
 public final class URLSessionTransport: HTTPTransport {
     private let session: URLSession
     private let exchanges: URLSessionExchanges
+    #if canImport(FoundationNetworking)
+        private let proxy = EnvironmentProxy(environment: ProcessInfo.processInfo.environment)
+    #endif
 
     /// Makes a session of its own.
     ///
@@ -49,9 +53,13 @@ public final class URLSessionTransport: HTTPTransport {
     ///
     /// - Parameter request: What to send.
     /// - Returns: What the server answered, whatever its status.
-    /// - Throws: ``TokenClientError`` with `unreachable`, `timedOut` or `invalidAnswer`, or `CancellationError`.
+    /// - Throws: ``TokenClientError`` with `unreachable`, `timedOut`, `invalidAnswer` or, on Linux, `insecureURL`;
+    ///   `CancellationError`.
     public func send(_ request: HTTPTransportRequest) async throws -> HTTPTransportResponse {
         try Task.checkCancellation()
+        #if canImport(FoundationNetworking)
+            try self.proxy.check(request.url)
+        #endif
         var urlRequest = URLRequest(url: request.url)
         urlRequest.httpMethod = request.method
         urlRequest.httpBody = request.body

@@ -1,0 +1,43 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(FoundationNetworking)
+    package import Foundation
+
+    /// The proxy through which libcurl, on which FoundationNetworking is built, sends plain HTTP, even to this machine.
+    ///
+    /// No configuration of a session turns it off.
+    package struct EnvironmentProxy: Sendable {
+        /// The variable that names the proxy.
+        private let variable: String?
+        private let exceptionsVariable: String
+        private let exceptions: String
+
+        /// Reads the variables that libcurl does, which count where they are not empty; of the list of exceptions, what its
+        /// older versions understand, too.
+        package init(environment: [String: String]) {
+            func isSet(_ name: String) -> Bool { environment[name]?.isEmpty == false }
+            // Not HTTP_PROXY, which a request's header could set in a CGI program.
+            self.variable = ["http_proxy", "all_proxy", "ALL_PROXY"].first(where: isSet)
+            self.exceptionsVariable = ["no_proxy", "NO_PROXY"].first(where: isSet) ?? "no_proxy"
+            self.exceptions = environment[self.exceptionsVariable] ?? ""
+        }
+
+        /// Refuses to send in the clear to a proxy what is meant for this machine.
+        ///
+        /// - Parameter url: Where a request goes.
+        /// - Throws: ``TokenClientError`` with `insecureURL`.
+        package func check(_ url: URL) throws(TokenClientError) {
+            guard let variable, url.scheme?.lowercased() == "http", let host = url.host, SecureURL.isLoopback(host),
+                self.exceptions != "*",
+                !self.exceptions.split(whereSeparator: { $0 == "," || $0 == " " })
+                    .contains(where: { $0.lowercased() == host.lowercased() })
+            else { return }
+            throw TokenClientError(
+                code: .insecureURL,
+                message: "\(variable) names a proxy, to which all that is meant for \(host) would travel in the clear; "
+                    + "add \(host) to \(self.exceptionsVariable).")
+        }
+    }
+#endif
