@@ -16,9 +16,14 @@ import Testing
         typealias OutboundIn = HTTP2Frame.FramePayload
 
         var kept: [EventLoopPromise<Void>?] = []
+        var message = ByteBuffer()
 
         func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
             self.kept.append(promise)
+            guard case .data(let frame) = self.unwrapOutboundIn(data), case .byteBuffer(let part) = frame.data
+            else { return }
+            #expect(!frame.endStream)
+            self.message.writeImmutableBuffer(part)
         }
 
         func flush(context: ChannelHandlerContext) {}
@@ -35,9 +40,9 @@ import Testing
     }
 
     /// Answers with a head, a message and the status.
-    private func answer() {
+    private func answer(_ text: ByteBuffer = ByteBuffer(string: "answer")) {
         let head = HTTP2Frame.FramePayload.headers(.init(headers: [":status": "200"]))
-        let message = HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(ByteBuffer(string: "answer"))))
+        let message = HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(text)))
         for frame in [head, message, head] { self.channel.write(frame, promise: nil) }
         self.channel.flush()
     }
@@ -62,6 +67,18 @@ import Testing
         #expect(self.channel.isActive)
         self.pass(1)
         #expect(!self.channel.isActive)
+    }
+
+    @Test func `a long message leaves in parts, so that whoever takes it slowly is not cut off`() {
+        let long = ByteBuffer(bytes: (0..<200_000).map { UInt8(truncatingIfNeeded: $0 / 3) })
+        self.answer(long)
+        #expect(self.window.message == long)
+        #expect(self.window.kept.count == 2 + 4)
+        for _ in 1...5 {
+            self.pass(29)
+            self.window.takeOne()
+        }
+        #expect(self.channel.isActive)
     }
 
     @Test func `a call that has nothing to say is left alone, and held to the limit for what it says later`() {
