@@ -18,20 +18,17 @@ final class UnreadCallLimit: ChannelOutboundHandler, RemovableChannelHandler {
     /// The most bytes of a part.
     static let partBytes = 64 * 1024
 
-    private let limit: TimeAmount
+    private let clock: UnreadClock
     /// How many frames were written that have not left.
     private var unsent = 0
-    /// When something of what waits left last, or began to wait.
-    private var unreadSince = NIODeadline.distantPast
-    private var alarm: Scheduled<Void>?
 
     /// Sets the limit.
     init(_ limit: Duration) {
-        self.limit = TimeAmount(limit)
+        self.clock = UnreadClock(limit)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        self.alarm.cancelOnce()
+        self.clock.cancel()
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -47,14 +44,14 @@ final class UnreadCallLimit: ChannelOutboundHandler, RemovableChannelHandler {
 
     /// Writes a frame, and hears when all of it has left.
     private func write(_ frame: NIOAny, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
-        if self.unsent == 0 { self.unreadSince = context.eventLoop.now }
+        if self.unsent == 0 { self.clock.start(at: context.eventLoop.now) }
         self.unsent += 1
         let gone = promise ?? context.eventLoop.makePromise()
         let bound = NIOLoopBound((self, context.eventLoop), eventLoop: context.eventLoop)
         gone.futureResult.whenComplete { _ in
             let (handler, eventLoop) = bound.value
             handler.unsent -= 1
-            handler.unreadSince = eventLoop.now
+            if handler.unsent == 0 { handler.clock.stop() } else { handler.clock.somethingLeft(at: eventLoop.now) }
         }
         context.write(frame, promise: gone)
     }
@@ -62,19 +59,6 @@ final class UnreadCallLimit: ChannelOutboundHandler, RemovableChannelHandler {
     func flush(context: ChannelHandlerContext) {
         context.flush()
         // Most answers have left by now.
-        if self.unsent > 0, self.alarm == nil { self.look(context) }
-    }
-
-    /// Ends the call if nothing has left for too long, and looks again when that may be.
-    private func look(_ context: ChannelHandlerContext) {
-        self.alarm = nil
-        guard self.unsent > 0 else { return }
-        let deadline = self.unreadSince + self.limit
-        guard context.eventLoop.now < deadline else { return context.close(promise: nil) }
-        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        self.alarm = context.eventLoop.scheduleTask(deadline: deadline) {
-            let (handler, context) = bound.value
-            handler.look(context)
-        }
+        if self.unsent > 0 { self.clock.watch(context) }
     }
 }

@@ -12,15 +12,12 @@ package import NIOCore
 package final class AnswerTimeLimit: ChannelInboundHandler, RemovableChannelHandler {
     package typealias InboundIn = Any
 
-    private let unread: TimeAmount
+    /// Counts while no more may be written.
+    private let unread: UnreadClock
     private let drain: TimeAmount
     private var context: ChannelHandlerContext?
-    /// When something of what waits to be sent left last, or began to wait; `nil` while more may be written.
-    private var unreadSince: NIODeadline?
     /// Whether the connection ends as soon as nothing waits.
     private var isEnding = false
-    /// Goes off when nothing may have left since then, or before that: it is not set anew for all that leaves.
-    private var unreadAlarm: Scheduled<Void>?
     private var drainAlarm: Scheduled<Void>?
 
     /// Sets the limits.
@@ -29,20 +26,23 @@ package final class AnswerTimeLimit: ChannelInboundHandler, RemovableChannelHand
     ///   - unread: For how long nothing of what waits to be sent may leave.
     ///   - drain: For how long the connection may go on when the server ends.
     package init(unread: Duration, drain: Duration) {
-        self.unread = TimeAmount(unread)
+        self.unread = UnreadClock(unread)
         self.drain = TimeAmount(drain)
     }
 
     package func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
     package func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if !context.channel.isWritable { self.wait() } else if !self.isEnding { self.unreadSince = nil }
+        if !context.channel.isWritable { self.wait() } else if !self.isEnding { self.unread.stop() }
         context.fireChannelWritabilityChanged()
     }
 
     package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event is ChannelShouldQuiesceEvent, self.drainAlarm == nil {
-            self.drainAlarm = self.schedule(at: context.eventLoop.now + self.drain) { $0.context?.close(promise: nil) }
+            let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+            self.drainAlarm = context.eventLoop.scheduleTask(in: self.drain) {
+                bound.value.context?.close(promise: nil)
+            }
         }
         context.fireUserInboundEventTriggered(event)
     }
@@ -65,36 +65,18 @@ package final class AnswerTimeLimit: ChannelInboundHandler, RemovableChannelHand
 
     /// Hears that something of what waited has left.
     func somethingLeft() {
-        guard self.unreadSince != nil, let context else { return }
-        self.unreadSince = context.eventLoop.now
+        guard let context else { return }
+        self.unread.somethingLeft(at: context.eventLoop.now)
     }
 
     private func wait() {
         guard let context else { return }
-        self.unreadSince = context.eventLoop.now
-        if self.unreadAlarm == nil { self.look() }
-    }
-
-    /// Ends the connection if nothing has left for too long, and looks again when that may be.
-    private func look() {
-        self.unreadAlarm = nil
-        guard let unreadSince, let context else { return }
-        let deadline = unreadSince + self.unread
-        guard context.eventLoop.now < deadline else { return context.close(promise: nil) }
-        self.unreadAlarm = self.schedule(at: deadline) { $0.look() }
-    }
-
-    private func schedule(at time: NIODeadline, _ body: @escaping (AnswerTimeLimit) -> Void) -> Scheduled<Void>? {
-        guard let context else { return nil }
-        let bound = NIOLoopBound((self, body), eventLoop: context.eventLoop)
-        return context.eventLoop.scheduleTask(deadline: time) {
-            let (handler, body) = bound.value
-            body(handler)
-        }
+        self.unread.start(at: context.eventLoop.now)
+        self.unread.watch(context)
     }
 
     private func cancel() {
-        self.unreadAlarm.cancelOnce()
+        self.unread.cancel()
         self.drainAlarm.cancelOnce()
     }
 }
