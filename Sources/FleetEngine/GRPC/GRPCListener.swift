@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetOperation
-import FleetTokens
 import GRPCNIOTransportHTTP2Posix
 import HummingbirdCore
 import NIOCore
@@ -25,7 +24,13 @@ struct GRPCListener: HTTP2ServerTransport.ListenerFactory {
         listenerConfigurator: HTTP2ServerTransport.ListenerConfigurator,
         connectionConfigurator: HTTP2ServerTransport.ConnectionConfigurator
     ) async throws -> NIOAsyncChannel<HTTP2ServerTransport.ConnectionConfigurator.ConnectionChannel, Never> {
-        let contexts = try self.tls.map(CurrentContext.init)
+        let contexts = try self.tls.map { tls in
+            try LatestTLS(tls) { configuration in
+                var configuration = configuration
+                configuration.applicationProtocols = ["grpc-exp", "h2"]
+                return try NIOSSLContext(configuration: configuration)
+            }
+        }
         return try await ServerBootstrap(group: self.eventLoopGroup)
             .serverChannelOption(.backlog, value: CInt(ConnectionLimits.queue))
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -39,7 +44,7 @@ struct GRPCListener: HTTP2ServerTransport.ListenerFactory {
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     if let contexts {
-                        try pipeline.addHandler(NIOSSLServerHandler(context: contexts.context))
+                        try pipeline.addHandler(NIOSSLServerHandler(context: contexts.value))
                     }
                     // A client that says nothing is not waited for long when the server ends.
                     try pipeline.addHandlers(
@@ -63,36 +68,4 @@ extension ConnectionLimits {
     var drainOfGRPC: Duration { min(.seconds(10), self.drain) }
     /// How long it may take to answer that.
     var answerOfGRPC: Duration { min(.seconds(20), self.request) }
-}
-
-/// What connections open with now.
-private final class CurrentContext: Sendable {
-    private let tls: ServerTLS
-    private let latest: Locked<(version: Int, context: NIOSSLContext)>
-
-    /// Takes what is in force.
-    ///
-    /// - Throws: An error of TLS.
-    init(_ tls: ServerTLS) throws {
-        let current = tls.current()
-        self.tls = tls
-        self.latest = Locked((current.version, try Self.context(current.configuration)))
-    }
-
-    /// The context of the certificate that is in force.
-    var context: NIOSSLContext {
-        let current = self.tls.current()
-        return self.latest.withLock { latest in
-            guard current.version != latest.version else { return latest.context }
-            // It was tried when it was read; should it fail all the same, the one before stays.
-            latest = (current.version, (try? Self.context(current.configuration)) ?? latest.context)
-            return latest.context
-        }
-    }
-
-    private static func context(_ configuration: TLSConfiguration) throws -> NIOSSLContext {
-        var configuration = configuration
-        configuration.applicationProtocols = ["grpc-exp", "h2"]
-        return try NIOSSLContext(configuration: configuration)
-    }
 }

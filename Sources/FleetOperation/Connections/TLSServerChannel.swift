@@ -2,7 +2,6 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetTokens
 import HummingbirdCore
 import HummingbirdHTTP2
 import Logging
@@ -13,11 +12,8 @@ import NIOSSL
 struct TLSServerChannel: ServerChildChannel {
     typealias Value = HTTP2UpgradeChannel.Value
 
-    private let tls: ServerTLS
-    private let configuration: HTTP2UpgradeChannel.Configuration
-    private let responder: HTTPChannelHandler.Responder
     private let limits: ConnectionLimits
-    private let latest: Locked<(version: Int, channel: HTTP2UpgradeChannel)>
+    private let latest: LatestTLS<HTTP2UpgradeChannel>
 
     /// Prepares connections.
     ///
@@ -36,22 +32,15 @@ struct TLSServerChannel: ServerChildChannel {
         configuration.streamConfiguration.additionalChannelHandlers = {
             [HTTP2StreamReporter() as any RemovableChannelHandler] + others()
         }
-        let current = tls.current()
-        self.tls = tls
-        self.configuration = configuration
-        self.responder = responder
         self.limits = limits
-        self.latest = Locked(
-            (
-                current.version,
-                try HTTP2UpgradeChannel(
-                    tlsConfiguration: current.configuration, configuration: configuration, responder: responder)
-            ))
+        self.latest = try LatestTLS(tls) { [configuration] in
+            try HTTP2UpgradeChannel(tlsConfiguration: $0, configuration: configuration, responder: responder)
+        }
     }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         let limits = self.limits
-        return self.current.setup(channel: channel, logger: logger).flatMapThrowing { value in
+        return self.latest.value.setup(channel: channel, logger: logger).flatMapThrowing { value in
             let pipeline = channel.pipeline.syncOperations
             // Between TLS, which tells the protocol, and that protocol.
             let tls = try pipeline.handler(type: NIOSSLServerHandler.self)
@@ -65,18 +54,6 @@ struct TLSServerChannel: ServerChildChannel {
     }
 
     func handle(value: Value, logger: Logger) async {
-        await self.current.handle(value: value, logger: logger)
-    }
-
-    private var current: HTTP2UpgradeChannel {
-        let tls = self.tls.current()
-        return self.latest.withLock { latest in
-            guard tls.version != latest.version else { return latest.channel }
-            // It was tried when it was read; should it fail all the same, the one before stays.
-            let channel = try? HTTP2UpgradeChannel(
-                tlsConfiguration: tls.configuration, configuration: self.configuration, responder: self.responder)
-            latest = (tls.version, channel ?? latest.channel)
-            return latest.channel
-        }
+        await self.latest.value.handle(value: value, logger: logger)
     }
 }
