@@ -18,17 +18,19 @@ final class UnreadCallLimit: ChannelOutboundHandler, RemovableChannelHandler {
     /// The most bytes of a part.
     static let partBytes = 64 * 1024
 
-    private let clock: UnreadClock
+    private let limit: TimeAmount
+    /// When something of what waits must have left.
+    private let deadline = MovingDeadline()
     /// How many frames were written that have not left.
     private var unsent = 0
 
     /// Sets the limit.
     init(_ limit: Duration) {
-        self.clock = UnreadClock(limit)
+        self.limit = TimeAmount(limit)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        self.clock.cancel()
+        self.deadline.cancel()
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -44,14 +46,14 @@ final class UnreadCallLimit: ChannelOutboundHandler, RemovableChannelHandler {
 
     /// Writes a frame, and hears when all of it has left.
     private func write(_ frame: NIOAny, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
-        if self.unsent == 0 { self.clock.start(at: context.eventLoop.now) }
+        if self.unsent == 0 { self.deadline.time = context.eventLoop.now + self.limit }
         self.unsent += 1
         let gone = promise ?? context.eventLoop.makePromise()
         let bound = NIOLoopBound((self, context.eventLoop), eventLoop: context.eventLoop)
         gone.futureResult.whenComplete { _ in
             let (handler, eventLoop) = bound.value
             handler.unsent -= 1
-            if handler.unsent == 0 { handler.clock.stop() } else { handler.clock.somethingLeft(at: eventLoop.now) }
+            handler.deadline.time = handler.unsent == 0 ? nil : eventLoop.now + handler.limit
         }
         context.write(frame, promise: gone)
     }
@@ -59,6 +61,6 @@ final class UnreadCallLimit: ChannelOutboundHandler, RemovableChannelHandler {
     func flush(context: ChannelHandlerContext) {
         context.flush()
         // Most answers have left by now.
-        if self.unsent > 0 { self.clock.watch(context) }
+        if self.unsent > 0 { self.deadline.watch(context) }
     }
 }

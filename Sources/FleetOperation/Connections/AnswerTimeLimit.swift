@@ -12,9 +12,10 @@ package import NIOCore
 package final class AnswerTimeLimit: ChannelInboundHandler, RemovableChannelHandler {
     package typealias InboundIn = Any
 
-    /// Counts while no more may be written.
-    private let unread: UnreadClock
+    private let unread: TimeAmount
     private let drain: TimeAmount
+    /// When something of what waits to be sent must have left; counts while no more may be written.
+    private let deadline = MovingDeadline()
     private var context: ChannelHandlerContext?
     /// Whether the connection ends as soon as nothing waits.
     private var isEnding = false
@@ -26,14 +27,14 @@ package final class AnswerTimeLimit: ChannelInboundHandler, RemovableChannelHand
     ///   - unread: For how long nothing of what waits to be sent may leave.
     ///   - drain: For how long the connection may go on when the server ends.
     package init(unread: Duration, drain: Duration) {
-        self.unread = UnreadClock(unread)
+        self.unread = TimeAmount(unread)
         self.drain = TimeAmount(drain)
     }
 
     package func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
     package func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if !context.channel.isWritable { self.wait() } else if !self.isEnding { self.unread.stop() }
+        if !context.channel.isWritable { self.wait() } else if !self.isEnding { self.deadline.time = nil }
         context.fireChannelWritabilityChanged()
     }
 
@@ -65,18 +66,18 @@ package final class AnswerTimeLimit: ChannelInboundHandler, RemovableChannelHand
 
     /// Hears that something of what waited has left.
     func somethingLeft() {
-        guard let context else { return }
-        self.unread.somethingLeft(at: context.eventLoop.now)
+        guard let context, self.deadline.time != nil else { return }
+        self.deadline.time = context.eventLoop.now + self.unread
     }
 
     private func wait() {
         guard let context else { return }
-        self.unread.start(at: context.eventLoop.now)
-        self.unread.watch(context)
+        self.deadline.time = context.eventLoop.now + self.unread
+        self.deadline.watch(context)
     }
 
     private func cancel() {
-        self.unread.cancel()
+        self.deadline.cancel()
         self.drainAlarm.cancelOnce()
     }
 }

@@ -52,8 +52,7 @@ package final class HTTP2ReadTimeLimit: ChannelInboundHandler, RemovableChannelH
     private let frameLimit: TimeAmount
     private let silenceLimit: TimeAmount
     private var frames = Frames()
-    private var deadline = NIODeadline.distantFuture
-    private var check: Scheduled<Void>?
+    private let deadline = MovingDeadline()
 
     /// Sets the limits.
     ///
@@ -67,16 +66,16 @@ package final class HTTP2ReadTimeLimit: ChannelInboundHandler, RemovableChannelH
     }
 
     package func handlerAdded(context: ChannelHandlerContext) {
-        self.deadline = context.eventLoop.now + self.frameLimit
-        self.wait(context)
+        self.deadline.time = context.eventLoop.now + self.frameLimit
+        self.deadline.watch(context)
     }
 
     package func handlerRemoved(context: ChannelHandlerContext) {
-        self.check.cancelOnce()
+        self.deadline.cancel()
     }
 
     package func channelInactive(context: ChannelHandlerContext) {
-        self.check.cancelOnce()
+        self.deadline.cancel()
         context.fireChannelInactive()
     }
 
@@ -84,20 +83,10 @@ package final class HTTP2ReadTimeLimit: ChannelInboundHandler, RemovableChannelH
         let wasBetween = self.frames.isBetween
         let hasEnd = self.unwrapInboundIn(data).withUnsafeReadableBytes { self.frames.read($0) }
         if self.frames.isBetween {
-            self.deadline = context.eventLoop.now + self.silenceLimit
+            self.deadline.time = context.eventLoop.now + self.silenceLimit
         } else if wasBetween || hasEnd {
-            self.deadline = context.eventLoop.now + self.frameLimit
+            self.deadline.time = context.eventLoop.now + self.frameLimit
         }
         context.fireChannelRead(data)
-    }
-
-    /// Looks again when the deadline has come, which costs less than a timer for each read.
-    private func wait(_ context: ChannelHandlerContext) {
-        let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
-        self.check = context.eventLoop.scheduleTask(deadline: self.deadline) {
-            let (handler, context) = bound.value
-            guard context.eventLoop.now >= handler.deadline else { return handler.wait(context) }
-            context.close(promise: nil)
-        }
     }
 }

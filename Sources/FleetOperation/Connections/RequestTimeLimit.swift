@@ -19,10 +19,8 @@ package final class RequestTimeLimit: ChannelDuplexHandler, RemovableChannelHand
     package typealias OutboundOut = HTTPResponsePart
 
     private let limit: TimeAmount
-    /// When what is waited for must be there; `nil` while nothing is.
-    private var deadline: NIODeadline?
-    /// Goes off at the deadline, or before it: it is set once for many requests, as nearly all are read in no time.
-    private var alarm: Scheduled<Void>?
+    /// When what is waited for must be there.
+    private lazy var deadline = MovingDeadline { [weak self] context in self?.end(context) }
     private var isReading = false
     /// How many requests, of those whose heads were read, have no answer that has ended.
     private var unanswered = 0
@@ -38,11 +36,11 @@ package final class RequestTimeLimit: ChannelDuplexHandler, RemovableChannelHand
     }
 
     package func handlerRemoved(context: ChannelHandlerContext) {
-        self.alarm.cancelOnce()
+        self.deadline.cancel()
     }
 
     package func channelInactive(context: ChannelHandlerContext) {
-        self.alarm.cancelOnce()
+        self.deadline.cancel()
         context.fireChannelInactive()
     }
 
@@ -51,11 +49,11 @@ package final class RequestTimeLimit: ChannelDuplexHandler, RemovableChannelHand
         case .head:
             self.isReading = true
             self.unanswered += 1
-            if self.unanswered == 1 { self.start(context) } else { self.deadline = nil }
+            if self.unanswered == 1 { self.start(context) } else { self.deadline.time = nil }
         case .body: break
         case .end:
             self.isReading = false
-            self.deadline = nil
+            self.deadline.time = nil
         }
         context.fireChannelRead(data)
     }
@@ -74,24 +72,8 @@ package final class RequestTimeLimit: ChannelDuplexHandler, RemovableChannelHand
     }
 
     private func start(_ context: ChannelHandlerContext) {
-        let deadline = context.eventLoop.now + self.limit
-        self.deadline = deadline
-        if self.alarm == nil { self.setAlarm(deadline, context) }
-    }
-
-    private func setAlarm(_ time: NIODeadline, _ context: ChannelHandlerContext) {
-        let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
-        self.alarm = context.eventLoop.scheduleTask(deadline: time) {
-            bound.value.handler.look(bound.value.context)
-        }
-    }
-
-    /// Ends the connection if the deadline is over, and looks again at a later one.
-    private func look(_ context: ChannelHandlerContext) {
-        self.alarm = nil
-        guard let deadline else { return }
-        guard context.eventLoop.now < deadline else { return self.end(context) }
-        self.setAlarm(deadline, context)
+        self.deadline.time = context.eventLoop.now + self.limit
+        self.deadline.watch(context)
     }
 
     private func end(_ context: ChannelHandlerContext) {
