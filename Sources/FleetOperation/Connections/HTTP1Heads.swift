@@ -12,8 +12,9 @@ import NIOHTTP1
 /// answers (RFC 9110 §15.2). It knows no chunks either: an answer whose length is not told ends with the connection
 /// (RFC 9112 §6.1).
 ///
-/// A request that leaves open for which host it is meant, or names none that can be, ends the connection with 400 (RFC 9112 §3.2): what stands behind
-/// decides by the host who may ask. A target in absolute form names it in place of `Host` (RFC 9112 §3.2.2).
+/// A request that leaves open for which host it is meant, or names none that can be, ends the connection with 400
+/// (RFC 9112 §3.2): what stands behind decides by the host who may ask. A target in absolute form names it in place of
+/// `Host` (RFC 9112 §3.2.2).
 ///
 /// A connection ends with the answer to a request behind which nothing can be read: one that asks for another protocol,
 /// which the decoder takes for granted, and one of HTTP/1.0 in chunks, which that does not know (RFC 9112 §6.1). What the
@@ -89,14 +90,10 @@ final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
         self.readsNoMore = self.isLastAnswer
         guard !self.readsNoMore else { return }
         let isOld = (head.version.major, head.version.minor) < (1, 1)
-        let hosts = head.headers["Host"]
-        guard hosts.count == 1 && Self.isHost(hosts[0]) || hosts.isEmpty && isOld else {
+        guard self.settleHost(of: &head, isOld: isOld) else {
             // As behind what the decoder cannot read.
             self.readsNoMore = true
             return context.fireErrorCaught(HTTPParserError.invalidHeaderToken)
-        }
-        if let authority = Self.authority(of: head.uri) {
-            head.headers.replaceOrAdd(name: "Host", value: String(authority))
         }
         self.isLastRequest = head.asksForUpgrade || isOld && head.headers.contains(name: "Transfer-Encoding")
         self.asked.append(Asked(isOld: isOld, isLast: self.isLastRequest))
@@ -140,15 +137,45 @@ final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
         head.status.code >= 200 && (self.asked.first?.isLast == true || self.isEnding && self.asked.count == 1)
     }
 
+    /// Lets `Host` name the host that the request is meant for; says whether there is one that can be.
+    private func settleHost(of head: inout HTTPRequestHead, isOld: Bool) -> Bool {
+        let hosts = head.headers["Host"]
+        guard hosts.count == 1 || hosts.isEmpty && isOld else { return false }
+        var host = Substring(hosts.first ?? "")
+        // The decoder leaves out the blanks before a field's value only.
+        while let last = host.last, " \t".contains(last) { host.removeLast() }
+        guard Self.isHost(host) else { return false }
+        if let authority = Self.authority(of: head.uri) {
+            // The address of something on the web names its host (RFC 9110 §4.2.1).
+            guard !authority.isEmpty, Self.isHost(authority) else { return false }
+            host = authority
+        }
+        if host != hosts.first ?? "" { head.headers.replaceOrAdd(name: "Host", value: String(host)) }
+        return true
+    }
+
     /// Whether a text has the form of a host, which may be empty, and of a port (RFC 3986 §3.2.2, §3.2.3).
-    private static func isHost(_ text: String) -> Bool {
-        let bytes = text.utf8
-        let isAddress = bytes.first == UInt8(ascii: "[")
-        let host = bytes.prefix { $0 != UInt8(ascii: isAddress ? "]" : ":") }
-        let port = bytes[host.endIndex...].drop { isAddress && $0 == UInt8(ascii: "]") }
-        guard host.dropFirst(isAddress ? 1 : 0).allSatisfy({ $0.isOfHost || isAddress && $0 == UInt8(ascii: ":") })
-        else { return false }
+    private static func isHost(_ text: Substring) -> Bool {
+        var port = text.utf8
+        if port.first == UInt8(ascii: "[") {
+            guard let end = port.firstIndex(of: UInt8(ascii: "]")) else { return false }
+            let address = port[..<end].dropFirst()
+            guard !address.isEmpty, address.allSatisfy({ $0.isOfHost || $0 == UInt8(ascii: ":") }) else { return false }
+            port = port[end...].dropFirst()
+        } else {
+            let host = port.prefix { $0 != UInt8(ascii: ":") }
+            guard host.allSatisfy(\.isOfHost), Self.isEncoded(host) else { return false }
+            port = port[host.endIndex...]
+        }
         return port.isEmpty || port.first == UInt8(ascii: ":") && port.dropFirst().allSatisfy(\.isDigit)
+    }
+
+    /// Whether two hexadecimal digits stand behind each percent sign.
+    private static func isEncoded(_ host: Substring.UTF8View) -> Bool {
+        host.split(separator: UInt8(ascii: "%"), omittingEmptySubsequences: false).dropFirst().allSatisfy {
+            let digits = $0.prefix(2)
+            return digits.count == 2 && digits.allSatisfy(\.isHexDigit)
+        }
     }
 
     /// The host, and the port, that a target in absolute form names; `nil` for one in another form.
@@ -177,6 +204,8 @@ extension HTTPResponseHead {
 
 extension UInt8 {
     fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+
+    fileprivate var isHexDigit: Bool { self.isDigit || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(self | 0x20) }
 
     /// Whether a name of a host may have the character.
     fileprivate var isOfHost: Bool {

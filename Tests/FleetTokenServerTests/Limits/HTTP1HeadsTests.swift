@@ -80,6 +80,9 @@ import Testing
         ("HTTP/1.1", ["Host: a, b"]), ("HTTP/1.1", ["Host: a b<>/"]), ("HTTP/1.1", ["Host: 127.0.0.1:x"]),
         ("HTTP/1.1", ["Host: me@x"]), ("HTTP/1.1", ["Host: [::1]x"]), ("HTTP/1.1", ["Host: ::1"]),
         ("HTTP/1.0", ["Host: /", "Connection: keep-alive"]),
+        ("HTTP/1.1", ["Host: [::1"]), ("HTTP/1.1", ["Host: [::1]]"]),
+        ("HTTP/1.1", ["Host: [::1]]:80"]), ("HTTP/1.1", ["Host: []"]), ("HTTP/1.1", ["Host: [:80"]),
+        ("HTTP/1.1", ["Host: a%zz"]), ("HTTP/1.1", ["Host: a%2"]), ("HTTP/1.1", ["Host: a \tb"]),
     ])
     func `a request with no host, several, or one that is none, is refused, and nothing behind it is read`(
         version: String, fields: [String]
@@ -93,11 +96,18 @@ import Testing
         #expect(try self.arrived() == nil)
     }
 
+    @Test(arguments: ["http://ok:xx/healthz", "http://[::1/healthz", "http:///healthz", "http://a@/", "http://a b/"])
+    func `a target whose host is none is refused, whatever the field names`(target: String) {
+        #expect(throws: HTTPParserError.self) { try self.send("GET \(target) HTTP/1.1", "Host: ok") }
+    }
+
     @Test(
         arguments: [
             ("/", "HTTP/1.1", "localhost:8080", ["localhost:8080"]), ("/", "HTTP/1.0", nil, []),
             ("/", "HTTP/1.0", "x", ["x"]),
             ("*", "HTTP/1.1", "x", ["x"]), ("/?to=http://other", "HTTP/1.1", "x", ["x"]), ("/", "HTTP/1.1", "", [""]),
+            ("/", "HTTP/1.1", "127.0.0.1 ", ["127.0.0.1"]), ("/", "HTTP/1.1", "x\t \t", ["x"]),
+            ("/", "HTTP/1.1", "a%2Fb", ["a%2Fb"]),
             ("/", "HTTP/1.1", "[::1]:80", ["[::1]:80"]), ("/", "HTTP/1.1", "a_b-c.example:", ["a_b-c.example:"]),
             ("http://other.example:81/a?b", "HTTP/1.1", "localhost", ["other.example:81"]),
             ("http://localhost:1@other.example?b", "HTTP/1.1", "localhost", ["other.example"]),
