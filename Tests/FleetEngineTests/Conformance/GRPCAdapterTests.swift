@@ -100,6 +100,19 @@ import Testing
             #expect(missing?.status == "NOT_FOUND")
             let answer = try await client.send(batch(300), authorization: authorization)
             #expect(answer.count > 2 << 20)
+            // One task alone may be too long by what the engine does not know.
+            let unknown = try DeliveryTask(
+                serializedBytes: [0xC2, 0xB8, 0x02, 0x80, 0x80, 0xE0, 0x01] + [UInt8](repeating: 1, count: 3_670_016))
+            let long = WireCall.batchCreateTasks(
+                .with {
+                    $0.parent = "providers/acme"
+                    $0.requests = [DeliveryWorld.creation(of: "long") { $0.unknownFields = unknown.unknownFields }]
+                })
+            let refusal = await #expect(throws: WireFailure.self) {
+                _ = try await client.send(long, authorization: authorization)
+            }
+            #expect(refusal?.status == "RESOURCE_EXHAUSTED")
+            #expect(refusal?.message.contains("make the first one shorter") == true)
         }
         // Others take it, such as clients of REST.
         let other = DirectWire(engine: Engine(store: MemoryStore(), verifier: TextVerifier()))

@@ -29,15 +29,18 @@ struct Paging: Sendable {
 
     /// The first of some messages, as many as an answer holds; at least one.
     static func whatFits<Content: Message>(_ messages: [Content]) -> [Content] {
+        Array(messages.prefix(max(1, self.count(thatFit: messages))))
+    }
+
+    /// How many of some messages, from the first on, have no more than ``maximumBytes`` together.
+    static func count(thatFit messages: [some Message]) -> Int {
         var bytes = 0
-        var count = 0
-        for message in messages {
+        let end = messages.firstIndex { message in
             let written: [UInt8]? = try? message.serializedBytes()
             bytes += written?.count ?? 0
-            guard bytes <= Self.maximumBytes || count == 0 else { break }
-            count += 1
+            return bytes > Self.maximumBytes
         }
-        return Array(messages.prefix(count))
+        return end ?? messages.count
     }
 
     private static let defaultSize = 100
