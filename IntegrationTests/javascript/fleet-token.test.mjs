@@ -204,6 +204,50 @@ test("a failure is followed by a growing wait, and is not the last word", async 
   assert.equal((await tokens.token(trip)).expiresInSeconds, 3300);
 });
 
+for (const [whose, headers] of [["its own", {}], ["one that the server asked for", { "Retry-After": "600" }]]) {
+  test(`an app that knows better ends a pause, ${whose}, and the next goes on growing`, async () => {
+    const { clock, server, tokens } = world();
+    server.plan = () => new Response("", { status: 503 });
+    for (let failures = 1; failures < 8; failures += 1) {
+      await assert.rejects(tokens.token(trip));
+      await clock.advance(60);
+    }
+    server.plan = () => new Response("", { status: 503, headers });
+    await assert.rejects(tokens.token(trip));
+    assert.equal(server.requests.length, 8);
+    tokens.retryNow();
+    await settle();
+    assert.equal(server.requests.length, 8, "nothing is fetched before somebody asks");
+    server.plan = () => new Response("", { status: 503 });
+    await assert.rejects(tokens.token(trip), { retryAfterSeconds: undefined });
+    assert.equal(server.requests.length, 9);
+    await clock.advance(29.9);
+    await assert.rejects(tokens.token(trip));
+    assert.equal(server.requests.length, 9);
+    server.plan = () => server.grant();
+    tokens.retryNow();
+    assert.equal((await tokens.token(trip)).expiresInSeconds, 3300);
+  });
+}
+
+test("an app that knows better loses no token, and disturbs no fetch", async () => {
+  const { clock, server, tokens } = world();
+  let open;
+  server.gate = new Promise((resolve) => { open = resolve; });
+  const waiting = tokens.token(trip);
+  tokens.retryNow();
+  open();
+  const { token } = await waiting;
+  assert.equal(server.requests.length, 1);
+  await clock.advance(3001);
+  server.plan = () => new Response("", { status: 503, headers: { "Retry-After": "600" } });
+  assert.equal((await tokens.token(trip)).token, token);
+  assert.equal(server.requests.length, 2);
+  tokens.retryNow();
+  assert.equal((await tokens.token(trip)).token, token);
+  assert.equal(server.requests.length, 3);
+});
+
 test("Retry-After is kept to, up to a limit", async () => {
   const { clock, server, tokens } = world();
   server.plan = () => new Response("", { status: 429, headers: { "Retry-After": "20" } });
@@ -403,6 +447,8 @@ test("a refused token is replaced once, however many calls were refused", async 
 test("refusals without end do not become fetches without end", async () => {
   const { clock, server, tokens } = world();
   for (let round = 0; round < 6; round += 1) tokens.invalidate(trip, (await tokens.token(trip)).token);
+  await assert.rejects(tokens.token(trip), { code: "tooManyRefusals" });
+  tokens.retryNow();
   await assert.rejects(tokens.token(trip), { code: "tooManyRefusals" });
   assert.equal(server.requests.length, 6);
   await clock.advance(61);

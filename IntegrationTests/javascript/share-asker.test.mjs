@@ -150,12 +150,12 @@ for (const [name, Kind] of [["the share page", Asker], ["the guide's lines", Gui
 }
 
 /** A pace with its longest waits in a browser, whose network comes back by `reconnect`. */
-function browser(context) {
+function browser(context, tokens = { retryNow() {} }) {
   const tick = timers(context);
   const window = new EventTarget();
   globalThis.addEventListener = (...parts) => window.addEventListener(...parts);
   context.after(() => { delete globalThis.addEventListener; });
-  const pace = new Pace(() => 1);
+  const pace = new Pace(tokens, () => 1);
   const isOver = async (wait) => {
     let isOver = false;
     wait.then(() => { isOver = true; });
@@ -199,4 +199,69 @@ test("a network that is back ends a page's wait, but not the one that a server a
   // Those before it count no more, also where it was back before a question failed.
   reconnect();
   assert.deepEqual(await pass(pace.afterFailure({}), 10), inTime);
+});
+
+/** A page that asks until it is answered, by tokens that make it wait for as long as they can. */
+function page(context, mint) {
+  let seconds = 1000;
+  let requests = 0;
+  const clock = { monotonic: () => seconds, wall: () => seconds, after: () => 0, cancel: () => {} };
+  const fetch = async () => {
+    requests += 1;
+    return mint();
+  };
+  const tokens = new FleetTokens({ url: "https://tokens.example", clock, random: () => 0.99, fetch });
+  const { pace, tick, reconnect } = browser(context, tokens);
+  const asker = new Asker(tokens, trip, async () => new Response("{}"));
+  const shown = { answer: undefined };
+  const follow = async () => {
+    while (!shown.answer) {
+      try {
+        shown.answer = await asker.ask();
+      } catch (error) {
+        await pace.afterFailure(error);
+      }
+    }
+  };
+  follow();
+  return {
+    shown, reconnect,
+    requests: () => requests,
+    async pass(passed) {
+      await settle();
+      seconds += passed;
+      tick(passed * 1000);
+      await settle();
+    },
+  };
+}
+
+const grant = () => new Response(JSON.stringify({ token: "token", expires_in: 3300 }));
+
+test("a page that has no token asks for one when the network is back", async (context) => {
+  let isAway = true;
+  const { shown, pass, reconnect, requests } = page(context, () => {
+    if (isAway) throw new TypeError("Failed to fetch");
+    return grant();
+  });
+  for (const seconds of [10, 20, 40, 60, 0]) await pass(seconds);
+  assert.equal(requests(), 5);
+  isAway = false;
+  reconnect();
+  await settle();
+  assert.equal(shown.answer?.status, 200);
+  assert.equal(requests(), 6);
+});
+
+test("a page that has no token waits as long as the token server asked for, also when the network is back", async (context) => {
+  let isAway = true;
+  const { shown, pass, reconnect, requests } = page(
+    context, () => (isAway ? new Response("", { status: 503, headers: { "Retry-After": "30" } }) : grant()));
+  await pass(0);
+  isAway = false;
+  reconnect();
+  await pass(29);
+  assert.equal(requests(), 1);
+  await pass(1);
+  assert.equal(shown.answer?.status, 200);
 });

@@ -148,6 +148,20 @@ export class FleetTokens {
   }
 
   /**
+   * Ends the pauses after failures, so that the next call fetches at once.
+   *
+   * For what this cannot know: that the user has signed in again, or that the network is back. A wait that the server asked
+   * for ends too, so do not call it after each error. Tokens in hand are kept, a fetch under way goes on, and nothing is
+   * fetched before somebody asks. When the next fetch fails, the pauses go on growing. The one with `tooManyRefusals` holds.
+   */
+  retryNow() {
+    const now = this.#now();
+    for (const entry of this.#entries.values()) {
+      if (this.#isBackingOff(entry, now) && entry.failure.code !== "tooManyRefusals") entry.retryAt = now.monotonic;
+    }
+  }
+
+  /**
    * Forgets every token and failure, and what fetches bring that are under way: for another user of the app, who signs in
    * or whose predecessor signs out. Who waits for such a fetch gets `unavailable`; who asks from now on begins another.
    */

@@ -60,11 +60,15 @@ export class Pace {
   #random;
   #onNetwork = () => {};
 
-  /** @param {() => number} random Gives a number from 0 up to 1. */
-  constructor(random = Math.random) {
+  /**
+   * @param {import("./fleet-token.js").FleetTokens} tokens Whose own pauses end with the wait when the network is back.
+   * @param {() => number} random Gives a number from 0 up to 1.
+   */
+  constructor(tokens, random = Math.random) {
     this.#random = random;
     addEventListener("online", () => {
       this.#failures = 0;
+      tokens.retryNow();
       this.#onNetwork();
     });
   }

@@ -19,7 +19,8 @@ const [, , kind, encoded] = location.pathname.split("/");
 const id = decoded(encoded);
 const isTrip = kind === "trips";
 const subject = { kind: isTrip ? "consumer" : "delivery_consumer", id };
-const asker = new Asker(new FleetTokens({ url: "/" }), subject, send);
+const tokens = new FleetTokens({ url: "/" });
+const asker = new Asker(tokens, subject, send);
 let settings;
 let map;
 let last;
@@ -94,7 +95,7 @@ function tell(error) {
 
 /** Asks again and again, more seldom after failures and while nobody looks. */
 async function follow() {
-  const pace = new Pace();
+  const pace = new Pace(tokens);
   for (;;) {
     let wait;
     try {
