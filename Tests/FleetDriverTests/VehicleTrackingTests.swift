@@ -129,6 +129,29 @@ import Testing
         #expect(world.tokens.subjects.count == 2)
     }
 
+    @Test func `a vehicle whose report was cancelled while its token was fetched is as before`() async throws {
+        let isHeld = Locked(false)
+        let (gate, release) = AsyncStream.makeStream(of: Never.self)
+        let world = try ReporterWorld(
+            tokens: StubTokenProvider { subject, _ in
+                if isHeld.withLock({ $0 }) { for await _ in gate {} }
+                return TestTokens.token(for: subject)
+            })
+        let reporter = world.reporter
+        await reporter.startTracking()
+        try await reporter.setState(.offline)
+        #expect(try await world.event().failure == nil)
+        isHeld.withLock { $0 = true }
+        let online = Task { try await reporter.setState(.online) }
+        while world.tokens.subjects.count < 2 { await Task.yield() }
+        online.cancel()
+        try await online.value
+        isHeld.withLock { $0 = false }
+        release.finish()
+        try await reporter.setState(.offline)
+        #expect(world.engine.requests.count == 1)
+    }
+
     @Test(arguments: [false, true])
     func `a vehicle that was left online before is set offline once`(isTracking: Bool) async throws {
         let world = try ReporterWorld()

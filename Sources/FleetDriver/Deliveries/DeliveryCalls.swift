@@ -53,16 +53,20 @@ struct DeliveryCalls: Sendable {
 
     /// Changes the stops with a token that names a task besides, or else with the vehicle's own.
     func sendStops(
-        _ stops: [VehicleStop], for task: TaskID?, lastToken: LastToken, limit: Duration
+        _ stops: [VehicleStop], for task: TaskID?, lastToken: LastToken, limit: Duration, onSending: () -> Void
     ) async throws -> EngineAnswer {
         try await self.call(for: .deliveryDriver(self.vehicle, task: task), or: self.own)
-            .send(self.stops(stops), lastToken: lastToken, limit: limit).checked(as: "a delivery vehicle")
+            .send(self.stops(stops), lastToken: lastToken, limit: limit, onSending: onSending)
+            .checked(as: "a delivery vehicle")
     }
 
     /// Tells a task's outcome with a token for that task.
-    func send(_ report: TaskOutcomeReport, lastToken: LastToken, limit: Duration) async throws -> EngineAnswer {
+    func send(
+        _ report: TaskOutcomeReport, lastToken: LastToken, limit: Duration, onSending: () -> Void
+    ) async throws -> EngineAnswer {
         try await self.call(for: .deliveryDriver(self.vehicle, task: report.task))
-            .send(report.request(provider: self.provider), lastToken: lastToken, limit: limit).checked(as: "a task")
+            .send(report.request(provider: self.provider), lastToken: lastToken, limit: limit, onSending: onSending)
+            .checked(as: "a task")
     }
 
     private var own: TokenSubject { .deliveryDriver(self.vehicle) }

@@ -61,9 +61,11 @@ extension DeliveryVehicleReporter: LocationReporting {
         }
         try Task.checkCancellation()
         guard let (stops, task) = self.plan.applyStopChanges(upTo: number) else { return nil }
-        self.plan.stopChanges.noteSending { $0 <= number }
         let answer = try await self.calls.sendStops(
-            stops, for: task, lastToken: self.lastTaskToken, limit: self.pace.time.now.duration(to: deadline))
+            stops, for: task, lastToken: self.lastTaskToken, limit: self.pace.time.now.duration(to: deadline)
+        ) {
+            self.plan.stopChanges.noteSending { $0 <= number }
+        }
         self.lastTaskToken.take(answer)
         return self.finishStops(stops, upTo: number, self.learnStops(from: answer), waited + answer.tokenWait)
     }
@@ -71,8 +73,9 @@ extension DeliveryVehicleReporter: LocationReporting {
     private func sendOutcome(_ number: Int) async throws -> EngineFailure? {
         try Task.checkCancellation()
         guard let outcome = self.plan.outcomes.change(number) else { return nil }
-        self.plan.outcomes.noteSending { $0 == number }
-        let answer = try await self.calls.send(outcome, lastToken: self.lastTaskToken, limit: self.limit)
+        let answer = try await self.calls.send(outcome, lastToken: self.lastTaskToken, limit: self.limit) {
+            self.plan.outcomes.noteSending { $0 == number }
+        }
         self.lastTaskToken.take(answer)
         let failure = answer.failure
         if failure?.isFinal != false { self.plan.outcomes.remove({ $0 == number }, refusal: failure) }

@@ -76,21 +76,17 @@ struct ReportPlan: Sendable {
         VehicleReport(state: .offline, fixes: self.fixes.batch(repeatingNewest: false), endsTracking: true)
     }
 
+    /// Takes note that a report goes out, of which nobody may hear what became.
+    mutating func noteSending(_ report: VehicleReport) {
+        if report.state != self.confirmed { self.confirmed = nil }
+    }
+
     /// Takes note of what became of a report.
     mutating func finish(_ report: VehicleReport, _ failure: EngineFailure?) {
-        if let failure {
-            if failure.stage != .token { self.loseSight(of: report) }
-        } else {
-            self.confirmed = report.state
-        }
+        if failure == nil { self.confirmed = report.state }
         self.fixes.finish(report.fixes, failure)
         let isOver = failure != nil || self.unsentCount == 0
         if report.endsTracking, !self.isTracking, isOver { self.fixes.forget() }
-    }
-
-    /// Takes note that nobody knows what became of a report.
-    mutating func loseSight(of report: VehicleReport) {
-        if report.state != self.confirmed { self.confirmed = nil }
     }
 
     /// How many fixes were lost since this was last asked.

@@ -186,12 +186,10 @@ extension VehicleReporter: LocationReporting {
             let answer = try? await self.call.send(
                 report.request(provider: self.provider, vehicle: self.vehicle, sensor: self.configuration.sensor),
                 lastToken: self.lastToken,
-                limit: self.configuration.effectiveTimeLimit
+                limit: self.configuration.effectiveTimeLimit,
+                onSending: { self.plan.noteSending(report) }
             ).checked(as: "a vehicle")
-        else {
-            self.plan.loseSight(of: report)
-            return CancellationError()
-        }
+        else { return CancellationError() }
 
         self.lastToken.take(answer)
         var outcome = VehicleUpdateEvent.Outcome.succeeded

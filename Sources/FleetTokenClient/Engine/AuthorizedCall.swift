@@ -50,15 +50,18 @@ package struct AuthorizedCall: Sendable {
     ///   - lastToken: The token of the call before, which tells a 403 after a token change from any other; it takes the
     ///     answer in.
     ///   - limit: How long everything may take, tokens and the second attempt included; a year at most.
+    ///   - onSending: Called right before a request goes out, from where on nobody knows what the engine has got; a call that
+    ///     ends without it has sent nothing.
     /// - Returns: How it went.
     /// - Throws: `CancellationError` when the calling task was cancelled, and nothing else.
     package func send(
         _ request: EngineRequest,
         lastToken: LastToken,
-        limit: Duration
+        limit: Duration,
+        onSending: () -> Void = {}
     ) async throws -> EngineAnswer {
         let deadline = self.time.now.advanced(by: limit.waitable)
-        let (first, asked) = try await self.attempt(request, until: deadline)
+        let (first, asked) = try await self.attempt(request, until: deadline, onSending: onSending)
         guard case .failure(let failure) = first.result, let refused = first.token,
             failure.httpStatus == 401
                 || (failure.httpStatus == 403 && lastToken.mayRenew(refused, for: self.subject))
@@ -66,7 +69,7 @@ package struct AuthorizedCall: Sendable {
 
         let renewed: TokenSubject? = failure.httpStatus == 403 ? self.subject : nil
         self.tokens.invalidate(refused, for: asked)
-        var (second, _) = try await self.attempt(request, until: deadline, unless: refused)
+        var (second, _) = try await self.attempt(request, until: deadline, unless: refused, onSending: onSending)
         second.tokenWait += first.tokenWait
         second.renewed = renewed
         // Without a second attempt, the engine's refusal says more than the lack of another token.
@@ -82,7 +85,8 @@ package struct AuthorizedCall: Sendable {
     private func attempt(
         _ request: EngineRequest,
         until deadline: MonotonicInstant,
-        unless refused: FleetToken? = nil
+        unless refused: FleetToken? = nil,
+        onSending: () -> Void
     ) async throws -> (EngineAnswer, asked: TokenSubject) {
         let start = self.time.now
         var asked = self.subject
@@ -99,6 +103,7 @@ package struct AuthorizedCall: Sendable {
         case .failure(let failure):
             return (EngineAnswer(result: .failure(failure), token: nil, tokenWait: tokenWait), asked)
         case .success(let token):
+            onSending()
             let result = await self.exchange(request, token, until: deadline)
             try Task.checkCancellation()
             return (EngineAnswer(result: result, token: token, tokenWait: tokenWait), asked)

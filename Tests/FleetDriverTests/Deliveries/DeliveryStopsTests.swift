@@ -335,6 +335,35 @@ import Testing
         #expect(await reporter.plan.pendingCount == 0)
     }
 
+    @Test(arguments: [false, true]) func `a change that is cancelled while its token is fetched is not made`(
+        isOutcome: Bool
+    ) async throws {
+        let (gate, release) = AsyncStream.makeStream(of: Never.self)
+        let world = try DeliveryReporterWorld(
+            tokens: StubTokenProvider { subject, _ in
+                if case .deliveryDriver(_, _?) = subject { for await _ in gate {} }
+                return TestTokens.token(for: subject)
+            })
+        let reporter = world.reporter
+        _ = try await reporter.readRemainingStops()
+        let task = try TaskID(checking: "a")
+        let change = Task {
+            if isOutcome {
+                try await reporter.reportOutcome(.failed, of: task)
+            } else {
+                _ = try await reporter.reportArrivedAtStop()
+            }
+        }
+        while !world.tokens.subjects.contains(.deliveryDriver(world.vehicle, task: task)) { await Task.yield() }
+        change.cancel()
+        await #expect(throws: CancellationError.self) { try await change.value }
+        release.finish()
+        #expect(await reporter.plan.pendingCount == 0)
+        #expect(try await world.report(1).pendingCount == 0)
+        await reporter.stopTracking()
+        #expect(world.requests.map(\.mask) == (isOutcome ? [nil, "last_location"] : [nil, nil, "last_location"]))
+    }
+
     @Test func `calls of a cancelled task make no change, now or later`() async throws {
         let world = try DeliveryReporterWorld()
         let reporter = world.reporter
