@@ -7,19 +7,25 @@
     import FleetDriver
 
     /// The phone's places; each run starts the location service, and stops it at its end.
-    enum PhoneLocations {
-        static let source = StreamLocationSource {
-            AsyncStream(bufferingPolicy: .bufferingNewest(1)) { fixes in
+    nonisolated struct PhoneLocations: LocationSource {
+        func makeAsyncIterator() -> AsyncThrowingStream<LocationFix, any Error>.Iterator {
+            AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { fixes in
                 let receiver = Task { @MainActor in
-                    let receiver = Receiver(receive: { fixes.yield($0) }, end: { fixes.finish() })
+                    let receiver = Receiver(
+                        receive: { fixes.yield($0) }, refuse: { fixes.finish(throwing: PlacesRefused()) })
                     receiver.start()
                     return receiver
                 }
                 fixes.onTermination = { _ in
                     Task { @MainActor in await receiver.value.stop() }
                 }
-            }
+            }.makeAsyncIterator()
         }
+    }
+
+    /// The driver does not let the app have places.
+    nonisolated struct PlacesRefused: LocalizedError {
+        var errorDescription: String? { "Allow this app your location in Settings, then go on shift again." }
     }
 
     extension PhoneLocations {
@@ -27,11 +33,11 @@
         @MainActor private final class Receiver: NSObject, CLLocationManagerDelegate {
             private let service = CLLocationManager()
             private let receive: @Sendable (LocationFix) -> Void
-            private let end: @Sendable () -> Void
+            private let refuse: @Sendable () -> Void
 
-            init(receive: @escaping @Sendable (LocationFix) -> Void, end: @escaping @Sendable () -> Void) {
+            init(receive: @escaping @Sendable (LocationFix) -> Void, refuse: @escaping @Sendable () -> Void) {
                 self.receive = receive
-                self.end = end
+                self.refuse = refuse
             }
 
             func start() {
@@ -52,7 +58,7 @@
 
             /// Ends the run where the driver does not let the app have places, so that the reporter tells of it.
             nonisolated func locationManagerDidChangeAuthorization(_ manager: CLLocationManager) {
-                if [.denied, .restricted].contains(manager.authorizationStatus) { self.end() }
+                if [.denied, .restricted].contains(manager.authorizationStatus) { self.refuse() }
             }
 
             nonisolated func locationManager(_ manager: CLLocationManager, didUpdateLocations locations: [CLLocation]) {

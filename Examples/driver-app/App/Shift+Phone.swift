@@ -40,7 +40,7 @@ import FleetTokenClient
             let tokens = try DriverTokens(session: session)
             let context = GMTDDriverContext(
                 accessTokenProvider: tokens.authorization, providerID: session.provider, vehicleID: session.vehicle,
-                engine: EngineConnection(url: session.engine), locations: PhoneLocations.source)
+                engine: EngineConnection(url: session.engine), locations: PhoneLocations())
             self.init(
                 api: try GMTDRidesharingDriverAPI(checking: context), tokens: tokens, vehicle: session.vehicle)
         }

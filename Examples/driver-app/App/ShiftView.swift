@@ -12,6 +12,9 @@
         var body: some View {
             List {
                 Toggle("On shift", isOn: self.$model.isTracking)
+                if let problem = self.model.state.locationProblem {
+                    Text(problem.reason).foregroundStyle(.red)
+                }
                 Section("Last update") {
                     Text(self.lastUpdate)
                     if let time = self.model.state.lastUpdateAt {

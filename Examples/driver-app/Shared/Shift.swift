@@ -6,6 +6,7 @@ import FleetTokenClient
 import Foundation
 
 #if canImport(GoogleRidesharingDriver)
+    import CoreLocation
     import GoogleRidesharingDriver
 #else
     import FleetDriver
@@ -62,6 +63,10 @@ import Foundation
         state.succeeded += 1
         state.lastUpdate = .succeeded(state: Self.text(vehicleUpdate.vehicleState))
         state.lastUpdateAt = Date()
+        // Without new places, updates repeat the last one.
+        if let problem = state.locationProblem, let time = Self.time(of: vehicleUpdate), time > problem.since {
+            state.locationProblem = nil
+        }
         self.state = state
     }
 
@@ -75,10 +80,28 @@ import Foundation
         if cause.code == RPCCode.unauthenticated.number, !isWithoutToken {
             self.authorization.lastTokenWasRefused(vehicleID: self.vehicle)
         }
+        var reason = cause.localizedDescription
         var state = self.state
-        state.lastUpdate = .failed(state: Self.text(vehicleUpdate.vehicleState), reason: cause.localizedDescription)
+        let isLocationProblem =
+            cause.domain == GMTDVehicleReporterErrorDomain
+            && cause.code == GMTDVehicleReporterErrorCode.noLastKnownLocation.rawValue
+        if isLocationProblem {
+            // What the source of the places says is for the driver.
+            if let own = cause.userInfo[NSUnderlyingErrorKey] as? any Error { reason = own.localizedDescription }
+            state.locationProblem = ShiftState.LocationProblem(reason: reason, since: Date())
+        }
+        state.lastUpdate = .failed(state: Self.text(vehicleUpdate.vehicleState), reason: reason)
         state.lastUpdateAt = Date()
         self.state = state
+    }
+
+    /// When the vehicle was at an update's place.
+    private static func time(of update: GMTDVehicleUpdate) -> Date? {
+        #if canImport(GoogleRidesharingDriver)
+            update.location?.timestamp
+        #else
+            update.location?.time
+        #endif
     }
 
     private static func text(_ state: GMTDVehicleState) -> String { state == .online ? "online" : "offline" }

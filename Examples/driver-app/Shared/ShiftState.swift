@@ -12,10 +12,18 @@ struct ShiftState: Equatable, Sendable {
         case failed(state: String, reason: String)
     }
 
+    /// Why no places come.
+    struct LocationProblem: Equatable, Sendable {
+        var reason: String
+        var since: Date
+    }
+
     var isTracking = false
     /// How many updates the engine took.
     var succeeded = 0
     var lastUpdate: Update?
     var lastUpdateAt: Date?
+    /// What is wrong with the vehicle's places, which updates without a new one hide.
+    var locationProblem: LocationProblem?
     var lastTokenEvent: String?
 }
