@@ -80,6 +80,33 @@ test("nothing on the map is a stop of the tab key, as the lists offer the same",
   assert.deepEqual(markers.filter((marker) => marker.isTabStop), []);
 });
 
+test("a way is drawn again where it is another one, and not with what is new of others", (context) => {
+  const drawn = leaflet(context);
+  const live = fleet(["a", "b"]);
+  const map = new FleetMap({}, {}, () => {});
+  /** How often each way and each plan was drawn: those of a, and those of b. */
+  const drawings = () => {
+    map.draw(live);
+    const lines = (kind) => [...drawn].filter((layer) => layer.className?.startsWith(kind)).map((layer) => layer.drawings);
+    return { way: lines("way"), plan: lines("plan") };
+  };
+  const vehicle = (news) => live.state.vehicles.set("a", { ...live.state.vehicles.get("a"), ...news });
+  const van = (news) => live.state.deliveryVehicles.set("a", { ...live.state.deliveryVehicles.get("a"), ...news });
+  assert.deepEqual(drawings(), { way: [1, 1], plan: [1, 1] });
+  vehicle({ place: { latitude: 1.001, longitude: 1 } });
+  van({ heading: 90 });
+  assert.deepEqual(drawings(), { way: [1, 1], plan: [1, 1] });
+  vehicle({ route: "_p~iF~ps|U_ulLnnqC_mqNvxq`@" });
+  van({ place: { latitude: 1.001, longitude: 1 } });
+  assert.deepEqual(drawings(), { way: [2, 1], plan: [2, 1] });
+  van({ stops: [{ place: { latitude: 2, longitude: 1 }, state: "new" }] });
+  // A vendor's opaque route tells no way.
+  vehicle({ route: "opaque" });
+  assert.deepEqual(drawings(), { way: [3, 1], plan: [3, 1] });
+  const way = () => [...drawn].find((layer) => layer.className.startsWith("way"))?.places;
+  assert.deepEqual(way(), []);
+});
+
 test("a trail is drawn again where it goes on or is another one, and not with what is new of others", (context) => {
   const drawn = leaflet(context);
   const live = fleet(["a"]);

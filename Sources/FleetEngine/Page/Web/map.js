@@ -149,10 +149,7 @@ export class FleetMap {
     const { id } = vehicle;
     const colour = this.colour(id);
     this.#drawTrail(put, "vehicles", id, live.trails.vehicles.get(id), colour);
-    if (vehicle.route) {
-      const way = decodePolyline(vehicle.route);
-      if (way) put(["way", id], () => L.polyline([], { className: `way ${colour}`, interactive: false }), (line) => line.setLatLngs(way));
-    }
+    if (vehicle.route) this.#drawLine(put, ["way", id], `way ${colour}`, vehicle.route, () => decodePolyline(vehicle.route) ?? []);
     const isChosen = choice?.kind === "vehicles" && choice.id === id;
     put(["vehicle", id], () => this.#marker("vehicles", id, arrow, colour),
       (marker) => this.#move(marker, vehicle.place, vehicle.heading ?? bearing(live.trails.vehicles.get(id)), isChosen));
@@ -173,7 +170,7 @@ export class FleetMap {
     }
     if (vehicle.place && vehicle.stops.length > 0) {
       const plan = [vehicle.place, ...vehicle.stops.map((stop) => stop.place)].map(point);
-      put(["plan", id], () => L.polyline([], { className: `plan ${colour}`, interactive: false }), (line) => line.setLatLngs(plan));
+      this.#drawLine(put, ["plan", id], `plan ${colour}`, String(plan), () => plan);
     }
   }
 
@@ -191,15 +188,18 @@ export class FleetMap {
   #drawTrail(put, kind, id, trail, colour) {
     if (!trail || trail.length < 2) return;
     const last = trail.at(-1);
-    // Most of what is new is of others, and a line takes long to draw.
-    const draw = (layer, placesOf) => {
-      if (layer.drawnTo === last) return;
-      layer.drawnTo = last;
-      layer.setLatLngs(placesOf(drives(trail)));
-    };
-    put(["trail", kind, id], () => L.polyline([], { className: `trail ${colour}`, interactive: false }), (layer) => draw(layer, (parts) => parts));
-    put(["head", kind, id], () => L.polyline([], { className: `trail head ${colour}`, interactive: false }),
-      (layer) => draw(layer, (parts) => parts.at(-1).slice(-Math.max(2, Math.ceil(trail.length / 4)))));
+    this.#drawLine(put, ["trail", kind, id], `trail ${colour}`, last, () => drives(trail));
+    this.#drawLine(put, ["head", kind, id], `trail head ${colour}`, last,
+      () => drives(trail).at(-1).slice(-Math.max(2, Math.ceil(trail.length / 4))));
+  }
+
+  /** Draws a line where what it shows is another than before: most of what is new is of others, and a line takes long to draw. */
+  #drawLine(put, parts, className, shown, placesOf) {
+    put(parts, () => L.polyline([], { className, interactive: false }), (line) => {
+      if (line.shown === shown) return;
+      line.shown = shown;
+      line.setLatLngs(placesOf());
+    });
   }
 
   #marker(kind, id, shape, colour) {
