@@ -342,6 +342,24 @@ test("an app's headers that never come are not blamed on the token server", asyn
   assert.equal(server.requests.length, 0);
 });
 
+for (const [seconds, time] of [
+  [0.8, "8 s"], [6.1234567, "the 1.877 s left of 8 s, of which the app's headers function took 6.123 s"],
+]) {
+  test(`a token server that is asked after ${seconds} s is told with the time that it had`, async () => {
+    let give;
+    const { clock, server, tokens } = world({ headers: () => new Promise((resolve) => { give = resolve; }) });
+    server.gate = new Promise(() => {});
+    const message = `The token server did not answer within ${time}.`;
+    const call = assert.rejects(tokens.token(trip), { code: "timeout", message });
+    await clock.advance(seconds);
+    give({});
+    await settle();
+    assert.equal(server.requests.length, 1);
+    await clock.advance(8 - seconds);
+    await call;
+  });
+}
+
 test("life is counted from the start of the fetch by the monotonic clock", async () => {
   const { clock, server, tokens } = world();
   let open;

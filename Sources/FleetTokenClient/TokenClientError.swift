@@ -22,7 +22,7 @@ public struct TokenClientError: Error, Sendable, CustomStringConvertible {
         /// The server could not be reached; the next call may try again.
         public static let unreachable = Self(.unreachable)
         /// The server did not answer in time, or the store or a closure of the app that comes before it, as the message
-        /// says; the next call may try again.
+        /// says, which also names what left it little time; the next call may try again.
         public static let timedOut = Self(.timedOut)
         /// The server answered that the caller may not have the token; sign in again, a retry does not help.
         public static let refused = Self(.refused)

@@ -299,6 +299,29 @@ import Testing
         #expect(bench.outcomes[caller]?.count == 1)
     }
 
+    @Test(
+        arguments: [
+            ([:], "8.0 seconds"),
+            ([.store: .milliseconds(1), .credentials: .milliseconds(799)], "8.0 seconds"),
+            (
+                [.store: .seconds(1), .credentials: .nanoseconds(6_123_456_789)],
+                "the 0.877 seconds left of 8.0 seconds, of which the app's credentials closure took 6.123 seconds"
+            ),
+            (
+                [.credentials: .seconds(9)],
+                "the 0.0 seconds left of 8.0 seconds, of which the app's credentials closure took 9.0 seconds"
+            ),
+        ] as [([TokenCacheMachine.FetchStep: Duration], String)])
+    func `a step that had less than nine tenths of a fetch's time is told with what it had`(
+        others: [TokenCacheMachine.FetchStep: Duration], time: String
+    ) throws {
+        var bench = try MachineBench()
+        let caller = bench.request()
+        let flight = try #require(bench.flight)
+        bench.feed(.deadlinePassed(flight, awaiting: .server, after: others))
+        #expect(bench.error(of: caller)?.message == "The token server did not answer within \(time).")
+    }
+
     @Test func `a wake-up after the answer does nothing`() throws {
         var bench = try MachineBench()
         bench.request()

@@ -234,7 +234,8 @@ extension TokenCacheWorld {
         case .requested(let own, _), .ensured(let own, _, _), .cancelled(let own, _), .invalidated(let own, _):
             subject = own
         case .patienceEnded(let flight): subject = flight.subject
-        case .restored(let flight, _), .fetched(let flight, _), .failed(let flight, _), .deadlinePassed(let flight, _):
+        case .restored(let flight, _), .fetched(let flight, _), .failed(let flight, _),
+            .deadlinePassed(let flight, _, _):
             subject = flight.subject
             if self.open[subject]?.flight == flight { self.open[subject] = nil }
         case .pausesLifted, .closed: return self.violate("the app did something by itself")

@@ -202,21 +202,34 @@ import Testing
     }
 
     @Test(arguments: [
-        ("store", "The token store did not answer within 8.0 seconds, so the token server was not asked."),
+        (nil, "store", "The token store did not answer within 8.0 seconds, so the token server was not asked."),
         (
-            "credentials",
+            nil, "credentials",
             "The app's credentials closure did not answer within 8.0 seconds, so the token server was not asked."
         ),
         (
-            "proof",
+            nil, "proof",
             "The app's proof closure (App Attest, DeviceCheck or the like) did not answer within 8.0 seconds, "
                 + "so the token server was not asked."
         ),
-        ("server", "The token server did not answer within 8.0 seconds."),
+        (nil, "server", "The token server did not answer within 8.0 seconds."),
+        (
+            "credentials", "server",
+            "The token server did not answer within the 0.5 seconds left of 8.0 seconds, of which the app's "
+                + "credentials closure took 7.5 seconds."
+        ),
+        (
+            "store", "credentials",
+            "The app's credentials closure did not answer within the 0.5 seconds left of 8.0 seconds, of which the "
+                + "token store took 7.5 seconds, so the token server was not asked."
+        ),
     ])
-    func `when the time is up, the error names what did not answer`(hanging: String, message: String) async throws {
+    func `when the time is up, the error names what did not answer, and what left it no time`(
+        slow: String?, hanging: String, message: String
+    ) async throws {
         let (reached, reach) = AsyncStream.makeStream(of: Void.self)
         @Sendable func step(_ name: String) async throws {
+            if name == slow { self.phone.advance(by: .seconds(7.5)) }
             guard name == hanging else { return }
             reach.yield()
             // Nothing comes, until the task is cancelled.

@@ -52,8 +52,9 @@ extension TokenCacheMachine {
         case failed(FlightID, TokenClientError)
         /// The first wake-up of a fetch went off: who can have a valid token waits no longer.
         case patienceEnded(FlightID)
-        /// The second wake-up of a fetch went off: it failed, as what it waits for did not come.
-        case deadlinePassed(FlightID, awaiting: FetchStep)
+        /// The second wake-up of a fetch went off: it failed, as what it waits for did not come; the steps before that took
+        /// so long.
+        case deadlinePassed(FlightID, awaiting: FetchStep, after: [FetchStep: Duration] = [:])
         /// The service refused a token.
         case invalidated(TokenSubject, FleetToken)
         /// The app knows of a reason to ask again at once.

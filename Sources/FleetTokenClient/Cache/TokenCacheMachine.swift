@@ -77,8 +77,8 @@ package struct TokenCacheMachine: Sendable {
         case .fetched(let id, let grant): return self.land(id, grant, at: now)
         case .failed(let id, let error): return self.fail(id, error, at: now)
         case .patienceEnded(let id): return self.endPatience(id, at: now)
-        case .deadlinePassed(let id, let step):
-            let actions = self.fail(id, self.timeIsUp(for: step), at: now)
+        case .deadlinePassed(let id, let step, let others):
+            let actions = self.fail(id, self.timeIsUp(for: step, after: others), at: now)
             return actions.isEmpty ? [] : [.stopFetch(id)] + actions
         case .invalidated(let subject, let token): return self.invalidate(token, of: subject, at: now)
         case .pausesLifted:
@@ -88,16 +88,33 @@ package struct TokenCacheMachine: Sendable {
         }
     }
 
-    private func timeIsUp(for step: FetchStep) -> TokenClientError {
-        let what =
-            switch step {
-            case .store: "The token store"
-            case .credentials: "The app's credentials closure"
-            case .proof: "The app's proof closure (App Attest, DeviceCheck or the like)"
-            case .server: "The token server"
-            }
+    private func timeIsUp(for step: FetchStep, after others: [FetchStep: Duration]) -> TokenClientError {
+        let limit = self.configuration.fetchTimeout
+        let spent = others.values.reduce(.zero, +)
+        var time = "\(limit)"
+        // Nearly all of the time is as good as all of it; with less, the step is not the one to blame.
+        if spent * 10 > limit, let slowest = others.max(by: { $0.value < $1.value }) {
+            time =
+                "the \(max(limit - spent, .zero).inMilliseconds) left of \(limit), of which the \(slowest.key.name) took "
+                + "\(slowest.value.inMilliseconds)"
+        }
         let end = step == .server ? "." : ", so the token server was not asked."
-        return TokenClientError(
-            code: .timedOut, message: "\(what) did not answer within \(self.configuration.fetchTimeout)\(end)")
+        return TokenClientError(code: .timedOut, message: "The \(step.name) did not answer within \(time)\(end)")
     }
+}
+
+extension TokenCacheMachine.FetchStep {
+    fileprivate var name: String {
+        switch self {
+        case .store: "token store"
+        case .credentials: "app's credentials closure"
+        case .proof: "app's proof closure (App Attest, DeviceCheck or the like)"
+        case .server: "token server"
+        }
+    }
+}
+
+extension Duration {
+    /// The same to the nearest millisecond, for people.
+    fileprivate var inMilliseconds: Self { .milliseconds(Int64((self / .milliseconds(1)).rounded())) }
 }

@@ -34,6 +34,22 @@ extension FleetTokenProvider {
         let isMeasured: Bool
     }
 
+    /// What a fetch waits for, and how long it waited for what came before.
+    private struct Progress: Sendable {
+        private(set) var step = TokenCacheMachine.FetchStep.store
+        private(set) var taken: [TokenCacheMachine.FetchStep: Duration] = [:]
+        private var since: MonotonicInstant
+
+        init(at now: MonotonicInstant) {
+            self.since = now
+        }
+
+        mutating func begin(_ next: TokenCacheMachine.FetchStep, at now: MonotonicInstant) {
+            self.taken[self.step] = self.since.duration(to: now)
+            (self.step, self.since) = (next, now)
+        }
+    }
+
     /// What is left to do once the lock is free, because it calls out.
     private struct Effects: Sendable {
         let stamp: Stamp?
@@ -130,12 +146,14 @@ extension FleetTokenProvider {
         _ flight: TokenCacheMachine.FlightID, patienceEnds: MonotonicInstant, deadline: MonotonicInstant,
         asksArchive: Bool
     ) -> [Task<Void, Never>] {
-        let step = Locked(TokenCacheMachine.FetchStep.store)
+        let progress = Locked(Progress(at: self.time.now))
         let fetch = Task {
             if asksArchive { await self.restore(flight) }
             // Stopped because the stored token is good enough.
             guard !Task.isCancelled else { return }
-            let outcome = await self.fetcher.fetch(flight.subject) { next in step.withLock { $0 = next } }
+            let outcome = await self.fetcher.fetch(flight.subject) { step in
+                progress.withLock { $0.begin(step, at: self.time.now) }
+            }
             if let clockError = outcome.clockError { self.note(clockError) }
             switch outcome.grant {
             case .success(let grant): self.apply(.fetched(flight, grant))
@@ -146,7 +164,8 @@ extension FleetTokenProvider {
             guard (try? await self.time.sleep(until: patienceEnds)) != nil else { return }
             self.apply(.patienceEnded(flight))
             guard (try? await self.time.sleep(until: deadline)) != nil else { return }
-            self.apply(.deadlinePassed(flight, awaiting: step.withLock { $0 }))
+            let reached = progress.withLock { $0 }
+            self.apply(.deadlinePassed(flight, awaiting: reached.step, after: reached.taken))
         }
         return [fetch, wakeUps]
     }

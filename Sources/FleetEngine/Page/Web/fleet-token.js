@@ -284,16 +284,15 @@ export class FleetTokens {
     const { base, headers, credentials, fetch, fetchTimeout, clock } = this.#settings;
     const stop = new AbortController();
     let timer;
-    let isAsked = false;
+    const start = clock.monotonic();
+    let spent;
     let refusal;
     const timeout = new Promise((_, reject) => {
       timer = clock.after(fetchTimeout, () => {
         stop.abort();
         // A status without its text says more than that the text did not come.
         if (refusal) return reject(refusalOf(refusal, "", clock));
-        const [what, end] = isAsked
-          ? ["The token server", ""] : ["The app's headers function", ", so the token server was not asked"];
-        reject(new FleetTokenError("timeout", `${what} did not answer within ${fetchTimeout} s${end}.`));
+        reject(new FleetTokenError("timeout", timeIsUp(fetchTimeout, spent)));
       });
     });
     const load = async () => {
@@ -304,7 +303,7 @@ export class FleetTokens {
         if (error instanceof FleetTokenError) throw error;
         throw headersFailure(error);
       }
-      isAsked = true;
+      spent = clock.monotonic() - start;
       const response = await fetch(new URL(pathOf(subject), base), {
         headers: { Accept: "application/json", ...own },
         credentials, signal: stop.signal, cache: "no-store", redirect: "manual", referrerPolicy: "no-referrer",
@@ -319,6 +318,16 @@ export class FleetTokens {
       clock.cancel(timer);
     }
   }
+}
+
+/** What did not come in time; `spent` is how many seconds passed before the token server was asked, where it was. */
+function timeIsUp(limit, spent) {
+  if (spent === undefined) return `The app's headers function did not answer within ${limit} s, so the token server was not asked.`;
+  const seconds = (value) => `${Math.round(value * 1000) / 1000} s`;
+  // Nearly all of the time is as good as all of it; with less, the server is not the one to blame.
+  const time = spent * 10 > limit
+    ? `the ${seconds(Math.max(0, limit - spent))} left of ${limit} s, of which the app's headers function took ${seconds(spent)}` : `${limit} s`;
+  return `The token server did not answer within ${time}.`;
 }
 
 /** What the app's headers function failed with; that the network fails does not mean that the user is signed out. */
