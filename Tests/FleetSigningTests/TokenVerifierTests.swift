@@ -2,7 +2,6 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import Crypto
 import CryptoExtras
 import FleetTokens
 import Foundation
@@ -102,22 +101,6 @@ import Testing
             unasked.checks.first { $0.rule == .revocation }?.outcome == .notReached("withdrawals are not looked at"))
     }
 
-    @Test func `the memory of verified tokens is bounded and keeps what is used`() throws {
-        let claims = TokenClaims(account: "a", issuedAt: 0, expiresAt: 3600, authorization: nil)
-        let token = try Self.examined(claims)
-        var cache = VerificationCache(capacity: 100)
-        let digests = (0..<1000).map { Self.digest($0) }
-        for digest in digests {
-            cache.insert(token, for: digest)
-            #expect(cache.token(for: digests[0]) != nil, "the entry that is always used stays")
-            #expect(cache.count <= 100)
-        }
-        #expect(cache.token(for: digests[500]) == nil)
-        #expect(cache.token(for: digests[999]) != nil)
-        cache.removeAll()
-        #expect(cache.count == 0)
-    }
-
     @Test func `many threads verify and replace keys without harm`() async throws {
         let verifier = TokenVerifier(keys: try TestKeys.trusted(), cacheCapacity: 8)
         let tokens = try await [self.token("a"), self.token("b"), self.token("c")]
@@ -130,26 +113,5 @@ import Testing
                 }
             }
         }
-    }
-
-    private static func digest(_ number: Int) -> VerificationCache.Key {
-        VerificationCache.Key(SHA256.hash(data: withUnsafeBytes(of: number) { Data($0) }))
-    }
-
-    private static func examined(_ claims: TokenClaims) throws -> ExaminedToken {
-        struct Key: TokenKey {
-            let id = "k"
-            let account: TrustedAccount? = nil
-            func isValidSignature(_ signature: [UInt8], for message: [UInt8]) -> Bool { true }
-        }
-        struct Keys: TokenKeys {
-            func keys(withID id: String) -> [any TokenKey] { [Key()] }
-            func keys(ofAccount email: String) -> [any TokenKey] { [] }
-        }
-        func part(_ bytes: some Collection<UInt8>) -> String {
-            String(decoding: Base64URL.encode(bytes), as: UTF8.self)
-        }
-        let compact = "\(part(#"{"alg":"RS256","kid":"k"}"#.utf8)).\(part(claims.payload)).AAAA"
-        return try TokenExaminer().examine(compact, keys: Keys(), now: Date(timeIntervalSince1970: 300))
     }
 }

@@ -57,10 +57,10 @@ public final class OSRMRouter: Sendable {
 
     private struct State {
         /// `nil` is a leg without a road.
-        var cache: RouteCache<GridLeg, RouteEstimate?>
+        var cache: RecentEntries<GridLeg, RouteEstimate?>
         var requests: [GridLeg: Task<Bool, Never>] = [:]
         /// The legs that took too long, and when they may be asked for again.
-        var late: RouteCache<GridLeg, Duration>
+        var late: RecentEntries<GridLeg, Duration>
         var breaker = CircuitBreaker()
     }
 
@@ -96,9 +96,9 @@ public final class OSRMRouter: Sendable {
         self.transport = transport
         self.logger = logger
         self.uptime = uptime
-        self.state = Locked(
-            State(
-                cache: RouteCache(capacity: settings.cachedLegs), late: RouteCache(capacity: settings.cachedLegs)))
+        // A router that keeps nothing would ask for the same leg for ever.
+        let capacity = max(2, settings.cachedLegs)
+        self.state = Locked(State(cache: RecentEntries(capacity: capacity), late: RecentEntries(capacity: capacity)))
     }
 }
 
@@ -106,7 +106,7 @@ extension OSRMRouter: RoadRouter {
     /// The way of a leg as the server told it; the straight line where it knows no road, or the leg is too long.
     public func known(_ leg: RouteLeg) -> RouteEstimate? {
         let isFar = leg.start.meters(to: leg.end) > Self.maximumMeters
-        let found: RouteEstimate?? = isFar ? .some(nil) : self.state.withLock { $0.cache.value(of: GridLeg(leg)) }
+        let found: RouteEstimate?? = isFar ? .some(nil) : self.state.withLock { $0.cache[GridLeg(leg)] }
         guard let found else { return nil }
         return found ?? StraightLineEstimator().estimate(from: leg.start, to: leg.end, by: .auto)
     }
@@ -139,7 +139,7 @@ extension OSRMRouter: RoadRouter {
         return self.state.withLock { state in
             wanted.compactMap { leg in
                 if let request = state.requests[leg] { return request }
-                if let again = state.late.value(of: leg), now < again { return nil }
+                if let again = state.late[leg], now < again { return nil }
                 guard state.requests.count < Self.maximumRequests, let pass = state.breaker.admit(at: now) else {
                     return nil
                 }
@@ -159,15 +159,15 @@ extension OSRMRouter: RoadRouter {
             state.requests[leg] = nil
             switch answer {
             case .way(let way):
-                state.cache.put(way, at: leg)
+                state.cache[leg] = .some(way)
                 state.breaker.succeed()
             case .none:
-                state.cache.put(nil, at: leg)
+                state.cache[leg] = .some(nil)
                 state.breaker.succeed()
             case .failure: state.breaker.fail(pass, at: now)
             case .late:
-                let isLateAgain = state.late.value(of: leg) != nil
-                state.late.put(now + Self.pause, at: leg)
+                let isLateAgain = state.late[leg] != nil
+                state.late[leg] = now + Self.pause
                 // It may be the leg alone; who looks whether the server is back has to know.
                 if isLateAgain, !wasOpen { state.breaker.abandon(pass) } else { state.breaker.fail(pass, at: now) }
             }

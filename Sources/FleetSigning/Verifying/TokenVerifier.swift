@@ -17,7 +17,18 @@ public final class TokenVerifier: Sendable {
         var sources: [(name: String, keys: TrustedKeySet)]
         /// Counts the replacements of the keys.
         var generation = 0
-        var verified: VerificationCache
+        var verified: RecentEntries<DigestKey, ExaminedToken>
+    }
+
+    /// A SHA-256 digest as a key; its bits are spread already, so a part of it is hash enough.
+    private struct DigestKey: Hashable {
+        private let words: SIMD4<UInt64>
+
+        init(_ digest: SHA256Digest) {
+            self.words = digest.withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }
+        }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(self.words.x) }
     }
 
     private let examiner: TokenExaminer
@@ -38,9 +49,9 @@ public final class TokenVerifier: Sendable {
     ) {
         self.examiner = TokenExaminer(timeRules: timeRules)
         self.revocations = revocations
-        let cache = VerificationCache(capacity: cacheCapacity)
-        self.remembers = cache.isEnabled
-        self.state = Locked(State(keys: keys, sources: [(Self.own, keys)], verified: cache))
+        let verified = RecentEntries<DigestKey, ExaminedToken>(capacity: cacheCapacity)
+        self.remembers = verified.holdsAnything
+        self.state = Locked(State(keys: keys, sources: [(Self.own, keys)], verified: verified))
     }
 
     /// Whether anybody is asked for what is withdrawn.
@@ -97,13 +108,13 @@ public final class TokenVerifier: Sendable {
 
     private func examined(_ token: String, _ digest: SHA256Digest, at now: Date) throws(TokenRefusal) -> ExaminedToken {
         guard self.remembers else { return try self.examiner.examine(token, keys: self.keys, now: now) }
-        let key = VerificationCache.Key(digest)
-        if let known = self.state.withLock({ $0.verified.token(for: key) }) {
+        let key = DigestKey(digest)
+        if let known = self.state.withLock({ $0.verified[key] }) {
             do throws(TokenRefusal) {
                 try self.examiner.checkTimes(of: known, now: now)
                 return known
             } catch {
-                self.state.withLock { $0.verified.remove(key) }
+                self.state.withLock { $0.verified[key] = nil }
                 throw error
             }
         }
@@ -112,7 +123,7 @@ public final class TokenVerifier: Sendable {
         self.state.withLock { state in
             // A token that was verified with keys since withdrawn must not be remembered.
             guard state.generation == generation else { return }
-            state.verified.insert(examined, for: key)
+            state.verified[key] = examined
         }
         return examined
     }

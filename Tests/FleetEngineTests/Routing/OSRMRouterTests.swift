@@ -225,18 +225,6 @@ import Testing
             try OSRMRouter(.init(url: url), transport: RouterStandIn(), logger: Logger(label: "test"))
         }
     }
-
-    @Test func `the cache forgets what was not looked at for longest, and never holds more than it may`() {
-        var cache = RouteCache<Int, Int>(capacity: 10)
-        for number in 0..<1000 {
-            cache.put(number, at: number)
-            // Looked at each time, so it stays.
-            #expect(cache.value(of: 0) == 0)
-            #expect(cache.count <= 10)
-        }
-        #expect(cache.value(of: 999) == 999)
-        #expect(cache.value(of: 500) == nil)
-    }
 }
 
 private struct NoRoads: RoadRouter {

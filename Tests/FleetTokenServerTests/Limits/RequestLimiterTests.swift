@@ -111,25 +111,6 @@ import Testing
         for _ in 0..<3 { #expect(refusal(of: .deliveryFleetReader) == nil) }
     }
 
-    @Test func `memory is bounded, and the latest are remembered`() {
-        var entries = RecentEntries<Int, Int>(capacity: 100)
-        for key in 0..<10_000 {
-            entries[key] = key
-            #expect(entries.count <= 100)
-            #expect(entries[key] == key)
-            if key >= 49 { #expect((key - 49...key).allSatisfy { entries[$0] == $0 }) }
-        }
-        entries[9_999] = nil
-        #expect(entries[9_999] == nil)
-        // What is used again and again is never forgotten.
-        var busy = RecentEntries<Int, Int>(capacity: 100)
-        busy[-1] = 7
-        for key in 0..<10_000 {
-            busy[key] = key
-            #expect(busy[-1] == 7)
-        }
-    }
-
     @Test(arguments: [(0, 1, 1), (1, 0, 1), (1, 1, 0), (1_000_001, 1, 1), (1, 86401, 1), (1, 1, 1_000_001)])
     func `a limit that is none is an error`(count: Int, seconds: Int, burst: Int) {
         #expect(throws: TokenServerError.self) { try RateLimit(count, per: .seconds(seconds), burst: burst) }
