@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetTokenClient
+import FleetTokens
 public import Foundation
 
 /// Where a vehicle was at one moment.

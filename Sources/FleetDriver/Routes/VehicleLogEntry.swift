@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetTokenClient
+import FleetTokens
 import Foundation
 
 /// A JSON object whose keys are found whatever their spelling: `lastLocation`, `lastlocation` or `last_location`.

@@ -75,7 +75,7 @@ struct IAMCredentialsClient: Sendable {
         ]
         return try await self.call("generateAccessToken", account, delegates, body) { response in
             let members = try FetchedToken.object(response, from: Self.service)
-            guard let expiry = members["expireTime"]?.string.flatMap(Self.date) else {
+            guard let expiry = members["expireTime"]?.string.flatMap({ RFC3339.date($0, isStrict: true) }) else {
                 throw CredentialError(code: .invalidAnswer, message: "\(Self.service) did not say when the token ends.")
             }
             // Where this machine's clock is slow, the token does not last longer than was asked for.
@@ -171,11 +171,5 @@ struct IAMCredentialsClient: Sendable {
         case (401, _): return "The credentials were not accepted; log in anew, or check the key and the clock."
         default: return nil
         }
-    }
-
-    /// A time as protobuf's JSON writes it, with up to nine digits after the second.
-    private static func date(_ text: String) -> Date? {
-        guard text.hasSuffix("Z") else { return nil }
-        return try? Date("\(text.dropLast().prefix { $0 != "." })Z", strategy: .iso8601)
     }
 }

@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetTokenClient
+import FleetTokens
 import Foundation
 import Testing
 
@@ -14,7 +14,7 @@ import Testing
             ("2025-02-05T12:32:32-04:30", 1_738_774_952), ("2025-02-05T17:02:32", 1_738_774_952),
             ("2024-02-29T23:59:59Z", 1_709_251_199), ("2000-02-29T00:00:00Z", 951_782_400),
             ("1969-12-31T23:59:59.5Z", -0.5), ("0001-01-01T00:00:00Z", -62_135_596_800),
-            ("9999-12-31T23:59:59Z", 253_402_300_799),
+            ("9999-12-31T23:59:59Z", 253_402_300_799), ("2016-12-31T23:59:60Z", 1_483_228_800),
         ]
     )
     func `a time is read`(text: String, seconds: Double) {
@@ -32,6 +32,16 @@ import Testing
     )
     func `what is no time is refused`(text: String) {
         #expect(RFC3339.date(text) == nil)
+    }
+
+    @Test(
+        arguments: [
+            ("2025-02-05T17:02:32Z", 1_738_774_952), ("2025-02-05t17:02:32.5z", 1_738_774_952.5),
+            ("2025-02-05T18:02:32+01:00", 1_738_774_952), ("2025-02-05T17:02:32", nil), ("2025-02-05T17:02:32.5", nil),
+            ("2016-12-31T23:59:60Z", nil), ("2025-02-05T17:02:32+", nil), ("2025-02-05T17:02:32+01:00Z", nil),
+        ] as [(String, Double?)])
+    func `a strict reader asks for a zone and knows no leap second`(text: String, seconds: Double?) {
+        #expect(RFC3339.date(text, isStrict: true)?.timeIntervalSince1970 == seconds)
     }
 
     @Test func `days of 2500 years come back from their text`() {

@@ -1,0 +1,83 @@
+// Fleetpass
+// Licence: see LICENSE in the project root.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Foundation
+
+/// Times as JSON and GPX write them.
+package enum RFC3339 {
+    /// Reads `2025-02-05T17:02:32.543Z`, with any number of fraction digits, or an offset such as `+02:00`; `T` and `Z`
+    /// may be in lower case.
+    ///
+    /// - Parameters:
+    ///   - text: The time, without white space round it.
+    ///   - isStrict: Whether what can be taken in two ways is refused: a time without zone, which is UTC otherwise, as
+    ///     GPX asks for, and a leap second (`:60`), which Unix time does not tell from the next one.
+    /// - Returns: The time, or `nil` when the text is not one.
+    package static func date(_ text: some StringProtocol, isStrict: Bool = false) -> Date? {
+        var rest = Array(text.utf8)[...]
+        func number(_ digits: Int, within range: ClosedRange<Int>) -> Int? {
+            guard rest.count >= digits else { return nil }
+            var value = 0
+            for byte in rest.prefix(digits) {
+                guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+                value = value * 10 + Int(byte - UInt8(ascii: "0"))
+            }
+            rest = rest.dropFirst(digits)
+            return range.contains(value) ? value : nil
+        }
+        func skip(_ characters: String) -> Bool {
+            guard let first = rest.first, characters.utf8.contains(first) else { return false }
+            rest = rest.dropFirst()
+            return true
+        }
+
+        guard let year = number(4, within: 1...9999), skip("-"), let month = number(2, within: 1...12), skip("-"),
+            let day = number(2, within: 1...CivilDate.days(in: month, of: year)), skip("Tt"),
+            let hour = number(2, within: 0...23), skip(":"), let minute = number(2, within: 0...59), skip(":"),
+            let second = number(2, within: 0...(isStrict ? 59 : 60))
+        else { return nil }
+
+        var fraction = 0.0
+        if skip(".") {
+            let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            guard !digits.isEmpty, let value = Double("0." + String(decoding: digits, as: UTF8.self)) else {
+                return nil
+            }
+            fraction = value
+            rest = rest.dropFirst(digits.count)
+        }
+
+        var offset = 0
+        if !skip("Zz"), isStrict || !rest.isEmpty {
+            let sign = rest.first
+            guard skip("+-"), let hours = number(2, within: 0...23), skip(":"), let minutes = number(2, within: 0...59)
+            else { return nil }
+            offset = (hours * 60 + minutes) * (sign == UInt8(ascii: "-") ? -60 : 60)
+        }
+        guard rest.isEmpty else { return nil }
+
+        let days = CivilDate(year: year, month: month, day: day).daysSince1970
+        let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second - offset
+        return Date(timeIntervalSince1970: Double(seconds) + fraction)
+    }
+
+    /// Whether a time can be written: it lies in the years 1 to 9999.
+    package static func canWrite(_ date: Date) -> Bool {
+        (Self.earliest...Self.latest).contains(date.timeIntervalSince1970 * 1_000)
+    }
+
+    private static let earliest = -62_135_596_800_000.0
+    private static let latest = 253_402_300_799_999.0
+
+    /// Writes a time in UTC with milliseconds; one that cannot be written, as the nearest that can be.
+    package static func text(_ date: Date) -> String {
+        // In this order, what is not a number becomes the earliest.
+        let milliseconds = Int(min(max(Self.earliest, (date.timeIntervalSince1970 * 1_000).rounded()), Self.latest))
+        let (days, time) = milliseconds.floored(by: 86_400_000)
+        let date = CivilDate(daysSince1970: days)
+        return "\(date.year.padded(to: 4))-\(date.month.padded(to: 2))-\(date.day.padded(to: 2))"
+            + "T\((time / 3_600_000).padded(to: 2)):\((time / 60_000 % 60).padded(to: 2))"
+            + ":\((time / 1_000 % 60).padded(to: 2)).\((time % 1_000).padded(to: 3))Z"
+    }
+}
