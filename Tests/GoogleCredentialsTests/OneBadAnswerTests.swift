@@ -165,12 +165,22 @@ import Testing
             "Fri, 02 Jan 2026 10:00:30 GMT", server: "Fri, 02 Jan 2026 10:00:00 GMT", seconds: 30)
     }
 
-    private func expectWait(_ date: String, server: String?, seconds: Int) async throws {
-        let headers = [("Retry-After", date)] + (server.map { [("Date", $0)] } ?? [])
+    @Test(arguments: [
+        ("60", 60), ("60, 7", 60), ("7,60", 60), (" 60\t", 60), ("99999999999999999999", 86_400), ("+60", nil),
+        ("-60", nil), ("6 0", nil), ("60.5", nil),
+    ])
+    func `Retry-After in seconds is digits alone, and the longest of several counts`(
+        text: String, seconds: Int?
+    ) async throws {
+        try await self.expectWait(text, server: nil, seconds: seconds)
+    }
+
+    private func expectWait(_ text: String, server: String?, seconds: Int?) async throws {
+        let headers = [("Retry-After", text)] + (server.map { [("Date", $0)] } ?? [])
         let world = World(StandIn { _, _ in UpstreamResponse(status: 503, headers: headers) })
         let credential = try await world.load(Files.user)
         let error = await #expect(throws: CredentialError.self) { try await credential.accessToken(scopes: []) }
-        #expect(error?.retryAfter == .seconds(seconds))
+        #expect(error?.retryAfter == seconds.map { .seconds($0) })
     }
 
     @Test func `a service that never answers ends with the time limit`() async throws {

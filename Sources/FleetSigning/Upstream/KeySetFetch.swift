@@ -2,6 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
+
 /// Fetches what a key set's address answers.
 package enum KeySetFetch {
     /// Fetches a document.
@@ -22,18 +24,7 @@ package enum KeySetFetch {
             throw KeySetError(message: "\(request) was answered with \(answer.status), \(answer.body.count) bytes.")
         }
         let maximumAge = Self.maximumAge(ofCacheControl: answer.header("Cache-Control"))
-        // Of several, the first counts (RFC 9111 §5.1).
-        let ages = answer.header("Age")?.split(separator: ",", omittingEmptySubsequences: false)
-        let age = (ages?.first).flatMap(Self.seconds) ?? .zero
-        return (answer.body, maximumAge.map { max(.zero, $0 - age) })
-    }
-
-    /// A time in digits alone, but for blanks round it; one that is too long to read is a long time.
-    private static func seconds(_ text: some StringProtocol) -> Duration? {
-        let words = text.split { $0 == " " || $0 == "\t" }
-        guard words.count == 1, let digits = words.first, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) })
-        else { return nil }
-        return .seconds(min(Int64(digits) ?? .max, 1 << 32))
+        return (answer.body, maximumAge.map { max(.zero, $0 - HTTPSeconds.age(in: answer.headers)) })
     }
 
     /// The `max-age` of a header; zero where nothing may be kept, `nil` where nothing is said.
@@ -44,7 +35,9 @@ package enum KeySetFetch {
             let parts = directive.split(separator: "=", maxSplits: 1).map { $0.filter { !" \t\"".contains($0) } }
             switch parts.first {
             case "no-store", "no-cache": return .zero
-            case "max-age" where parts.count == 2: age = Self.seconds(parts[1]) ?? age
+            case "max-age" where parts.count == 2:
+                // One that is too long to read is a long time.
+                age = HTTPSeconds.number(parts[1]).map { .seconds(min($0, 1 << 32)) } ?? age
             default: break
             }
         }

@@ -32,7 +32,7 @@ extension TokenEndpoint {
                     + "asked for; mint it with that id alone."
             )
         }
-        let age = response.age
+        let age = HTTPSeconds.age(in: response.headers)
         var refreshAfter: Duration?
         if let key = format.refreshAfterKey, let value = answer[key] {
             let stated = Duration.seconds(try Self.number(value, key: key))
@@ -112,7 +112,7 @@ extension TokenEndpoint {
             code: code,
             message: "The token server answered with status \(response.status); \(fix).",
             httpStatus: response.status,
-            retryAfter: response.retryAfter
+            retryAfter: HTTPSeconds.retryAfter(in: response.headers)
         )
     }
 }

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
 import Foundation
 
 /// The error body of Google's REST services.
@@ -34,7 +35,7 @@ extension EngineFailure {
             reason: body?.error.details?.lazy.compactMap(\.reason).first.map { String($0.prefix(Self.longestText)) },
             message: message ?? "The engine answered with HTTP status \(response.status) and no error text.",
             httpStatus: response.status,
-            retryAfter: response.retryAfter.map(Self.bounded)
+            retryAfter: HTTPSeconds.retryAfter(in: response.headers).map(Self.bounded)
         )
         self.isEnginesOwn = code != nil
     }

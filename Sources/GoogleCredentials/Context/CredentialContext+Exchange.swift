@@ -91,23 +91,11 @@ extension CredentialContext {
             code: isTransient ? .unavailable : .refused,
             message: "\(service) answered \(response.status)"
                 + (reasons.isEmpty ? "." : " (\(reasons.joined(separator: ", ")))."),
-            retryAfter: self.retryAfter(response),
+            retryAfter: HTTPSeconds.retryAfter(in: response.headers, now: Int64(self.time.date.timeIntervalSince1970))
+                .map { min($0, .seconds(86_400)) },
             status: response.status,
             reason: reasons.last
         )
-    }
-
-    /// The wait that an answer asks for, in seconds or as a date; the date counts from the answer's own `Date`.
-    private func retryAfter(_ response: UpstreamResponse) -> Duration? {
-        guard let text = response.header("Retry-After") else { return nil }
-        let seconds =
-            Int64(text)
-            ?? HTTPDate.unixSeconds(text).map { until in
-                until
-                    - (response.header("Date").flatMap(HTTPDate.unixSeconds)
-                        ?? Int64(self.time.date.timeIntervalSince1970))
-            }
-        return seconds.map { .seconds(min(max($0, 0), 86_400)) }
     }
 
     /// The request, sent elsewhere where its host has an override.
