@@ -2,6 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
+
 /// How a model of a trip or a shipment works; every setting has a safe default.
 public struct TripModelConfiguration: Sendable {
     /// The shortest and the longest pause between two questions to a healthy engine.
@@ -40,9 +42,8 @@ public struct TripModelConfiguration: Sendable {
     /// - Returns: A pause that is never shorter than the polling interval.
     func pause(afterFailures failures: Int, random: Double) -> Duration {
         guard failures > 0 else { return self.pollingInterval }
-        // 2^6 intervals are more than any allowed pause.
-        let allowed = min(self.pollingInterval * (1 << min(failures, 6)), self.longestPause)
-        return max(self.pollingInterval, allowed / 2 + allowed / 2 * random)
+        let pauses = Backoff(first: self.pollingInterval * 2, longest: self.longestPause)
+        return max(self.pollingInterval, pauses.pause(afterFailures: failures, jitter: .upperHalf(random)))
     }
 
     private static func clamped(_ interval: Duration) -> Duration {

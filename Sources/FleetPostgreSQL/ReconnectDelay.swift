@@ -2,10 +2,11 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
+
 /// When the next attempt to connect is due, after some that failed.
 struct ReconnectDelay {
-    private static let first: Duration = .milliseconds(50)
-    private static let longest: Duration = .seconds(2)
+    private static let pauses = Backoff(first: .milliseconds(50), longest: .seconds(2))
 
     private var failures = 0
     private var refusal: (error: PostgreSQLError, until: ContinuousClock.Instant)?
@@ -23,9 +24,8 @@ struct ReconnectDelay {
 
     /// Takes note of an attempt that failed; the next is due after a time that doubles, with a share left to chance.
     mutating func failed(_ error: PostgreSQLError, at now: ContinuousClock.Instant, chance: Double) {
-        let whole = min(Self.longest, Self.first * (1 << min(self.failures, 10)))
         self.failures += 1
-        self.refusal = (error, now + whole * (0.5 + 0.5 * chance))
+        self.refusal = (error, now + Self.pauses.pause(afterFailures: self.failures, jitter: .upperHalf(chance)))
     }
 
     /// Takes note of a connection.

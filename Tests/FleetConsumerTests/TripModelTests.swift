@@ -143,6 +143,13 @@ import Testing
         #expect(pauses == [10, 20, 30, 30, 5].map { .seconds($0) })
     }
 
+    @Test func `pauses grow up to the longest, however long that is`() async throws {
+        let down = StubTransport.Answer.status(503)
+        let pauses = try await Self.pauses(
+            after: down, down, down, down, down, down, down, down, longestPause: .seconds(1000))
+        #expect(pauses == [10, 20, 40, 80, 160, 320, 640, 1000].map { .seconds($0) })
+    }
+
     @Test(arguments: [(0.0, 5.0, 10.0), (0.5, 7.5, 15), (1.0, 10, 20)])
     func `pauses are spread by chance, and never shorter than the interval`(
         random: Double, first: Double, second: Double

@@ -2,6 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
+
 /// Keeps callers away from a part that fails, and lets one of them look from time to time whether it has recovered.
 package struct CircuitBreaker: Sendable {
     /// One caller's leave to go, with which it tells what became of its call.
@@ -11,8 +13,7 @@ package struct CircuitBreaker: Sendable {
 
     /// How many failures in a row open it.
     static let failuresToOpen = 3
-    static let firstPause: Duration = .seconds(1)
-    static let longestPause: Duration = .seconds(30)
+    private static let pauses = Backoff(first: .seconds(1), longest: .seconds(30))
 
     private var failures = 0
     private var pausedUntil: Duration?
@@ -48,9 +49,8 @@ package struct CircuitBreaker: Sendable {
         guard pass.era == self.era else { return }
         self.isProbing = false
         self.failures += 1
-        let opened = self.failures - Self.failuresToOpen
-        guard opened >= 0 else { return }
-        self.pausedUntil = now + min(Self.firstPause * (1 << min(opened, 16)), Self.longestPause)
+        guard self.failures >= Self.failuresToOpen else { return }
+        self.pausedUntil = now + Self.pauses.pause(afterFailures: self.failures - Self.failuresToOpen + 1)
         self.era += 1
     }
 

@@ -2,6 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
+
 /// One value that is renewed before it ends: events in, decisions out.
 struct RefreshMachine<Value: Sendable>: Sendable {
     /// What becomes of a caller.
@@ -125,10 +127,9 @@ struct RefreshMachine<Value: Sendable>: Sendable {
             self.pausedUntil = now + min(pause, self.windows.longestPause)
             return
         }
-        let doubled = self.windows.firstPause * (1 << min(self.failures, 16))
-        let pause = min(doubled, self.windows.longestPause)
         self.failures += 1
-        self.pausedUntil = now + pause * (0.5 + random / 2)
+        let pauses = Backoff(first: self.windows.firstPause, longest: self.windows.longestPause)
+        self.pausedUntil = now + pauses.pause(afterFailures: self.failures, jitter: .upperHalf(random))
     }
 }
 

@@ -2,6 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
+
 /// Decides when a published key set is fetched and how long it is used; it fetches nothing itself.
 ///
 /// Times are durations since any one moment, on a clock that never goes back.
@@ -101,9 +103,9 @@ package struct KeySetCache<Keys: Sendable>: Sendable {
     /// Takes note of a fetch that failed; the keys at hand are kept.
     package mutating func fetchFailed(at time: Duration) {
         self.isFetching = false
-        self.retriesAt =
-            time + min(self.rules.shortestBackoff * (1 << min(self.failures, 16)), self.rules.longestBackoff)
         self.failures += 1
+        let pauses = Backoff(first: self.rules.shortestBackoff, longest: self.rules.longestBackoff)
+        self.retriesAt = time + pauses.pause(afterFailures: self.failures)
     }
 
     /// The set at hand, however old it is; `nil` where there is none.

@@ -157,8 +157,9 @@ extension TokenCacheMachine {
         after error: TokenClientError, following last: TokenCacheEntry.BackOff?, at now: MonotonicInstant
     ) -> TokenCacheEntry.BackOff {
         let failures = (last?.failures ?? 0) + 1
-        let ceiling = min(self.configuration.backOffCap, self.configuration.backOffBase * (1 << min(failures - 1, 20)))
-        let jittered = ceiling * Double.random(in: 0..<1, using: &self.random)
+        let pauses = Backoff(first: self.configuration.backOffBase, longest: self.configuration.backOffCap)
+        let jittered = pauses.pause(
+            afterFailures: failures, jitter: .full(Double.random(in: 0..<1, using: &self.random)))
         let asked = min(error.retryAfter ?? .zero, self.configuration.retryAfterLimit)
         return TokenCacheEntry.BackOff(
             failures: failures, retryAt: now.advanced(by: max(jittered, asked)), error: error)

@@ -2,6 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
+
 /// How often and how long a request to an identity service is tried again.
 ///
 /// Pauses have full jitter: each is anywhere between nothing and a bound that doubles, so that many clients do not
@@ -43,7 +45,7 @@ public struct RetryPolicy: Hashable, Sendable {
     ///   - random: Between 0 and 1.
     /// - Returns: How long to wait.
     func pause(afterFailures failures: Int, retryAfter: Duration?, random: Double) -> Duration {
-        let bound = min(self.firstPause * (1 << min(failures - 1, 16)), self.longestPause)
-        return (retryAfter ?? .zero) + bound * random
+        let pauses = Backoff(first: self.firstPause, longest: self.longestPause)
+        return (retryAfter ?? .zero) + pauses.pause(afterFailures: failures, jitter: .full(random))
     }
 }
