@@ -167,7 +167,7 @@ import Testing
         "http://127.1", "http://127.0.0.1.5", "http://127.0.0.256", "http://0x7f.0.0.1", "http://128.0.0.1",
         "http://[::2]",
         "ftp://localhost",
-        "ws://localhost", "http://127.0.0.+1",
+        "ws://localhost", "http://127.0.0.+1", "http://0127.0.0.1",
     ]) func `plain http to another machine is refused`(server: String) throws {
         let error = #expect(throws: TokenClientError.self) { try TokenEndpoint.fleetpass(try Self.url(server)) }
         #expect(error?.code == .insecureURL)

@@ -2,6 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
+
 /// Whether an address keeps its content to itself on the way: HTTPS, or this machine.
 package enum UpstreamAddress {
     /// Whether a URL is one that secrets and keys may travel over.
@@ -13,10 +15,7 @@ package enum UpstreamAddress {
         guard !authority.isEmpty, !authority.contains("@"), !url.contains("#") else { return false }
         switch url[..<scheme.lowerBound].lowercased() {
         case "https": return true
-        case "http":
-            let host =
-                authority.hasPrefix("[") ? authority.prefix { $0 != "]" }.dropFirst() : authority.prefix { $0 != ":" }
-            return ["127.0.0.1", "localhost", "::1"].contains(host.lowercased())
+        case "http": return LoopbackHost.isLoopback(authority: authority)
         default: return false
         }
     }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if canImport(FoundationNetworking)
+    import FleetTokens
     package import Foundation
 
     /// The proxy through which libcurl, on which FoundationNetworking is built, sends plain HTTP, even to this machine.
@@ -29,7 +30,7 @@
         /// - Parameter url: Where a request goes.
         /// - Throws: ``TokenClientError`` with `insecureURL`.
         package func check(_ url: URL) throws(TokenClientError) {
-            guard let variable, url.scheme?.lowercased() == "http", let host = url.host, SecureURL.isLoopback(host),
+            guard let variable, url.scheme?.lowercased() == "http", let host = url.host, LoopbackHost.isLoopback(host),
                 self.exceptions != "*",
                 !self.exceptions.split(whereSeparator: { $0 == "," || $0 == " " })
                     .contains(where: { $0.lowercased() == host.lowercased() })

@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetOperation
+import FleetTokens
 import HTTPTypes
 import Hummingbird
 
@@ -15,7 +15,7 @@ struct LoopbackHostMiddleware<Context: RequestContext>: RouterMiddleware {
         _ request: Request, context: Context,
         next: @concurrent (Request, Context) async throws -> Response
     ) async throws -> Response {
-        guard let authority = request.head.authority, LoopbackAddress.isAuthority(authority) else {
+        guard let authority = request.head.authority, LoopbackHost.isLoopback(authority: authority) else {
             throw HTTPError(.misdirectedRequest, message: "This server answers to its own machine's name only.")
         }
         return try await next(request, context)

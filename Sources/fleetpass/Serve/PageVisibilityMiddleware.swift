@@ -5,6 +5,7 @@
 import FleetEngine
 import FleetOperation
 import FleetTokenServer
+import FleetTokens
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -43,7 +44,7 @@ struct PageVisibilityMiddleware: RouterMiddleware {
     /// Whether a request from this machine's address was made by it, for itself.
     private static func isOwn(_ request: Request) -> Bool {
         // A page from elsewhere can make its own name point here, and its requests then carry that name.
-        let isOwnName = request.head.authority.map(LoopbackAddress.isAuthority) ?? false
+        let isOwnName = request.head.authority.map { LoopbackHost.isLoopback(authority: $0) } ?? false
         return isOwnName && !Self.isPassedOn(request)
     }
 
