@@ -47,9 +47,9 @@ struct FleetEngineCall: Sendable {
         self.method = method
         self.resource = resource
         self.verb = form.verb
-        let items = query.map { "\($0.name.percentEncodedForURL)=\($0.value.percentEncodedForURL)" }
+        let items = query.map { "\(PercentCoding.encode($0.name))=\(PercentCoding.encode($0.value))" }
         self.target =
-            "/v1" + segments.map { "/\($0.percentEncodedForURL)" }.joined() + action
+            "/v1" + segments.map { "/\(PercentCoding.encode($0))" }.joined() + action
             + (items.isEmpty ? "" : "?" + items.joined(separator: "&"))
         let masks = query.filter { $0.name == "updateMask" || $0.name == "update_mask" }
         self.access = AccessRequest(

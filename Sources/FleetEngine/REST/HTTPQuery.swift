@@ -2,7 +2,6 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetOperation
 import FleetTokens
 
 /// The query of a request, bound to the fields of its message.

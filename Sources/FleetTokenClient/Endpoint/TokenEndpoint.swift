@@ -80,9 +80,9 @@ public struct TokenEndpoint: Sendable {
             )
         }
         var text = self.server.text
-        for segment in route.segments { text += "/" + segment.percentEncodedForURL }
+        for segment in route.segments { text += "/" + PercentCoding.encode(segment) }
         for (index, item) in route.query.enumerated() {
-            text += (index == 0 ? "?" : "&") + item.name.percentEncodedForURL + "=" + item.value.percentEncodedForURL
+            text += (index == 0 ? "?" : "&") + PercentCoding.encode(item.name) + "=" + PercentCoding.encode(item.value)
         }
         guard let url = URL(string: text) else {
             throw TokenClientError(

@@ -30,8 +30,8 @@ package struct EngineEndpoint: Sendable {
         action: String = "",
         query: [(name: String, value: String)] = []
     ) throws(EngineFailure) -> URL {
-        let path = segments.map { "/\($0.percentEncodedForURL)" }.joined() + action
-        let items = query.map { "\($0.name.percentEncodedForURL)=\($0.value.percentEncodedForURL)" }
+        let path = segments.map { "/\(PercentCoding.encode($0))" }.joined() + action
+        let items = query.map { "\(PercentCoding.encode($0.name))=\(PercentCoding.encode($0.value))" }
         let text = self.root.text + path + (items.isEmpty ? "" : "?" + items.joined(separator: "&"))
         guard let url = URL(string: text) else {
             throw EngineFailure(

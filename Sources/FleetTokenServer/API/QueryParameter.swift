@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetOperation
+import FleetTokens
 
 /// A parameter of a request's query.
 struct QueryParameter {

@@ -48,7 +48,7 @@ struct AWSRequestSigner: Sendable {
         let names = signed.keys.sorted()
         let signedNames = names.joined(separator: ";")
         let query = (parts.queryItems ?? []).map {
-            ($0.name.percentEncodedForURL, ($0.value ?? "").percentEncodedForURL)
+            (PercentCoding.encode($0.name), PercentCoding.encode($0.value ?? ""))
         }
         .sorted { $0 < $1 }.map { "\($0.0)=\($0.1)" }.joined(separator: "&")
         let canonical = [

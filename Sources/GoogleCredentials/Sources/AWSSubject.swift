@@ -37,7 +37,7 @@ struct AWSSubject: SubjectTokenSource {
         let token = JSONValue.object([
             "url": .string(request.url), "method": .string("POST"), "headers": .array(headers),
         ])
-        return String(decoding: token.serialized, as: UTF8.self).percentEncodedForURL
+        return PercentCoding.encode(String(decoding: token.serialized, as: UTF8.self))
     }
 
     private var environmentRegion: String? {
@@ -66,7 +66,7 @@ struct AWSSubject: SubjectTokenSource {
         guard let credentialsURL else { throw self.missing("url", "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY") }
         let role = try await self.ask(UpstreamRequest(url: credentialsURL, headers: session))
         let answer = try await self.ask(
-            UpstreamRequest(url: "\(credentialsURL)/\(role.percentEncodedForURL)", headers: session))
+            UpstreamRequest(url: "\(credentialsURL)/\(PercentCoding.encode(role))", headers: session))
         guard let members = (try? JSONValue(parsing: Array(answer.utf8)))?.object,
             let id = members["AccessKeyId"]?.string, let secret = members["SecretAccessKey"]?.string
         else {

@@ -32,7 +32,7 @@ struct ExternalAccountSource: TokenSource {
             if !scopes.isEmpty { form.append(("scope", scopes.joined(separator: " "))) }
             if let project = self.workforceProject, self.client == nil {
                 let options = JSONValue.object(["userProject": .string(project)]).serialized
-                form.append(("options", String(decoding: options, as: UTF8.self).percentEncodedForURL))
+                form.append(("options", PercentCoding.encode(String(decoding: options, as: UTF8.self))))
             }
             return OAuth.post(self.tokenURL, form: form, headers: self.client.map { [$0.header] } ?? [])
         } read: {

@@ -50,7 +50,7 @@ struct MetadataServer: TokenSource {
     }
 
     func fetch(scopes: [String]) async throws -> FetchedToken {
-        let query = scopes.isEmpty ? "" : "?scopes=" + scopes.joined(separator: ",").percentEncodedForURL
+        let query = scopes.isEmpty ? "" : "?scopes=" + PercentCoding.encode(scopes.joined(separator: ","))
         return try await self.ask("\(Self.account)/token\(query)") {
             try FetchedToken(oauthAnswer: $0, from: Self.service)
         }

@@ -41,7 +41,7 @@ enum OAuth {
     static func post(
         _ url: String, form: [(String, String)], headers: [(name: String, value: String)] = []
     ) -> UpstreamRequest {
-        let body = form.map { "\($0.0.percentEncodedForURL)=\($0.1.percentEncodedForURL)" }.joined(separator: "&")
+        let body = form.map { "\(PercentCoding.encode($0.0))=\(PercentCoding.encode($0.1))" }.joined(separator: "&")
         return UpstreamRequest(
             method: "POST", url: url,
             headers: [("Content-Type", "application/x-www-form-urlencoded")] + headers, body: Array(body.utf8))

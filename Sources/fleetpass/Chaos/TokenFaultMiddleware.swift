@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngine
-import FleetOperation
 import FleetTokenServer
 import FleetTokens
 import HTTPTypes

@@ -105,8 +105,8 @@ extension SampleShapedExchange {
     private func request(for context: FetcherContext) throws -> HTTPTransportRequest {
         var text = self.surroundings.address + "/token"
         if let id = context.id, !self.has(.requestWithoutID) {
-            text += "/\(self.kind)/" + (self.has(.idNotEscaped) ? id : id.percentEncodedForURL)
-            if let task = context.taskID { text += "?task=" + task.percentEncodedForURL }
+            text += "/\(self.kind)/" + (self.has(.idNotEscaped) ? id : PercentCoding.encode(id))
+            if let task = context.taskID { text += "?task=" + PercentCoding.encode(task) }
         }
         guard let url = URL(string: text) else {
             throw TokenClientError(code: .invalidConfiguration, message: "There is no such address.")

@@ -2,11 +2,26 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetTokens
-
-/// Undoes the percent-encoding of URLs, strictly.
+/// The percent-encoding of URLs.
 package enum PercentCoding {
-    /// Decodes a part of a URL that was already split off.
+    /// Encodes everything but RFC 3986's unreserved characters, so that a text is one path segment or one query value
+    /// whatever it holds.
+    package static func encode(_ text: some StringProtocol) -> String {
+        var encoded = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                encoded.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                encoded += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return encoded
+    }
+
+    /// Decodes, strictly, a part of a URL that was already split off.
     ///
     /// - Parameters:
     ///   - text: The part.
@@ -29,7 +44,9 @@ package enum PercentCoding {
             default: bytes.append(byte)
             }
         }
-        return String(validating: bytes, as: UTF8.self).flatMap(self.comparable)
+        let decoded = String(decoding: bytes, as: UTF8.self)
+        // What is no UTF-8 would be read with other characters than it has.
+        return decoded.utf8.elementsEqual(bytes) ? Self.comparable(decoded) : nil
     }
 
     private static func comparable(_ text: String) -> String? { text.hasEndlessMarks ? nil : text }
