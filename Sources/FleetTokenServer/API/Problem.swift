@@ -36,22 +36,39 @@ struct Problem: Error, HTTPResponseError {
     let detail: String
     var faults: [Fault] = []
     /// When to come again, where the answer says.
-    var retryAfter: Duration?
+    let retryAfter: Duration?
     /// The methods that the path takes, where another was used.
     var allowed: [HTTPRequest.Method] = []
 
-    init(_ kind: ProblemKind, _ detail: String) {
+    init(_ kind: ProblemKind, _ detail: String, retryAfter: Duration? = nil) {
         self.kind = kind
         self.status = kind.status
         self.detail = detail
+        self.retryAfter = retryAfter
     }
 
-    /// Words a failure of the desk.
-    init(_ error: RouteError) {
-        self.init(ProblemKind(error.status), error.message)
-        // By script it may be one that no kind has.
+    /// Words what the desk refused.
+    init(_ refusal: TokenDeskRefusal) {
+        let kind: ProblemKind =
+            switch refusal.code.wrapped {
+            case .unauthenticated: .unauthenticated
+            case .refused: .permissionDenied
+            case .limited: .rateLimited
+            case .notServed: .roleNotServed
+            case .unavailable: .unavailable
+            }
+        self.init(kind, refusal.message, retryAfter: refusal.retryAfter)
+    }
+
+    /// Words what comes too soon.
+    init(_ excess: RateLimitExceeded) {
+        self.init(.rateLimited, excess.message, retryAfter: excess.retryAfter)
+    }
+
+    /// Words a failure by script, of which no kind may have the status.
+    init(scripted error: RouteError) {
+        self.init(ProblemKind(error.status), error.message, retryAfter: error.retryAfter)
         self.status = error.status
-        self.retryAfter = error.retryAfter
     }
 
     /// A body or a query of which members are wrong; the detail tells the first.
@@ -73,8 +90,10 @@ struct Problem: Error, HTTPResponseError {
         self.allowed = allowed
     }
 
+    /// A sender who is not known.
+    static let unauthenticated = Problem(TokenDeskRefusal.unauthenticated)
     /// Something that fails for now.
-    static let unavailable = Problem(RouteError.unavailable)
+    static let unavailable = Problem(TokenDeskRefusal.unavailable)
 
     func response(from request: Request, context: some RequestContext) throws -> Response {
         request.method == .head ? self.response.createHeadResponse() : self.response

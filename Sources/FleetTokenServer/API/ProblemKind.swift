@@ -18,7 +18,7 @@ enum ProblemKind: String, CaseIterable {
     case roleNotServed = "role_not_served"
     case unavailable
 
-    /// What a failure of the sample routes is called here.
+    /// What a failure by script is called.
     init(_ status: HTTPResponse.Status) {
         // The body was read by then.
         self = Self.allCases.first { $0.status == status && $0 != .malformedBody } ?? .unavailable

@@ -20,10 +20,10 @@ struct TokenAPI {
     private func issue(_ request: Request, _ context: some RequestContext) async throws -> Response {
         let type = try TokenRequest.tokenType(of: try await APIBody.object(of: request))
         do {
-            let issued = try await self.desk.issue(type, or: nil, for: CallerRequest(request, context))
+            let issued = try await self.desk.issue(type, for: CallerRequest(request, context))
             return .uncachedJSON(Self.answer(issued, role: type.role))
-        } catch let error as RouteError {
-            throw Problem(error)
+        } catch let refusal as TokenDeskRefusal {
+            throw Problem(refusal)
         }
     }
 

@@ -104,9 +104,7 @@ public struct AdminRoutes: Sendable {
             throw error
         } catch let error as TokenServerError where error.code == .wrongClock {
             self.logger.error("admin request refused", metadata: ["error": "\(error.message)"])
-            var problem = Problem(.unavailable, error.message)
-            problem.retryAfter = RouteError.unavailable.retryAfter
-            throw problem
+            throw Problem(.unavailable, error.message, retryAfter: Problem.unavailable.retryAfter)
         } catch let error as CancellationError {
             throw error
         } catch {
@@ -124,7 +122,7 @@ public struct AdminRoutes: Sendable {
             try self.limiter?.admit(administrator.id)
             return administrator
         } catch let excess as RateLimitExceeded {
-            throw Problem(RouteError.tooManyRequests(excess))
+            throw Problem(excess)
         } catch let problem as Problem where [.unauthenticated, .permissionDenied].contains(problem.kind) {
             // Who sends no credential guesses none.
             if request.bearer != nil { self.failedLogins?.noteFailure(of: request.clientAddress) }

@@ -53,7 +53,7 @@ public struct Administrators: Sendable {
         do {
             if let caller = try await self.secrets?.caller(of: request) { return caller }
             guard let rule, let caller = try await rule.provider.caller(of: request) else {
-                throw Problem(RouteError.unauthenticated)
+                throw Problem.unauthenticated
             }
             let values = Set(rule.values.map(ExactText.init))
             let isNamed = caller.values(ofClaim: rule.claim)?.contains { values.contains(ExactText($0)) }
@@ -62,7 +62,7 @@ public struct Administrators: Sendable {
             }
             return caller
         } catch is CallerRefusal {
-            throw Problem(RouteError.unauthenticated)
+            throw Problem.unauthenticated
         } catch let error as Problem {
             throw error
         } catch let error as CancellationError {

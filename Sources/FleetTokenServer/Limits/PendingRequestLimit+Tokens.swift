@@ -20,10 +20,10 @@ extension PendingRequestLimit.Rule {
         _ limits: PendingRequests.Limits, metrics: TokenServerMetrics, origins: AllowedOriginsMiddleware<Context>?
     ) -> Self {
         // Each in the form that the failures of its path have.
-        let problem = Problem(RouteError.overloaded)
+        let (problem, error) = (Problem(TokenDeskRefusal.overloaded), RouteError(TokenDeskRefusal.overloaded))
         let answers = (
             api: (problem.response.head, ByteBuffer(bytes: problem.json.serialized)),
-            routes: (RouteError.overloaded.response.head, ByteBuffer(bytes: RouteError.overloaded.body.serialized))
+            routes: (error.response.head, ByteBuffer(bytes: error.body.serialized))
         )
         return Self(
             pending: PendingRequests(limits),

@@ -48,6 +48,19 @@ public struct RateLimitExceeded: Error, Hashable, Sendable {
     public var scope: Scope
     /// When the next request would be admitted.
     public var retryAfter: Duration
+
+    /// What to tell whoever asked.
+    var message: String {
+        let whose =
+            switch self.scope {
+            case .caller: "This caller asks"
+            case .refusals: "This caller asks for what it may not have"
+            case .subject: "Tokens for this subject are asked for"
+            case .global: "All callers together ask"
+            case .address: "This address sends wrong credentials"
+            }
+        return "\(whose) more often than is allowed; come again after the time in Retry-After."
+    }
 }
 
 /// Admits requests within limits; it does nothing but count, in bounded memory.

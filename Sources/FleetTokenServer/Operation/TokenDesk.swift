@@ -11,7 +11,7 @@ public import Logging
 /// Answers requests for tokens: finds out who asks, asks the policy, mints, and records what was decided.
 ///
 /// A token leaves only after its record is durable. ``TokenRoutes`` ask it over HTTP; a server of another kind, such as one
-/// for gRPC, asks it by ``issue(_:for:)``.
+/// for gRPC, asks it by ``issue(_:or:for:)``.
 public struct TokenDesk: Sendable {
     private let issuer: TokenIssuer
     private let authenticator: any CallerAuthenticator
@@ -53,30 +53,6 @@ public struct TokenDesk: Sendable {
         self.failures = RecurringLog("token not issued", level: .error, logger: logger, now: now)
     }
 
-    /// A request that gets no token.
-    struct Refusal: Error {
-        let outcome: TokenServerMetrics.Outcome
-        /// One of a few words.
-        let label: String
-        let answer: RouteError
-
-        static func unauthenticated(_ reason: CallerRefusal.Reason?) -> Self {
-            Self(
-                outcome: .unauthenticated, label: "caller_\(reason?.rawValue ?? "absent")",
-                answer: .unauthenticated)
-        }
-
-        static func limited(_ excess: RateLimitExceeded) -> Self {
-            Self(outcome: .limited, label: "limit_\(excess.scope.rawValue)", answer: .tooManyRequests(excess))
-        }
-
-        static func failed(_ step: Step) -> Self {
-            Self(outcome: .failed, label: step.rawValue, answer: .unavailable)
-        }
-
-        static let notServed = Self(outcome: .failed, label: "role_not_served", answer: .notServed)
-    }
-
     /// The steps that depend on something that can be down.
     enum Step: String {
         case authentication = "authentication_failed"
@@ -89,43 +65,28 @@ public struct TokenDesk: Sendable {
     ///
     /// - Parameters:
     ///   - type: The token that is asked for. Whatever it is, the policy decides; the routes ask for no server's token.
-    ///   - request: What the request says of its sender.
-    /// - Returns: The token, recorded.
-    /// - Throws: ``TokenDeskRefusal``; `TokenError` for claims that no token can have; or `CancellationError`.
-    public func issue(_ type: TokenType, for request: CallerRequest) async throws -> IssuedToken {
-        do {
-            return try await self.issue(type, or: nil, for: request)
-        } catch let answer as RouteError {
-            throw TokenDeskRefusal(answer)
-        }
-    }
-
-    /// Answers one request in the words of the routes.
-    ///
-    /// - Parameters:
-    ///   - type: The token that is asked for.
     ///   - alternative: What will do as well, where the policy refuses that.
     ///   - request: What the request says of its sender.
     /// - Returns: The token, recorded.
-    /// - Throws: ``RouteError`` or `CancellationError`.
-    func issue(
-        _ type: TokenType, or alternative: TokenType?, for request: CallerRequest
+    /// - Throws: ``TokenDeskRefusal``; `TokenError` for claims that no token can have; or `CancellationError`.
+    public func issue(
+        _ type: TokenType, or alternative: TokenType? = nil, for request: CallerRequest
     ) async throws -> IssuedToken {
         let start = ContinuousClock.now
         do {
             let (granted, issued) = try await self.decide(type, or: alternative, request)
             self.metrics.granted(granted.role, took: .now - start)
             return issued
-        } catch let refusal as Refusal {
+        } catch let refusal as TokenDeskRefusal {
             self.metrics.refused(type.role, refusal, took: .now - start)
-            throw refusal.answer
+            throw refusal
         }
     }
 
     private func decide(
         _ asked: TokenType, or alternative: TokenType?, _ request: CallerRequest
     ) async throws -> (granted: TokenType, issued: IssuedToken) {
-        let caller = try await self.step(.authentication) { try await self.caller(of: request) }
+        let caller = try await self.caller(of: request)
         try self.admitting { () throws(RateLimitExceeded) in try self.limiter?.admit(caller.id) }
         let time = self.now()
         var record = AuditRecord(
@@ -167,11 +128,19 @@ public struct TokenDesk: Sendable {
 
     /// Finds out who asks; what nobody is known by is told of.
     private func caller(of request: CallerRequest) async throws -> Caller {
-        do {
-            if let caller = try await self.authenticator.caller(of: request) { return caller }
-        } catch let refusal as CallerRefusal {
+        let found: Result<Caller?, CallerRefusal> = try await self.step(.authentication) {
+            do {
+                return .success(try await self.authenticator.caller(of: request))
+            } catch let refusal as CallerRefusal {
+                return .failure(refusal)
+            }
+        }
+        switch found {
+        case .success(let caller?): return caller
+        case .success(nil): break
+        case .failure(let refusal):
             self.tellOfStranger(request, refusal.reason.rawValue, "\(refusal)")
-            throw Refusal.unauthenticated(refusal.reason)
+            throw TokenDeskRefusal.unknown(refusal.reason)
         }
         switch request.bearer {
         case nil: self.tellOfStranger(request, "none", "absent: No credential was sent that callers are known by.")
@@ -179,7 +148,7 @@ public struct TokenDesk: Sendable {
             self.tellOfStranger(request, "token", "absent: The user's token is of no issuer that is configured.")
         case .some: self.tellOfStranger(request, "secret", "absent: The bearer credential is nobody's.")
         }
-        throw Refusal.unauthenticated(nil)
+        throw TokenDeskRefusal.unknown(nil)
     }
 
     private func tellOfStranger(_ request: CallerRequest, _ cause: String, _ reason: String) {
@@ -195,7 +164,7 @@ public struct TokenDesk: Sendable {
     private func countingSuccess<Result>(of type: TokenType, _ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()
-        } catch let refusal as Refusal {
+        } catch let refusal as TokenDeskRefusal {
             if refusal.outcome == .failed { self.limiter?.giveBack(type) }
             throw refusal
         }
@@ -225,13 +194,11 @@ public struct TokenDesk: Sendable {
     private func refuse(_ type: TokenType, _ record: AuditRecord) async throws {
         self.limiter?.noteRefusal(of: record.callerID)
         try await self.keep(record)
-        throw Refusal(
-            outcome: .refused, label: "policy",
-            answer: .forbidden("The caller may not have this token of the role \(type.role)."))
+        throw TokenDeskRefusal.refused(type.role)
     }
 
-    /// Answers what comes too soon with 429.
-    private func admitting(_ body: () throws(RateLimitExceeded) -> Void) throws(Refusal) {
+    /// Refuses what comes too soon.
+    private func admitting(_ body: () throws(RateLimitExceeded) -> Void) throws(TokenDeskRefusal) {
         do throws(RateLimitExceeded) {
             try body()
         } catch {
@@ -257,7 +224,7 @@ public struct TokenDesk: Sendable {
     ) async throws -> Result {
         do {
             return try await self.step(step, body)
-        } catch let refusal as Refusal {
+        } catch let refusal as TokenDeskRefusal {
             record.reason = refusal.label
             if !isLimited || self.limiter?.admitsFailureRecord(of: record.callerID) ?? true {
                 try await self.keep(record)
@@ -272,13 +239,11 @@ public struct TokenDesk: Sendable {
             return try await body()
         } catch let error as CancellationError {
             throw error
-        } catch let refusal as Refusal {
-            throw refusal
         } catch {
             self.failures.note("\(step.rawValue) \(error)", ["step": "\(step.rawValue)", "error": "\(error)"])
             // To come again helps nobody until the operator did something.
             let isServed = (error as? TokenServerError)?.code != .roleNotServed
-            throw isServed ? Refusal.failed(step) : Refusal.notServed
+            throw isServed ? TokenDeskRefusal.failed(step) : .notServed
         }
     }
 }

@@ -2,15 +2,15 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
 public import Foundation
-import HTTPTypes
 
 /// Why a desk issued no token; it may be told to whoever asked.
 public struct TokenDeskRefusal: Error, Sendable, CustomStringConvertible {
     /// What went wrong, in terms a caller can act on.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Wrapped: String { case unauthenticated, refused, limited, notServed, unavailable }
-        private let wrapped: Wrapped
+        enum Wrapped: String { case unauthenticated, refused, limited, notServed, unavailable }
+        let wrapped: Wrapped
         private init(_ wrapped: Wrapped) { self.wrapped = wrapped }
         /// The bounded name, fit for a metric label.
         public var description: String { self.wrapped.rawValue }
@@ -33,6 +33,8 @@ public struct TokenDeskRefusal: Error, Sendable, CustomStringConvertible {
     public var message: String
     /// When to come again, where that helps.
     public var retryAfter: Duration?
+    /// The reason that it is counted and recorded under, one of a few words.
+    private(set) var label: String
     /// Code and message on one line.
     public var description: String { "\(self.code): \(self.message)" }
 
@@ -41,18 +43,62 @@ public struct TokenDeskRefusal: Error, Sendable, CustomStringConvertible {
         self.code = code
         self.message = message
         self.retryAfter = retryAfter
+        self.label = code.description
     }
 
-    init(_ answer: RouteError) {
-        let code: Code =
-            switch answer.status {
-            case .unauthorized: .unauthenticated
-            case .forbidden: .refused
-            case .tooManyRequests: .limited
-            case .notImplemented: .notServed
-            default: .unavailable
-            }
-        self.init(code: code, message: answer.message, retryAfter: answer.retryAfter)
+    /// What a request that it ends is counted as.
+    var outcome: TokenServerMetrics.Outcome {
+        switch self.code.wrapped {
+        case .unauthenticated: .unauthenticated
+        case .refused: .refused
+        case .limited: .limited
+        case .notServed, .unavailable: .failed
+        }
+    }
+}
+
+extension TokenDeskRefusal {
+    static let unauthenticated = Self(
+        code: .unauthenticated,
+        message: "The caller is not known, or its credential is not valid now; send Authorization: Bearer CREDENTIAL."
+    )
+
+    static let unavailable = Self(
+        code: .unavailable, message: "No token can be issued now; try again.", retryAfter: .seconds(2))
+
+    /// What those are told who are turned away before the desk hears of them.
+    static let overloaded = Self(
+        code: .unavailable,
+        message: "More tokens are asked for than can be made; come again after the time in Retry-After.",
+        retryAfter: .seconds(1)
+    )
+
+    static let notServed = Self(
+        code: .notServed,
+        message: "This server has nothing to sign tokens of this role with; its operator must set that up first."
+    ).labelled("role_not_served")
+
+    static func unknown(_ reason: CallerRefusal.Reason?) -> Self {
+        Self.unauthenticated.labelled("caller_\(reason?.rawValue ?? "absent")")
+    }
+
+    static func refused(_ role: Role) -> Self {
+        Self(code: .refused, message: "The caller may not have this token of the role \(role).").labelled("policy")
+    }
+
+    static func limited(_ excess: RateLimitExceeded) -> Self {
+        Self(code: .limited, message: excess.message, retryAfter: excess.retryAfter)
+            .labelled("limit_\(excess.scope.rawValue)")
+    }
+
+    static func failed(_ step: TokenDesk.Step) -> Self {
+        Self.unavailable.labelled(step.rawValue)
+    }
+
+    private func labelled(_ label: String) -> Self {
+        var refusal = self
+        refusal.label = label
+        return refusal
     }
 }
 

@@ -60,7 +60,7 @@ public final class TokenServerMetrics: Sendable {
         self.count(.granted, role, duration)
     }
 
-    func refused(_ role: Role, _ refusal: TokenDesk.Refusal, took duration: Duration) {
+    func refused(_ role: Role, _ refusal: TokenDeskRefusal, took duration: Duration) {
         self.count(refusal.outcome, role, duration)
         self.state.withLock { $0.refusals.add(1, refusal.label) }
     }

@@ -39,9 +39,9 @@ public struct RevocationRoutes: Sendable {
         } catch let error as CancellationError {
             throw error
         } catch {
-            var problem = Problem(.unavailable, "What is withdrawn cannot be read or signed now; try again.")
-            problem.retryAfter = RouteError.unavailable.retryAfter
-            throw problem
+            throw Problem(
+                .unavailable, "What is withdrawn cannot be read or signed now; try again.",
+                retryAfter: Problem.unavailable.retryAfter)
         }
         let headers: HTTPFields = [
             .contentType: "application/jwt", .cacheControl: "public, max-age=1", .eTag: document.entityTag,

@@ -15,57 +15,32 @@ struct RouteError: Error, HTTPResponseError {
     /// When to come again, where the answer says.
     var retryAfter: Duration?
 
+    init(status: HTTPResponse.Status, name: String, message: String, retryAfter: Duration? = nil) {
+        self.status = status
+        self.name = name
+        self.message = message
+        self.retryAfter = retryAfter
+    }
+
+    /// Words what the desk refused.
+    init(_ refusal: TokenDeskRefusal) {
+        let (status, name): (HTTPResponse.Status, String) =
+            switch refusal.code.wrapped {
+            case .unauthenticated: (.unauthorized, "UNAUTHENTICATED")
+            case .refused: (.forbidden, "PERMISSION_DENIED")
+            case .limited: (.tooManyRequests, "RESOURCE_EXHAUSTED")
+            case .notServed: (.notImplemented, "UNIMPLEMENTED")
+            case .unavailable: (.serviceUnavailable, "UNAVAILABLE")
+            }
+        self.init(status: status, name: name, message: refusal.message, retryAfter: refusal.retryAfter)
+    }
+
     static func badRequest(_ message: String) -> Self {
         Self(status: .badRequest, name: "INVALID_ARGUMENT", message: message)
     }
 
     static func notFound(_ message: String) -> Self {
         Self(status: .notFound, name: "NOT_FOUND", message: message)
-    }
-
-    static func forbidden(_ message: String) -> Self {
-        Self(status: .forbidden, name: "PERMISSION_DENIED", message: message)
-    }
-
-    static let unauthenticated = Self(
-        status: .unauthorized,
-        name: "UNAUTHENTICATED",
-        message: "The caller is not known, or its credential is not valid now; send Authorization: Bearer CREDENTIAL."
-    )
-
-    static let overloaded = Self(
-        status: .serviceUnavailable,
-        name: "UNAVAILABLE",
-        message: "More tokens are asked for than can be made; come again after the time in Retry-After.",
-        retryAfter: .seconds(1)
-    )
-
-    static let unavailable = Self(
-        status: .serviceUnavailable,
-        name: "UNAVAILABLE",
-        message: "No token can be issued now; try again.",
-        retryAfter: .seconds(2)
-    )
-
-    static let notServed = Self(
-        status: .notImplemented,
-        name: "UNIMPLEMENTED",
-        message: "This server has nothing to sign tokens of this role with; its operator must set that up first."
-    )
-
-    static func tooManyRequests(_ excess: RateLimitExceeded) -> Self {
-        let whose =
-            switch excess.scope {
-            case .caller: "This caller asks"
-            case .refusals: "This caller asks for what it may not have"
-            case .subject: "Tokens for this subject are asked for"
-            case .global: "All callers together ask"
-            case .address: "This address sends wrong credentials"
-            }
-        return Self(
-            status: .tooManyRequests, name: "RESOURCE_EXHAUSTED",
-            message: "\(whose) more often than is allowed; come again after the time in Retry-After.",
-            retryAfter: excess.retryAfter)
     }
 
     func response(from request: Request, context: some RequestContext) throws -> Response {

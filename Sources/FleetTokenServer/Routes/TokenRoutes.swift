@@ -58,9 +58,9 @@ public struct TokenRoutes: Sendable {
         var error = RouteError(status: .init(code: status), name: name, message: message)
         // The server's own answers of these statuses say when to come again.
         if error.status == .tooManyRequests || error.status == .serviceUnavailable {
-            error.retryAfter = RouteError.unavailable.retryAfter
+            error.retryAfter = TokenDeskRefusal.unavailable.retryAfter
         }
-        return path == "/v1/tokens" ? Problem(error).response : error.response
+        return path == "/v1/tokens" ? Problem(scripted: error).response : error.response
     }
 
     private static func keySet(_ keys: [RSAPublicKey]) -> Response {
@@ -71,8 +71,12 @@ public struct TokenRoutes: Sendable {
 
     private func issue(_ request: Request, _ context: some RequestContext) async throws -> Response {
         let (route, type) = try TokenRoute.tokenType(ofPath: request.uri.path, query: request.uri.query)
-        let issued = try await self.desk.issue(
-            type, or: TokenRoute.alternative(to: type), for: CallerRequest(request, context))
-        return .uncachedJSON(TokenAnswer(issued: issued, shape: route.answerShape).json)
+        do {
+            let issued = try await self.desk.issue(
+                type, or: TokenRoute.alternative(to: type), for: CallerRequest(request, context))
+            return .uncachedJSON(TokenAnswer(issued: issued, shape: route.answerShape).json)
+        } catch let refusal as TokenDeskRefusal {
+            throw RouteError(refusal)
+        }
     }
 }

@@ -156,7 +156,7 @@ import Testing
         let router = Router(context: CallerRequestContext.self)
         router.add(middleware: try AllowedOriginsMiddleware(origins: [Self.origin]))
         router.get("/token/**") { _, _ in "ok" }
-        router.get("/refused") { _, _ -> String in throw RouteError.unauthenticated }
+        router.get("/refused") { _, _ -> String in throw RouteError(.unauthenticated) }
         var headers = HTTPFields()
         headers[.origin] = origin
         if method == .options { headers[.accessControlRequestMethod] = "GET" }

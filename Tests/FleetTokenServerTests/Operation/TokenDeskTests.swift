@@ -59,13 +59,42 @@ import Testing
     private func request(_ desk: TokenDesk, _ type: TokenType) async throws -> (IssuedToken?, Int) {
         do {
             let request = CallerRequest(headers: [:], peerAddress: "192.0.2.7")
-            return (try await desk.issue(type, or: nil, for: request), 200)
-        } catch let error as RouteError {
-            return (nil, error.status.code)
+            return (try await desk.issue(type, for: request), 200)
+        } catch let refusal as TokenDeskRefusal {
+            return (nil, RouteError(refusal).status.code)
         }
     }
 
     private static func vehicle() throws -> TokenType { .driver(try VehicleID(checking: "veh-3")) }
+
+    @Test(
+        arguments: [
+            (.unauthenticated, 401, "UNAUTHENTICATED", .unauthenticated),
+            (.refused(.driver), 403, "PERMISSION_DENIED", .permissionDenied),
+            (
+                .limited(RateLimitExceeded(scope: .caller, retryAfter: .seconds(7))), 429, "RESOURCE_EXHAUSTED",
+                .rateLimited
+            ),
+            (.notServed, 501, "UNIMPLEMENTED", .roleNotServed),
+            (.failed(.signing), 503, "UNAVAILABLE", .unavailable),
+        ] as [(TokenDeskRefusal, Int, String, ProblemKind)])
+    func `a refusal has an answer of its kind on each route`(
+        refusal: TokenDeskRefusal, status: Int, name: String, kind: ProblemKind
+    ) {
+        let (error, problem) = (RouteError(refusal), Problem(refusal))
+        #expect((error.status.code, error.name) == (status, name))
+        #expect((problem.status.code, problem.kind) == (status, kind))
+        for (message, retryAfter) in [(error.message, error.retryAfter), (problem.detail, problem.retryAfter)] {
+            #expect((message, retryAfter) == (refusal.message, refusal.retryAfter))
+        }
+    }
+
+    @Test func `what an authenticator throws is its failure, even a refusal of another desk`() async throws {
+        let metrics = TokenServerMetrics()
+        let desk = try self.desk(Log(), metrics: metrics) { throw TokenDeskRefusal.refused(.driver) }
+        #expect(try await self.request(desk, try Self.vehicle()).1 == 503)
+        #expect(metrics.text.contains(#"fleetpass_token_refusals_total{reason="authentication_failed"} 1"#))
+    }
 
     @Test func `a granted token's record tells who got what, and not the token`() async throws {
         let log = Log()
@@ -179,10 +208,10 @@ import Testing
         for _ in 0..<10 { #expect(try await self.request(desk, own).1 == 200) }
         for _ in 0..<3 { #expect(try await self.request(desk, others).1 == 403) }
         for type in [others, own] {
-            let error = await #expect(throws: RouteError.self) {
-                try await desk.issue(type, or: nil, for: CallerRequest(headers: [:], peerAddress: "192.0.2.7"))
+            let error = await #expect(throws: TokenDeskRefusal.self) {
+                try await desk.issue(type, for: CallerRequest(headers: [:], peerAddress: "192.0.2.7"))
             }
-            #expect(error?.status == .tooManyRequests)
+            #expect(error?.code == .limited)
             #expect(error?.retryAfter == .seconds(20))
         }
         #expect(asked() == [13, 13])
@@ -340,7 +369,7 @@ import Testing
         func ask(_ bearer: String?) async {
             let request = CallerRequest(
                 headers: bearer.map { [.authorization: "Bearer \($0)"] } ?? [:], peerAddress: "192.0.2.7")
-            await #expect(throws: RouteError.self) { try await desk.issue(try Self.vehicle(), or: nil, for: request) }
+            await #expect(throws: TokenDeskRefusal.self) { try await desk.issue(try Self.vehicle(), for: request) }
         }
         func told(_ words: String) -> Int { lines.contents.split(separator: "\n").count { $0.contains(words) } }
         for _ in 0..<100 {
