@@ -172,18 +172,13 @@ CASES = {
         "service_account_impersonation_url": UNIVERSE_IMPERSONATION,
         "source_credentials": service_account(universe_domain=UNIVERSE),
     },
-    "self-signed": service_account(),
-    "self-signed-billed": service_account(),
     "metadata": None,
 }
-# The services that a case's account signs tokens for by itself.
-AUDIENCES = dict.fromkeys(["self-signed", "self-signed-billed"], "https://fleetengine.googleapis.com/")
 # What the environment holds for a case, beside what allows programs.
 VARIABLES = {
     "external-aws-keys": {**AWS_KEYS, "AWS_SESSION_TOKEN": "session/+="},
     "external-aws-variables": {**AWS_KEYS, "AWS_REGION": "eu-west-1", "AWS_DEFAULT_REGION": "us-west-2"},
     "external-aws-no-urls": {**AWS_KEYS, "AWS_DEFAULT_REGION": "us-west-2"},
-    "self-signed-billed": {"GOOGLE_CLOUD_QUOTA_PROJECT": "billed"},
 }
 
 
@@ -248,15 +243,8 @@ def theirs(name, monkeypatch):
     monkeypatch.setattr(_helpers, "utcnow", lambda: datetime.datetime(2026, 1, 1))
     set_variables(VARIABLES.get(name, {}), monkeypatch)
     recorder = Recorder()
-    if name not in AUDIENCES:
-        loaded(CASES[name], SCOPES).refresh(recorder)
-        return recorder.requests
-    credentials = loaded(CASES[name], None).with_quota_project_from_environment()
-    credentials._create_self_signed_jwt(AUDIENCES[name])
-    credentials.refresh(recorder)
-    request = {"method": "GET", "url": AUDIENCES[name], "headers": {}, "body": ""}
-    credentials.apply(request["headers"])
-    return [*recorder.requests, request]
+    loaded(CASES[name], SCOPES).refresh(recorder)
+    return recorder.requests
 
 
 def without_times(token):
@@ -317,8 +305,6 @@ def ours(tmp_path_factory):
     for name, file in CASES.items():
         variables = {**ALLOWED, "PATH": os.environ["PATH"], **VARIABLES.get(name, {})}
         case = {"scopes": SCOPES, "answers": ANSWERS, "variables": variables}
-        if name in AUDIENCES:
-            case["audience"] = AUDIENCES[name]
         if file is None:
             case["variables"]["GCE_METADATA_HOST"] = "metadata.google.internal"
         else:

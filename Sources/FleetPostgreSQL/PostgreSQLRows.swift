@@ -53,11 +53,6 @@ public struct PostgreSQLRow {
         return Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))
     }
 
-    /// A `bigint`, or `nil`.
-    public func optionalInteger(_ column: Int32) throws(PostgreSQLError) -> Int64? {
-        self.isNull(column) ? nil : try self.integer(column)
-    }
-
     /// A `text`, or what is sent like one.
     ///
     /// - Parameter column: The column's number.

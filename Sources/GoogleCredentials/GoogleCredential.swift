@@ -104,22 +104,6 @@ public struct GoogleCredential: Sendable, CustomStringConvertible {
     /// How often the access tokens were taken from memory, and fetched.
     public var statistics: CacheStatistics { self.tokens.statistics }
 
-    /// A token for one service, signed with the account's own key and without any request (AIP-4111).
-    ///
-    /// - Parameter audience: The service's address, such as `https://fleetengine.googleapis.com/`.
-    /// - Returns: A new token that lasts an hour.
-    /// - Throws: ``CredentialError`` with ``CredentialError/Code/invalidConfiguration`` for another kind of credentials.
-    public func selfSignedToken(audience: String) async throws -> AccessToken {
-        guard let account = self.source as? ServiceAccountSource else {
-            throw CredentialError(
-                code: .invalidConfiguration,
-                message: "Only a service account's key signs tokens by itself; these credentials are of type"
-                    + " \(self.kind.rawValue)."
-            )
-        }
-        return try await account.fetch(audience: audience).token
-    }
-
     /// The e-mail of the service account, or `nil` for a person, another cloud's identity, or a machine's that is no
     /// service account, such as that of a pool of workload identities.
     ///

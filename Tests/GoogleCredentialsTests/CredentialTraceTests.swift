@@ -44,14 +44,8 @@ import Testing
         for variable in input["variables"]?.object ?? [:] { world.variables[variable.key] = variable.value.string }
         let credential =
             if let file = input["file"]?.object { try await world.load(file) } else { try await world.metadata() }
-        guard let audience = input["audience"]?.string else {
-            _ = try await credential.accessToken(scopes: input["scopes"]?.array?.compactMap(\.string) ?? [])
-            return .array(world.network.requests.map(Self.json))
-        }
-        // Nothing is asked for such a token; it leaves with the service's own requests.
-        let token = try await credential.selfSignedToken(audience: audience)
-        let request = UpstreamRequest(url: audience, headers: credential.headers(with: token))
-        return .array((world.network.requests + [request]).map(Self.json))
+        _ = try await credential.accessToken(scopes: input["scopes"]?.array?.compactMap(\.string) ?? [])
+        return .array(world.network.requests.map(Self.json))
     }
 
     private static func json(of request: UpstreamRequest) -> JSONValue {

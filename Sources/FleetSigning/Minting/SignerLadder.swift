@@ -64,9 +64,6 @@ public final class SignerLadder: PayloadSigner {
         self.time = TimeSource(clock: clock)
     }
 
-    /// Which rungs are passed over at present, in the ladder's order.
-    public var passedOver: [Bool] { self.statistics.map(\.isPassedOver) }
-
     /// How each rung has fared, in the ladder's order.
     public var statistics: [RungStatistics] {
         self.state.withLock { state in

@@ -51,29 +51,6 @@ public final class Readiness: Sendable {
     private let atStart: [Check: String]
     private let failing: Locked<[Check: String]>
 
-    /// Watches a server.
-    ///
-    /// - Parameters:
-    ///   - issuer: Issues the trial tokens.
-    ///   - roles: The roles that are served.
-    ///   - store: The store.
-    ///   - metrics: Shows what was found.
-    ///   - followed: What else must hold, each asked for what is wrong with it.
-    ///   - upstreamClocks: What the servers that are asked say of the time; nothing without.
-    ///   - now: The clock.
-    ///   - uptime: Seconds on a clock that nobody sets.
-    ///   - logger: Hears of every change.
-    public convenience init(
-        issuer: TokenIssuer, roles: some Sequence<Role>, store: TokenServerStore, metrics: TokenServerMetrics,
-        followed: [Check: @Sendable () -> String?] = [:], upstreamClocks: UpstreamClocks? = nil,
-        now: @escaping @Sendable () -> Date = { Date() }, uptime: (@Sendable () -> Double)? = nil, logger: Logger
-    ) {
-        let roles = Set(roles)
-        self.init(
-            issuer: issuer, servedRoles: { roles }, store: store, metrics: metrics, followed: followed,
-            upstreamClocks: upstreamClocks, now: now, uptime: uptime, logger: logger)
-    }
-
     /// Watches a server whose roles may become more while it runs, such as by a key file that is put into its folder.
     ///
     /// - Parameters:

@@ -73,9 +73,6 @@ public struct RulePolicy: TokenPolicy {
         if let webhook = self.webhook { metrics.show(webhook) }
     }
 
-    /// The names of the rules, in their order.
-    public var ruleNames: [String] { self.rules.map(\.name) }
-
     /// The roles that rules grant, each with the rules that do.
     var grants: [Role: [String]] {
         self.rules.reduce(into: [:]) { grants, rule in

@@ -37,7 +37,6 @@ public final class SigningBudget: Sendable {
     /// The calls allowed in any minute.
     public let callsPerMinute: Int
 
-    private let lowMark: Int
     private let state = Locked(State())
     private let time: TimeSource
 
@@ -45,22 +44,19 @@ public final class SigningBudget: Sendable {
     ///
     /// - Parameters:
     ///   - callsPerMinute: The calls allowed in any minute; this process's share where several sign for one project.
-    ///   - lowShare: The share of the calls, between 0 and 1, below which the rest is low.
     ///   - clock: Measures the minute.
     public init(
-        callsPerMinute: Int = SigningBudget.defaultCallsPerMinute, lowShare: Double = 0.2,
-        clock: some Clock<Duration> = ContinuousClock()
+        callsPerMinute: Int = SigningBudget.defaultCallsPerMinute, clock: some Clock<Duration> = ContinuousClock()
     ) {
         self.callsPerMinute = max(callsPerMinute, 1)
-        self.lowMark = Int(Double(self.callsPerMinute) * min(max(lowShare, 0), 1))
         self.time = TimeSource(clock: clock)
     }
 
     /// The calls left in the present minute.
     public var remaining: Int { self.update { self.callsPerMinute - $0.total } }
 
-    /// Whether few calls are left, so that refreshes should be spread wider.
-    public var isLow: Bool { self.remaining < self.lowMark }
+    /// Whether less than a fifth of the calls is left, so that refreshes should be spread wider.
+    public var isLow: Bool { self.remaining < self.callsPerMinute / 5 }
 
     /// Takes one call, or refuses.
     ///

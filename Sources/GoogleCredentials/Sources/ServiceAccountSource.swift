@@ -8,9 +8,8 @@ import Foundation
 
 /// Tokens for a service account whose private key is at hand.
 ///
-/// With scopes, the key signs an assertion that the token endpoint exchanges (AIP-4112). With an audience, or in a
-/// universe that has no such exchange, the signed token itself is the access token (AIP-4111); it names a scope or an
-/// audience, never both, and lasts exactly an hour.
+/// The key signs an assertion that the token endpoint exchanges (AIP-4112). In a universe that has no such exchange, the
+/// signed token itself is the access token (AIP-4111); it names the scopes and no audience, and lasts exactly an hour.
 struct ServiceAccountSource: TokenSource {
     private static let service = "The token endpoint"
     /// How far `iat` is set back, against clocks that differ.
@@ -26,7 +25,7 @@ struct ServiceAccountSource: TokenSource {
         guard !scopes.isEmpty else {
             throw CredentialError(
                 code: .invalidConfiguration,
-                message: "A service account's access token needs a scope; ask for one, or sign for an audience."
+                message: "A service account's access token needs a scope; ask for one."
             )
         }
         let scope = scopes.joined(separator: " ")
@@ -44,11 +43,6 @@ struct ServiceAccountSource: TokenSource {
         } read: {
             try FetchedToken(oauthAnswer: $0, from: Self.service)
         }
-    }
-
-    /// A token that one service accepts, made without any request.
-    func fetch(audience: String) async throws -> FetchedToken {
-        try await self.selfSigned(["aud": .string(audience), "sub": .string(self.key.account)])
     }
 
     private func selfSigned(_ claims: JSONObject) async throws -> FetchedToken {

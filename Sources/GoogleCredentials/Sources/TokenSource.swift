@@ -35,7 +35,6 @@ enum OAuth {
     static let tokenEndpoint = "https://oauth2.googleapis.com/token"
     static let defaultUniverse = "googleapis.com"
     static let iamScope = "https://www.googleapis.com/auth/iam"
-    static let cloudPlatformScope = "https://www.googleapis.com/auth/cloud-platform"
 
     /// A request with a form as its body.
     static func post(

@@ -34,7 +34,7 @@ import Testing
             publishedKeys: { [key] }
         ).add(to: router)
         OperationRoutes(
-            readiness: Readiness(issuer: issuer, roles: [], store: store, metrics: metrics, logger: logger),
+            readiness: Readiness(issuer: issuer, servedRoles: { [] }, store: store, metrics: metrics, logger: logger),
             metrics: metrics
         ).add(to: router)
         try AdminRoutesTests.routes(over: store).add(to: router)

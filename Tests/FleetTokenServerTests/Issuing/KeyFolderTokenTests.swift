@@ -55,7 +55,7 @@ import Testing
 
         let store = try TemporaryStore()
         let readiness = Readiness(
-            issuer: self.issuer, roles: [.driver], store: store.store, metrics: TokenServerMetrics(),
+            issuer: self.issuer, servedRoles: { [.driver] }, store: store.store, metrics: TokenServerMetrics(),
             now: { Self.start }, uptime: { 0 }, logger: Logger(label: "test"))
         #expect(await !readiness.check())
         #expect(readiness.problems[.canary]?.contains("is withdrawn") == true)
