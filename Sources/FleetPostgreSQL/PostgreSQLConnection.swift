@@ -93,6 +93,7 @@ final class PostgreSQLConnection {
     /// - Parameter limit: How long to wait until it was asked; where it takes longer, it is asked later.
     func cancel(within limit: Duration) {
         guard let request = PQgetCancel(self.raw) else { return }
+        // Only the thread uses it from here on, and frees it.
         nonisolated(unsafe) let asked = request
         let hasEnded = DispatchSemaphore(value: 0)
         // libpq waits here for as long as the server's machine lives, whatever the options for a connection say.

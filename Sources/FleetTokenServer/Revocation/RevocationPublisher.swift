@@ -116,7 +116,7 @@ public final class RevocationPublisher: Sendable {
             return last
         }
         let text = try list.signed(with: self.key)
-        let tag = SHA256.hash(data: Data(text.utf8)).prefix(12).map { String($0, radix: 16) }.joined()
+        let tag = SHA256.hash(data: Data(text.utf8)).prefix(12).hexadecimal
         return Document(text: text, entityTag: "\"\(tag)\"", list: list)
     }
 }

@@ -53,20 +53,20 @@ struct AWSRequestSigner: Sendable {
         .sorted { $0 < $1 }.map { "\($0.0)=\($0.1)" }.joined(separator: "&")
         let canonical = [
             method, parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath, query,
-            names.map { "\($0):\(signed[$0] ?? "")\n" }.joined(), signedNames, Self.hex(SHA256.hash(data: [UInt8]())),
+            names.map { "\($0):\(signed[$0] ?? "")\n" }.joined(), signedNames, SHA256.hash(data: [UInt8]()).hexadecimal,
         ].joined(separator: "\n")
 
         let label = host.prefix { $0 != "." }
         // Endpoints with FIPS modules are of the same service.
         let service = label.hasSuffix("-fips") ? label.dropLast("-fips".count) : label
         let scope = "\(day)/\(self.region)/\(service)/aws4_request"
-        let toSign = ["AWS4-HMAC-SHA256", stamp, scope, Self.hex(SHA256.hash(data: Array(canonical.utf8)))]
+        let toSign = ["AWS4-HMAC-SHA256", stamp, scope, SHA256.hash(data: Array(canonical.utf8)).hexadecimal]
             .joined(separator: "\n")
         var key = SymmetricKey(data: Array("AWS4\(self.keys.secret)".utf8))
         for part in [day, self.region, String(service), "aws4_request"] {
             key = SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Array(part.utf8), using: key))
         }
-        let signature = Self.hex(HMAC<SHA256>.authenticationCode(for: Array(toSign.utf8), using: key))
+        let signature = HMAC<SHA256>.authenticationCode(for: Array(toSign.utf8), using: key).hexadecimal
         signed["Authorization"] =
             "AWS4-HMAC-SHA256 Credential=\(self.keys.id)/\(scope), SignedHeaders=\(signedNames), Signature=\(signature)"
         return (url, signed)
@@ -76,9 +76,5 @@ struct AWSRequestSigner: Sendable {
         let format = Date.ISO8601FormatStyle(
             dateSeparator: .omitted, dateTimeSeparator: .standard, timeSeparator: .omitted)
         return date.formatted(format)
-    }
-
-    private static func hex(_ bytes: some Sequence<UInt8>) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }
