@@ -8,7 +8,7 @@ import CLibPQ
 ///
 /// What it leaves open comes from where PostgreSQL's own programs take it: the `PG…` environment variables and the
 /// password file. Its description never holds the password.
-public struct PostgreSQLAddress: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+package struct PostgreSQLAddress: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// What libpq takes for the beginning of a URL.
     private static let schemes = ["postgresql://", "postgres://"]
 
@@ -19,7 +19,7 @@ public struct PostgreSQLAddress: Sendable, CustomStringConvertible, CustomDebugS
     ///
     /// - Parameter text: `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`, or keywords as in `host=/run/pg dbname=fleet`.
     /// - Throws: ``PostgreSQLError`` with ``PostgreSQLError/Code/invalidAddress``; it repeats nothing of the address.
-    public init(_ text: String) throws(PostgreSQLError) {
+    package init(_ text: String) throws(PostgreSQLError) {
         // What is empty, libpq would complete to some database of the environment's.
         guard !text.allSatisfy(\.isWhitespace) else { throw Self.malformed }
         var problem: UnsafeMutablePointer<CChar>?
@@ -35,7 +35,7 @@ public struct PostgreSQLAddress: Sendable, CustomStringConvertible, CustomDebugS
     }
 
     /// Whether a text is meant as an address of a database rather than as a file's path; not each is a good one.
-    public static func isAddress(_ text: String) -> Bool {
+    package static func isAddress(_ text: String) -> Bool {
         // One that is badly written may hold a password as well, which nobody is to be shown as a file's name.
         let text = text.drop(while: \.isWhitespace).lowercased()
         return text.contains("://") || text.contains(#/password\s*=/#) || text.hasPrefix("postgres:/")
@@ -58,7 +58,7 @@ public struct PostgreSQLAddress: Sendable, CustomStringConvertible, CustomDebugS
     }
 
     /// The address without its password and options.
-    public var description: String {
+    package var description: String {
         let user = self.keywords["user"].map { "\($0)@" } ?? ""
         return "postgresql://\(user)\(self.hosts)/\(self.keywords["dbname"] ?? "")"
     }
@@ -76,10 +76,10 @@ public struct PostgreSQLAddress: Sendable, CustomStringConvertible, CustomDebugS
     }
 
     /// The address without its password and options.
-    public var debugDescription: String { self.description }
+    package var debugDescription: String { self.description }
 
     /// Nothing but the description.
-    public var customMirror: Mirror { Mirror(self, children: ["address": self.description]) }
+    package var customMirror: Mirror { Mirror(self, children: ["address": self.description]) }
 
     /// How long libpq is to wait for each host, in whole seconds, as its option `connect_timeout`.
     ///

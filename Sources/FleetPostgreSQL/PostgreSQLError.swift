@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// An error from PostgreSQL, or from the way to it.
-public struct PostgreSQLError: Error, Sendable, CustomStringConvertible {
+package struct PostgreSQLError: Error, Sendable, CustomStringConvertible {
     /// What went wrong, in terms a caller can act on.
-    public struct Code: Hashable, Sendable, CustomStringConvertible {
+    package struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Wrapped: String {
             case invalidAddress, unreachable, refused, connectionLost, timedOut, conflict, overloaded, closed
             case wrongSchema, serverFailed, statementFailed
@@ -13,50 +13,50 @@ public struct PostgreSQLError: Error, Sendable, CustomStringConvertible {
         private let wrapped: Wrapped
         private init(_ wrapped: Wrapped) { self.wrapped = wrapped }
         /// The bounded name, fit for a metric label.
-        public var description: String { self.wrapped.rawValue }
+        package var description: String { self.wrapped.rawValue }
 
         /// The address is none, or an option has a value that it cannot have; mend it, a retry cannot help.
-        public static let invalidAddress = Self(.invalidAddress)
+        package static let invalidAddress = Self(.invalidAddress)
         /// No server answers; may be retried.
-        public static let unreachable = Self(.unreachable)
+        package static let unreachable = Self(.unreachable)
         /// The server lets this user or database not in; mend the address or the server's settings.
-        public static let refused = Self(.refused)
+        package static let refused = Self(.refused)
         /// The connection broke; whether what was under way took place is unknown.
-        public static let connectionLost = Self(.connectionLost)
+        package static let connectionLost = Self(.connectionLost)
         /// The server did not answer in time; whether what was under way took place is unknown.
-        public static let timedOut = Self(.timedOut)
+        package static let timedOut = Self(.timedOut)
         /// Another transaction was in the way; nothing took place, run the whole transaction again.
-        public static let conflict = Self(.conflict)
+        package static let conflict = Self(.conflict)
         /// Too much waits for a connection already; may be retried.
-        public static let overloaded = Self(.overloaded)
+        package static let overloaded = Self(.overloaded)
         /// The pool was closed.
-        public static let closed = Self(.closed)
+        package static let closed = Self(.closed)
         /// The tables are of a newer version or missing, or not to be made or used by this user; see the message.
-        public static let wrongSchema = Self(.wrongSchema)
+        package static let wrongSchema = Self(.wrongSchema)
         /// The server is in no state for a statement, as when its disk is full or it can only be read; may be retried.
-        public static let serverFailed = Self(.serverFailed)
+        package static let serverFailed = Self(.serverFailed)
         /// The server refused a statement; a retry cannot help.
-        public static let statementFailed = Self(.statementFailed)
+        package static let statementFailed = Self(.statementFailed)
     }
 
     /// The kind of failure.
-    public var code: Code
+    package var code: Code
     /// What failed and how to fix it, without secrets.
-    public var message: String
+    package var message: String
     /// The server's five-character code, where it gave one.
-    public var sqlState: String?
+    package var sqlState: String?
     /// Code and message on one line.
-    public var description: String { "\(self.code): \(self.message)" }
+    package var description: String { "\(self.code): \(self.message)" }
 
     /// Makes an error.
-    public init(code: Code, message: String, sqlState: String? = nil) {
+    package init(code: Code, message: String, sqlState: String? = nil) {
         self.code = code
         self.message = message
         self.sqlState = sqlState
     }
 
     /// Whether the same statement may succeed later without a change to the program or its tables.
-    public var mayPass: Bool {
+    package var mayPass: Bool {
         switch self.code {
         case .invalidAddress, .wrongSchema, .statementFailed: false
         default: true
@@ -65,10 +65,10 @@ public struct PostgreSQLError: Error, Sendable, CustomStringConvertible {
 
     /// Whether the server is away, busy or in no state for it now, rather than anything of the address, the rights or
     /// the tables to be mended.
-    public var isOutage: Bool { self.mayPass && self.code != .refused }
+    package var isOutage: Bool { self.mayPass && self.code != .refused }
 
     /// Whether what was under way may have taken place, or not.
-    public var leavesOutcomeOpen: Bool { [.connectionLost, .timedOut].contains(self.code) }
+    package var leavesOutcomeOpen: Bool { [.connectionLost, .timedOut].contains(self.code) }
 
     /// Whether it is the server that says so.
     var isAnswered: Bool { self.sqlState != nil }

@@ -5,7 +5,7 @@
 import Dispatch
 import FleetTokens
 import Foundation
-public import Logging
+package import Logging
 
 /// A few connections to one database, each on a thread of its own; what waits is served in the order of its arrival.
 ///
@@ -13,12 +13,12 @@ public import Logging
 /// that there are do the work. While the server cannot be reached, callers
 /// are answered at once with the reason, and attempts to reach it are spaced out. A server that nothing comes from any
 /// more counts as such a one as soon as it does not answer a new connection either.
-public final class PostgreSQLPool: Sendable {
+package final class PostgreSQLPool: Sendable {
     /// What a thread does with its session, or with the reason why there is none.
-    public typealias Job = @Sendable (Result<PostgreSQLSession, PostgreSQLError>) -> Void
+    package typealias Job = @Sendable (Result<PostgreSQLSession, PostgreSQLError>) -> Void
 
     /// Where the database is.
-    public let address: PostgreSQLAddress
+    package let address: PostgreSQLAddress
     private let shared: Shared
 
     /// Makes a pool; nothing is connected yet.
@@ -29,7 +29,7 @@ public final class PostgreSQLPool: Sendable {
     ///   - limits: How long is waited for what.
     ///   - schema: The tables, brought up to date on each new connection.
     ///   - logger: Hears when the server is lost and found again.
-    public init(
+    package init(
         _ address: PostgreSQLAddress, connections: Int, limits: PostgreSQLLimits = PostgreSQLLimits(),
         schema: PostgreSQLSchema? = nil, logger: Logger
     ) {
@@ -50,17 +50,17 @@ public final class PostgreSQLPool: Sendable {
 
     /// Why a job would be refused at once now, as the pool is closed, too much waits, or the server does not answer;
     /// `nil` where the pool would take it.
-    public var refusal: PostgreSQLError? { self.shared.refusal }
+    package var refusal: PostgreSQLError? { self.shared.refusal }
 
     /// Has what waits finished and the connections closed, and returns at once; later jobs are refused.
-    public func finish() { self.shared.close {} }
+    package func finish() { self.shared.close {} }
 
     /// Runs a body with a session.
     ///
     /// - Parameter body: Runs on a thread of the pool, and may wait for the server there.
     /// - Returns: What the body returns.
     /// - Throws: ``PostgreSQLError``, or what the body throws.
-    public func run<Success: Sendable>(
+    package func run<Success: Sendable>(
         _ body: @escaping @Sendable (PostgreSQLSession) throws -> Success
     ) async throws -> Success {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Success, any Error>) in
@@ -73,7 +73,7 @@ public final class PostgreSQLPool: Sendable {
     /// Has a job done by the next thread that is free, and returns at once.
     ///
     /// - Parameter job: The job; it is called exactly once, here and now if the pool cannot take it.
-    public func submit(_ job: @escaping Job) {
+    package func submit(_ job: @escaping Job) {
         switch self.shared.admit(job) {
         case nil: break
         case let error?: job(.failure(error))
@@ -81,7 +81,7 @@ public final class PostgreSQLPool: Sendable {
     }
 
     /// Finishes what waits, then closes the connections; later jobs are refused.
-    public func close() async {
+    package func close() async {
         await withCheckedContinuation { continuation in
             self.shared.close { continuation.resume() }
         }

@@ -5,7 +5,7 @@
 import CLibPQ
 
 /// What a statement answered; it stays on the thread of its session.
-public final class PostgreSQLRows {
+package final class PostgreSQLRows {
     private let result: OpaquePointer
 
     init(_ result: OpaquePointer) {
@@ -15,16 +15,16 @@ public final class PostgreSQLRows {
     deinit { PQclear(self.result) }
 
     /// How many rows there are.
-    public var count: Int { Int(PQntuples(self.result)) }
+    package var count: Int { Int(PQntuples(self.result)) }
 
     /// How many rows a statement that changes rows changed.
-    public var changed: Int { PQcmdTuples(self.result).flatMap { Int(String(cString: $0)) } ?? 0 }
+    package var changed: Int { PQcmdTuples(self.result).flatMap { Int(String(cString: $0)) } ?? 0 }
 
     /// The row of a number below ``count``.
-    public subscript(row: Int) -> PostgreSQLRow { PostgreSQLRow(rows: self, row: Int32(clamping: row)) }
+    package subscript(row: Int) -> PostgreSQLRow { PostgreSQLRow(rows: self, row: Int32(clamping: row)) }
 
     /// The first row, if there is one.
-    public var first: PostgreSQLRow? { self.count > 0 ? self[0] : nil }
+    package var first: PostgreSQLRow? { self.count > 0 ? self[0] : nil }
 
     fileprivate func isNull(_ row: Int32, _ column: Int32) -> Bool { PQgetisnull(self.result, row, column) == 1 }
 
@@ -35,19 +35,19 @@ public final class PostgreSQLRows {
 }
 
 /// One row of an answer.
-public struct PostgreSQLRow {
+package struct PostgreSQLRow {
     fileprivate let rows: PostgreSQLRows
     fileprivate let row: Int32
 
     /// Whether a column is `NULL`.
-    public func isNull(_ column: Int32) -> Bool { self.rows.isNull(self.row, column) }
+    package func isNull(_ column: Int32) -> Bool { self.rows.isNull(self.row, column) }
 
     /// A `bigint`.
     ///
     /// - Parameter column: The column's number.
     /// - Returns: The value.
     /// - Throws: ``PostgreSQLError`` where it is none.
-    public func integer(_ column: Int32) throws(PostgreSQLError) -> Int64 {
+    package func integer(_ column: Int32) throws(PostgreSQLError) -> Int64 {
         let bytes = try self.value(column)
         guard bytes.count == 8 else { throw Self.mismatch(column, "bigint") }
         return Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))
@@ -58,12 +58,12 @@ public struct PostgreSQLRow {
     /// - Parameter column: The column's number.
     /// - Returns: The value.
     /// - Throws: ``PostgreSQLError`` where it is none.
-    public func text(_ column: Int32) throws(PostgreSQLError) -> String {
+    package func text(_ column: Int32) throws(PostgreSQLError) -> String {
         String(decoding: try self.value(column), as: UTF8.self)
     }
 
     /// A `text`, or `nil`.
-    public func optionalText(_ column: Int32) throws(PostgreSQLError) -> String? {
+    package func optionalText(_ column: Int32) throws(PostgreSQLError) -> String? {
         self.isNull(column) ? nil : try self.text(column)
     }
 
@@ -72,7 +72,7 @@ public struct PostgreSQLRow {
     /// - Parameter column: The column's number.
     /// - Returns: The value.
     /// - Throws: ``PostgreSQLError`` where it is none.
-    public func bool(_ column: Int32) throws(PostgreSQLError) -> Bool {
+    package func bool(_ column: Int32) throws(PostgreSQLError) -> Bool {
         let bytes = try self.value(column)
         guard bytes.count == 1 else { throw Self.mismatch(column, "boolean") }
         return bytes[0] != 0
@@ -83,7 +83,7 @@ public struct PostgreSQLRow {
     /// - Parameter column: The column's number.
     /// - Returns: The value.
     /// - Throws: ``PostgreSQLError`` for `NULL`.
-    public func bytes(_ column: Int32) throws(PostgreSQLError) -> [UInt8] { Array(try self.value(column)) }
+    package func bytes(_ column: Int32) throws(PostgreSQLError) -> [UInt8] { Array(try self.value(column)) }
 
     private func value(_ column: Int32) throws(PostgreSQLError) -> UnsafeRawBufferPointer {
         guard !self.isNull(column) else { throw Self.mismatch(column, "value") }

@@ -6,9 +6,9 @@
 ///
 /// All tables are in the schema `fleetpass`; what was done is noted in its table `version`. An advisory lock keeps nodes that start together from doing a
 /// step twice; each step is done whole or not at all.
-public struct PostgreSQLSchema: Sendable {
+package struct PostgreSQLSchema: Sendable {
     /// The statements of one step.
-    public typealias Step = [String]
+    package typealias Step = [String]
 
     private let part: String
     private let steps: [Step]
@@ -18,7 +18,7 @@ public struct PostgreSQLSchema: Sendable {
     /// - Parameters:
     ///   - part: The part's name.
     ///   - steps: The steps, the first first.
-    public init(part: String, steps: [Step]) {
+    package init(part: String, steps: [Step]) {
         self.part = part
         self.steps = steps
     }
@@ -27,7 +27,7 @@ public struct PostgreSQLSchema: Sendable {
     ///
     /// - Parameter session: A session outside a transaction.
     /// - Throws: ``PostgreSQLError``.
-    public func migrate(_ session: PostgreSQLSession) throws(PostgreSQLError) {
+    package func migrate(_ session: PostgreSQLSession) throws(PostgreSQLError) {
         do {
             try session.query(.once("SELECT set_config('search_path', 'fleetpass', false)"))
             // Tables that are there may be a copy, in a database made otherwise than theirs was.
@@ -75,7 +75,7 @@ public struct PostgreSQLSchema: Sendable {
     }
 
     /// Whether the tables are there, looked at without changing anything.
-    public enum State: Hashable, Sendable {
+    package enum State: Hashable, Sendable {
         /// There are none; the first use makes them.
         case missing
         /// They are of an older version; the first use updates them.
@@ -90,7 +90,7 @@ public struct PostgreSQLSchema: Sendable {
     /// - Returns: Whether they are there.
     /// - Throws: ``PostgreSQLError``, with ``PostgreSQLError/Code/wrongSchema`` for those of a newer version, or a
     ///   database that cannot hold them.
-    public func state(_ session: PostgreSQLSession) throws(PostgreSQLError) -> State {
+    package func state(_ session: PostgreSQLSession) throws(PostgreSQLError) -> State {
         try session.query(.once("SELECT set_config('search_path', 'fleetpass', false)"))
         try session.checkEncoding()
         let version = try self.version(session)

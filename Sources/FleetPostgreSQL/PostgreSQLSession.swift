@@ -7,7 +7,7 @@ import CLibPQ
 /// A connection in use: statements, pipelines and transactions, on one thread.
 ///
 /// Calls wait for the server's answer; that is why a session is handed out on a thread of its pool only.
-public final class PostgreSQLSession {
+package final class PostgreSQLSession {
     private let connection: PostgreSQLConnection
     private let limits: PostgreSQLLimits
     private var prepared: [String: String] = [:]
@@ -58,7 +58,7 @@ public final class PostgreSQLSession {
     /// - Returns: The rows.
     /// - Throws: ``PostgreSQLError``.
     @discardableResult
-    public func query(_ sql: String, _ values: [PostgreSQLValue] = []) throws(PostgreSQLError) -> PostgreSQLRows {
+    package func query(_ sql: String, _ values: [PostgreSQLValue] = []) throws(PostgreSQLError) -> PostgreSQLRows {
         try self.query(PostgreSQLStatement(sql, values))
     }
 
@@ -68,7 +68,7 @@ public final class PostgreSQLSession {
     /// - Returns: The rows.
     /// - Throws: ``PostgreSQLError``.
     @discardableResult
-    public func query(_ statement: PostgreSQLStatement) throws(PostgreSQLError) -> PostgreSQLRows {
+    package func query(_ statement: PostgreSQLStatement) throws(PostgreSQLError) -> PostgreSQLRows {
         guard let rows = try self.pipeline([statement]).first else { throw self.connection.lost }
         return rows
     }
@@ -82,7 +82,7 @@ public final class PostgreSQLSession {
     /// - Returns: The rows of each.
     /// - Throws: ``PostgreSQLError`` of the first that failed.
     @discardableResult
-    public func pipeline(_ statements: [PostgreSQLStatement]) throws(PostgreSQLError) -> [PostgreSQLRows] {
+    package func pipeline(_ statements: [PostgreSQLStatement]) throws(PostgreSQLError) -> [PostgreSQLRows] {
         // The server ends what takes too long; what it does not tell of within a second is given up.
         try self.pipeline(statements, within: self.limits.statement + .seconds(1))
     }
@@ -117,7 +117,7 @@ public final class PostgreSQLSession {
     ///   - body: The body.
     /// - Returns: What the body returns.
     /// - Throws: ``PostgreSQLError``, or what the body throws.
-    public func transaction<Result>(_ mode: String = "", _ body: () throws -> Result) throws -> Result {
+    package func transaction<Result>(_ mode: String = "", _ body: () throws -> Result) throws -> Result {
         try self.query(.once("BEGIN \(mode)"))
         do {
             let result = try body()
@@ -130,7 +130,7 @@ public final class PostgreSQLSession {
     }
 
     /// Ends a transaction without its changes, if one is open; a connection that cannot is given up.
-    public func rollBack() {
+    package func rollBack() {
         guard !self.isBroken, PQtransactionStatus(self.connection.raw) != PQTRANS_IDLE else { return }
         do throws(PostgreSQLError) {
             try self.query(.once("ROLLBACK"))
@@ -140,7 +140,7 @@ public final class PostgreSQLSession {
     }
 
     /// Has the connection replaced after this use, as what it found out about its server may not hold for a new one.
-    public func giveUp() { self.isGivenUp = true }
+    package func giveUp() { self.isGivenUp = true }
 }
 
 extension PostgreSQLSession {

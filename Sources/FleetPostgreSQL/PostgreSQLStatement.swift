@@ -3,16 +3,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A statement with its parameters, `$1` and up.
-public struct PostgreSQLStatement: Sendable {
+package struct PostgreSQLStatement: Sendable {
     /// The text.
-    public var sql: String
+    package var sql: String
     /// The parameters.
-    public var values: [PostgreSQLValue]
+    package var values: [PostgreSQLValue]
     /// Whether the server is to keep it prepared, for statements that come again and again.
-    public var isPrepared: Bool
+    package var isPrepared: Bool
 
     /// Describes a statement that comes again and again.
-    public init(_ sql: String, _ values: [PostgreSQLValue] = []) {
+    package init(_ sql: String, _ values: [PostgreSQLValue] = []) {
         self.sql = sql
         self.values = values
         self.isPrepared = true
@@ -24,7 +24,7 @@ public struct PostgreSQLStatement: Sendable {
     ///   - sql: The text.
     ///   - values: The parameters.
     /// - Returns: The statement.
-    public static func once(_ sql: String, _ values: [PostgreSQLValue] = []) -> Self {
+    package static func once(_ sql: String, _ values: [PostgreSQLValue] = []) -> Self {
         var statement = Self(sql, values)
         statement.isPrepared = false
         return statement

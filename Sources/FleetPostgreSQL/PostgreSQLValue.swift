@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A parameter of a statement.
-public enum PostgreSQLValue: Sendable {
+package enum PostgreSQLValue: Sendable {
     /// `NULL`, of whatever type the statement expects.
     case null
     /// A `boolean`.

@@ -3,22 +3,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTokens
-public import Foundation
+package import Foundation
 
 /// The tokens with which a replay asks for the pages of lists, in place of the recorded ones.
-public struct ReplayPages: Sendable {
+package struct ReplayPages: Sendable {
     /// The tokens of the replay, by those of the recording.
     private var tokens: [String: String] = [:]
 
     /// Knows of no page yet but the first ones.
-    public init() {}
+    package init() {}
 
     /// Takes note of the token that an answer has for the next page.
     ///
     /// - Parameters:
     ///   - call: The recorded call, whose page is known.
     ///   - answer: The answer of now, in JSON.
-    public mutating func add(_ call: LoggedCall, answer: Data) {
+    package mutating func add(_ call: LoggedCall, answer: Data) {
         guard let recorded = call.response?["nextPageToken"]?.string else { return }
         self.tokens[recorded] = (try? JSONValue(parsing: answer))?.object?["nextPageToken"]?.string
     }
@@ -28,7 +28,7 @@ public struct ReplayPages: Sendable {
     ///
     /// - Parameter call: The recorded call.
     /// - Returns: Whether its page is known.
-    public func hasPage(of call: LoggedCall) -> Bool {
+    package func hasPage(of call: LoggedCall) -> Bool {
         guard let recorded = call.request["pageToken"]?.string, !recorded.isEmpty else { return true }
         return self.tokens[recorded] != nil
     }

@@ -3,26 +3,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTokens
-public import Foundation
+package import Foundation
 import SwiftProtobuf
 
 /// What becomes of the times of devices when a recording is replayed at another time, and faster.
 ///
 /// A time between two calls becomes one between the moments at which these are sent again, so that of two fixes the newer
 /// one stays the newer, however long the way to the service was.
-public struct ReplayTimes: Sendable {
+package struct ReplayTimes: Sendable {
     /// The calls that were sent so far, each later than the one before.
     private var calls: [(recorded: Date, sent: Date)] = []
 
     /// Knows of no call yet, and changes no time.
-    public init() {}
+    package init() {}
 
     /// Takes note of a call before it is sent, and what it presumes.
     ///
     /// - Parameters:
     ///   - call: The recorded call.
     ///   - now: The time.
-    public mutating func add(_ call: LoggedCall, at now: Date) {
+    package mutating func add(_ call: LoggedCall, at now: Date) {
         guard self.calls.last.map({ $0.recorded < call.time }) ?? true else { return }
         self.calls.append((recorded: call.time, sent: now))
     }
@@ -50,7 +50,7 @@ extension ReplayedCall {
     ///
     /// - Parameter times: The calls so far, with this one.
     /// - Returns: The call to send.
-    public func timed(by times: ReplayTimes) -> ReplayedCall {
+    package func timed(by times: ReplayTimes) -> ReplayedCall {
         guard let content else { return self }
         return ReplayedCall(
             self.verb, self.path, action: self.action, query: self.query, body: Self.timed(content, by: times),

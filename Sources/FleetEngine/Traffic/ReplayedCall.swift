@@ -44,6 +44,14 @@ public struct ReplayedCall: Sendable {
 }
 
 extension LoggedCall {
+    /// The call again, for another provider; a list is asked for from its first page.
+    ///
+    /// - Parameter provider: Whose resource it is about.
+    /// - Returns: The request; `nil` where the recording does not tell which resource it is about.
+    public func replayed(for provider: ProviderID) -> ReplayedCall? {
+        self.replayed(for: provider, pages: ReplayPages())
+    }
+
     /// The call again, for another provider.
     ///
     /// - Parameters:
@@ -51,7 +59,7 @@ extension LoggedCall {
     ///   - pages: The pages of lists that were met so far; a list is asked for from its first page where its own is not
     ///     among them.
     /// - Returns: The request; `nil` where the recording does not tell which resource it is about.
-    public func replayed(for provider: ProviderID, pages: ReplayPages = ReplayPages()) -> ReplayedCall? {
+    package func replayed(for provider: ProviderID, pages: ReplayPages) -> ReplayedCall? {
         if self.method == .batchCreateTasks { return self.batch(for: provider) }
         guard let collection, let resourceID else { return self.inquiry(for: provider, pages) }
         let parent = ["v1", "providers", provider.value, collection]

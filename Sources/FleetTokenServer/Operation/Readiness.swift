@@ -59,27 +59,25 @@ public final class Readiness: Sendable {
     ///   - store: The store.
     ///   - metrics: Shows what was found.
     ///   - followed: What else must hold, each asked for what is wrong with it.
-    ///   - upstreamClocks: What the servers that are asked say of the time; nothing without.
     ///   - now: The clock.
     ///   - uptime: Seconds on a clock that nobody sets.
     ///   - logger: Hears of every change.
     public convenience init(
         issuer: TokenIssuer, servedRoles: @escaping @Sendable () -> Set<Role>, store: TokenServerStore,
         metrics: TokenServerMetrics, followed: [Check: @Sendable () -> String?] = [:],
-        upstreamClocks: UpstreamClocks? = nil,
         now: @escaping @Sendable () -> Date = { Date() }, uptime: (@Sendable () -> Double)? = nil, logger: Logger
     ) {
         self.init(
             issuer: issuer, servedRoles: servedRoles, store: store, metrics: metrics, followed: followed,
-            upstreamClocks: upstreamClocks, now: now, uptime: uptime, time: TimeSource(clock: ContinuousClock()),
-            logger: logger)
+            upstreamClocks: nil, now: now, uptime: uptime, logger: logger)
     }
 
-    /// Watches a server, with what measures how long is waited for the store.
+    /// Watches a server, with what other servers say of the time, and what measures how long is waited for the store.
     init(
         issuer: TokenIssuer, servedRoles: @escaping @Sendable () -> Set<Role>, store: TokenServerStore,
-        metrics: TokenServerMetrics, followed: [Check: @Sendable () -> String?], upstreamClocks: UpstreamClocks? = nil,
-        now: @escaping @Sendable () -> Date, uptime: (@Sendable () -> Double)?, time: TimeSource, logger: Logger
+        metrics: TokenServerMetrics, followed: [Check: @Sendable () -> String?], upstreamClocks: UpstreamClocks?,
+        now: @escaping @Sendable () -> Date = { Date() }, uptime: (@Sendable () -> Double)? = nil,
+        time: TimeSource = TimeSource(clock: ContinuousClock()), logger: Logger
     ) {
         let origin = ContinuousClock.now
         let uptime = uptime ?? { (ContinuousClock.now - origin) / .seconds(1) }

@@ -4,20 +4,20 @@
 
 import FleetSigning
 import FleetTokens
-public import Foundation
+package import Foundation
 
 /// What other servers' clocks say, by the `Date` that their answers carry (RFC 9110 §6.6.1).
 ///
 /// A clock that was wrong from the start cannot be told by itself.
-public final class UpstreamClocks: Sendable {
+package final class UpstreamClocks: Sendable {
     /// How far the clock of this machine is from another's.
-    public struct Reading: Sendable, Equatable {
+    package struct Reading: Sendable, Equatable {
         /// The other machine's name.
-        public let host: String
+        package let host: String
         /// How much later it is here, in seconds; negative where the clock here is behind.
-        public let ahead: Double
+        package let ahead: Double
         /// How long ago the other said so, in seconds.
-        public let age: Double
+        package let age: Double
     }
 
     /// What was heard from one host.
@@ -37,7 +37,7 @@ public final class UpstreamClocks: Sendable {
     /// Remembers nothing yet.
     ///
     /// - Parameter uptime: Seconds on a clock that nobody sets; the system's without.
-    public init(uptime: (@Sendable () -> Double)? = nil) {
+    package init(uptime: (@Sendable () -> Double)? = nil) {
         let origin = ContinuousClock.now
         self.uptime = uptime ?? { (ContinuousClock.now - origin) / .seconds(1) }
     }
@@ -76,7 +76,7 @@ public final class UpstreamClocks: Sendable {
     ///
     /// - Parameter now: What the clock of this machine says.
     /// - Returns: One reading for each host that was heard; the nearest first.
-    public func readings(at now: Date) -> [Reading] {
+    package func readings(at now: Date) -> [Reading] {
         let uptime = self.uptime()
         return self.answers.withLock { $0 }.compactMap { host, answer in
             let age = uptime - answer.uptime

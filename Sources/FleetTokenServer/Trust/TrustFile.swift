@@ -3,14 +3,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetOperation
-public import FleetSigning
+package import FleetSigning
 import FleetTokens
-public import Foundation
+package import Foundation
 
 /// The file that says which service accounts an engine trusts with what, and where their keys are.
-public struct TrustFile: Sendable {
+package struct TrustFile: Sendable {
     /// The accounts, in the order of the file.
-    public let accounts: [TrustedAccountSource]
+    package let accounts: [TrustedAccountSource]
 
     /// Reads a trust file.
     ///
@@ -19,7 +19,7 @@ public struct TrustFile: Sendable {
     ///   - file: Its name for messages.
     ///   - folder: The folder that relative paths start at.
     /// - Throws: ``TokenServerError`` with the line and column.
-    public init(yaml: String, file: String, folder: URL) throws(TokenServerError) {
+    package init(yaml: String, file: String, folder: URL) throws(TokenServerError) {
         let root = try PolicyNode(yaml: yaml, file: file)
         let members = try root.mapping(["version", "roles", "accounts"], of: "a trust file")
         guard try members["version"]?.string("version") == "1" else {

@@ -2,11 +2,11 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-public import FleetSigning
-public import GoogleCredentials
+package import FleetSigning
+import GoogleCredentials
 
 /// Sends requests to other services, and remembers the dates of their answers.
-public struct DatedTransport: UpstreamTransport {
+package struct DatedTransport: UpstreamTransport {
     private let transport: any UpstreamTransport
     private let clocks: UpstreamClocks
     private let mayBeStored: Bool
@@ -18,7 +18,7 @@ public struct DatedTransport: UpstreamTransport {
     ///   - clocks: Remembers the dates.
     ///   - mayBeStored: Whether a cache on the way may have kept an answer to a GET, whose date says nothing then;
     ///     credentials and signatures are made for each request.
-    public init(
+    package init(
         _ transport: any UpstreamTransport = AsyncHTTPClientTransport(), clocks: UpstreamClocks,
         mayBeStored: Bool = false
     ) {
@@ -28,7 +28,7 @@ public struct DatedTransport: UpstreamTransport {
     }
 
     /// Sends a request and waits for the whole answer, of whatever status.
-    public func send(_ request: UpstreamRequest) async throws -> UpstreamResponse {
+    package func send(_ request: UpstreamRequest) async throws -> UpstreamResponse {
         try await self.clocks.noting(request.url, mayBeStored: self.mayBeStored && request.method == "GET") {
             try await self.transport.send(request)
         }
