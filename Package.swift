@@ -211,7 +211,6 @@ let package = Package(
                 server("ServiceLifecycle", "swift-service-lifecycle"),
                 server("SwiftASN1", "swift-asn1"),
                 server("X509", "swift-certificates"),
-                server("Yams", "Yams"),
             ],
             resources: [
                 .embedInCode("API/openapi.json"),
@@ -298,7 +297,6 @@ let package = Package(
                 server("Subprocess", "swift-subprocess"),
                 server("SystemPackage", "swift-system"),
                 server("UnixSignals", "swift-service-lifecycle"),
-                server("Yams", "Yams"),
             ],
             exclude: ["Routes/README.md"],
             resources: [

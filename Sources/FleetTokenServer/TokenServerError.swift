@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 public import Foundation
 
 /// An error from setting up a token server, issuing a token, or reading or changing what its store holds.
@@ -48,6 +49,11 @@ public struct TokenServerError: Error, Sendable, CustomStringConvertible {
     public init(code: Code, message: String) {
         self.code = code
         self.message = message
+    }
+
+    /// A setting or file that cannot be used.
+    init(_ error: ConfigurationError) {
+        self.init(code: .invalidConfiguration, message: error.message)
     }
 }
 

@@ -36,6 +36,7 @@ import Testing
     }
 
     @Test func `the line of a mistake is told`() throws {
+        #expect(try self.refusal("steps: []\nsteps: []").hasSuffix("line 1, these keys stand twice: steps."))
         #expect(try self.refusal("steps:\n  - {slow: 1s\n").contains("it is neither YAML nor JSON: line "))
     }
 

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 public import FleetTokens
 
 /// What goes wrong on purpose, step by step, so that an app team sees how its app bears it.
@@ -85,28 +86,22 @@ public enum Fault: Hashable, Sendable {
 
 /// Times as scripts write them: `500ms`, `2s`, `-10m`, `1h`, or a number of seconds.
 enum FaultTime {
-    private static let units: [(name: String, milliseconds: Int64)] = [
-        ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000),
-    ]
+    private static let units: [WrittenTime.Unit] = [.milliseconds, .seconds, .minutes, .hours]
 
     /// Reads a time of at most a day.
     static func read(_ text: String) -> Duration? {
-        let digits = text.drop { $0 == "-" }.prefix { $0.isASCII && $0.isNumber }
         let isNegative = text.hasPrefix("-")
-        guard text.count == digits.count + (isNegative ? 1 : 0) + text.drop(while: { !$0.isLetter }).count,
-            let number = Int64(digits), number <= 86_400_000,
-            let unit = Self.units.first(where: { $0.name == text.drop { !$0.isLetter } })
+        guard let time = WrittenTime.read(text.dropFirst(isNegative ? 1 : 0), in: Set(self.units)),
+            time <= .seconds(86_400)
         else { return nil }
-        let milliseconds = number * unit.milliseconds
-        guard milliseconds <= 86_400_000 else { return nil }
-        return .milliseconds(isNegative ? -milliseconds : milliseconds)
+        return isNegative ? .zero - time : time
     }
 
     /// Writes a time in the largest unit that fits.
     static func text(_ time: Duration) -> String {
         let (seconds, attoseconds) = time.components
         let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
-        let unit = Self.units.last { milliseconds.isMultiple(of: $0.milliseconds) } ?? Self.units[0]
-        return milliseconds == 0 ? "0s" : "\(milliseconds / unit.milliseconds)\(unit.name)"
+        let unit = Self.units.last { milliseconds.isMultiple(of: $0.milliseconds) } ?? .milliseconds
+        return milliseconds == 0 ? "0s" : "\(milliseconds / unit.milliseconds)\(unit.rawValue)"
     }
 }

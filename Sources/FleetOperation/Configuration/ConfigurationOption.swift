@@ -109,18 +109,18 @@ package struct ConfigurationOption: Sendable {
 
     /// A time such as `75s`, `5m` or `2h`, a day at most; `nil` for what is none.
     package static func duration(_ text: String) -> Duration? {
-        self.duration(text, units: ["s": 1, "m": 60, "h": 3600], days: 1)
+        self.duration(text, in: [.seconds, .minutes, .hours], days: 1)
     }
 
     /// A time such as `12h` or `7d`, 3650 days at most; `nil` for what is none, `never` included.
     package static func age(_ text: String) -> Duration? {
-        self.duration(text, units: ["h": 3600, "d": 86_400], days: 3650)
+        self.duration(text, in: [.hours, .days], days: 3650)
     }
 
-    private static func duration(_ text: String, units: [Character: Int], days: Int) -> Duration? {
-        guard let unit = text.last.flatMap({ units[$0] }), let number = Int(text.dropLast()),
-            (1...days * 86_400 / unit).contains(number)
-        else { return nil }
-        return .seconds(unit * number)
+    private static func duration(_ text: String, in units: Set<WrittenTime.Unit>, days: Int) -> Duration? {
+        guard let time = WrittenTime.read(text, in: units), time > .zero, time <= .seconds(days * 86_400) else {
+            return nil
+        }
+        return time
     }
 }

@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Foundation
-import Yams
 
 /// The settings of a configuration file, checked, with the environment's on top.
 package struct ConfigurationValues: Sendable {
@@ -22,11 +21,12 @@ package struct ConfigurationValues: Sendable {
     package init(_ schema: ConfigurationSchema, yaml: String, environment: [String: String]) throws(ConfigurationError)
     {
         self.schema = schema
-        let root: Node?
-        do {
-            root = try Yams.compose(yaml: yaml)
+        let root: YAMLNode?
+        do throws(YAMLProblem) {
+            root = try YAMLNode(yaml)
         } catch {
-            throw ConfigurationError("The configuration is not YAML: \(YAMLProblem.words(for: error)).")
+            let place = error.place.map { "Line \($0.line)" } ?? "The configuration cannot be read"
+            throw ConfigurationError("\(place): \(error.words).")
         }
         if let root { try self.add(root, at: []) }
         let fixed = schema.options.map(\.path).filter { !$0.contains("*") }
@@ -77,44 +77,38 @@ package struct ConfigurationValues: Sendable {
         self.schema.option(at: path.split(separator: ".").map(String.init))
     }
 
-    private mutating func add(_ node: Node, at path: [String]) throws(ConfigurationError) {
+    private mutating func add(_ node: YAMLNode, at path: [String]) throws(ConfigurationError) {
         let name = path.joined(separator: ".")
-        let line = node.mark.map { "Line \($0.line): " } ?? ""
         let shown = name.isEmpty ? "the configuration" : name
         let option = self.schema.option(at: path)
         // One that is left empty is there all the same, with what holds without its settings.
         if self.schema.isNamedSection(path) { self.sections.insert(name) }
-        switch node {
-        case .mapping(let mapping) where option == nil:
-            for (key, value) in mapping {
+        switch node.content {
+        case .mapping(let pairs) where option == nil:
+            for (key, value) in pairs {
                 try self.add(value, named: key, at: path)
             }
-        case .scalar(let scalar):
+        case .scalar(let text, _):
             guard let option else {
                 // A section without anything in it.
-                guard scalar.string.isEmpty else {
-                    throw ConfigurationError("\(line)\(shown) takes settings of its own.")
-                }
+                guard text.isEmpty else { throw node.error("\(shown) takes settings of its own.") }
                 return
             }
-            if let problem = option.problem(of: scalar.string) {
-                throw ConfigurationError("\(line)\(name) \(problem).")
-            }
-            self.values[name] = scalar.string
+            if let problem = option.problem(of: text) { throw node.error("\(name) \(problem).") }
+            self.values[name] = text
         default:
-            throw ConfigurationError("\(line)\(shown) must be a single value or settings.")
+            throw node.error("\(shown) must be a single value or settings.")
         }
     }
 
-    private mutating func add(_ value: Node, named key: Node, at path: [String]) throws(ConfigurationError) {
-        let line = key.mark.map { "Line \($0.line): " } ?? ""
-        guard let name = key.scalar?.string, !name.isEmpty, !name.contains(".") else {
-            throw ConfigurationError("\(line)a setting's name must be a word.")
+    private mutating func add(_ value: YAMLNode, named key: YAMLNode, at path: [String]) throws(ConfigurationError) {
+        guard case .scalar(let name, _) = key.content, !name.isEmpty, !name.contains(".") else {
+            throw key.error("a setting's name must be a word.")
         }
         let inner = path + [name]
         guard self.schema.leadsSomewhere(inner) else {
-            throw ConfigurationError(
-                "\(line)there is no setting \(inner.joined(separator: ".").prefix(100)); there are "
+            throw key.error(
+                "there is no setting \(inner.joined(separator: ".").prefix(100)); there are "
                     + "\(self.schema.keys(after: path).joined(separator: ", ")).")
         }
         try self.add(value, at: inner)

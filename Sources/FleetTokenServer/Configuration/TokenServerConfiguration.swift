@@ -138,7 +138,7 @@ public struct TokenServerConfiguration: Sendable {
         do throws(ConfigurationError) {
             try self.init(ConfigurationValues(.tokenServer, yaml: yaml, environment: environment), folder: folder)
         } catch {
-            throw TokenServerError(code: .invalidConfiguration, message: error.message)
+            throw TokenServerError(error)
         }
     }
 

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import FleetSigning
 import FleetTokens
 
@@ -35,7 +36,14 @@ struct PolicyFile: Sendable {
     ///   - name: Its name for messages.
     /// - Throws: ``TokenServerError`` with the line and column.
     init(yaml: String, name: String) throws(TokenServerError) {
-        let root = try PolicyNode(yaml: yaml, file: name)
+        do throws(ConfigurationError) {
+            try self.init(YAMLNode(yaml: yaml, file: name))
+        } catch {
+            throw TokenServerError(error)
+        }
+    }
+
+    private init(_ root: YAMLNode) throws(ConfigurationError) {
         let members = try root.mapping(["version", "webhook", "rules"], of: "the policy")
         guard let version = members["version"] else { throw root.error("the policy has no version; write: version: 1") }
         guard try version.string("the version") == "1" else { throw version.error("the version must be 1.") }
@@ -61,7 +69,7 @@ struct PolicyFile: Sendable {
         if let node = members["webhook"] { self.webhook = try Self.webhook(node) } else { self.webhook = nil }
     }
 
-    private static func webhook(_ node: PolicyNode) throws(TokenServerError) -> Webhook {
+    private static func webhook(_ node: YAMLNode) throws(ConfigurationError) -> Webhook {
         let members = try node.mapping(["url", "timeout", "cache"], of: "the webhook")
         guard let address = members["url"] else { throw node.error("the webhook has no url.") }
         let url = try address.string("the url")
@@ -74,7 +82,7 @@ struct PolicyFile: Sendable {
         )
     }
 
-    private static func rule(_ node: PolicyNode) throws(TokenServerError) -> PolicyRule {
+    private static func rule(_ node: YAMLNode) throws(ConfigurationError) -> PolicyRule {
         let members = try node.mapping(["name", "when", "grant", "for", "task"], of: "a rule")
         guard let named = members["name"] else { throw node.error("a rule has no name.") }
         let name = try named.string("the name")
@@ -92,7 +100,7 @@ struct PolicyFile: Sendable {
         let rule = PolicyRule(
             name: name, condition: try Self.condition(when), grants: try Self.roles(grant),
             reach: try Self.reach(reach),
-            tasks: try members["task"].map { node throws(TokenServerError) in try Self.reach(node) })
+            tasks: try members["task"].map { node throws(ConfigurationError) in try Self.reach(node) })
         try Self.check(rule, at: node)
         return rule
     }
@@ -104,20 +112,20 @@ struct PolicyFile: Sendable {
     ///   - key: The key.
     ///   - problem: What is wrong where no caller has one of the key's texts.
     /// - Returns: The texts.
-    /// - Throws: ``TokenServerError`` with the line and column.
+    /// - Throws: ``ConfigurationError`` with the line and column.
     private static func demands(
-        of rule: PolicyNode, for key: String, unmet problem: String
-    ) throws(TokenServerError) -> [Demand] {
+        of rule: YAMLNode, for key: String, unmet problem: String
+    ) throws(ConfigurationError) -> [Demand] {
         guard let when = try rule.mapping(nil, of: "a rule")["when"], !when.isText,
             let node = try when.mapping(nil, of: "when")[key]
         else { return [] }
         return try node.strings(key).map { text in
-            Demand(text: text, fault: node.error("\(problem) \"\(text.prefix(64))\"."))
+            Demand(text: text, fault: TokenServerError(node.error("\(problem) \"\(text.prefix(64))\".")))
         }
     }
 
     /// Refuses what reads like one thing and would do another.
-    private static func check(_ rule: PolicyRule, at node: PolicyNode) throws(TokenServerError) {
+    private static func check(_ rule: PolicyRule, at node: YAMLNode) throws(ConfigurationError) {
         let readers = rule.grants.intersection(PolicyTarget.readers)
         guard readers.isEmpty || (readers == rule.grants && rule.reach == .everything) else {
             throw node.error(
@@ -137,7 +145,7 @@ struct PolicyFile: Sendable {
         guard rule.tasks != .everything else { throw node.error("a token for every task is no driver's.") }
     }
 
-    private static func roles(_ node: PolicyNode) throws(TokenServerError) -> Set<Role> {
+    private static func roles(_ node: YAMLNode) throws(ConfigurationError) -> Set<Role> {
         var roles: Set<Role> = []
         for text in try node.strings("grant") {
             let role = Role(rawValue: text)
@@ -151,7 +159,7 @@ struct PolicyFile: Sendable {
         return roles
     }
 
-    private static func reach(_ node: PolicyNode) throws(TokenServerError) -> PolicyReach {
+    private static func reach(_ node: YAMLNode) throws(ConfigurationError) -> PolicyReach {
         if node.isText {
             switch try node.string("for") {
             case "assigned": return .assigned
@@ -168,7 +176,7 @@ struct PolicyFile: Sendable {
         throw node.error("for must be assigned, webhook, any, everything, {claim: NAME} or {ids: [ID]}.")
     }
 
-    private static func ids(_ node: PolicyNode) throws(TokenServerError) -> Set<String> {
+    private static func ids(_ node: YAMLNode) throws(ConfigurationError) -> Set<String> {
         var ids: Set<String> = []
         for text in try node.strings("ids") {
             do {
@@ -181,7 +189,7 @@ struct PolicyFile: Sendable {
         return ids
     }
 
-    private static func condition(_ node: PolicyNode) throws(TokenServerError) -> PolicyRule.Condition {
+    private static func condition(_ node: YAMLNode) throws(ConfigurationError) -> PolicyRule.Condition {
         var condition = PolicyRule.Condition()
         if node.isText {
             guard try node.string("when") == "any_caller" else {
@@ -213,7 +221,7 @@ struct PolicyFile: Sendable {
     }
 
     /// The texts of a value, to be compared with what callers say.
-    private static func texts(_ node: PolicyNode, _ what: String) throws(TokenServerError) -> Set<ExactText> {
+    private static func texts(_ node: YAMLNode, _ what: String) throws(ConfigurationError) -> Set<ExactText> {
         Set(try node.strings(what).map(ExactText.init))
     }
 }

@@ -102,7 +102,7 @@ public struct TokenServer: Service {
         do throws(ConfigurationError) {
             return try ReloadingCertificate(files, logger: logger)
         } catch {
-            throw TokenServerError(code: .invalidConfiguration, message: error.message)
+            throw TokenServerError(error)
         }
     }
 

@@ -20,7 +20,14 @@ package struct TrustFile: Sendable {
     ///   - folder: The folder that relative paths start at.
     /// - Throws: ``TokenServerError`` with the line and column.
     package init(yaml: String, file: String, folder: URL) throws(TokenServerError) {
-        let root = try PolicyNode(yaml: yaml, file: file)
+        do throws(ConfigurationError) {
+            try self.init(YAMLNode(yaml: yaml, file: file), folder: folder)
+        } catch {
+            throw TokenServerError(error)
+        }
+    }
+
+    private init(_ root: YAMLNode, folder: URL) throws(ConfigurationError) {
         let members = try root.mapping(["version", "roles", "accounts"], of: "a trust file")
         guard try members["version"]?.string("version") == "1" else {
             throw (members["version"] ?? root).error("a trust file begins with version: 1.")
@@ -56,7 +63,7 @@ package struct TrustFile: Sendable {
     }
 
     /// What goes with every role that an account may be given.
-    private static func roles(_ node: PolicyNode?) throws(TokenServerError) -> [String: Grant] {
+    private static func roles(_ node: YAMLNode?) throws(ConfigurationError) -> [String: Grant] {
         var roles: [String: Grant] = [:]
         for role in Role.known { roles[role.rawValue, default: Grant()].include(role) }
         for (name, role) in try node?.mapping(nil, of: "roles") ?? [:] {
@@ -89,8 +96,8 @@ package struct TrustFile: Sendable {
     }
 
     private static func account(
-        _ node: PolicyNode, roles: [String: Grant], folder: URL
-    ) throws(TokenServerError) -> TrustedAccountSource {
+        _ node: YAMLNode, roles: [String: Grant], folder: URL
+    ) throws(ConfigurationError) -> TrustedAccountSource {
         let members = try node.mapping(["email", "provider", "roles", "keys"], of: "an account")
         guard let email = try members["email"]?.string("email"), let names = try members["roles"]?.strings("roles")
         else { throw node.error("an account needs email and roles.") }
@@ -115,8 +122,8 @@ package struct TrustFile: Sendable {
 
     /// The provider as it is named, or the project in the account's address.
     private static func provider(
-        _ node: PolicyNode?, of email: String, at entry: PolicyNode
-    ) throws(TokenServerError) -> ProviderID {
+        _ node: YAMLNode?, of email: String, at entry: YAMLNode
+    ) throws(ConfigurationError) -> ProviderID {
         let suffix = ".iam.gserviceaccount.com"
         var text =
             email.hasSuffix(suffix) ? email.dropLast(suffix.count).split(separator: "@").last.map(String.init) : nil
@@ -128,8 +135,8 @@ package struct TrustFile: Sendable {
     }
 
     private static func keys(
-        _ node: PolicyNode?, of email: String, folder: URL
-    ) throws(TokenServerError) -> TrustedAccountSource.Keys {
+        _ node: YAMLNode?, of email: String, folder: URL
+    ) throws(ConfigurationError) -> TrustedAccountSource.Keys {
         guard let node else { return .address(TrustedAccountSource.googleAddress(of: email)) }
         let text = try node.string("keys")
         if text == "google" { return .address(TrustedAccountSource.googleAddress(of: email)) }

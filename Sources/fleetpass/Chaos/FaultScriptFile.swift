@@ -6,11 +6,9 @@ import FleetEngine
 import FleetOperation
 import FleetTokens
 import Foundation
-import Yams
 
 /// A script of faults in a file of YAML or JSON, or on standard input for `-`.
 struct FaultScriptFile {
-    private static let maximumBytes = 256 * 1024
     let path: String
 
     /// Reads the script.
@@ -24,24 +22,24 @@ struct FaultScriptFile {
         }
         let bytes =
             self.path == "-"
-            ? try Console.input(atMost: Self.maximumBytes)
+            ? try Console.input(atMost: YAMLFile.maximumBytes)
             : try InputFile(path: self.path).bytes(
-                atMost: Self.maximumBytes, advice: "create it, or name the right file.")
-        guard bytes.count <= Self.maximumBytes else { throw invalid("it has more than \(Self.maximumBytes) bytes.") }
+                atMost: YAMLFile.maximumBytes, advice: "create it, or name the right file.")
+        guard bytes.count <= YAMLFile.maximumBytes else {
+            throw invalid("it has more than \(YAMLFile.maximumBytes) bytes.")
+        }
         guard let text = String(validating: bytes, as: UTF8.self) else { throw invalid("it is not UTF-8.") }
         let value: JSONValue
         // YAML does not read a character that JSON escapes as two surrogates.
         if let json = try? JSONValue(parsing: bytes) {
             value = json
         } else {
-            if let place = YAMLProblem.placeOfAnchor(in: text) {
-                throw invalid(
-                    "line \(place.line), \"&\" begins an anchor, and anchors are not read; write the value out.")
-            }
-            do {
-                value = try Yams.compose(yaml: text)?.json ?? .null
+            do throws(YAMLProblem) {
+                value = try YAMLNode(text)?.json ?? .null
             } catch {
-                throw invalid("it is neither YAML nor JSON: \(YAMLProblem.words(for: error)).")
+                let place = error.place.map { "line \($0.line), " } ?? ""
+                guard case .unreadable(let problem, _) = error else { throw invalid("\(place)\(error.words).") }
+                throw invalid("it is neither YAML nor JSON: \(place)\(problem ?? "it cannot be read").")
             }
         }
         do throws(FaultScriptError) {
@@ -52,23 +50,26 @@ struct FaultScriptFile {
     }
 }
 
-extension Node {
+extension YAMLNode {
     /// The node as JSON; plain scalars that look like numbers, truth values or null are those, but for ids.
     fileprivate var json: JSONValue {
-        switch self {
-        case .sequence(let nodes): .array(nodes.map(\.json))
+        switch self.content {
+        case .list(let nodes): .array(nodes.map(\.json))
         case .mapping(let pairs):
             .object(JSONObject(Dictionary(pairs.map { Self.member($0.key, $0.value) }) { first, _ in first }))
-        case .scalar(let scalar): scalar.style == .plain ? Self.plain(scalar.string) : .string(scalar.string)
-        case .alias: .null
+        case .scalar(let text, let isPlain): isPlain ? Self.plain(text) : .string(text)
         }
     }
 
-    private static func member(_ key: Node, _ value: Node) -> (String, JSONValue) {
-        let name = key.scalar?.string ?? ""
+    private var text: String? {
+        if case .scalar(let text, _) = self.content { text } else { nil }
+    }
+
+    private static func member(_ key: YAMLNode, _ value: YAMLNode) -> (String, JSONValue) {
+        let name = key.text ?? ""
         let json = value.json
         // An id such as 7 need not be quoted.
-        guard FaultStep.idMembers.contains(name), let id = value.scalar?.string, json != .null else {
+        guard FaultStep.idMembers.contains(name), let id = value.text, json != .null else {
             return (name, json)
         }
         return (name, .string(id))

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import FleetOperation
 import FleetTokenServer
 import Foundation
-import Yams
 
 /// `fleetpass doctor`: looks at everything that a token server needs, and says what to do about each fault.
 struct DoctorCommand: AsyncParsableCommand {
@@ -76,9 +76,9 @@ struct DoctorCommand: AsyncParsableCommand {
     /// Whether a file sets up an engine, as the sections say that only the one or the other has.
     private static func isForAnEngine(_ path: String) -> Bool {
         guard let text = try? ConfigurationFile(path: path, command: "doctor").text(),
-            let root = try? Yams.compose(yaml: text), let settings = root.mapping
+            let root = try? YAMLNode(yaml: text, file: path), let settings = try? root.mapping(nil, of: "the file")
         else { return false }
-        let sections = Set(settings.compactMap { $0.key.string })
+        let sections = Set(settings.keys)
         return !sections.isDisjoint(with: ["providers", "trust", "retention"])
             && sections.isDisjoint(with: ["provider", "callers", "signers", "policy"])
     }

@@ -230,7 +230,15 @@ import Testing
         ),
         ("cors: {origins: ','}", "The setting cors.origins names nothing"),
         ("provider: again", "stand twice: provider"),
-        ("log: {", "The configuration is not YAML: line"),
+        ("log: {", "Line 7: the YAML cannot be read: "),
+        (
+            "log: &quiet {level: error}",
+            "Line 6: \"&\" begins an anchor, and anchors are not read; write the value out."
+        ),
+        (
+            "# " + String(repeating: "x", count: 256 * 1024),
+            "The configuration cannot be read: the file has more than 262144 bytes."
+        ),
     ]
 
     @Test(arguments: mistakes)

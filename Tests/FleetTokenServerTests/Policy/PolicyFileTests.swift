@@ -22,7 +22,7 @@ import Testing
         ("version: 1\nrules: {}", "p:2:8: the rules must be a list"),
         ("- 1", "p:1:1: the policy must be written as keys"),
         ("version: 1\nrule: []\nrules: []", "p:2:1: the policy has no key \"rule\""),
-        ("version: 1\nversion: 1\nrules: []", "stands twice"),
+        ("version: 1\nversion: 1\nrules: []", "p:1:1: these keys stand twice: version"),
         ("version: [1", "p:2:1: the YAML cannot be read"),
         ("version: 1\nrules:\n\t- x", "p:3:1: the YAML cannot be read"),
         ("a: &b 1\nversion: 1", "p:1:4: \"&\" begins an anchor"),
