@@ -32,6 +32,8 @@ import Testing
             #expect(folder.accounts[role]?.account == "\(role)@acme.iam.gserviceaccount.com")
             #expect(try self.mode("\(self.path)/service-accounts/\(role).json") == 0o600)
         }
+        let names = try FileManager.default.contentsOfDirectory(atPath: "\(self.path)/service-accounts")
+        #expect(Set(names) == Set(Role.known.map { "\($0).json" }))
     }
 
     @Test func `a folder is held by one process, keeps its keys, and its provider`() throws {
@@ -49,6 +51,27 @@ import Testing
         #expect(try DataFolder.open(self.path, provider: provider).accounts.mapValues(\.keyID) == keyIDs)
         let rival = self.failure { _ = try DataFolder.open(self.path, provider: ProviderID(checking: "rival")) }
         #expect(rival?.message.contains("belongs to") == true)
+    }
+
+    @Test func `what a run that was killed left of a key is in nobody's way`() throws {
+        defer { try? FileManager.default.removeItem(atPath: self.path) }
+        let accounts = "\(self.path)/service-accounts"
+        try FileManager.default.createDirectory(atPath: accounts, withIntermediateDirectories: true)
+        try Data("{".utf8).write(to: URL(filePath: "\(accounts)/.driver.json.new"))
+        let folder = try DataFolder.open(self.path, provider: ProviderID(checking: "acme"))
+        let key = try ServiceAccountKey(json: Data(contentsOf: URL(filePath: "\(accounts)/driver.json")))
+        #expect(key.keyID == folder.accounts[.driver]?.keyID)
+        #expect(!FileManager.default.fileExists(atPath: "\(accounts)/.driver.json.new"))
+    }
+
+    @Test func `a link in the place of the lock leads nowhere`() throws {
+        defer { try? FileManager.default.removeItem(atPath: self.path) }
+        try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(self.path)/lock", withDestinationPath: "\(self.path)/elsewhere")
+        let failure = self.failure { _ = try DataFolder.open(self.path, provider: ProviderID(checking: "acme")) }
+        #expect(failure?.message.contains("\(self.path) cannot be written to") == true)
+        #expect(!FileManager.default.fileExists(atPath: "\(self.path)/elsewhere"))
     }
 
     @Test func `a path that can be no folder is told with the cause`() throws {

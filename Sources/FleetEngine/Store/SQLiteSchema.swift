@@ -20,7 +20,8 @@ enum SQLiteSchema {
     /// - Throws: ``EngineError`` that names the file and the fix.
     static func open(_ path: String, logLimit: Int64 = Self.logLimit) throws(EngineError) -> DatabasePool {
         do {
-            self.createPrivateFile(path)
+            // It tells where people are, so its owner alone may read it; SQLite's side files follow it.
+            if !FileManager.default.fileExists(atPath: path) { try? PrivateFile.make(at: path) }
             let pool = try DatabasePool(path: path, configuration: self.configuration)
             // Set after opening: switching to WAL lowers it, and a commit must have reached the disk.
             try pool.writeWithoutTransaction { database in
@@ -124,12 +125,6 @@ enum SQLiteSchema {
             try database.execute(sql: "PRAGMA cache_size = -\(self.cacheKibibytes)")
         }
         return configuration
-    }
-
-    /// Creates the file readable by its owner alone, as it tells where people are; SQLite's side files follow it.
-    private static func createPrivateFile(_ path: String) {
-        guard !FileManager.default.fileExists(atPath: path) else { return }
-        _ = FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
     }
 
     private static func tooNew(_ path: String) -> EngineError {

@@ -16,7 +16,7 @@ public import Logging
 public final class SQLiteStore: EngineStore {
     let pool: DatabasePool
     private let files: DatabaseFiles
-    private let lock: StoreFileLock
+    private let lock: FileLock
     private let recent = RecentResources(limit: 16 * 1024, byteLimit: 16 << 20)
     private let rows = SQLiteRows()
     private let reads: GroupReader<SQLiteReader>
@@ -47,7 +47,7 @@ public final class SQLiteStore: EngineStore {
         path: String, logger: Logger, groupLimit: Int, waitingLimit: Int, logLimit: Int64 = SQLiteSchema.logLimit,
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws(EngineError) {
-        self.lock = try StoreFileLock(path)
+        self.lock = try StoreFileLock.take(path)
         let pool = try SQLiteSchema.open(path, logLimit: logLimit)
         self.logLimit = logLimit
         self.log = Locked((due: logLimit, unseen: 0))

@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetTokens
+import FleetOperation
 import Foundation
 
 #if canImport(Glibc)
@@ -11,34 +11,31 @@ import Foundation
     import Darwin
 #endif
 
-/// Keeps a store's file to one process, until it is released or the process ends, however it does.
+/// What keeps a store's file to one process.
 ///
 /// The lock is on a file of its own beside the store, as SQLite's locks on the store itself end when any descriptor
 /// of it is closed.
-final class StoreFileLock: Sendable {
-    private let descriptor: Locked<CInt?>
-
+enum StoreFileLock {
     /// Takes the lock.
     ///
     /// - Parameter path: The store's file; its folder must exist.
+    /// - Returns: The lock.
     /// - Throws: ``EngineError`` with `STORE_BUSY` where another holds it, or with `STORE_READ_ONLY`, `STORE_FULL` or
     ///   `STORE_NOT_WRITABLE` where there is none to be had: without it, two processes would each go by what they
     ///   remember, and not by what the other changed.
-    init(_ path: String) throws(EngineError) {
+    static func take(_ path: String) throws(EngineError) -> FileLock {
         // Whatever links lead to the store's file, there is one lock.
         let file = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false) + "-lock"
-        let descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw Self.failure(errno, locking: file, of: path) }
-        self.descriptor = Locked(descriptor)
-        guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else { return }
-        let problem = errno
-        self.release()
-        guard problem == EWOULDBLOCK else { throw Self.failure(problem, locking: file, of: path) }
-        throw EngineError(
-            code: .unavailable,
-            reason: "STORE_BUSY",
-            message: "The store \(path) is in use by another process; stop that process or name another file."
-        )
+        do throws(SystemRefusal) {
+            return try FileLock(file)
+        } catch {
+            guard error.number == EWOULDBLOCK else { throw Self.failure(error.number, locking: file, of: path) }
+            throw EngineError(
+                code: .unavailable,
+                reason: "STORE_BUSY",
+                message: "The store \(path) is in use by another process; stop that process or name another file."
+            )
+        }
     }
 
     /// Tells why there is no lock to be had.
@@ -61,19 +58,5 @@ final class StoreFileLock: Sendable {
                     + "(\(String(cString: strerror(problem)))); create its folder and make both writable."
             )
         }
-    }
-
-    deinit { self.release() }
-
-    /// Gives the lock back; later calls do nothing.
-    func release() {
-        let held = self.descriptor.withLock { descriptor in
-            defer { descriptor = nil }
-            return descriptor
-        }
-        guard let held else { return }
-        // A child between its fork and its exec has the descriptor too, and would keep the lock.
-        flock(held, LOCK_UN)
-        close(held)
     }
 }

@@ -156,7 +156,7 @@ public struct KeyFolder: Sendable {
         _ role: Role, to key: ServiceAccountKey? = nil, at now: Date
     ) throws(TokenServerError) -> KeyRing {
         let lock = try self.lock()
-        defer { close(lock) }
+        defer { lock.release() }
         let ring = try self.ring(of: role)
         guard let newest = ring.entries.last else { throw Self.invalid("The role \(role) has no key.") }
         let index = ring.entries.count - 1
@@ -206,7 +206,7 @@ public struct KeyFolder: Sendable {
         _ keyID: String, of role: Role, at now: Date, isForced: Bool
     ) throws(TokenServerError) -> KeyRing {
         let lock = try self.lock()
-        defer { close(lock) }
+        defer { lock.release() }
         let ring = try self.ring(of: role)
         guard let index = ring.entries.firstIndex(where: { $0.key.keyID == keyID }) else {
             throw Self.invalid("The role \(role) has no key \(keyID).")
@@ -339,22 +339,16 @@ extension KeyFolder {
 
     private func path(of name: String) -> String { self.url(name).path(percentEncoded: false) }
 
-    /// Keeps everybody else who changes the folder waiting, in this process and in others, until what is returned, a
-    /// descriptor, is closed.
-    private func lock() throws(TokenServerError) -> CInt {
-        // The folder itself, so that one that holds nothing but keys stays so.
-        let descriptor = open(self.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            let refusal = SystemRefusal()
-            throw self.unreadable(PathProblem.reading(folder: self.path) ?? "\(refusal)")
+    /// Keeps everybody else who changes the folder waiting, in this process and in others, until what is returned is
+    /// released.
+    private func lock() throws(TokenServerError) -> FileLock {
+        do throws(SystemRefusal) {
+            // The folder itself, so that one that holds nothing but keys stays so.
+            return try FileLock(folder: self.path)
+        } catch {
+            if let problem = PathProblem.reading(folder: self.path) { throw self.unreadable(problem) }
+            throw Self.invalid("The key folder \(self.path) cannot be kept from others who change it: \(error).")
         }
-        while flock(descriptor, LOCK_EX) != 0 {
-            let refusal = SystemRefusal()
-            if refusal.number == EINTR { continue }
-            close(descriptor)
-            throw Self.invalid("The key folder \(self.path) cannot be kept from others who change it: \(refusal).")
-        }
-        return descriptor
     }
 
     /// Writes what a file is to hold beside it, so that it appears whole; its owner alone can read it from its first moment,
@@ -396,7 +390,7 @@ extension KeyFolder {
         try self.settle()
     }
 
-    private func settle() throws(SystemRefusal) { try PrivateFile.settle(folder: self.path) }
+    private func settle() throws(SystemRefusal) { try PrivateFile.settle(self.path) }
 
     private static func invalid(_ message: String) -> TokenServerError {
         TokenServerError(code: .invalidConfiguration, message: message)

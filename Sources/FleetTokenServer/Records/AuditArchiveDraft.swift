@@ -22,7 +22,7 @@ final class AuditArchiveDraft: Sendable {
     /// The file, which is empty at first.
     let path: String
     private let archive: String
-    private let lock: CInt
+    private let lock: FileLock
 
     private var folder: String { Self.folder(of: self.archive) }
 
@@ -39,13 +39,13 @@ final class AuditArchiveDraft: Sendable {
         let path = archive + Self.ending
         do throws(SystemRefusal) {
             Self.removeAbandoned(in: Self.folder(of: archive))
-            let lock = try Self.lock(path + Self.lockEnding, flags: O_CREAT)
+            let lock = try Self.lock(path + Self.lockEnding, isMade: true)
             do throws(SystemRefusal) {
                 Self.removeFiles(of: path)
-                try Self.makeFile(at: path)
+                try PrivateFile.make(at: path)
             } catch {
                 unlink(path + Self.lockEnding)
-                close(lock)
+                lock.release()
                 throw error
             }
             self.path = path
@@ -57,22 +57,20 @@ final class AuditArchiveDraft: Sendable {
         }
     }
 
-    deinit { close(self.lock) }
-
     /// Gives the draft, which is whole, the archive's name too, and returns when both are on the disk.
     ///
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnavailable`` that says what to mend; a file that
     ///   has the name by now is left alone.
     func place() throws(TokenServerError) {
         do throws(SystemRefusal) {
-            try Self.sync(self.path)
+            try PrivateFile.settle(self.path)
             // A link never takes another file's place.
             guard link(self.path, self.archive) == 0 else { throw SystemRefusal() }
         } catch {
             throw error.number == EEXIST ? Self.exists(self.archive) : Self.unmade(self.archive, error.description)
         }
         do throws(SystemRefusal) {
-            try Self.sync(self.folder)
+            try PrivateFile.settle(self.folder)
         } catch {
             self.takeBack()
             throw Self.unmade(self.archive, error.description)
@@ -96,26 +94,19 @@ extension AuditArchiveDraft {
     ///
     /// - Parameters:
     ///   - path: The lock's file.
-    ///   - flags: How it is opened, beside what is always so.
-    /// - Returns: The descriptor that has it until it is closed.
+    ///   - isMade: Whether the file is made where it is missing.
+    /// - Returns: The lock.
     /// - Throws: ``SystemRefusal`` with `EWOULDBLOCK` where another has it.
-    private static func lock(_ path: String, flags: CInt = 0) throws(SystemRefusal) -> CInt {
+    private static func lock(_ path: String, isMade: Bool) throws(SystemRefusal) -> FileLock {
         let mark = Data(UUID().uuidString.utf8)
         while true {
-            let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0o600)
-            guard descriptor >= 0 else { throw SystemRefusal() }
-            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, ftruncate(descriptor, 0) == 0,
-                mark.withUnsafeBytes({ pwrite(descriptor, $0.baseAddress, $0.count, 0) }) == mark.count
-            else {
-                let refusal = SystemRefusal()
-                close(descriptor)
-                throw refusal
-            }
+            let lock = try FileLock(path, isMade: isMade)
+            try lock.write(mark)
             // One that was removed meanwhile, by the run that had it, keeps nobody out: the path leads elsewhere.
             let found = FileManager.default.contents(atPath: path)
-            if found == mark { return descriptor }
+            if found == mark { return lock }
             let refusal = SystemRefusal()
-            close(descriptor)
+            lock.release()
             guard found != nil || Self.number(ofFileAt: path) == nil else { throw refusal }
         }
     }
@@ -125,31 +116,18 @@ extension AuditArchiveDraft {
         for name in names where name.hasSuffix(self.ending + self.lockEnding) {
             let path = "\(folder)/\(name.dropLast(self.lockEnding.count))"
             // A run that begins has no draft before it has the lock, which must not be taken from it.
-            guard self.number(ofFileAt: path) != nil, let lock = try? self.lock(path + self.lockEnding) else {
-                continue
-            }
+            guard self.number(ofFileAt: path) != nil,
+                let lock = try? self.lock(path + self.lockEnding, isMade: false)
+            else { continue }
             self.removeFiles(of: path)
             unlink(path + self.lockEnding)
-            close(lock)
+            lock.release()
         }
     }
 
     /// Removes a draft and what SQLite keeps beside it.
     private static func removeFiles(of path: String) {
         for ending in ["", "-journal", "-shm", "-wal"] { unlink(path + ending) }
-    }
-
-    private static func makeFile(at path: String) throws(SystemRefusal) {
-        let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard file >= 0 else { throw SystemRefusal() }
-        close(file)
-    }
-
-    private static func sync(_ path: String) throws(SystemRefusal) {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { throw SystemRefusal() }
-        defer { close(file) }
-        guard fsync(file) == 0 else { throw SystemRefusal() }
     }
 
     /// What tells a file or a link from all others of its folder; `nil` where there is none.

@@ -46,7 +46,7 @@ struct DataFolder {
                 status: .configuration,
                 message: "the data folder \(path) cannot be made: \(problem); pass another with --data.")
         }
-        let lock = try FileLock(url.appending(path: "lock"), folder: path)
+        let lock = try Self.lock(url.appending(path: "lock").path(percentEncoded: false), of: path)
         var accounts: [Role: ServiceAccountKey] = [:]
         for role in Role.known {
             accounts[role] = try Self.account(role, in: accountsFolder, provider: provider)
@@ -65,7 +65,12 @@ struct DataFolder {
         do {
             guard FileManager.default.fileExists(atPath: path) else {
                 let key = try ServiceAccountKey(generatingFor: email, projectID: provider.value)
-                try key.keyFile.write(to: file, options: .atomic)
+                // Written beside it first, so that it appears whole; one there is of a run that was killed.
+                let draft = folder.appending(path: ".\(role).json.new").path(percentEncoded: false)
+                unlink(draft)
+                try PrivateFile.make(at: draft, holding: key.keyFile)
+                guard rename(draft, path) == 0 else { throw SystemRefusal() }
+                try PrivateFile.settle(folder.path(percentEncoded: false))
                 return key
             }
             let key = try ServiceAccountKey(json: Data(contentsOf: file))
@@ -85,37 +90,20 @@ struct DataFolder {
         } catch let error as CommandFailure {
             throw error
         } catch {
-            throw CommandFailure(
-                status: .configuration, message: "\(path) cannot be read or written: \(error.localizedDescription)")
-        }
-    }
-}
-
-/// Holds a file for this process; the system lets go of it when the process ends, however it ends.
-private final class FileLock: Sendable {
-    private let descriptor: Int32
-
-    init(_ file: URL, folder: String) throws {
-        self.descriptor = Self.openFile(file.path(percentEncoded: false))
-        guard self.descriptor >= 0 else {
-            throw CommandFailure(
-                status: .configuration,
-                message: "the data folder \(folder) cannot be written to (\(String(cString: strerror(errno))))."
-            )
-        }
-        guard flock(self.descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            close(self.descriptor)
-            throw CommandFailure(
-                status: .configuration,
-                message:
-                    "the data folder \(folder) is in use by another fleetpass; end that one, or pass another folder."
-            )
+            let reason = (error as? SystemRefusal)?.description ?? error.localizedDescription
+            throw CommandFailure(status: .configuration, message: "\(path) cannot be read or written: \(reason)")
         }
     }
 
-    private static func openFile(_ path: String) -> Int32 {
-        open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    private static func lock(_ file: String, of folder: String) throws(CommandFailure) -> FileLock {
+        do throws(SystemRefusal) {
+            return try FileLock(file)
+        } catch {
+            let problem =
+                error.number == EWOULDBLOCK
+                ? "is in use by another fleetpass; end that one, or pass another folder"
+                : "cannot be written to (\(error))"
+            throw CommandFailure(status: .configuration, message: "the data folder \(folder) \(problem).")
+        }
     }
-
-    deinit { close(self.descriptor) }
 }

@@ -192,6 +192,7 @@ import Testing
         ("  session: {static: {issuer: s, audience: a, secret_file: s}}", "which is not static or certificate either"),
         ("listen:\n  port: many", "Line 7: listen.port must be a whole number from 0 to 65535."),
         ("limits:\n  idle: 75", "Line 7: limits.idle must be a time up to a day, like 75s, 5m or 2h."),
+        ("limits: {idle: +75s}", "Line 6: limits.idle must be a time up to a day, like 75s, 5m or 2h."),
         ("limits: {drain: 1441m}", "Line 6: limits.drain must be a time up to a day, like 75s, 5m or 2h."),
         ("log:\n  level: loud", "Line 7: log.level must be debug or info or warning or error."),
         (

@@ -11,12 +11,12 @@ import Foundation
 #endif
 
 /// What the system said to a call that it refused.
-struct SystemRefusal: Error, CustomStringConvertible {
+package struct SystemRefusal: Error, CustomStringConvertible {
     /// The error's number, such as `EACCES`.
-    let number: CInt
+    package let number: CInt
 
     /// Takes what was said to the call before.
-    init() {
+    package init() {
         self.number = errno
     }
 
@@ -27,5 +27,5 @@ struct SystemRefusal: Error, CustomStringConvertible {
     }
 
     /// The system's words for it.
-    var description: String { String(cString: strerror(self.number)) }
+    package var description: String { String(cString: strerror(self.number)) }
 }

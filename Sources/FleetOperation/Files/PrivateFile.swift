@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
+package import Foundation
 
 #if canImport(Glibc)
     import Glibc
@@ -11,14 +11,14 @@ import Foundation
 #endif
 
 /// Makes files that their owner alone can read from their first moment, whatever the process's umask is.
-enum PrivateFile {
+package enum PrivateFile {
     /// Makes a file, and returns when what it holds is on the disk.
     ///
     /// - Parameters:
     ///   - path: The file, which must not exist.
     ///   - bytes: What it holds.
     /// - Throws: ``SystemRefusal`` where it is not written as a whole; then there is no file.
-    static func make(at path: String, holding bytes: Data = Data()) throws(SystemRefusal) {
+    package static func make(at path: String, holding bytes: Data = Data()) throws(SystemRefusal) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw SystemRefusal() }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
@@ -33,11 +33,11 @@ enum PrivateFile {
         }
     }
 
-    /// Returns when the names in a folder are on the disk.
+    /// Returns when what a file holds, or the names in a folder, are on the disk.
     ///
-    /// - Parameter path: The folder.
+    /// - Parameter path: The file or folder.
     /// - Throws: ``SystemRefusal`` where that is not known.
-    static func settle(folder path: String) throws(SystemRefusal) {
+    package static func settle(_ path: String) throws(SystemRefusal) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemRefusal() }
         defer { close(descriptor) }
