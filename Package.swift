@@ -186,6 +186,8 @@ let package = Package(
                 server("NIOSSL", "swift-nio-ssl"),
                 server("NIOTLS", "swift-nio"),
                 server("ServiceLifecycle", "swift-service-lifecycle"),
+                server("SwiftASN1", "swift-asn1"),
+                server("X509", "swift-certificates"),
                 server("Yams", "Yams"),
             ],
             resources: [.embedInCode("Web/token-rules.js")],

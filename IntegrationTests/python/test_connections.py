@@ -599,6 +599,24 @@ def test_authorities_that_cannot_be_read_are_named(folder, certificates):
     assert "listen.tls.client_ca" in result.stderr.decode()
 
 
+def test_an_authority_needs_those_above_it_up_to_the_root(folder, certificates):
+    certificate(folder, "issuing", "DNS:issuing", "authority")
+    pair = certificate(folder, "newcomer", "URI:spiffe://acme/dispatch", "issuing")
+    root = (folder / "authority.pem").read_text(encoding="utf-8")
+    shutil.copy(folder / "issuing.pem", folder / "authority.pem")
+    (folder / "tokens.yaml").write_text(
+        BASE + "listen: {tls: {certificate: server.pem, key: server-key.pem, client_ca: authority.pem}}\n"
+        "callers: {certificate: {dispatch: {uri: 'spiffe://acme/dispatch'}}}\n", encoding="utf-8")
+    result = run("serve", "tokens", "--config", folder / "tokens.yaml")
+    assert result.returncode == 78
+    assert "CN=issuing is signed by CN=authority, which is not in the file" in result.stderr.decode()
+    with (folder / "authority.pem").open("a", encoding="utf-8") as authorities:
+        authorities.write(root)
+    server = start(folder, "required")
+    assert get(server, folder, pair=pair).status_code == 200
+    assert server.stop()[0] == 0
+
+
 @pytest.mark.parametrize(("peers", "status"), [("127.0.0.0/8", 200), ("192.0.2.1", 401)])
 def test_a_proxy_names_users_from_its_own_address_only(folder, peers, status):
     (folder / "policy.yaml").write_text(

@@ -144,6 +144,14 @@ def spoil_tls(settings, folder, google):
     settings["listen"] = {"tls": {"certificate": "server.pem", "key": "server-key.pem"}}
 
 
+def spoil_authorities(settings, folder, google):
+    for name, authority in [("server", None), ("root", None), ("issuing", "root")]:
+        certificate(folder, name, "IP:127.0.0.1", authority)
+    (folder / "server-key.pem").chmod(stat.S_IRUSR | stat.S_IWUSR)
+    settings["listen"] = {
+        "tls": {"certificate": "server.pem", "key": "server-key.pem", "client_ca": "issuing.pem"}}
+
+
 def spoil_clock(settings, folder, google):
     google.RequestHandlerClass = type(
         "Late", (Google,), {"date_time_string": lambda self, timestamp=None: "Sun, 06 Nov 1994 08:49:37 GMT"})
@@ -177,6 +185,7 @@ def spoil_store(settings, folder, google):
         (spoil_provider, "callers.oidc.login", 69, ["127.0.0.1:9"]),
         (spoil_provider_name, "callers.oidc.login", 78, ["/ says that its issuer is", "callers.oidc.login.issuer"]),
         (spoil_tls, "tls", 78, ["server.pem"]),
+        (spoil_authorities, "tls", 78, ["CN=issuing is signed by CN=root, which is not in the file"]),
         (spoil_administrators, "admin", 78, ["gone.json"]),
         (spoil_origins, "cors", 78, ["App.example", "cors.origins"]),
         (spoil_store, "store", 78, ["token-server.sqlite", "backup"]),

@@ -18,8 +18,8 @@ extension ConfigurationOption {
                 help: "The private key of the certificate in PEM form."),
             .init(
                 path: "listen.tls.client_ca", kind: .path, standard: nil,
-                help: "The authorities that sign clients' certificates, in PEM form. \(use) Read again when it changes."
-            ),
+                help: "The authorities that sign clients' certificates, up to the root, in PEM form. \(use) Read again "
+                    + "when it changes."),
             .init(
                 path: "listen.tls.client_certificate", kind: .choice(["optional", "required"]), standard: "optional",
                 help: "Whether a client without a certificate gets a connection; used with `listen.tls.client_ca`."),

@@ -16,7 +16,7 @@ package struct CertificateValidity: Sendable {
     }
 
     /// How to mend a certificate.
-    package static let remedy = "Get a new certificate for the server's name, and put both PEM files in place."
+    private static let remedy = "Get a new certificate for the server's name, and put both PEM files in place."
     /// In seconds, how long a certificate still lives where it is renewed in time.
     private static let leastTimeLeft: TimeInterval = 3 * 86_400
 

@@ -146,12 +146,7 @@ package final class ReloadingCertificate: Service {
             )
         }
         guard let path = files.clients.authorities else { return (configuration, validity) }
-        guard let authorities = try? NIOSSLCertificate.fromPEMFile(path), !authorities.isEmpty else {
-            throw ConfigurationError(
-                "listen.tls.client_ca: \(path) holds no certificate in PEM form; name the file of the "
-                    + "authorities that sign clients' certificates.")
-        }
-        configuration.trustRoots = .certificates(authorities)
+        configuration.trustRoots = .certificates(try ClientAuthorities.read(from: path))
         if case .required = files.clients {
             configuration.certificateVerification = .noHostnameVerification
         } else {

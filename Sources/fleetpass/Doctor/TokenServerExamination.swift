@@ -223,7 +223,7 @@ struct TokenServerExamination {
             let days = Int(validity.end.timeIntervalSince(now) / 86_400)
             return .ok("tls", "\(files.certificate), for \(days) more days")
         } catch {
-            return .fault("tls", error, next: CertificateValidity.remedy)
+            return .fault("tls", error, next: "Mend what the section listen.tls names.")
         }
     }
 }
