@@ -152,7 +152,7 @@ static void *answer_later(void *argument) {
     fp_http_exchange *exchange = argument;
     const fp_http_request *request = fp_http_exchange_request(exchange);
     bool asked = strcmp(request->method, "GET") == 0 && strstr(request->url, "/token/driver/") && !request->body
-        && request->timeout_ms == 8000;
+        && request->timeout_ms > 0 && request->timeout_ms <= 7800;
     // What is of no use may look like anything.
     fp_header headers[] = {
         {.name = "X-Town", .value = "K\xf6ln"}, {.name = "X Town", .value = "Cologne"},

@@ -94,7 +94,8 @@ import Testing
         let request = try #require(transport.requests.first)
         #expect(request.method == "GET")
         #expect(request.url.absoluteString == "https://tokens.example.com/api/token/driver/veh-3")
-        #expect(request.timeout == .seconds(3))
+        // Shorter than the fetch may take: the transport ends it first.
+        #expect(request.timeout == .milliseconds(2800))
         #expect(request.headers.contains { $0.name == "Authorization" && $0.value == "Bearer session" })
     }
 
@@ -160,6 +161,42 @@ import Testing
         self.clock.advance(by: .seconds(8))
         let error = await #expect(throws: TokenClientError.self) { try await caller.value }
         #expect(error?.code == .timedOut)
+    }
+
+    @Test(arguments: [
+        (status: 401, retryAfter: Int64?.none, code: TokenClientError.Code.refused),
+        (status: 503, retryAfter: 120, code: .unreachable),
+    ]) func `a refusal whose body does not come in time counts, also after slow credentials`(
+        status: Int, retryAfter: Int64?, code: TokenClientError.Code
+    ) async throws {
+        let clock = self.clock
+        let transport = StubTransport { request, _ in
+            try await clock.sleep(until: clock.now.advanced(by: request.timeout), tolerance: nil)
+            let headers = retryAfter.map { [(name: "Retry-After", value: "\($0)")] } ?? []
+            return .response(HTTPTransportResponse(status: status, headers: headers))
+        }
+        let provider = try self.provider(transport) {
+            clock.advance(by: .seconds(1))
+            return []
+        }
+        let subject = self.subject
+        let caller = Task { try await provider.token(for: subject) }
+        // The transport's and the provider's own.
+        await clock.waitForSleepers(2)
+        let timeout = try #require(transport.requests.first).timeout
+        #expect(timeout == .milliseconds(6800))
+        clock.advance(by: timeout)
+        let error = await #expect(throws: TokenClientError.self) { try await caller.value }
+        #expect(error?.code == code && error?.httpStatus == status)
+        #expect(error?.retryAfter == retryAfter.map { .seconds($0) })
+    }
+
+    @Test(arguments: [(limit: 50, request: 45), (limit: 1, request: 1)])
+    func `a request has time also within a very short limit`(limit: Int, request: Int) async throws {
+        let transport = StubTransport([self.answer(0)])
+        let configuration = TokenCacheConfiguration(fetchTimeout: .milliseconds(limit))
+        _ = try await self.provider(transport, configuration: configuration).token(for: self.subject)
+        #expect(transport.requests.map(\.timeout) == [.milliseconds(request)])
     }
 
     @Test func `a failed refresh leaves the valid token in use`() async throws {

@@ -259,7 +259,8 @@ typedef struct fp_http_request {
     const uint8_t *FP_NULLABLE body;
     /// How many bytes the body has.
     size_t body_length;
-    /// How long the whole exchange may take, in milliseconds.
+    /// How long the whole exchange may take, in milliseconds: somewhat less than what is left of
+    /// `fp_options.fetch_timeout_ms`. When it is over, a status outside of 2xx is still worth an answer, without body.
     int64_t timeout_ms;
 } fp_http_request;
 

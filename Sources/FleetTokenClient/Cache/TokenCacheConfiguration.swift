@@ -12,6 +12,9 @@ public struct TokenCacheConfiguration: Sendable {
     public var refreshBefore: Duration
     /// How long one fetch may take, from reading the store or asking for the app's credentials to the last byte.
     ///
+    /// The request to the server gets what is left of it then, less a tenth or 200 ms, whichever is shorter: so a refusal
+    /// counts, with its `Retry-After`, whose text does not come in time.
+    ///
     /// The default of 8 s is below the drivers' reporting interval of 10 s, so a stuck fetch never delays two reports.
     public var fetchTimeout: Duration
     /// How long a caller who could have a valid token waits for a newer one, counted from the start of the fetch.

@@ -151,7 +151,7 @@ extension FleetTokenProvider {
             if asksArchive { await self.restore(flight) }
             // Stopped because the stored token is good enough.
             guard !Task.isCancelled else { return }
-            let outcome = await self.fetcher.fetch(flight.subject) { step in
+            let outcome = await self.fetcher.fetch(flight.subject, until: deadline) { step in
                 progress.withLock { $0.begin(step, at: self.time.now) }
             }
             if let clockError = outcome.clockError { self.note(clockError) }

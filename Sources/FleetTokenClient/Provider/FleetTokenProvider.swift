@@ -86,7 +86,7 @@ public final class FleetTokenProvider: TokenProvider {
         self.time = MonotonicTime(clock)
         self.fetcher = TokenFetcher(
             endpoint: endpoint, transport: transport, credentials: credentials, proof: proof,
-            timeout: configuration.fetchTimeout, time: self.time, deviceClock: deviceClock)
+            time: self.time, deviceClock: deviceClock)
         self.archive = store.map { [broadcast] in
             TokenArchive(store: $0, deviceClock: deviceClock, broadcast: broadcast)
         }

@@ -18,17 +18,19 @@ struct TokenFetcher: Sendable {
     let transport: any HTTPTransport
     let credentials: FleetTokenProvider.Credentials
     let proof: FleetTokenProvider.Proof?
-    let timeout: Duration
     let time: MonotonicTime
     let deviceClock: DeviceClock
 
-    /// Fetches a token, and tells before each step what it waits for then.
-    func fetch(_ subject: TokenSubject, step: (TokenCacheMachine.FetchStep) -> Void) async -> Outcome {
+    /// Fetches a token, and tells before each step what it waits for then; the request ends shortly before the deadline.
+    func fetch(
+        _ subject: TokenSubject, until deadline: MonotonicInstant, step: (TokenCacheMachine.FetchStep) -> Void
+    ) async -> Outcome {
         var clockError: DeviceClockError?
         do throws(TokenClientError) {
-            let request = try await self.request(for: subject, step: step)
+            var request = try await self.request(for: subject, step: step)
             step(.server)
             let start = self.time.now
+            request.timeout = Self.timeout(within: start.duration(to: deadline))
             let response = try await self.send(request)
             clockError = DeviceClockError(
                 comparing: response, receivedAt: self.deviceClock.date, roundTrip: start.duration(to: self.time.now))
@@ -39,10 +41,19 @@ struct TokenFetcher: Sendable {
         }
     }
 
+    /// What a request gets of the time that is left, in whole milliseconds.
+    ///
+    /// It ends first, as only the transport knows whether the head of a refusal has come, which tells enough.
+    private static func timeout(within left: Duration) -> Duration {
+        let allowed = left - min(.milliseconds(200), left / 10)
+        // Not zero, which HTTP clients may take for no limit.
+        return .milliseconds(max(1, Int64(allowed / .milliseconds(1))))
+    }
+
     private func request(
         for subject: TokenSubject, step: (TokenCacheMachine.FetchStep) -> Void
     ) async throws(TokenClientError) -> HTTPTransportRequest {
-        var request = HTTPTransportRequest(url: try self.endpoint.url(for: subject), timeout: self.timeout)
+        var request = HTTPTransportRequest(url: try self.endpoint.url(for: subject))
         request.headers = [("Accept", "application/json"), ("Cache-Control", "no-store")]
         step(.credentials)
         do {

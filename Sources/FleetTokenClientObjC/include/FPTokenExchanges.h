@@ -61,7 +61,8 @@ NS_ASSUME_NONNULL_BEGIN
 /// The body, or `nil`.
 @property (nonatomic, readonly, copy, nullable) NSData *body;
 
-/// How long the whole exchange may take, in seconds.
+/// How long the whole exchange may take, in seconds: somewhat less than what is left of the options' `fetchTimeout`.
+/// When it is over, a status outside of 2xx is still worth an answer, without body.
 @property (nonatomic, readonly) NSTimeInterval timeout;
 
 /// Passes on the server's answer, whatever its status. `Date`, `Age` and `Retry-After` of its header fields are used.
