@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several nodes over one PostgreSQL database: killed under load, one loses nothing, and the others go on."""
 
+import contextlib
 import hashlib
 import http.client
 import json
@@ -10,6 +11,7 @@ import os
 import shutil
 import signal
 import socketserver
+import ssl
 import struct
 import subprocess
 import tempfile
@@ -23,7 +25,7 @@ import requests
 from google.api_core import exceptions
 
 from clients import vehicle_body, with_token
-from engine_server import EngineServer, trust_file
+from engine_server import EngineServer, certificate, trust_file
 from service import Service, refusal, run
 from test_api import ADMIN, callers
 from test_crash import STEP, stored_count
@@ -312,6 +314,24 @@ def test_a_change_to_a_database_that_can_only_be_read_is_told_with_a_next_step(t
         assert b"Name the server that takes changes" in result.stderr
 
 
+@contextlib.contextmanager
+def listening(handle):
+    """A port of this machine where a function handles each connection."""
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self):
+            handle(self)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+            thread.join()
+
+
 @pytest.mark.parametrize("state, code, words", [
     ("57P03", 69, b"cannot be reached"), ("53300", 69, b"cannot be reached"), ("28P01", 78, b"lets nobody in"),
     ("3D000", 78, b"lets nobody in"),
@@ -319,46 +339,97 @@ def test_a_change_to_a_database_that_can_only_be_read_is_told_with_a_next_step(t
 def test_a_server_that_refuses_is_understood_in_any_language(state, code, words):
     text = f"SFATAL\0VFATAL\0C{state}\0Mgeht nicht\0\0".encode()
 
-    class Refusal(socketserver.StreamRequestHandler):
-        def handle(self):
-            self.rfile.read(struct.unpack("!i", self.rfile.read(4))[0] - 4)
-            self.wfile.write(b"E" + struct.pack("!i", len(text) + 4) + text)
+    def handle(connection):
+        connection.rfile.read(struct.unpack("!i", connection.rfile.read(4))[0] - 4)
+        connection.wfile.write(b"E" + struct.pack("!i", len(text) + 4) + text)
 
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Refusal) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            port = server.server_address[1]
-            result = run(
-                "audit", "verify", "--store",
-                f"postgresql://u:geheim@127.0.0.1:{port}/db?sslmode=disable&gssencmode=disable")
-        finally:
-            server.shutdown()
-            thread.join()
+    with listening(handle) as port:
+        result = run(
+            "audit", "verify", "--store",
+            f"postgresql://u:geheim@127.0.0.1:{port}/db?sslmode=disable&gssencmode=disable")
     assert result.returncode == code, result.stderr
     assert words in result.stderr and b"geht nicht" in result.stderr and b"geheim" not in result.stderr
 
 
-def test_a_certificate_file_that_is_not_there_is_a_configuration_error():
-    class Encrypted(socketserver.StreamRequestHandler):
-        def handle(self):
-            self.rfile.read(8)
-            self.wfile.write(b"S")
-            self.rfile.read(1)
+def begin_encryption(connection):
+    """Agrees to TLS, and hears how it begins."""
+    connection.rfile.read(8)
+    connection.wfile.write(b"S")
+    connection.rfile.read(1)
 
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Encrypted) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            port = server.server_address[1]
-            result = run(
-                "audit", "verify", "--store",
-                f"postgresql://u@127.0.0.1:{port}/db?sslmode=verify-full&gssencmode=disable&sslrootcert=/nonexistent")
-        finally:
-            server.shutdown()
-            thread.join()
+
+def test_a_certificate_file_that_is_not_there_is_a_configuration_error():
+    with listening(begin_encryption) as port:
+        result = run(
+            "audit", "verify", "--store",
+            f"postgresql://u@127.0.0.1:{port}/db?sslmode=verify-full&gssencmode=disable&sslrootcert=/nonexistent")
     assert result.returncode == 78, result.stderr
     assert b"cannot be used: " in result.stderr and b"/nonexistent" in result.stderr
+
+
+def alert(number):
+    """The record of TLS with which a server gives up."""
+    return b"\x15\x03\x03\x00\x02\x02" + bytes([number])
+
+
+@pytest.mark.parametrize("options, answers, words", [
+    ("sslmode=require", [b"N"], b"server does not support SSL"),
+    ("sslmode=require", [b"S", alert(48)], b"alert unknown ca"),
+    ("sslmode=require", [b"S", alert(45)], b"alert certificate expired"),
+    ("sslmode=require", [b"S", alert(70)], b"alert protocol version"),
+    ("sslmode=disable&channel_binding=require", [b"R\0\0\0\x17\0\0\0\x0aSCRAM-SHA-256\0\0"], b"SSL not in use"),
+])
+def test_an_option_that_the_server_does_not_go_with_is_a_configuration_error(options, answers, words):
+    def handle(connection):
+        for answer in answers:
+            connection.request.recv(65536)
+            connection.wfile.write(answer)
+        with contextlib.suppress(OSError):
+            connection.rfile.read()
+
+    with listening(handle) as port:
+        result = run(
+            "audit", "verify", "--store", f"postgresql://u:geheim@127.0.0.1:{port}/db?gssencmode=disable&{options}")
+    assert result.returncode == 78, result.stderr
+    assert b"cannot be used: " in result.stderr and words in result.stderr and b"geheim" not in result.stderr
+
+
+def test_a_server_without_a_name_to_compare_with_its_certificate_is_a_configuration_error(tmp_path):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate(tmp_path, "database", "DNS:database"))
+
+    def handle(connection):
+        connection.request.recv(8)
+        connection.wfile.write(b"S")
+        with contextlib.suppress(OSError), context.wrap_socket(connection.request, server_side=True) as secured:
+            secured.recv(1)
+
+    with listening(handle) as port:
+        result = run(
+            "audit", "verify", "--store",
+            f"postgresql://u@/db?hostaddr=127.0.0.1&port={port}&gssencmode=disable&sslmode=verify-full"
+            f"&sslrootcert={tmp_path}/database.pem")
+    assert result.returncode == 78, result.stderr
+    assert b"cannot be used: " in result.stderr and b"host name must be specified" in result.stderr
+
+
+def test_a_server_that_starts_is_waited_for_where_it_was_reached_without_encryption():
+    text = b"SFATAL\0VFATAL\0C57P03\0Mthe database system is starting up\0\0"
+
+    def handle(connection):
+        if connection.request.recv(65536).endswith(struct.pack("!i", 80877103)):
+            connection.wfile.write(b"S")
+            connection.request.recv(65536)
+            connection.wfile.write(alert(70))
+        else:
+            connection.wfile.write(b"E" + struct.pack("!i", len(text) + 4) + text)
+        with contextlib.suppress(OSError):
+            connection.rfile.read()
+
+    with listening(handle) as port:
+        result = run("audit", "verify", "--store", f"postgresql://u@127.0.0.1:{port}/db?sslmode=prefer&gssencmode=disable")
+    assert result.returncode == 69, result.stderr
+    assert b"starting up" in result.stderr and b"alert protocol version" in result.stderr
 
 
 # Engines

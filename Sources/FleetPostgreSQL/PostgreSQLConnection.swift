@@ -159,12 +159,12 @@ final class PostgreSQLConnection {
                     + "Mend the address or the server's pg_hba.conf, or create what is missing.",
                 sqlState: state)
         }
-        // What libpq finds wrong by itself, whether it stands in the address or completes it.
-        guard !problem.contains(/invalid \w+ value/), !Self.mistakes.contains(where: { problem.contains($0) }) else {
+        // A server that serves nobody for now was reached, by another way where the wanted one failed.
+        guard state != nil || !Self.isMistake(problem) else {
             return PostgreSQLError(
                 code: .invalidAddress,
-                message: "\(address) cannot be used: \(problem) Mend the address, the files that it names, or the "
-                    + "variables and the service file that complete it.")
+                message: "\(address) cannot be used: \(problem) Mend the address, the files that it names, the "
+                    + "variables and the service file that complete it, or what the server offers.")
         }
         // What libpq says of a server that was reached, and is not what `target_session_attrs` wants.
         guard !problem.contains("session is read-only"), !problem.contains("server is in hot standby mode") else {
@@ -212,11 +212,22 @@ final class PostgreSQLConnection {
         return words.firstMatch(of: #/: {2}([0-9A-Z]{5})\s*$/#).map { String($0.output.1) }
     }
 
-    /// How libpq words mistakes in options, beside values that an option cannot have.
+    /// Whether libpq itself finds wrong what stands in the address or completes it, or what the server at the other end
+    /// makes of it.
+    private static func isMistake(_ problem: String) -> Bool {
+        problem.contains(/invalid \w+ value/) || Self.mistakes.contains { problem.contains($0) }
+    }
+
+    /// How libpq words mistakes in options, beside values that an option cannot have; and OpenSSL, what the server
+    /// thinks of a certificate or of the way to encrypt.
     private static let mistakes = [
         "invalid port number", "could not match", "could not parse network address", "definition of service",
         "service file", "certificate file", "private key file", "certificate verify failed",
-        "does not match host name",
+        "does not match host name", "host name must be specified", "server does not support SSL",
+        "SSL protocol version", "alert protocol version", "alert handshake failure", "alert unknown ca",
+        "alert bad certificate", "alert unsupported certificate", "alert certificate", "weak sslmode",
+        "channel binding", "authentication method requirement", "requirepeer", "GSSAPI encryption",
+        "is not compiled in", "local user with ID",
     ]
 
     private static func withOptions<Result>(

@@ -15,7 +15,8 @@ package struct PostgreSQLError: Error, Sendable, CustomStringConvertible {
         /// The bounded name, fit for a metric label.
         package var description: String { self.wrapped.rawValue }
 
-        /// The address is none, or an option has a value that it cannot have; mend it, a retry cannot help.
+        /// The address is none, or an option has a value that it cannot have or that the server at the other end does
+        /// not go with; mend it, a retry cannot help.
         package static let invalidAddress = Self(.invalidAddress)
         /// No server answers; may be retried.
         package static let unreachable = Self(.unreachable)

@@ -82,7 +82,7 @@ import Testing
 
     @Test(arguments: [
         "sslmode=x", "connect_timeout=soon", "target_session_attrs=x", "service=none", "hostaddr=x",
-        "keepalives_idle=x",
+        "keepalives_idle=x", "ssl_min_protocol_version=TLSv1.3&ssl_max_protocol_version=TLSv1.2",
     ])
     func `an option's value that libpq does not take is a mistake in the address`(option: String) async throws {
         let address = try PostgreSQLAddress("postgresql://u:gehe@127.0.0.1:1/d?\(option)")

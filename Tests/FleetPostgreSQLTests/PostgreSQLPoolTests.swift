@@ -300,6 +300,22 @@ struct PostgreSQLPoolTests {
         #expect(!"\(malformed)".contains("s3cret"))
     }
 
+    @Test(arguments: [
+        ("requirepeer=nobody-here", "requirepeer specifies"),
+        ("gssencmode=require", "GSSAPI"),
+        ("channel_binding=require", "channel binding required"),
+    ])
+    func `an option that the server does not go with is a mistake in the address, and no outage`(
+        option: String, words: String
+    ) async throws {
+        let address = try await PostgreSQLServer.shared().makeDatabase()
+        let pool = PostgreSQLPool(try PostgreSQLAddress("\(address)&\(option)"), connections: 1, logger: .silent)
+        let error = try await self.error { try await pool.run { try $0.query("SELECT 1").count } }
+        #expect(error.code == .invalidAddress, "\(error)")
+        #expect(!error.isOutage && error.message.contains(words), "\(error)")
+        await pool.close()
+    }
+
     // MARK: - Tables
 
     private static let first = [["CREATE TABLE thing (id bigint PRIMARY KEY)", "INSERT INTO thing VALUES (1)"]]
