@@ -15,8 +15,8 @@
         private let exceptionsVariable: String
         private let exceptions: String
 
-        /// Reads the variables that libcurl does, which count where they are not empty; of the list of exceptions, what its
-        /// older versions understand, too.
+        /// Reads the variables that libcurl does, which count where they are not empty; of the list of exceptions, what all
+        /// of its versions understand.
         package init(environment: [String: String]) {
             func isSet(_ name: String) -> Bool { environment[name]?.isEmpty == false }
             // Not HTTP_PROXY, which a request's header could set in a CGI program.
@@ -31,14 +31,23 @@
         /// - Throws: ``TokenClientError`` with `insecureURL`.
         package func check(_ url: URL) throws(TokenClientError) {
             guard let variable, url.scheme?.lowercased() == "http", let host = url.host, LoopbackHost.isLoopback(host),
-                self.exceptions != "*",
-                !self.exceptions.split(whereSeparator: { $0 == "," || $0 == " " })
-                    .contains(where: { $0.lowercased() == host.lowercased() })
+                !self.excepts(host)
             else { return }
             throw TokenClientError(
                 code: .insecureURL,
                 message: "\(variable) names a proxy, to which all that is meant for \(host) would travel in the clear; "
-                    + "add \(host) to \(self.exceptionsVariable).")
+                    + "add \(host) to \(self.exceptionsVariable), whose hosts are separated by commas.")
+        }
+
+        /// Whether every version leaves the proxy out for a host.
+        ///
+        /// Older ones separate the list's members at spaces, too, and take a tab for a part of one; newer ones read
+        /// nothing behind a blank that no comma follows.
+        private func excepts(_ host: String) -> Bool {
+            guard self.exceptions != "*" else { return true }
+            let members = self.exceptions.split(separator: ",").map { $0.split(separator: " ") }
+            return members.prefix { words in words.count < 2 && !words.contains { $0.contains("\t") } }
+                .contains { $0.first?.lowercased() == host.lowercased() }
         }
     }
 #endif

@@ -18,7 +18,8 @@ import Foundation
 /// On Linux, Foundation's session ends the process on answers that are rare but allowed, such as one with a trailer, and
 /// when the connection breaks off within the header fields. Servers and other programs that have to go on there should
 /// bring an ``HTTPTransport`` of their own. Where `http_proxy`, `all_proxy` or `ALL_PROXY` names a proxy, that session
-/// would send it what is meant for this machine over plain HTTP; unless `no_proxy` names the host, that is an error.
+/// would send it what is meant for this machine over plain HTTP; unless `no_proxy` names the host, separated by commas
+/// from others, that is an error.
 public final class URLSessionTransport: HTTPTransport {
     private let session: URLSession
     private let exchanges: URLSessionExchanges
