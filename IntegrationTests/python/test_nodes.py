@@ -14,6 +14,7 @@ import socketserver
 import ssl
 import struct
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -25,7 +26,7 @@ import requests
 from google.api_core import exceptions
 
 from clients import vehicle_body, with_token
-from engine_server import EngineServer, certificate, trust_file
+from engine_server import EngineServer, certificate, openssl, trust_file
 from service import Service, refusal, run
 from test_api import ADMIN, callers
 from test_crash import STEP, stored_count
@@ -365,6 +366,28 @@ def test_a_certificate_file_that_is_not_there_is_a_configuration_error():
             f"postgresql://u@127.0.0.1:{port}/db?sslmode=verify-full&gssencmode=disable&sslrootcert=/nonexistent")
     assert result.returncode == 78, result.stderr
     assert b"cannot be used: " in result.stderr and b"/nonexistent" in result.stderr
+
+
+# Runs a program on a terminal of its own, where it could ask somebody.
+ON_A_TERMINAL = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
+
+
+@pytest.mark.parametrize("passphrase, code", [("", 78), ("&sslpassword=falsch", 78), ("&sslpassword=geheim", 69)])
+def test_the_passphrase_of_a_key_is_the_address_s_and_nobody_is_asked_for_it(tmp_path, passphrase, code):
+    certificate(tmp_path, "client", "DNS:client")
+    openssl(tmp_path, "pkcs8", "-topk8", "-in", "client-key.pem", "-out", "locked-key.pem", "-passout", "pass:geheim")
+    (tmp_path / "locked-key.pem").chmod(0o600)
+    with listening(begin_encryption) as port:
+        # With the right one, the connection breaks later.
+        result = run(
+            "audit", "search", "--store",
+            f"postgresql://u@127.0.0.1:{port}/db?sslmode=require&gssencmode=disable"
+            f"&sslcert={tmp_path}/client.pem&sslkey={tmp_path}/locked-key.pem{passphrase}",
+            prefix=[sys.executable, "-c", ON_A_TERMINAL])
+    assert result.returncode == code, result.stdout
+    assert (b"could not load private key file" in result.stdout) == (code == 78), result.stdout
+    for words in (b"pass phrase", b"geheim", b"falsch"):
+        assert words not in result.stdout + result.stderr
 
 
 def alert(number):

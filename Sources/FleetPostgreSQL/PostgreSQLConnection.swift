@@ -36,6 +36,7 @@ final class PostgreSQLConnection {
             ("dbname", address.text), ("client_encoding", "UTF8"),
             ("connect_timeout", address.connectTimeout(sharing: limit)),
         ]
+        Self.askNobody
         // Only this call of libpq leaves a host that says nothing for the next one in time.
         guard let raw = Self.withOptions(options, { PQconnectdbParams($0, $1, 1) }) else {
             throw PostgreSQLError(code: .unreachable, message: "There is no memory to connect.")
@@ -49,6 +50,10 @@ final class PostgreSQLConnection {
     }
 
     deinit { PQfinish(self.raw) }
+
+    /// Has the address alone tell the passphrase of an encrypted key, once for the process: OpenSSL would ask for one
+    /// on the terminal and wait for it.
+    private static let askNobody: Void = PQsetSSLKeyPassHook_OpenSSL(PQdefaultSSLKeyPassHook_OpenSSL)
 
     /// The server's or libpq's own words about the last failure, on one line.
     var problem: String {
