@@ -33,4 +33,17 @@ import Testing
         let answer = try await KeySetFetch.document(at: "https://keys.example/set", over: transport)
         #expect(answer.maximumAge == seconds.map { .seconds($0) })
     }
+
+    @Test(
+        arguments: [
+            (["max-age=86400", "no-store"], 0), (["no-cache", "max-age=86400"], 0), (["public", "max-age=600"], 600),
+            (["max-age=600", "max-age=86400"], 600), (["max-age", "max-age=600"], 600), (["public", ""], nil),
+        ] as [([String], Int?)])
+    func `Cache-Control in several fields is as it is in one`(values: [String], seconds: Int?) async throws {
+        for headers in [values, [values.joined(separator: ", ")]].map({ $0.map { ("cache-control", $0) } }) {
+            let transport = Answering(headers: headers)
+            let answer = try await KeySetFetch.document(at: "https://keys.example/set", over: transport)
+            #expect(answer.maximumAge == seconds.map { .seconds($0) })
+        }
+    }
 }

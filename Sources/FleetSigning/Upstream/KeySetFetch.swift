@@ -23,11 +23,14 @@ package enum KeySetFetch {
         guard answer.status == 200, answer.body.count <= request.maximumBytes else {
             throw KeySetError(message: "\(request) was answered with \(answer.status), \(answer.body.count) bytes.")
         }
-        let maximumAge = Self.maximumAge(ofCacheControl: answer.header("Cache-Control"))
+        // A field that comes more than once is one list (RFC 9110 §5.3).
+        let control = answer.headers.filter { $0.name.lowercased() == "cache-control" }.map(\.value)
+        let maximumAge = Self.maximumAge(ofCacheControl: control.joined(separator: ","))
         return (answer.body, maximumAge.map { max(.zero, $0 - HTTPSeconds.age(in: answer.headers)) })
     }
 
-    /// The `max-age` of a header; zero where nothing may be kept, `nil` where nothing is said.
+    /// The `max-age` of a header, of several the first (RFC 9111 §4.2.1); zero where nothing may be kept, `nil` where nothing
+    /// is said.
     package static func maximumAge(ofCacheControl header: String?) -> Duration? {
         guard let header else { return nil }
         var age: Duration?
@@ -37,7 +40,7 @@ package enum KeySetFetch {
             case "no-store", "no-cache": return .zero
             case "max-age" where parts.count == 2:
                 // One that is too long to read is a long time.
-                age = HTTPSeconds.number(parts[1]).map { .seconds(min($0, 1 << 32)) } ?? age
+                age = age ?? HTTPSeconds.number(parts[1]).map { .seconds(min($0, 1 << 32)) }
             default: break
             }
         }
