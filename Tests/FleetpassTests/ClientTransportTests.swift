@@ -65,6 +65,10 @@ import Testing
             "engine.example:8443 did not answer in full within 7.0 seconds."
         ),
         (
+            UpstreamError(.timedOut, detail: "no connection within 5.0 seconds"), .timedOut,
+            "engine.example:8443 did not answer in time. No connection within 5.0 seconds."
+        ),
+        (
             UpstreamError(.answerTooLong, detail: "more than 1000 bytes"), .invalidAnswer,
             "engine.example:8443 sent more than 1000 bytes."
         ),

@@ -5,6 +5,8 @@
 import FleetSigning
 import FleetTokens
 import Foundation
+import NIOCore
+import NIOPosix
 import Testing
 
 @testable import GoogleCredentials
@@ -110,6 +112,26 @@ import Testing
         #expect(error?.code == .unavailable)
         #expect(error?.message == "The metadata server could not be reached: the connection was refused.")
     }
+
+    #if os(Linux)
+        @Test func `a connection that does not come about is told with the time that it had`() async throws {
+            // Nobody is let in, and one waits already, which is as many as may.
+            let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                .serverChannelOption(.backlog, value: 0)
+                .serverChannelOption(.autoRead, value: false)
+                .bind(host: "127.0.0.1", port: 0).get()
+            let address = try #require(server.localAddress)
+            let waiting = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                .connect(to: address).get()
+            let request = UpstreamRequest(url: "http://127.0.0.1:\(address.port ?? 0)/keys", timeout: .seconds(50))
+            let error = await #expect(throws: UpstreamError.self) {
+                try await AsyncHTTPClientTransport().send(request)
+            }
+            #expect(error == UpstreamError(.timedOut, detail: "no connection within 5.0 seconds"))
+            try await waiting.close()
+            try await server.close()
+        }
+    #endif
 
     @Test(arguments: ["gone.pem", "empty.pem", "text.pem"])
     func `authorities that cannot be used are named by what fails for them`(name: String) async throws {

@@ -16,6 +16,9 @@ import NIOSSL
 /// Redirects are not followed, and proxy variables are not read. An idempotent request is sent once more, within its
 /// time, where the server closed a kept connection before the answer began (RFC 9112, section 9.3.1).
 public final class AsyncHTTPClientTransport: UpstreamTransport {
+    /// How long a connection may take to come about.
+    private static let connectLimit = Duration.seconds(5)
+
     private let client: HTTPClient
     private let authorities: String?
 
@@ -32,7 +35,7 @@ public final class AsyncHTTPClientTransport: UpstreamTransport {
     ) {
         var configuration = HTTPClient.Configuration()
         configuration.redirectConfiguration = .disallow
-        configuration.timeout.connect = .seconds(5)
+        configuration.timeout.connect = TimeAmount(Self.connectLimit)
         // A refused connection is an answer; whoever sends decides whether to try again.
         configuration.connectionPool.retryConnectionEstablishment = false
         if let connectionsPerHost {
@@ -110,7 +113,10 @@ public final class AsyncHTTPClientTransport: UpstreamTransport {
             }
         } catch let error as UpstreamError {
             throw error
-        } catch let error as HTTPClientError where [.deadlineExceeded, .connectTimeout, .readTimeout].contains(error) {
+        } catch let error as HTTPClientError where error == .connectTimeout {
+            throw UpstreamError(
+                .timedOut, detail: "no connection within \(min(request.timeout, Self.connectLimit))")
+        } catch let error as HTTPClientError where [.deadlineExceeded, .readTimeout].contains(error) {
             throw UpstreamError(.timedOut)
         } catch is NIOTooManyBytesError {
             throw UpstreamError(.answerTooLong, detail: "more than \(request.maximumBytes) bytes")

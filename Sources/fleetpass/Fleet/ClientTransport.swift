@@ -44,14 +44,15 @@ struct ClientTransport: HTTPTransport {
     /// The error that a `URLSessionTransport` throws then, with what is known beyond its words.
     private func failure(_ error: UpstreamError, of request: HTTPTransportRequest) -> TokenClientError {
         let server = request.url.server
+        let detail = error.detail.map { " \($0.prefix(1).uppercased() + $0.dropFirst())." } ?? ""
         switch error.code {
         case .unreachable:
-            let detail = error.detail.map { " \($0.prefix(1).uppercased() + $0.dropFirst())." } ?? ""
             return TokenClientError(
                 code: .unreachable, message: "\(server) could not be reached.\(detail)", cause: error)
         case .timedOut:
+            let limit = error.detail == nil ? "in full within \(request.timeout)" : "in time"
             return TokenClientError(
-                code: .timedOut, message: "\(server) did not answer in full within \(request.timeout).", cause: error)
+                code: .timedOut, message: "\(server) did not answer \(limit).\(detail)", cause: error)
         case .answerTooLong:
             return TokenClientError(
                 code: .invalidAnswer, message: "\(server) sent more than \(self.maximumBodyBytes) bytes.", cause: error)
