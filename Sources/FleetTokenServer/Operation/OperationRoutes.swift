@@ -10,17 +10,22 @@ import NIOCore
 /// The routes that a supervisor and Prometheus ask: `/healthz`, `/readyz`, `/metrics`.
 public struct OperationRoutes: Sendable {
     private let problems: @Sendable () async -> [String: String]
+    private let remarks: @Sendable () -> [String: String]
     private let metrics: @Sendable () -> String
 
     /// Makes the routes.
     ///
     /// - Parameters:
     ///   - problems: What keeps the service from its work now, by check; `/readyz` answers from it.
+    ///   - remarks: What somebody should mend that keeps the service from nothing, by check; `/readyz` tells it where
+    ///     there are no problems.
     ///   - metrics: What `/metrics` shows beside the version, in the Prometheus text format.
     public init(
-        problems: @escaping @Sendable () async -> [String: String], metrics: @escaping @Sendable () -> String
+        problems: @escaping @Sendable () async -> [String: String],
+        remarks: @escaping @Sendable () -> [String: String] = { [:] }, metrics: @escaping @Sendable () -> String
     ) {
         self.problems = problems
+        self.remarks = remarks
         self.metrics = metrics
     }
 
@@ -28,16 +33,19 @@ public struct OperationRoutes: Sendable {
     ///
     /// - Parameters:
     ///   - readiness: What `/readyz` answers from.
+    ///   - remarks: What somebody should mend that keeps the server from nothing, by check; `/readyz` tells it where there
+    ///     are no problems.
     ///   - metrics: What `/metrics` shows.
     ///   - others: What `/metrics` shows besides, in the Prometheus text format.
     public init(
-        readiness: Readiness, metrics: TokenServerMetrics, others: @escaping @Sendable () -> String = { "" }
+        readiness: Readiness, remarks: @escaping @Sendable () -> [String: String] = { [:] },
+        metrics: TokenServerMetrics, others: @escaping @Sendable () -> String = { "" }
     ) {
         self.init(
             problems: {
                 Dictionary(uniqueKeysWithValues: readiness.problems.map { ($0.key.rawValue, $0.value) })
             },
-            metrics: { metrics.text + others() })
+            remarks: remarks, metrics: { metrics.text + others() })
     }
 
     /// Adds the routes to a router.
@@ -47,12 +55,17 @@ public struct OperationRoutes: Sendable {
         }
         answer("/healthz") { Self.text("ok\n") }
         answer("/readyz") {
-            let problems = await self.problems().map { "\($0.key): \($0.value)\n" }.sorted()
-            return problems.isEmpty ? Self.text("ok\n") : Self.text(problems.joined(), status: .serviceUnavailable)
+            let problems = Self.lines(await self.problems())
+            return problems.isEmpty
+                ? Self.text("ok\n" + Self.lines(self.remarks())) : Self.text(problems, status: .serviceUnavailable)
         }
         answer("/metrics") {
             Self.text(FleetpassVersion.metric + self.metrics(), type: "text/plain; version=0.0.4; charset=utf-8")
         }
+    }
+
+    private static func lines(_ findings: [String: String]) -> String {
+        findings.map { "\($0.key): \($0.value)\n" }.sorted().joined()
     }
 
     private static func text(

@@ -18,7 +18,7 @@ public final class Readiness: Sendable {
         /// The clock is that of the servers that are asked; goes evenly, or has for a while since it was set; and is the
         /// database's, or not before the last record in a file, unless it was left alone for a while.
         case clock
-        /// The list of revocations that is followed is of now, and the one that others ask for has room for everything.
+        /// The list of revocations that is followed is of now.
         case revocations
         /// The store can be read, and takes records.
         case store

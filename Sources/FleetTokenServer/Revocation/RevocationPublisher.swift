@@ -58,9 +58,12 @@ public final class RevocationPublisher: Sendable {
         self.now = now
     }
 
-    /// What the list that was made last does not tell; `nil` where it tells all, or nobody has asked for any.
+    /// How many entries the list that was made last has no room for; none where nobody has asked for any.
     ///
     /// It is of now while ``keepUp()`` is called now and then.
+    var leftOut: Int { self.state.withLock { $0.document?.list.leftOut } ?? 0 }
+
+    /// What the list that was made last does not tell, in words; `nil` where it tells all, or nobody has asked for any.
     var problem: String? {
         guard let list = self.state.withLock({ $0.document })?.list, list.leftOut > 0 else { return nil }
         return "the list of revocations has no room for \(list.leftOut) of \(list.leftOut + list.revocations.count) "

@@ -175,7 +175,9 @@ public struct TokenServer: Service {
         to router: some RouterMethods<Context>, metrics: @escaping @Sendable () -> String = { "" }
     ) {
         self.routes.add(to: router)
-        OperationRoutes(readiness: self.parts.readiness, metrics: self.parts.metrics, others: metrics).add(to: router)
+        OperationRoutes(
+            readiness: self.parts.readiness, remarks: self.parts.remarks, metrics: self.parts.metrics, others: metrics
+        ).add(to: router)
         self.admin?.add(to: router)
         self.parts.revocationRoutes.add(to: router)
     }

@@ -39,6 +39,8 @@ package struct TokenService: Service {
     private let database: String?
     private let logger: Logger
     private let watching: WatchLog
+    /// Whether the log was told last that the list of revocations leaves something out.
+    private let leavesOut = Locked(false)
     /// Ends once everything was looked at.
     private let looked = AsyncStream.makeStream(of: Void.self)
 
@@ -106,7 +108,7 @@ package struct TokenService: Service {
         self.readiness = Readiness(
             issuer: self.issuer, servedRoles: { Self.roles(keys, signers) }, store: self.store, metrics: self.metrics,
             followed: [
-                .revocations: { following?.follower.problem ?? publisher.problem },
+                .revocations: { following?.follower.problem },
                 .trust: { trusting?.trust.problem },
             ], upstreamClocks: followed.clocks, logger: logger)
         self.callers = callers
@@ -114,6 +116,13 @@ package struct TokenService: Service {
         self.logger = logger
         self.watching = WatchLog(logger: logger)
         self.metrics.show(sharedTokensOf: keys, signers)
+        self.metrics.add {
+            var leftOut = MetricFamily(
+                "fleetpass_published_revocations_left_out", .gauge,
+                help: "Entries that the list of revocations, which was asked for, has no room for.")
+            leftOut.set(Double(publisher.leftOut))
+            return [leftOut]
+        }
         if let signers, !signers.roles.isEmpty { signers.report(to: self.metrics) }
         if FileMode.isWritableByOthers(data) {
             logger.warning("the data folder can be written by other users", metadata: ["next": "chmod 700 \(data)"])
@@ -241,8 +250,30 @@ package struct TokenService: Service {
         await self.watching.perform("the list of revocations") {
             self.revocations.replace(try await RevocationStore(store: self.store).current(at: Date()))
             try await self.publisher.keepUp()
+            self.noteLeftOut()
             // Not by who asks for the list, as it may take longer than they wait.
-            if self.publisher.problem != nil { try await self.listed.lookUpTokensOfKeys(at: Date()) }
+            if self.publisher.leftOut > 0 { try await self.listed.lookUpTokensOfKeys(at: Date()) }
+        }
+    }
+
+    /// What keeps it from none of its work, and somebody should mend, by check: `/readyz` of every server of a store would
+    /// fail at once for it, and anybody who asks for the list could have them do so.
+    @Sendable package func remarks() -> [String: String] {
+        self.publisher.problem.map { [Readiness.Check.revocations.rawValue: $0] } ?? [:]
+    }
+
+    /// Tells the log when the list of revocations begins or ceases to leave something out.
+    private func noteLeftOut() {
+        let problem = self.publisher.problem
+        let isNews = self.leavesOut.withLock { leavesOut in
+            defer { leavesOut = problem != nil }
+            return leavesOut != (problem != nil)
+        }
+        guard isNews else { return }
+        if let problem {
+            self.logger.error("the list of revocations leaves something out", metadata: ["problem": "\(problem)"])
+        } else {
+            self.logger.notice("the list of revocations leaves nothing out any more")
         }
     }
 

@@ -142,7 +142,7 @@ struct LocalService {
         self.page.add(to: router)
         let (metrics, tokens) = (self.engine.metrics, self.tokens)
         OperationRoutes(
-            problems: self.problems,
+            problems: self.problems, remarks: tokens.remarks,
             metrics: {
                 if let age = tokens.trust?.age { metrics.trustedKeys(age: age) }
                 return tokens.metrics.text + metrics.text(alone: false) + connections.metrics

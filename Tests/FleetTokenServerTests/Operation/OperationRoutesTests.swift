@@ -22,6 +22,23 @@ struct OperationRoutesTests {
         }
     }
 
+    @Test(
+        arguments: [
+            ([:], [:], 200, "ok\n"), ([:], ["revocations": "no room"], 200, "ok\nrevocations: no room\n"),
+            (["store": "full", "clock": "off"], [:], 503, "clock: off\nstore: full\n"),
+            (["store": "full"], ["revocations": "no room"], 503, "store: full\n"),
+        ] as [([String: String], [String: String], Int, String)])
+    func `readiness fails for problems, and tells remarks where there are none`(
+        problems: [String: String], remarks: [String: String], status: Int, text: String
+    ) async throws {
+        let router = Router()
+        OperationRoutes(problems: { problems }, remarks: { remarks }, metrics: { "" }).add(to: router)
+        try await Application(router: router).test(.router) { client in
+            let answer = try await client.execute(uri: "/readyz", method: .get)
+            #expect(answer.status.code == status && String(buffer: answer.body) == text)
+        }
+    }
+
     @Test(arguments: ["/healthz", "/readyz", "/metrics"])
     func `who asks for the head alone gets what belongs to the answer, without its body`(path: String) async throws {
         let router = Router()

@@ -91,18 +91,22 @@ import Testing
         #expect(try await store.countLeftOut(at: Self.now + 3001) == 0)
     }
 
-    @Test func `a server is not ready while engines that ask it for the list are not told all`() async throws {
+    @Test func `a server whose list has no room for all says so, and stays ready`() async throws {
         let world = try KeyFolderTests.World()
         let data = world.url.appending(path: "data")
         try FileManager.default.createDirectory(at: data, withIntermediateDirectories: true)
+        let log = LeakTests.Log()
+        let logger = Logger(label: "test") { _ in LeakTests.Handler(log: log) }
         let service = try TokenService(
             data: data.path(percentEncoded: false), keys: world.url.path(percentEncoded: false),
             provider: try ProviderID(checking: "acme"), following: try FollowedServers(logger: .silent),
-            logger: .silent)
+            logger: logger)
+        func told() -> [Substring] { log.contents.split(separator: "\n").filter { $0.contains("list of revocations") } }
         try await Self.fill(service.store, until: Date() + 3000)
         try await RevocationStore(store: service.store).revoke(.key("stolen"), at: Date())
         await service.refresh()
-        #expect(service.readiness.problems[.revocations] == nil)
+        #expect(service.remarks().isEmpty && told().isEmpty)
+        #expect(service.metrics.text.contains("fleetpass_published_revocations_left_out 0\n"))
         let router = Router()
         service.revocationRoutes.add(to: router)
         try await Application(router: router).test(.router) { client in
@@ -113,9 +117,15 @@ import Testing
             let first = list?["revocations"]?.array?.first?.object
             #expect(first?["kind"] == .string("key") && first?["value"] == .string("stolen"))
         }
-        #expect(service.readiness.problems[.revocations]?.contains("no room for") == true)
-        await service.refresh()
-        #expect(service.readiness.problems[.revocations]?.contains("no room for") == true)
+        for _ in 1...2 {
+            await service.refresh()
+            #expect(service.remarks()["revocations"]?.contains("no room for") == true)
+            #expect(service.readiness.problems[.revocations] == nil)
+            #expect(told().count == 1 && told().first?.hasPrefix("error ") == true)
+            let shown = service.metrics.text.split(separator: "\n")
+                .first { $0.hasPrefix("fleetpass_published_revocations_left_out ") }
+            #expect((shown?.split(separator: " ").last.flatMap { Int($0) } ?? 0) > 0)
+        }
         try service.store.close()
     }
 }
