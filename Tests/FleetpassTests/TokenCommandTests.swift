@@ -78,36 +78,6 @@ import Testing
     }
 }
 
-@Suite struct RevokeCommandTests {
-    @Test(arguments: [("--key", 256), ("--caller", 512), ("--subject", 256), ("--fingerprint", 16)])
-    func `what no token has withdraws nothing`(option: String, longest: Int) {
-        for value in ["", String(repeating: "a", count: longest + 1)] {
-            let error = #expect(throws: (any Error).self) {
-                try RevokeCommand.parse(["--data", "data", option, value])
-            }
-            let message = error.map { RevokeCommand.message(for: $0) }
-            let fault = "\(option) is \(value.isEmpty ? "empty" : "\(longest + 1) bytes")"
-            #expect(message?.contains(option == "--fingerprint" ? "16 hexadecimal digits" : fault) == true)
-        }
-        #expect(throws: Never.self) {
-            try RevokeCommand.parse(["--data", "data", option, String(repeating: "a", count: longest)])
-        }
-    }
-
-    @Test(arguments: [
-        "00FF00FF00FF00FF", "+0ff00ff00ff00ff", "-0ff00ff00ff00ff", "00ff00ff00ff00fg", "０0ff00ff00ff00f",
-    ])
-    func `what only resembles a fingerprint withdraws and finds nothing`(text: String) {
-        #expect(throws: (any Error).self) { try RevokeCommand.parse(["--data", "data", "--fingerprint=\(text)"]) }
-        #expect(throws: (any Error).self) { try AuditSearchCommand.parse(["--data", "data", "--fingerprint=\(text)"]) }
-    }
-
-    @Test(arguments: ["Zoë Müller", String(repeating: "ü", count: 256)])
-    func `a caller goes by any name that its login may give`(name: String) {
-        #expect(throws: Never.self) { try RevokeCommand.parse(["--data", "data", "--caller", name]) }
-    }
-}
-
 @Suite struct ExplanationReportTests {
     @Test func `the first refusal is marked, and every fault has its fix`() {
         let explanation = TokenExaminer().explain("a.b", request: nil, keys: nil, now: Date())

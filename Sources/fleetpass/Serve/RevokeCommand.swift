@@ -75,24 +75,53 @@ struct RevokeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let revocations: [Revocation]
-        if let target = self.targets.first {
-            let (store, now) = try await self.store.openToChange()
-            revocations = try await CommandFailure.changing(seenBy: "revoke without a target, or audit search,") {
-                try await Administration(store: store).revoke(target, by: .localUser, at: now)
-            }
-            if (self.fingerprint ?? self.key) != nil, try await !RevocationStore(store: store).knows(target, at: now) {
-                Console.say("fleetpass: the audit knows no living token of it; it is withdrawn all the same.")
-            }
-            let leftOut = try await RevocationStore(store: store).countLeftOut(at: now)
-            if leftOut > 0 {
-                Console.say(
-                    "fleetpass: the signed list has no room for \(leftOut) of what is withdrawn, which engines that "
-                        + "follow it do not hear of; withdraw the key that signed these tokens, with --key.")
-            }
-        } else {
-            revocations = try await RevocationStore(store: try await self.store.open(to: .list)).current(at: Date())
+        guard let target = self.targets.first else {
+            let store = RevocationStore(store: try await self.store.open(to: .list))
+            return try self.give(try await store.current(at: Date()))
         }
+        let (store, now) = try await self.store.openToChange()
+        let revocations = try await CommandFailure.changing(seenBy: "revoke without a target, or audit search,") {
+            try await Administration(store: store).revoke(target, by: .localUser, at: now)
+        }
+        try self.give(revocations)
+        Console.say("fleetpass: withdrew \(revocations.count).")
+        let list = RevocationStore(store: store)
+        let isNamed = (self.fingerprint ?? self.key) != nil
+        let remarks = await Self.remarks(
+            isKnown: { isNamed ? try await list.knows(target, at: now) : true },
+            leftOut: { try await list.countLeftOut(at: now) })
+        for remark in remarks { Console.say("fleetpass: \(remark)") }
+    }
+
+    /// What is to be said of a withdrawal that was made, beyond what it withdrew.
+    ///
+    /// Nothing that fails here is an error of the command, which would be given again then.
+    ///
+    /// - Parameters:
+    ///   - isKnown: Whether the audit knows a token of it.
+    ///   - leftOut: How much of what is withdrawn the signed list has no room for.
+    /// - Returns: The sentences.
+    static func remarks(isKnown: () async throws -> Bool, leftOut: () async throws -> Int) async -> [String] {
+        var remarks: [String] = []
+        do {
+            if try await !isKnown() {
+                remarks.append("the audit knows no living token of it; it is withdrawn all the same.")
+            }
+            let leftOut = try await leftOut()
+            if leftOut > 0 {
+                remarks.append(
+                    "the signed list has no room for \(leftOut) of what is withdrawn, which engines that follow it do not "
+                        + "hear of; withdraw the key that signed these tokens, with --key.")
+            }
+        } catch {
+            remarks.append(
+                "it is withdrawn; what the signed list has no room for could not be told, as the store failed "
+                    + "afterwards.")
+        }
+        return remarks
+    }
+
+    private func give(_ revocations: [Revocation]) throws {
         switch self.output {
         case .text:
             for revocation in revocations {
@@ -101,6 +130,5 @@ struct RevokeCommand: AsyncParsableCommand {
             }
         case .json: try Console.give(json: revocations.map(Report.init))
         }
-        if !self.targets.isEmpty { Console.say("fleetpass: withdrew \(revocations.count).") }
     }
 }
