@@ -57,15 +57,19 @@ package struct PostgreSQLAddress: Sendable, CustomStringConvertible, CustomDebug
         }
     }
 
-    /// The address without its password and options.
+    /// The address without its password and options, but for the service that names the host in its place.
     package var description: String {
         let user = self.keywords["user"].map { "\($0)@" } ?? ""
-        return "postgresql://\(user)\(self.hosts)/\(self.keywords["dbname"] ?? "")"
+        let service = self.host == nil ? self.keywords["service"].map { "?service=\($0)" } : nil
+        return "postgresql://\(user)\(self.hosts)/\(self.keywords["dbname"] ?? "")\(service ?? "")"
     }
+
+    /// The hosts; `nil` where a service, the environment or libpq is to name one.
+    private var host: String? { self.keywords["host"] ?? self.keywords["hostaddr"] }
 
     /// Each host with its port, as a URL names them; a single port is that of all.
     private var hosts: String {
-        let hosts = Self.list(self.keywords["host"] ?? self.keywords["hostaddr"] ?? "localhost")
+        let hosts = Self.list(self.host ?? "")
         let ports = Self.list(self.keywords["port"] ?? "")
         return hosts.enumerated().map { index, host in
             let port = ports.count == 1 ? ports[0] : index < ports.count ? ports[index] : ""
@@ -75,7 +79,7 @@ package struct PostgreSQLAddress: Sendable, CustomStringConvertible, CustomDebug
         }.joined(separator: ",")
     }
 
-    /// The address without its password and options.
+    /// The same as the description.
     package var debugDescription: String { self.description }
 
     /// Nothing but the description.

@@ -54,12 +54,25 @@ import Testing
         ("host=a,b port=5433 dbname=d", "postgresql://a:5433,b:5433/d"),
         ("host=a,b port=,5433 dbname=d", "postgresql://a,b:5433/d"),
         ("hostaddr=10.0.0.1,10.0.0.2 port=1,2 user=u", "postgresql://u@10.0.0.1:1,10.0.0.2:2/"),
-        ("port=5433 dbname=d", "postgresql://localhost:5433/d"),
+        ("port=5433 dbname=d", "postgresql://:5433/d"),
         ("postgresql://u@[fd00::1]:5433,[::1]/d", "postgresql://u@[fd00::1]:5433,[::1]/d"),
         ("hostaddr=::1,10.0.0.2 port=5433", "postgresql://[::1]:5433,10.0.0.2:5433/"),
         ("host=/run/pg:2,@pg:3 port=5433 dbname=d", "postgresql:///run/pg:2:5433,@pg:3:5433/d"),
     ])
     func `each host is shown with the port that is its own`(text: String, shown: String) throws {
+        #expect(try "\(PostgreSQLAddress(text))" == shown)
+    }
+
+    @Test(arguments: [
+        ("postgresql://?service=foo", "postgresql:///?service=foo"),
+        ("service=foo user=u password=gehe dbname=d", "postgresql://u@/d?service=foo"),
+        ("postgresql://h/d?service=foo", "postgresql://h/d"),
+        ("hostaddr=10.0.0.1 service=foo", "postgresql://10.0.0.1/"),
+        ("postgresql:///d", "postgresql:///d"),
+    ])
+    func `where an address names no host, its service is shown, and no host is made up`(
+        text: String, shown: String
+    ) throws {
         #expect(try "\(PostgreSQLAddress(text))" == shown)
     }
 
