@@ -33,7 +33,7 @@ struct Problem: Error, HTTPResponseError {
 
     let kind: ProblemKind
     private(set) var status: HTTPResponse.Status
-    let detail: String
+    private(set) var detail: String
     var faults: [Fault] = []
     /// When to come again, where the answer says.
     let retryAfter: Duration?
@@ -108,6 +108,13 @@ struct Problem: Error, HTTPResponseError {
         return Response(
             status: self.status, headers: headers,
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: self.json.serialized)))
+    }
+
+    /// The same problem in other words.
+    func saying(_ detail: String) -> Self {
+        var problem = self
+        problem.detail = detail
+        return problem
     }
 
     /// What the answer says of the problem.

@@ -17,6 +17,7 @@ enum ProblemKind: String, CaseIterable {
     case rateLimited = "rate_limited"
     case roleNotServed = "role_not_served"
     case unavailable
+    case outcomeUnknown = "outcome_unknown"
 
     /// What a failure by script is called.
     init(_ status: HTTPResponse.Status) {
@@ -35,7 +36,7 @@ enum ProblemKind: String, CaseIterable {
         case .unsupportedMediaType: .unsupportedMediaType
         case .rateLimited: .tooManyRequests
         case .roleNotServed: .notImplemented
-        case .unavailable: .serviceUnavailable
+        case .unavailable, .outcomeUnknown: .serviceUnavailable
         }
     }
 
@@ -52,6 +53,7 @@ enum ProblemKind: String, CaseIterable {
         case .rateLimited: "Too many requests"
         case .roleNotServed: "Nothing signs tokens of this role"
         case .unavailable: "It cannot be answered now"
+        case .outcomeUnknown: "It is not known whether the change was made"
         }
     }
 
@@ -67,6 +69,7 @@ enum ProblemKind: String, CaseIterable {
         case .bodyTooLarge: "Send at most \(APIBody.maximumBytes) bytes."
         case .unsupportedMediaType: "Send Content-Type: application/json, without Content-Encoding."
         case .roleNotServed: "Ask the operator for a key or an account of the role; the same request fails until then."
+        case .outcomeUnknown: "Look whether it was made, and send the request again only if it was not."
         case .rateLimited, .unavailable: "Come again after the seconds that the header Retry-After names."
         }
     }

@@ -25,17 +25,20 @@ extension AdminRoutes {
         var members = RequestMembers(try await APIBody.object(of: call.request))
         let holder = members.optionalHolder("holder", isRequired: true)
         let resource = members.optionalResource(isRequired: true)
-        let start = members.optionalDate("start") ?? call.time
+        let named = members.optionalDate("start")
+        let start = named ?? call.time
         let end = members.optionalDate("end")
         if let end, end <= start { members.refuse("end", "The end must be after the start.") }
         let assignment = holder.flatMap { holder in
             resource.map { Assignment(holder: holder, resource: $0, start: start, end: end) }
         }
-        let added = try members.finish(assignment)
-        try await self.records.administration.add(added, by: call.actor, at: call.time)
+        let wanted = try members.finish(assignment)
+        let (held, isNew) = try await self.records.administration.add(
+            wanted, unlessBegun: named == nil, by: call.actor, at: call.time)
+        guard isNew else { return .uncachedJSON(held.json) }
         self.note(
-            "assignment added", call, ["holder": "\(added.holder)", "\(added.resource.kind)": "\(added.resource.id)"])
-        return .uncachedJSON(added.json, status: .created)
+            "assignment added", call, ["holder": "\(held.holder)", "\(held.resource.kind)": "\(held.resource.id)"])
+        return .uncachedJSON(held.json, status: .created)
     }
 
     func endAssignment(_ call: Call) async throws -> Response {

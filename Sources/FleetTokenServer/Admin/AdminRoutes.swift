@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetPostgreSQL
 import FleetTokens
 public import Foundation
 import HTTPTypes
@@ -110,8 +111,20 @@ public struct AdminRoutes: Sendable {
         } catch {
             self.logger.error(
                 "admin request failed", metadata: ["path": "\(request.uri.path)", "error": "\(error)"])
-            throw Problem.unavailable
+            throw Self.problem(error, isChange: request.method == .post)
         }
+    }
+
+    /// What is answered where the store failed.
+    private static func problem(_ error: any Error, isChange: Bool) -> Problem {
+        guard isChange else { return .unavailable.saying("The store cannot be read now; try again.") }
+        guard (error as? PostgreSQLError)?.leavesOutcomeOpen == true else {
+            return .unavailable.saying("Nothing was changed, as the store cannot be used now; try again.")
+        }
+        return Problem(
+            .outcomeUnknown,
+            "The store was lost before it answered, so it is not known whether the change was made; look before you make "
+                + "it again.")
     }
 
     /// Lets an administrator in, within limits.

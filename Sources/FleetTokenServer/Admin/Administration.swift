@@ -32,18 +32,23 @@ public struct Administration: Sendable {
     ///   - isBegunEnough: Whether one that began earlier counts as it, where neither has an end.
     ///   - actor: Who adds it.
     ///   - now: The time.
+    /// - Returns: The assignment that is there now, and whether it was added.
     /// - Throws: An error of the store.
+    @discardableResult
     public func add(
         _ assignment: Assignment, unlessBegun isBegunEnough: Bool = false, by actor: AuditChange.Actor, at now: Date
-    ) async throws {
+    ) async throws -> (assignment: Assignment, isNew: Bool) {
         var details = Self.details(assignment.resource)
         details["holder"] = assignment.holder.description
         details["start"] = APITime.text(assignment.start)
         details["end"] = assignment.end.map { APITime.text($0) }
         let change = AuditChange(.assignmentAdded, details, by: actor, at: now)
-        try await self.change { database in
-            if isBegunEnough, try StoredAssignments.isBegun(assignment, in: database) { return ((), nil) }
-            return try StoredAssignments.add(assignment, in: database) ? ((), change) : ((), nil)
+        return try await self.change { database in
+            if isBegunEnough, let begun = try StoredAssignments.begun(like: assignment, in: database) {
+                return ((begun, false), nil)
+            }
+            let isNew = try StoredAssignments.add(assignment, in: database)
+            return ((assignment, isNew), isNew ? change : nil)
         }
     }
 

@@ -68,7 +68,7 @@ public struct Administrators: Sendable {
         } catch let error as CancellationError {
             throw error
         } catch {
-            throw Problem.unavailable
+            throw Problem.unavailable.saying("Who sends this cannot be found out now; try again.")
         }
     }
 }

@@ -36,21 +36,22 @@ public struct StoredAssignments: AssignmentStore {
             ]) > 0
     }
 
-    /// Whether one like an assignment without an end began before it, and has none either.
-    static func isBegun(_ assignment: Assignment, in database: any TokenServerTransaction) throws -> Bool {
-        guard assignment.end == nil else { return false }
-        var isBegun = false
+    /// The first one like an assignment without an end that began before it, and has none either; `nil` without any.
+    static func begun(like assignment: Assignment, in database: any TokenServerTransaction) throws -> Assignment? {
+        guard assignment.end == nil else { return nil }
+        var begun: Assignment?
         try database.rows(
             """
-            SELECT id FROM assignment WHERE issuer = ? AND subject = ? AND kind = ? AND resource = ?
-            AND start_ms <= ? AND end_ms IS NULL LIMIT 1
+            SELECT start_ms FROM assignment WHERE issuer = ? AND subject = ? AND kind = ? AND resource = ?
+            AND start_ms <= ? AND end_ms IS NULL ORDER BY start_ms LIMIT 1
             """,
             self.key(assignment.resource, assignment.holder) + [.integer(self.milliseconds(assignment.start))]
-        ) { _ in
-            isBegun = true
+        ) { row in
+            begun = assignment
+            begun?.start = self.date(try row.integer(0))
             return false
         }
-        return isBegun
+        return begun
     }
 
     /// Ends what a holder has of a resource from a time on.

@@ -92,7 +92,7 @@ struct AssignmentsAddCommand: AsyncParsableCommand {
             throw CommandFailure(status: .usage, message: "the assignment ends before it begins.")
         }
         let assignment = Assignment(holder: holder, resource: resource, start: start, end: self.until)
-        try await CommandFailure.changing(seenBy: "assignments list") {
+        _ = try await CommandFailure.changing(seenBy: "assignments list") {
             try await Administration(store: store).add(
                 assignment, unlessBegun: self.from == nil, by: .localUser, at: now)
         }

@@ -122,7 +122,10 @@ import Testing
         let assignment = Assignment(holder: Self.driver, resource: vehicle, start: Self.now)
         #expect(
             try await administration.end(vehicle, of: Self.driver, at: Self.now, by: Self.actor, now: Self.now) == 0)
-        for _ in 0..<2 { try await administration.add(assignment, by: Self.actor, at: Self.now) }
+        for isNew in [true, false] {
+            let added = try await administration.add(assignment, by: Self.actor, at: Self.now)
+            #expect(added.assignment.start == Self.now && added.isNew == isNew)
+        }
         try await administration.revoke(.subject("nobody"), by: Self.actor, at: Self.now)
         #expect(try await Self.actions(in: world) { _ in } == [.assignmentAdded, .tokensWithdrawn])
     }
@@ -135,16 +138,18 @@ import Testing
         let administration = Administration(store: world.store)
         let vehicle = AssignedResource.vehicle(try VehicleID(checking: "veh-3"))
         func add(_ start: TimeInterval, end: Date? = nil, to holder: CallerID = Self.driver) async throws {
-            try await administration.add(
-                Assignment(holder: holder, resource: vehicle, start: Self.now + start, end: end), unlessBegun: true,
-                by: Self.actor, at: Self.now)
+            let wanted = Assignment(holder: holder, resource: vehicle, start: Self.now + start, end: end)
+            let added = try await administration.add(wanted, unlessBegun: true, by: Self.actor, at: Self.now)
+            #expect(added.isNew && added.assignment.start == wanted.start && added.assignment.end == end)
         }
         func starts() async throws -> [TimeInterval] {
             try await StoredAssignments(store: world.store).assignments(of: nil, to: nil, at: nil, limit: 10)
                 .map { $0.start.timeIntervalSince(Self.now) }
         }
         try await add(1)
-        try await add(2)
+        let again = Assignment(holder: Self.driver, resource: vehicle, start: Self.now + 2)
+        let begun = try await administration.add(again, unlessBegun: true, by: Self.actor, at: Self.now)
+        #expect(!begun.isNew && begun.assignment.start == Self.now + 1)
         #expect(try await starts() == [1])
         // What begins later, has an end, or is another's does not.
         try await add(0)
