@@ -22,11 +22,11 @@ def openssl(folder, *arguments):
     subprocess.run(["openssl", *map(str, arguments)], cwd=folder, check=True, capture_output=True)
 
 
-def certificate(folder, name, alternative_name, authority=None):
-    """A key and a certificate, signed by an authority or by itself."""
+def certificate(folder, name, alternative_name, authority=None, key="rsa:2048"):
+    """A key, as openssl's -newkey makes it, and a certificate, signed by an authority or by itself."""
     extensions = [] if authority else ["-addext", "basicConstraints=critical,CA:TRUE"]
     openssl(
-        folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}",
+        folder, "req", "-x509", "-newkey", *key.split(), "-nodes", "-days", "2", "-subj", f"/CN={name}",
         "-keyout", f"{name}-key.pem", "-out", f"{name}.pem", "-addext", f"subjectAltName={alternative_name}",
         *(["-CA", f"{authority}.pem", "-CAkey", f"{authority}-key.pem"] if authority else []), *extensions)
     return str(folder / f"{name}.pem"), str(folder / f"{name}-key.pem")

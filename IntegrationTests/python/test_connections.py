@@ -82,6 +82,22 @@ def test_a_backend_is_known_by_its_certificate(folder, certificates):
     assert '"caller":"dispatch"' in found
 
 
+@pytest.mark.parametrize("key", ["rsa:2048", "ed25519", *(f"ec -pkeyopt ec_paramgen_curve:P-{bits}" for bits in (
+    256, 384, 521))])
+def test_a_certificate_may_have_any_kind_of_key_on_either_side(folder, certificates, key):
+    certificate(folder, "server", "IP:127.0.0.1", key=key)
+    pair = certificate(folder, "newcomer", "URI:spiffe://acme/dispatch", "authority", key)
+    server = start(folder, "required")
+    assert get(server, folder, pair=pair).status_code == 200
+    assert server.stop()[0] == 0
+    server = start(folder, "optional")
+    token = get(server, folder, pair=pair).json()["jwt"]
+    trusted = {"SSL_CERT_FILE": str(folder / "server.pem")}
+    keys = f"{server.http}/.well-known/jwks.json"
+    assert run("verify", "-", "--keys", keys, stdin=token.encode(), environment=trusted).returncode == 0
+    assert server.stop()[0] == 0
+
+
 def test_where_a_certificate_is_required_nobody_gets_in_without(folder, certificates):
     server = start(folder, "required")
     assert get(server, folder, pair=certificates["dispatch"]).status_code == 200

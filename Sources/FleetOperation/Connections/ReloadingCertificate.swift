@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
 import FleetTokens
 package import Foundation
 package import Logging
@@ -147,6 +148,7 @@ package final class ReloadingCertificate: Service {
         }
         guard let path = files.clients.authorities else { return (configuration, validity) }
         configuration.trustRoots = .certificates(try ClientAuthorities.read(from: path))
+        configuration.verifySignatureAlgorithms = TLSSignatures.accepted.map(SignatureAlgorithm.init(rawValue:))
         if case .required = files.clients {
             configuration.certificateVerification = .noHostnameVerification
         } else {

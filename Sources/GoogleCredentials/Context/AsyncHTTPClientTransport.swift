@@ -41,9 +41,7 @@ public final class AsyncHTTPClientTransport: UpstreamTransport {
         if let connectionsPerHost {
             configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connectionsPerHost
         }
-        if let authorities, !authorities.isEmpty {
-            configuration.tlsConfiguration = Self.trusting(authorities)
-        }
+        configuration.tlsConfiguration = Self.tls(trusting: authorities)
         self.authorities = authorities
         self.client = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
     }
@@ -57,16 +55,17 @@ public final class AsyncHTTPClientTransport: UpstreamTransport {
     package static func problem(ofAuthorities file: String?) -> String? {
         guard let file, !file.isEmpty else { return nil }
         do {
-            _ = try NIOSSLContext(configuration: self.trusting(file))
+            _ = try NIOSSLContext(configuration: self.tls(trusting: file))
             return nil
         } catch {
             return "\(file), which SSL_CERT_FILE names, is not there, may not be read or has no certificate in PEM"
         }
     }
 
-    private static func trusting(_ authorities: String) -> TLSConfiguration {
+    private static func tls(trusting authorities: String?) -> TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
-        configuration.trustRoots = .file(authorities)
+        configuration.verifySignatureAlgorithms = TLSSignatures.accepted.map(SignatureAlgorithm.init(rawValue:))
+        if let authorities, !authorities.isEmpty { configuration.trustRoots = .file(authorities) }
         return configuration
     }
 

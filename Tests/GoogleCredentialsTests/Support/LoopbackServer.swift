@@ -6,6 +6,7 @@ import FleetSigning
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import NIOSSL
 
 @testable import GoogleCredentials
 
@@ -13,9 +14,10 @@ import NIOPosix
 struct LoopbackServer: Sendable {
     let port: Int
     private let host: String
+    private let scheme: String
     private let channel: any Channel
 
-    var origin: String { "http://\(self.host.contains(":") ? "[\(self.host)]" : self.host):\(self.port)" }
+    var origin: String { "\(self.scheme)://\(self.host.contains(":") ? "[\(self.host)]" : self.host):\(self.port)" }
 
     /// Starts a server.
     ///
@@ -25,22 +27,28 @@ struct LoopbackServer: Sendable {
     ///   - length: What its answers promise to be, in bytes; those that are shorter never end.
     ///   - requests: How many requests of a connection it answers; it closes it when the next arrives.
     ///   - host: The address to listen on.
+    ///   - tls: What it opens connections with; `nil` for plain HTTP.
     /// - Returns: The server, which listens.
     /// - Throws: Why it does not.
     static func start(
         _ standIn: StandIn, pretendingToBe origin: String, promising length: Int? = nil,
-        answering requests: Int = .max, host: String = "127.0.0.1"
+        answering requests: Int = .max, host: String = "127.0.0.1", tls: TLSConfiguration? = nil
     ) async throws -> Self {
+        let context = try tls.map { try NIOSSLContext(configuration: $0) }
         let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    if let context {
+                        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+                    }
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline()
                     try channel.pipeline.syncOperations.addHandler(
                         Handler(standIn, origin, promised: length, left: requests))
                 }
             }
             .bind(host: host, port: 0).get()
-        return Self(port: channel.localAddress?.port ?? 0, host: host, channel: channel)
+        return Self(
+            port: channel.localAddress?.port ?? 0, host: host, scheme: tls == nil ? "http" : "https", channel: channel)
     }
 
     func stop() async throws { try await self.channel.close() }
