@@ -121,9 +121,10 @@ public final class AsyncHTTPClientTransport: UpstreamTransport {
             throw UpstreamError(.answerTooLong, detail: "more than \(request.maximumBytes) bytes")
         } catch {
             if Task.isCancelled { throw CancellationError() }
-            let detail = Self.detail(of: error)
+            let isSecure = request.url.lowercased().hasPrefix("https:")
+            let detail = Self.detail(of: error, overTLS: isSecure)
             // What TLS begins with failed, which has many forms.
-            guard detail == nil || detail == Self.failedTLS, request.url.lowercased().hasPrefix("https:") else {
+            guard detail == nil || detail == Self.failedTLS, isSecure else {
                 throw UpstreamError(.unreachable, detail: detail)
             }
             throw UpstreamError(
@@ -150,7 +151,7 @@ public final class AsyncHTTPClientTransport: UpstreamTransport {
     private static let failedTLS = "TLS failed"
 
     /// What is known of a connection that failed.
-    private static func detail(of error: any Error) -> String? {
+    private static func detail(of error: any Error, overTLS isSecure: Bool) -> String? {
         let attempts = (error as? NIOConnectionError)?.connectionErrors.map(\.error)
         if (attempts ?? [error]).contains(where: { ($0 as? IOError)?.errnoCode == ECONNREFUSED }) {
             return "the connection was refused"
@@ -161,6 +162,11 @@ public final class AsyncHTTPClientTransport: UpstreamTransport {
             return "its certificate is not trusted here, as where the system's authorities are not installed, or "
                 + "SSL_CERT_FILE does not have the one that signed it"
         case is NIOSSLError, is NIOSSLExtraError: return self.failedTLS
+        // The server's refusal comes after the handshake; over HTTP/2 no more is heard of it than that it closed.
+        case let error as BoringSSLError where "\(error)".contains("ALERT_CERTIFICATE_REQUIRED"):
+            return "it wants a certificate of its client, which shows none"
+        case _ where isSecure && self.isClosing(error):
+            return "it closed the connection before it had answered, as where it wants a certificate of its client"
         default: return nil
         }
     }

@@ -39,7 +39,8 @@ struct LoopbackServer: Sendable {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     if let context {
-                        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+                        try channel.pipeline.syncOperations.addHandlers(
+                            OpenEnd(), NIOSSLServerHandler(context: context))
                     }
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline()
                     try channel.pipeline.syncOperations.addHandler(
@@ -52,6 +53,15 @@ struct LoopbackServer: Sendable {
     }
 
     func stop() async throws { try await self.channel.close() }
+
+    /// Leaves the end of a connection to the client, which could else find it reset before it reads the last alert.
+    private final class OpenEnd: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+
+        func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+            promise?.succeed()
+        }
+    }
 
     private final class Handler: ChannelInboundHandler {
         typealias InboundIn = HTTPServerRequestPart
