@@ -10,14 +10,15 @@
 #   Scripts/postgresql.sh stop FOLDER                      ends it and removes what start made
 #   Scripts/postgresql.sh programs                         prints the folder of PostgreSQL's programs
 #
-# FOLDER is new or empty at first; without one, start makes one. With FLEETPASS_OWNER=PID, the server ends, and its folder
-# goes, when that process does. PostgreSQL does not run as root; then the user postgres or nobody runs it.
+# FOLDER is new or empty at first; without one, start makes one. Settings that say where the server is reached are this
+# script's own. With FLEETPASS_OWNER=PID, the server ends, and its folder goes, when that process does. PostgreSQL does not
+# run as root; then the user postgres or nobody runs it.
 set -euo pipefail
 
 # Says that a folder is one of start's, to be removed.
 marker=.fleetpass-postgresql
 
-usage() { sed -n '6,14s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+usage() { sed -n '6,15s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 fail() { echo "postgresql: $*" >&2; exit 69; }
 
 programs() {
@@ -57,6 +58,17 @@ launch() {
   }
 }
 
+# The address that start prints has no other place in it.
+need_own_place() {
+  local setting
+  for setting in "$@"; do
+    case $(tr '[:upper:]' '[:lower:]' <<<"${setting%%=*}" | tr -d '[:blank:]') in
+      port | unix_socket_directories | listen_addresses)
+        fail "the server is reached by the socket in its folder and by nothing else; leave ${setting%%=*} out." ;;
+    esac
+  done
+}
+
 need_server() {
   [[ -n $folder ]] || usage
   [[ -f $folder/$marker && -f $folder/data/PG_VERSION ]] ||
@@ -83,6 +95,7 @@ if [[ $# -gt 0 && $1 != *=* ]]; then folder=$1; shift; fi
 
 case $command in
   start)
+    need_own_place "$@"
     [[ -n $folder ]] || folder=$(mktemp -d "${TMPDIR:-/tmp}/fleetpass-pg-XXXXXX")
     mkdir -p "$folder"
     folder=$(cd "$folder" && pwd)
@@ -103,7 +116,10 @@ case $command in
     fi
     launch
     lesser "$bin/psql" --host "$folder" --username fleetpass --dbname fleetpass --command '' >/dev/null 2>&1 </dev/null ||
-      lesser "$bin/createdb" --host "$folder" --username fleetpass fleetpass </dev/null >&2
+      lesser "$bin/createdb" --host "$folder" --username fleetpass fleetpass </dev/null >&2 || {
+        end_server
+        fail "the database could not be made, and the server was ended; see above."
+      }
     if [[ -n ${FLEETPASS_OWNER:-} ]]; then
       (let_go; end_with_owner) </dev/null >/dev/null 2>&1 &
     fi

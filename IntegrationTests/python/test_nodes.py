@@ -99,6 +99,31 @@ def test_what_was_put_beside_a_throw_away_server_outlives_it():
         assert [path.name for path in folder.iterdir()] == ["notes"]
 
 
+@pytest.mark.parametrize(
+    "setting", ["port=23779", "PORT = 23779", "unix_socket_directories=/tmp", "listen_addresses=127.0.0.1"])
+def test_a_throw_away_server_is_reached_by_its_folder_alone(tmp_path, setting):
+    folder = tmp_path / "server"
+    result = subprocess.run(
+        [SCRIPT, "start", folder, "fsync=off", setting], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (69, "")
+    assert f"leave {setting.split('=')[0]} out" in result.stderr
+    assert not folder.exists()
+
+
+def test_a_throw_away_server_without_its_database_does_not_run_on():
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        result = subprocess.run(
+            [SCRIPT, "start", folder, "default_transaction_read_only=on"], stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, check=False)
+        runs_on = (folder / "data" / "postmaster.pid").exists()
+        (folder / "notes").write_text("mine", encoding="utf-8")
+        subprocess.run([SCRIPT, "stop", folder], stdin=subprocess.DEVNULL, check=True)
+    assert (result.returncode, result.stdout) == (69, "")
+    assert "the database could not be made, and the server was ended" in result.stderr
+    assert not runs_on
+
+
 def node_folder(parent, name, service):
     """A data folder with the session's keys, which are the same for all nodes."""
     folder = parent / name
