@@ -21,7 +21,7 @@ from engine_server import certificate
 from forgery import new_rsa_key
 from service import Service, run
 from stand_ins import Google, GoogleServer, Webhook
-from test_nodes import database, node_folder  # noqa: F401 (a fixture)
+from test_nodes import database, distant, node_folder  # noqa: F401 (fixtures)
 from test_serve import SECRET, IdentityProvider
 
 CHECKS = ["configuration", "store", "secret files", "credentials", "signer driver", "callers", "policy", "clock"]
@@ -413,6 +413,14 @@ def test_a_postgresql_store_is_looked_at_and_not_changed(folder, settings, googl
     code, checks, faults = doctor(folder, settings, google.host)
     assert (code, faults) == (78, ["store"])
     assert "99" in checks["store"]["detail"] and "newer" in checks["store"]["detail"]
+
+
+def test_a_postgresql_store_is_not_used_over_a_network_without_a_check(folder, settings, google, distant):  # noqa: F811
+    settings["store"] = {"postgresql": distant.address}
+    code, checks, faults = doctor(folder, settings, google.host)
+    assert (code, faults) == (78, ["store"])
+    assert "is reached over a network, and sslmode=prefer" in checks["store"]["detail"]
+    assert "sslmode=verify-full&sslrootcert=FILE" in checks["store"]["next"]
 
 
 def test_a_postgresql_store_that_is_away_is_unreachable(folder, settings, google):

@@ -8,8 +8,10 @@ import hashlib
 import http.client
 import json
 import os
+import select
 import shutil
 import signal
+import socket
 import socketserver
 import ssl
 import struct
@@ -19,6 +21,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
@@ -69,6 +72,51 @@ def database(tmp_path_factory):
         yield database
     finally:
         database.stop()
+
+
+@contextlib.contextmanager
+def listening(handle, host="127.0.0.1"):
+    """A port of this machine where a function handles each connection."""
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self):
+            handle(self)
+
+    with socketserver.ThreadingTCPServer((host, 0), Handler) as server:
+        # What a failed test leaves connected is not waited for.
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def distant(database):
+    """The database as it is reached over a network, by another address of this machine than its loopback."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # Nothing is sent.
+        except OSError:
+            pytest.skip("this machine has no network")
+        host = probe.getsockname()[0]
+
+    def hand_on(connection):
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as server:
+            server.connect(str(database.folder / ".s.PGSQL.5432"))
+            ends = {connection.request: server, server: connection.request}
+            while True:
+                for end in select.select(list(ends), [], [])[0]:
+                    data = end.recv(65536)
+                    if not data:
+                        return
+                    ends[end].sendall(data)
+
+    with listening(hand_on, host) as port:
+        yield SimpleNamespace(address=f"postgresql://fleetpass@{host}:{port}/fleetpass")
 
 
 def test_the_script_takes_and_removes_nothing_that_it_did_not_make():
@@ -291,6 +339,29 @@ def test_a_database_that_does_not_answer_is_an_unreachable_service_and_told_once
         assert b"s3cret-word" not in result.stdout + result.stderr
 
 
+def test_a_database_that_is_reached_over_a_network_without_a_check_is_told_once(tmp_path, service, database, distant):
+    def told(program):
+        code, _, errors = program.stop()
+        assert code == 0, errors
+        return [line for line in errors.splitlines() if "the way to the database is open to others" in line]
+
+    def engine(name, store, revocations):
+        folder = node_folder(tmp_path, name, service)
+        trust_file(folder, "service-accounts")
+        return EngineServer(
+            folder, f'revocations: {{store: "{revocations.address}"}}\n',
+            environment={"FLEETPASS_STORE_POSTGRESQL": store.address})
+
+    assert told(token_server(tmp_path, "a", service, database)) == []
+    assert told(engine("b", database, database)) == []
+    up = Service(node_folder(tmp_path, "c", service), "--store", distant.address)
+    for program in (
+        token_server(tmp_path, "d", service, distant), engine("e", distant, distant), engine("f", database, distant), up,
+    ):
+        [line] = told(program)
+        assert "warning" in line and "sslmode=prefer" in line and "sslmode=verify-full&sslrootcert=FILE" in line, line
+
+
 @pytest.mark.parametrize("kind", ["tokens", "engine"])
 def test_each_line_of_a_log_in_json_is_an_object_also_the_one_that_tells_why_it_failed(tmp_path, service, kind):
     folder = node_folder(tmp_path, "node", service)
@@ -338,24 +409,6 @@ def test_a_change_to_a_database_that_can_only_be_read_is_told_with_a_next_step(t
         assert result.returncode == 69, result.stderr
         assert result.stderr.startswith(b"fleetpass: the store: PostgreSQL says: ")
         assert b"Name the server that takes changes" in result.stderr
-
-
-@contextlib.contextmanager
-def listening(handle):
-    """A port of this machine where a function handles each connection."""
-
-    class Handler(socketserver.StreamRequestHandler):
-        def handle(self):
-            handle(self)
-
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield server.server_address[1]
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 @pytest.mark.parametrize("state, code, words", [

@@ -133,7 +133,7 @@ package struct PostgreSQLAddress: Sendable, CustomStringConvertible, CustomDebug
         value.split(separator: ",", omittingEmptySubsequences: false)
     }
 
-    private static func values(of options: UnsafeMutablePointer<PQconninfoOption>) -> [String: String] {
+    static func values(of options: UnsafeMutablePointer<PQconninfoOption>) -> [String: String] {
         var values: [String: String] = [:]
         var option = options
         while let keyword = option.pointee.keyword {

@@ -72,6 +72,16 @@ final class PostgreSQLConnection {
         return PQstatus(self.raw) == CONNECTION_OK && poll(&descriptor, 1, 0) == 0
     }
 
+    /// What the connection leaves open to whoever is on the way to the server, if anybody is.
+    var exposure: PostgreSQLExposure? {
+        let options = PQconninfo(self.raw)
+        defer { PQconninfoFree(options) }
+        return PostgreSQLExposure(
+            host: PQhostaddr(self.raw).map { String(cString: $0) } ?? "",
+            mode: options.flatMap { PostgreSQLAddress.values(of: $0)["sslmode"] } ?? "",
+            isGSSAPI: PQgssEncInUse(self.raw) == 1)
+    }
+
     /// Sends what is buffered, and takes in what arrives meanwhile, so that neither side waits for the other.
     func flush(until deadline: ContinuousClock.Instant) throws(PostgreSQLError) {
         while true {

@@ -47,6 +47,9 @@ package final class PostgreSQLSession {
         !self.isBroken && self.connection.isAlive && PQtransactionStatus(self.connection.raw) == PQTRANS_IDLE
     }
 
+    /// What the connection leaves open to whoever is on the way to the server, if anybody is.
+    var exposure: PostgreSQLExposure? { self.connection.exposure }
+
     /// A setting that the server tells every client of when it connects; `nil` for one that it does not tell.
     func setting(_ name: String) -> String? { PQparameterStatus(self.connection.raw, name).map { String(cString: $0) } }
 

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetOperation
+import FleetPostgreSQL
 import FleetTokenServer
 import Foundation
 
@@ -43,7 +44,11 @@ struct StoreCheck {
     private static let setting = "The address is store.postgresql, or FLEETPASS_STORE_POSTGRESQL."
 
     private static func database(_ address: String) async -> DoctorFinding {
-        switch await TokenServerStore.inspect(postgreSQL: address, triesChanges: true) {
+        let inspection = await TokenServerStore.inspect(postgreSQL: address, triesChanges: true)
+        if case .usable = inspection, let exposure = await PostgreSQLExposure.found(at: address) {
+            return .fault("store", exposure.problem, next: "\(exposure.next) \(Self.setting)")
+        }
+        return switch inspection {
         case .usable(.current): .ok("store", "PostgreSQL answers, and its tables are of this version")
         case .usable(.older): .ok("store", "PostgreSQL answers, and the tables will be updated at the start")
         case .usable(.missing): .ok("store", "PostgreSQL answers, and the tables will be made at the start")

@@ -98,6 +98,9 @@ struct EngineProcess {
             guard error.code == .storeUnreachable else { throw error }
         }
         await self.stored?.refresh()
+        if let place = configuration.revocationStore, place != configuration.postgreSQL, self.stored?.problem == nil {
+            await self.logger.warn(ofDatabase: place)
+        }
         await self.following?.look()
         let readiness = EngineReadinessLog(problems: self.problems, logger: self.logger)
         // The page ends first, as its readers would keep the server of HTTP from ending.

@@ -83,8 +83,8 @@ struct EngineService {
             + [RetentionSweep(engine: self.engine, policy: self.retention, logger: self.logger)]
     }
 
-    /// Fails with what to mend where the store cannot be used.
-    func check() async throws { try await self.store.check() }
+    /// Fails with what to mend where the store cannot be used, and tells where it can and others may be on the way.
+    func check() async throws { try await self.store.check(self.logger) }
 
     /// Closes the store, after everything else has ended.
     func close() async throws { try await self.store.close() }

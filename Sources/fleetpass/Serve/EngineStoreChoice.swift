@@ -35,8 +35,8 @@ enum EngineStoreChoice {
         }
     }
 
-    /// Fails with what to mend where the store cannot be used.
-    func check() async throws {
+    /// Fails with what to mend where the store cannot be used, and tells where it can and others may be on the way.
+    func check(_ logger: Logger) async throws {
         guard case .database(let store, address: let address) = self else { return }
         try await TokenServerStore.checkAnswer(of: address)
         do throws(EngineError) {
@@ -44,6 +44,7 @@ enum EngineStoreChoice {
         } catch {
             throw CommandFailure(engineStore: error)
         }
+        await logger.warn(ofDatabase: address)
     }
 
     func close() async throws {

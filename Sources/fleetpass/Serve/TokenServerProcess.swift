@@ -54,6 +54,7 @@ struct TokenServerProcess {
         let (host, port) = (self.configuration.host, self.configuration.port)
         // Told once, by the command, and not by the services that would end each other.
         try await self.server.prepare()
+        if let address = self.configuration.postgreSQL { await self.logger.warn(ofDatabase: address) }
         try ListeningPort.check(
             [ListeningPort(number: port, setting: "set listen.port")], of: host,
             hostSetting: "set listen.host to an address of this machine")
