@@ -15,12 +15,10 @@ enum MessageJSON {
     ///   - place: What is read, for the message of an error, such as `The body`.
     /// - Returns: The message.
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`, which names the field where that is not one of the message.
-    static func read<Read: Message>(
-        _ json: some SwiftProtobufContiguousBytes, at place: String
-    ) throws(EngineError) -> Read {
-        guard json.count > 0 else { return Read() }
+    static func read<Read: Message>(_ json: [UInt8], at place: String) throws(EngineError) -> Read {
+        guard !json.isEmpty else { return Read() }
         do {
-            return try Read(jsonUTF8Bytes: json)
+            return try Read(jsonUTF8Bytes: json.withoutEscapedPairs)
         } catch {
             throw .invalidArgument("\(place) \(self.problem(error, in: json)).", field: self.field(error))
         }
@@ -50,9 +48,9 @@ enum MessageJSON {
         return FieldName.snakeCase(name)
     }
 
-    private static func problem(_ error: any Error, in json: some SwiftProtobufContiguousBytes) -> String {
+    private static func problem(_ error: any Error, in json: [UInt8]) -> String {
         switch error as? JSONDecodingError {
-        case .invalidUTF8? where json.withUnsafeBytes({ String(validating: $0, as: UTF8.self) }) == nil: "is not UTF-8"
+        case .invalidUTF8? where String(validating: json, as: UTF8.self) == nil: "is not UTF-8"
         case .unknownField(let name)?: "has a field \"\(name.prefix(64))\" that its message does not have"
         case .unrecognizedEnumValue?: "has an enumeration value that its field does not have"
         case .messageDepthLimit?: "is nested too deeply"
