@@ -26,7 +26,7 @@ struct FleetEngineCall: Sendable {
         let form = method.httpForm
         let (collection, action) = (form.collection, form.action)
         let namesOne = form.hasID || form.newID != nil
-        var segments = resource.description.split(separator: "/").map(String.init)
+        var segments = resource.segments.map(String.init)
         guard namesOne ? segments.count == 4 && segments[2] == collection : segments.count == 2 else {
             let wanted = "providers/\(resource.provider)" + (namesOne ? "/\(collection)/ID" : "")
             throw FleetEngineCallError(

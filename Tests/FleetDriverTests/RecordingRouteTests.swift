@@ -35,6 +35,10 @@ import Testing
         #expect(try Self.read(Self.delivery("d", 1)).fixes.count == 1)
     }
 
+    @Test func `an id that begins with an accent is that of the vehicle`() throws {
+        #expect(try Self.read(Self.delivery("\u{301}", 1), vehicle: "\u{301}").fixes.count == 1)
+    }
+
     @Test func `entries on lines are read, as an engine writes them, and torn ones passed over`() throws {
         let lines = [Self.entry("v", 2, latitude: 20), Self.delivery("d", 1), Self.entry("v", 1, latitude: 10)]
             .map { $0.replacingOccurrences(of: "\n", with: " ") }

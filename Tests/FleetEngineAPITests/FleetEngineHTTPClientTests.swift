@@ -90,6 +90,19 @@ import Testing
         #expect(tokens.state.withLock { $0.asked } == ["CreateVehicle providers/acme/vehicles/veh 3"])
     }
 
+    @Test func `a call may be on an id that begins with an accent`() async throws {
+        let server = try Self.server(200)
+        let client = try FleetEngineHTTPClient(
+            engine: server.url.absoluteString, tokens: Tokens(try Self.token(.server)))
+        let vehicle = try ResourceName(checking: "providers/acme/vehicles/\u{301}")
+        _ = try await client.execute(.getVehicle, on: vehicle)
+        _ = try await client.execute(.createVehicle, on: vehicle, body: Array("{}".utf8))
+        #expect(
+            server.requests.map(\.target) == [
+                "/v1/providers/acme/vehicles/%CC%81", "/v1/providers/acme/vehicles?vehicleId=%CC%81",
+            ])
+    }
+
     @Test(arguments: [
         (TokenType?.none, "GetTrip", "providers/acme/trips/trip-7", true),
         (try .consumer(TripID(checking: "trip-7")), "GetTrip", "providers/acme/trips/trip-7", true),

@@ -56,6 +56,13 @@ import Testing
         #expect(try ResourceName(checking: name).description == name)
     }
 
+    @Test func `an id may begin with an accent, which is one character together with the slash before it`() throws {
+        let name = "providers/\u{301}p/trips/\u{301}"
+        let resource = try ResourceName(checking: name)
+        #expect(try resource == .trip(ProviderID(checking: "\u{301}p"), TripID(checking: "\u{301}")))
+        #expect(resource.segments == ["providers", "\u{301}p", "trips", "\u{301}"])
+    }
+
     @Test(arguments: [
         "", "providers", "providers/", "provider/acme/trips/t", "providers/acme/trips", "providers/acme/trips/",
         "providers/acme/trips/*", "providers/acme/cars/c", "providers/acme/trips/t/x", "/providers/acme/trips/t",

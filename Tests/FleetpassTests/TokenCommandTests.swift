@@ -155,6 +155,10 @@ import Testing
         #expect(throws: (any Error).self) { try self.request(.batchCreateTasks) }
     }
 
+    @Test func `an id may begin with an accent`() throws {
+        #expect(try self.request(.getTask, "acme/tasks/\u{301}").tasks.map(\.value) == ["\u{301}"])
+    }
+
     /// What is advised in place of the refusals' own fixes, and why the call is refused.
     private func advice(
         for claims: AuthorizationClaims, of role: Role, method: FleetMethod, mask: String

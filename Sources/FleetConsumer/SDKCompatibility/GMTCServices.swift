@@ -61,9 +61,8 @@ import FleetTokens
     public func tripModel(forTripName tripName: String) -> GMTCTripModel? {
         self.models = self.models.filter { $0.value.model != nil }
         if let known = self.models[tripName]?.model { return known }
-        let parts = tripName.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        guard let tokens = self.tokens, parts.count == 4, parts[0] == "providers", parts[2] == "trips",
-            let provider = ProviderID(parts[1]), provider == ProviderID(self.providerID), let trip = TripID(parts[3])
+        guard let tokens = self.tokens, case .trip(let provider, let trip)? = try? ResourceName(checking: tripName),
+            provider == ProviderID(self.providerID)
         else { return nil }
         let model = GMTCTripModel(
             provider: provider, trip: trip, tripName: tripName, tokens: tokens, engine: self.engine)

@@ -43,7 +43,7 @@ struct VehicleLogEntry {
             let vehicle = request.object("vehicle") ?? request.object("deliveryvehicle"),
             let location = vehicle.object("lastlocation"),
             let id = request.string("vehicleid") ?? request.string("deliveryvehicleid")
-                ?? vehicle.string("name")?.split(separator: "/").last.map(String.init)
+                ?? vehicle.string("name")?.utf8.split(separator: UInt8(ascii: "/")).last.map({ String(Substring($0)) })
         else { return nil }
         self.vehicle = id
         self.location = location

@@ -140,7 +140,7 @@ extension LoggedCall {
     private static func provider(_ entry: JSONObject, _ request: JSONObject, _ response: JSONObject?) -> String {
         let names = [response?["name"]?.string, entry["logname"]?.string]
         for case let name? in names {
-            let parts = name.split(separator: "/")
+            let parts = Array(PathSegments(name[...]))
             if parts.count > 1, parts[0] == "providers" || parts[0] == "projects" { return String(parts[1]) }
         }
         return ""

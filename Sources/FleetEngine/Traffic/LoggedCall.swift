@@ -72,14 +72,14 @@ public struct LoggedCall: Hashable, Sendable {
 
     /// The provider's id.
     var provider: String {
-        let parts = self.resourceName.split(separator: "/", omittingEmptySubsequences: false)
+        let parts = Array(PathSegments(self.resourceName[...]))
         return parts.count > 1 ? String(parts[1]) : ""
     }
 
     /// The id of the resource, or `nil` where the call is about many.
     var resourceID: String? {
         if let field = self.idField, let id = self.request[field]?.string { return id }
-        let parts = self.resourceName.split(separator: "/", omittingEmptySubsequences: false)
+        let parts = Array(PathSegments(self.resourceName[...]))
         return parts.count > 3 ? String(parts[3]) : nil
     }
 

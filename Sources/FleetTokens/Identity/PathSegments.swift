@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The parts of a path between its slashes, one after another; there is one more of them than there are slashes.
-package struct PathSegments: IteratorProtocol {
+package struct PathSegments: Sequence, IteratorProtocol {
     // By bytes: no other character holds that of a slash.
     private var rest: Substring.UTF8View?
 

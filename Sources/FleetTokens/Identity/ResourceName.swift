@@ -55,6 +55,9 @@ public enum ResourceName: Hashable, Sendable {
         }
     }
 
+    /// The two or four parts of the name between its slashes.
+    package var segments: [Substring] { Array(PathSegments(self.description[...])) }
+
     /// The provider that the resource belongs to.
     public var provider: ProviderID {
         switch self {

@@ -154,7 +154,7 @@ extension FleetMethod {
 extension ResourceName {
     /// The form of the name, with words in place of the ids.
     fileprivate var form: String {
-        let parts = self.description.split(separator: "/")
-        return parts.count == 4 ? "providers/PROVIDER/\(parts[2])/ID" : "providers/PROVIDER"
+        let segments = self.segments
+        return segments.count == 4 ? "providers/PROVIDER/\(segments[2])/ID" : "providers/PROVIDER"
     }
 }

@@ -372,6 +372,7 @@ private final class RecordingSubscriber: NSObject, GMTCTripModelSubscriber {
         for other in ["trip-7", "providers/other/trips/trip-7", "providers/acme/trips/", "providers/acme/vehicles/v"] {
             #expect(service.tripModel(forTripName: other) == nil)
         }
+        #expect(service.tripModel(forTripName: "providers/acme/trips/\u{301}") != nil)
     }
 
     @Test func `the service lists its models, and those that are watched`() throws {

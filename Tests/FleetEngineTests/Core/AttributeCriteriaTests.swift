@@ -61,6 +61,23 @@ import Testing
         #expect(Self.refused { $0.requiredOneOfAttributeSets = [.init()] } == "required_one_of_attribute_sets")
     }
 
+    @Test(arguments: ["\u{301}", "\u{200D}", "\u{1F3FD}"])
+    func `a key or text may begin with what joins the character before it`(mark: String) throws {
+        let vehicle = [Self.attribute("k", mark + "x"), Self.attribute(mark + "j", "y")]
+        let criteria = [
+            ListVehicles.Request.with { $0.requiredAttributes = ["k:\(mark)x", "\(mark)j:y"] },
+            .with { $0.requiredOneOfAttributes = ["z:z|\(mark)j:y", "k:\(mark)x"] },
+            .with { $0.requiredOneOfAttributeSets = ["k:\(mark)x|\(mark)j:y"] },
+            .with { $0.filter = "attributes.\(mark)j = y AND attributes.k = \(mark)x" },
+            .with { $0.filter = "attributes.\"\(mark)j\" = *y AND attributes.k = \"*\(mark)x\"" },
+        ]
+        for request in criteria {
+            let read = try AttributeCriteria(request)
+            #expect(read.match(vehicle))
+            #expect(!read.match([Self.attribute("k", "x"), Self.attribute("j", "y")]))
+        }
+    }
+
     @Test func `an attribute that is required is no pattern`() throws {
         let criteria = try AttributeCriteria(ListVehicles.Request.with { $0.requiredAttributes = ["class:*"] })
         #expect(criteria.match([Self.attribute("class", "*")]))

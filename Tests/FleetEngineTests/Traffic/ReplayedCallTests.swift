@@ -64,6 +64,19 @@ import Testing
         #expect(creations[3].body["vehicleWaypoints"] == nil)
     }
 
+    @Test func `an id that begins with an accent is not lost`() throws {
+        let recording = try Self.recording(
+            (
+                "UpdateVehicle", #"{"vehicleId":"\u0301","vehicle":{"state":"VEHICLE_STATE_ONLINE"}}"#,
+                #"{"name":"providers/\u0301p/vehicles/\u0301"}"#
+            ), ("GetTrip", #"{"name":"providers/\u0301p/trips/\u0301"}"#, #"{"vehicleId":"\u0301"}"#))
+        #expect(recording.calls.map(\.resourceID) == ["\u{301}", "\u{301}"])
+        #expect(recording.calls.map(\.provider) == ["\u{301}p", "old"])
+        #expect(recording.about("\u{301}").calls.count == 2)
+        #expect(try CallRecording(parsing: recording.exported).calls.map(\.resourceID) == ["\u{301}", "\u{301}"])
+        #expect(try Self.creations(recording).map(\.name) == ["vehicles/\u{301}", "trips/\u{301}"])
+    }
+
     @Test func `a vehicle of which only attributes are told is made whole`() throws {
         let creations = try Self.creations(
             Self.recording(

@@ -109,8 +109,10 @@ struct FilterReader {
 
     /// The field that a name means; the names of fields may be in camel case, the keys of attributes are as they are.
     private func field(_ name: String) throws(EngineError) -> (ResourceFilter.Field, ResourceFilter.FieldKind) {
-        if name.hasPrefix(Self.attributes), name.count > Self.attributes.count {
-            let key = String(name.dropFirst(Self.attributes.count))
+        // By bytes: the dot may be one character together with an accent that the key begins with.
+        let prefix = Self.attributes.utf8
+        if name.utf8.starts(with: prefix), name.utf8.count > prefix.count {
+            let key = String(Substring(name.utf8.dropFirst(prefix.count)))
             guard !AttributeRules.isTooLong(key) else {
                 throw ResourceFilter.invalid(
                     "names \"\(name.prefix(64))…\", whose key has more than \(AttributeRules.maximumLength) characters")

@@ -13,14 +13,16 @@ struct TextPattern: Sendable {
 
     /// Reads a pattern, which may have the wildcard `*` at either end.
     init(_ pattern: String) {
+        // Scalar by scalar: a wildcard may be one character together with the accent behind it.
+        var core = pattern.unicodeScalars[...]
         self.place =
-            switch (pattern.hasPrefix("*"), pattern.hasSuffix("*")) {
+            switch (core.first == "*", core.last == "*") {
             case (true, true): .anywhere
             case (true, false): .end
             case (false, true): .start
             case (false, false): .whole
             }
-        var core = pattern.drop { $0 == "*" }
+        core = core.drop { $0 == "*" }
         while core.last == "*" { core.removeLast() }
         self.core = NormalisedText(String(core)).utf8
     }

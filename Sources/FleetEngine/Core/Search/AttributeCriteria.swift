@@ -35,26 +35,28 @@ struct AttributeCriteria: Sendable {
     ///
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
     init(_ request: Maps_Fleetengine_V1_ListVehiclesRequest) throws(EngineError) {
-        func wanted(_ text: some StringProtocol, _ field: String) throws(EngineError) -> Wanted {
-            let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        // By bytes: a sign may be one character together with the accent behind it.
+        func wanted(_ text: Substring, _ field: String) throws(EngineError) -> Wanted {
+            let parts = text.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+                .map { String(Substring($0)) }
             guard parts.count == 2, !parts[0].isEmpty else {
                 throw .invalidArgument("\(field) holds \"\(text.prefix(64))\"; write KEY:VALUE.", field: field)
             }
-            return (key: String(parts[0]), value: String(parts[1]))
+            return (key: parts[0], value: parts[1])
         }
         func lists(_ texts: [String], _ field: String) throws(EngineError) -> [[Wanted]] {
             var lists: [[Wanted]] = []
             for text in texts {
                 var list: [Wanted] = []
-                for part in text.split(separator: "|", omittingEmptySubsequences: false) {
-                    list.append(try wanted(part, field))
+                for part in text.utf8.split(separator: UInt8(ascii: "|"), omittingEmptySubsequences: false) {
+                    list.append(try wanted(Substring(part), field))
                 }
                 lists.append(list)
             }
             return lists
         }
         var all: [Wanted] = []
-        for text in request.requiredAttributes { all.append(try wanted(text, "required_attributes")) }
+        for text in request.requiredAttributes { all.append(try wanted(text[...], "required_attributes")) }
         try self.init(
             all: all,
             oneOf: lists(request.requiredOneOfAttributes, "required_one_of_attributes"),
