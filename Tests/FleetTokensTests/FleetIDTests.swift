@@ -41,6 +41,25 @@ import Testing
         #expect(id.value.unicodeScalars.count == 64)
     }
 
+    @Test(arguments: [33, 40, 64, 128])
+    func `marks that are too many to normalise are refused, and not left out`(count: Int) {
+        let marks = String(repeating: "\u{344}", count: count)
+        for text in [marks, "a" + marks, "\u{1D15E}" + marks, marks + "q"] {
+            let error = #expect(throws: TokenError.self) { try VehicleID(checking: text) }
+            #expect(error?.code == .invalidIdentifier)
+        }
+    }
+
+    @Test func `as many marks as can be normalised are taken`() throws {
+        // A mark of two: alone, 32 of them are as long as an id may be.
+        for (text, scalars) in [
+            (String(repeating: "\u{344}", count: 32), 64), ("a" + String(repeating: "\u{344}", count: 31), 62),
+            (String(repeating: "\u{301}", count: 60), 60), ("\u{F40}\u{F7D}\u{F75}", 4),
+        ] {
+            #expect(try VehicleID(checking: text).value.unicodeScalars.count == scalars)
+        }
+    }
+
     @Test func `no JSON text decodes to a wildcard`() {
         #expect(throws: TokenError.self) { try JSONDecoder().decode(VehicleID.self, from: Data(#""*""#.utf8)) }
         #expect(throws: TokenError.self) { try JSONDecoder().decode(VehicleID.self, from: Data(#""\u002a""#.utf8)) }

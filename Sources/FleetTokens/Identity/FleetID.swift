@@ -39,6 +39,10 @@ public struct FleetID<Kind: FleetIDKind>: Hashable, Sendable, CustomStringConver
         let value = text.precomposedStringWithCanonicalMapping
         guard !value.isEmpty else { throw Self.error("is empty") }
         guard value.unicodeScalars.count <= 64 else { throw Self.error("is longer than 64 characters") }
+        // Of more than 60 marks in a row Foundation drops some, and different texts would be one id. A scalar is two at most.
+        guard text.unicodeScalars.count <= 30 || value == text else {
+            throw Self.error("has too many combining marks in a row")
+        }
         guard value != "*" else {
             throw Self.error("is the wildcard \"*\", which is no id; name one resource")
         }
