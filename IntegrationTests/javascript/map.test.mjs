@@ -5,7 +5,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { FleetMap } from "../../Sources/FleetEngine/Page/Web/map.js";
+import { FleetMap, Sight, bearing } from "../../Sources/FleetEngine/Page/Web/map.js";
+import { ShareMap } from "../../Sources/FleetEngine/Page/Web/share-map.js";
 
 /** As much of Leaflet and of a browser as the map asks of them; `drawn` holds what is on the map. */
 function leaflet(context) {
@@ -21,9 +22,9 @@ function leaflet(context) {
   class Marker extends Layer {
     constructor(_, { title, keyboard }) { super(); Object.assign(this, { title, isTabStop: keyboard ?? true }); }
     on() {}
-    setLatLng(place) { this.place = place; }
+    setLatLng(place) { this.place = place; return this; }
     getLatLng() { return this.place; }
-    getElement() {}
+    getElement() { return { classList: { toggle() {} }, querySelector: () => ({ setAttribute: (_, turn) => { this.turn = turn; } }) }; }
   }
   const bounds = { contains: () => true, pad: () => bounds };
   const map = {
@@ -37,7 +38,7 @@ function leaflet(context) {
       polyline: (...parts) => new Line(...parts), marker: (...parts) => new Marker(...parts), divIcon: () => ({}), latLngBounds: () => bounds,
     },
     ResizeObserver: class { observe() {} },
-    document: { createElement: node, createElementNS: node },
+    document: { createElement: node, createElementNS: node, querySelector: () => ({ offsetHeight: 0 }) },
   });
   context.after(() => { for (const name of ["L", "ResizeObserver", "document"]) delete globalThis[name]; });
   return drawn;
@@ -128,3 +129,94 @@ test("a trail is drawn again where it goes on or is another one, and not with wh
   live.trails = { vehicles: other, deliveryVehicles: other };
   assert.deepEqual(drawings(), four(3, 1.001));
 });
+
+test("what lies on both sides of the 180th meridian is drawn side by side", (context) => {
+  const drawn = leaflet(context);
+  const fitted = [];
+  const { latLngBounds } = L;
+  L.latLngBounds = (places) => { fitted.push(places); return latLngBounds(places); };
+  const [west, east] = [{ latitude: -18, longitude: 179.99 }, { latitude: -18, longitude: -179.99 }];
+  const live = fleet(["a"]);
+  const trail = new Map([["a", [west, { latitude: -18, longitude: 179.999 }, { latitude: -18, longitude: -179.999 }, east]]]);
+  live.trails = { vehicles: trail, deliveryVehicles: trail };
+  Object.assign(live.state.vehicles.get("a"), { place: east, route: encoded([[-18, -179.99], [-18, 179.99]]) });
+  Object.assign(live.state.deliveryVehicles.get("a"), { place: east, stops: [{ place: west, state: "new" }, { place: east, state: "new" }] });
+  Object.assign(live.state.trips.get("a"), { pickup: west, dropoff: east });
+  const map = new FleetMap({}, {}, () => {});
+  map.draw(live);
+  map.reveal([east, west]);
+  const layers = [...drawn];
+  // Of the first trail, which begins in the west.
+  for (const layer of layers) assert.ok(longitudes(layer.places ?? layer.place).every((longitude) => longitude > 179 && longitude < 181));
+  // The trails are whole, as nothing on them is a leap.
+  assert.deepEqual(layers.filter((layer) => layer.className?.startsWith("trail v")).map((layer) => layer.places.length), [1, 1]);
+  assert.equal(fitted.length, 2);
+  for (const places of fitted) assert.ok(Math.max(...longitudes(places)) - Math.min(...longitudes(places)) < 1);
+  for (const marker of layers.filter((layer) => layer.turn)) assert.equal(Math.round(/[\d.-]+/.exec(marker.turn)[0]), 90);
+});
+
+test("a shared way leads across the 180th meridian, and not round the Earth", (context) => {
+  const drawn = leaflet(context);
+  const fitted = [];
+  const { latLngBounds } = L;
+  L.latLngBounds = (places) => { fitted.push(places); return latLngBounds(places); };
+  const map = new ShareMap({}, {});
+  const signs = [{ letter: "P", name: "pickup", place: [-17, -179.99] }];
+  for (const way of [[], [[-17, -179.999], [-17, 179.999], [-17, -179.99]]]) {
+    for (const longitude of [-179.995, 179.995, -179.999]) map.draw({ vehicle: [-17, longitude], way, signs });
+  }
+  for (const layer of drawn) assert.ok(longitudes(layer.places ?? layer.place).every((longitude) => longitude > -181 && longitude < -179));
+  for (const places of fitted) assert.ok(Math.max(...longitudes(places)) - Math.min(...longitudes(places)) < 1);
+  // The vehicle and the sign, the trail and the way.
+  assert.equal(drawn.size, 4);
+  assert.equal([...drawn].find((layer) => layer.turn).turn, `rotate(${bearing([{ latitude: 0, longitude: 0 }, { latitude: 0, longitude: 1 }])} 17 17)`);
+});
+
+test("a trail leads the shorter way round", () => {
+  const places = (...longitudes) => longitudes.map((longitude) => ({ latitude: 0, longitude }));
+  assert.equal(bearing(places(179.999, -179.999)), 90);
+  assert.equal(bearing(places(-179.999, 179.999)), -90);
+  assert.equal(bearing(places(1, 2)), 90);
+  assert.equal(bearing(places(1, 1)), 0);
+});
+
+test("a reader who went round the world is brought back to where everything is", (context) => {
+  leaflet(context);
+  const views = [];
+  const heard = {};
+  let lng = 20;
+  const map = {
+    on(name, hear) { heard[name] = hear; }, getCenter: () => ({ lat: 1, lng }), getZoom: () => 3,
+    setView(place, zoom, options) { heard.movestart(); views.push([place, zoom, options]); lng = place[1]; heard.moveend(); },
+  };
+  const sight = new Sight(map);
+  const move = (to) => { heard.movestart(); lng = to; heard.moveend(); };
+  move(700);
+  assert.deepEqual(views, []);
+  sight.beside([0, 179]);
+  move(358);
+  assert.deepEqual(views, []);
+  move(360);
+  move(-750);
+  assert.deepEqual(views, [[[1, 0], 3, { animate: false }], [[1, 330], 3, { animate: false }]]);
+  assert.ok(sight.isReaders);
+});
+
+/** The longitudes of places, however these are nested. */
+const longitudes = (places) => places.flat(Infinity).filter((_, index) => index % 2 === 1);
+
+/** An encoded polyline. */
+function encoded(points) {
+  let text = "";
+  let last = [0, 0];
+  for (const point of points) {
+    for (const axis of [0, 1]) {
+      const step = Math.round((point[axis] - last[axis]) * 1e5);
+      let value = step < 0 ? ~(step << 1) : step << 1;
+      for (; value >= 32; value >>>= 5) text += String.fromCharCode((value & 31 | 32) + 63);
+      text += String.fromCharCode(value + 63);
+    }
+    last = point;
+  }
+  return text;
+}

@@ -52,4 +52,12 @@ import Testing
         #expect(abs(GeoDistance.meters(from: (60, 10), to: (60, 10.01)) - 556) < 1)
         #expect(GeoDistance.meters(from: (60, 10), to: (60, 10)) == 0)
     }
+
+    @Test func `the way across the 180th meridian is the shorter one`() {
+        // A ten-thousandth of a degree on the equator.
+        let east = GeoDistance.meters(from: (0, 179.99995), to: (0, -179.99995))
+        #expect(abs(east - 11.12) < 0.01)
+        #expect(abs(GeoDistance.meters(from: (0, -179.99995), to: (0, 179.99995)) - east) < 1e-6)
+        #expect(GeoDistance.meters(from: (0, 180), to: (0, -180)) == 0)
+    }
 }

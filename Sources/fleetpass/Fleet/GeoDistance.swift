@@ -12,7 +12,8 @@ enum GeoDistance {
     static func meters(from start: (Double, Double), to end: (Double, Double)) -> Double {
         let radians = Double.pi / 180
         let north = (end.0 - start.0) * radians
-        let east = (end.1 - start.1) * radians * cos((start.0 + end.0) / 2 * radians)
+        // The shorter way round, which may cross the 180th meridian.
+        let east = (end.1 - start.1).remainder(dividingBy: 360) * radians * cos((start.0 + end.0) / 2 * radians)
         return Self.earthRadius * (north * north + east * east).squareRoot()
     }
 }

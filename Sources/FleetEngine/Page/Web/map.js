@@ -33,7 +33,7 @@ export function missingMap(folder) {
 
 /** A map with its background: tiles where they are configured, a grid otherwise. */
 export function baseMap(node, settings) {
-  const map = L.map(node, { zoomControl: false, zoomSnap: 0.5, worldCopyJump: true }).setView([20, 0], 2);
+  const map = L.map(node, { zoomControl: false, zoomSnap: 0.5 }).setView([20, 0], 2);
   L.control.zoom({ position: "topright" }).addTo(map);
   L.control.scale({ position: "topleft", imperial: false }).addTo(map);
   map.attributionControl.setPrefix(false);
@@ -54,10 +54,28 @@ export class Sight {
   isReaders = false;
   #map;
   #isOwn = false;
+  #first;
 
   constructor(map) {
     this.#map = map;
     map.on("movestart", () => { if (!this.#isOwn) this.isReaders = true; });
+    map.on("moveend", () => this.#turnBack());
+  }
+
+  /** A place on that copy of the world where the first one lies, all within half a turn of it: Leaflet knows no shorter way across the 180th meridian. */
+  beside([latitude, longitude]) {
+    this.#first ??= longitude;
+    return [latitude, nearest(longitude, this.#first)];
+  }
+
+  /** Brings a reader who went on to the next copy of the world to the one with everything on it. */
+  #turnBack() {
+    const { lat, lng } = this.#map.getCenter();
+    const back = nearest(lng, this.#first ?? lng);
+    if (back === lng) return;
+    this.#isOwn = true;
+    this.#map.setView([lat, back], this.#map.getZoom(), { animate: false });
+    this.#isOwn = false;
   }
 
   /** Shows an area, which is no move of the reader's. A zoom is not animated, as that would start after this returned. */
@@ -105,7 +123,7 @@ export class FleetMap {
 
   /** Shows these places, closely. */
   reveal(places) {
-    this.#sight.fit(L.latLngBounds(places.map(point)).pad(0.2), { maxZoom: 15 });
+    this.#sight.fit(L.latLngBounds(places.map((place) => this.#point(place))).pad(0.2), { maxZoom: 15 });
   }
 
   /**
@@ -149,7 +167,7 @@ export class FleetMap {
     const { id } = vehicle;
     const colour = this.colour(id);
     this.#drawTrail(put, "vehicles", id, live.trails.vehicles.get(id), colour);
-    if (vehicle.route) this.#drawLine(put, ["way", id], `way ${colour}`, vehicle.route, () => decodePolyline(vehicle.route) ?? []);
+    if (vehicle.route) this.#drawLine(put, ["way", id], `way ${colour}`, vehicle.route, () => (decodePolyline(vehicle.route) ?? []).map((place) => this.#sight.beside(place)));
     const isChosen = choice?.kind === "vehicles" && choice.id === id;
     put(["vehicle", id], () => this.#marker("vehicles", id, arrow, colour),
       (marker) => this.#move(marker, vehicle.place, vehicle.heading ?? bearing(live.trails.vehicles.get(id)), isChosen));
@@ -166,10 +184,10 @@ export class FleetMap {
     }
     for (const [index, stop] of vehicle.stops.entries()) {
       put(["stop", id, index, stop.state], () => this.#sign(String(index + 1), `stop ${colour} ${stop.state}`, `Stop ${index + 1} of ${idWords(id)}: ${stop.state}`),
-        (marker) => marker.setLatLng(point(stop.place)));
+        (marker) => marker.setLatLng(this.#point(stop.place)));
     }
     if (vehicle.place && vehicle.stops.length > 0) {
-      const plan = [vehicle.place, ...vehicle.stops.map((stop) => stop.place)].map(point);
+      const plan = [vehicle.place, ...vehicle.stops.map((stop) => stop.place)].map((place) => this.#point(place));
       this.#drawLine(put, ["plan", id], `plan ${colour}`, String(plan), () => plan);
     }
   }
@@ -181,16 +199,16 @@ export class FleetMap {
       if (!place) continue;
       const title = `${name === "pickup" ? "Pick-up" : "Drop-off"} of ${idWords(trip.id)}`;
       put([name, trip.id, colour], () => this.#sign(letter, `${name} ${colour}`, title, () => this.onChoose("trips", trip.id)),
-        (marker) => { marker.setLatLng(point(place)); marker.getElement()?.classList.toggle("chosen", isChosen); });
+        (marker) => { marker.setLatLng(this.#point(place)); marker.getElement()?.classList.toggle("chosen", isChosen); });
     }
   }
 
   #drawTrail(put, kind, id, trail, colour) {
     if (!trail || trail.length < 2) return;
     const last = trail.at(-1);
-    this.#drawLine(put, ["trail", kind, id], `trail ${colour}`, last, () => drives(trail));
+    this.#drawLine(put, ["trail", kind, id], `trail ${colour}`, last, () => this.#drives(trail));
     this.#drawLine(put, ["head", kind, id], `trail head ${colour}`, last,
-      () => drives(trail).at(-1).slice(-Math.max(2, Math.ceil(trail.length / 4))));
+      () => this.#drives(trail).at(-1).slice(-Math.max(2, Math.ceil(trail.length / 4))));
   }
 
   /** Draws a line where what it shows is another than before: most of what is new is of others, and a line takes long to draw. */
@@ -200,6 +218,23 @@ export class FleetMap {
       line.shown = shown;
       line.setLatLngs(placesOf());
     });
+  }
+
+  /** A trail in parts: who begins again elsewhere did not drive there. About 2 km between two reports is such a leap. */
+  #drives(trail) {
+    const parts = [[]];
+    let last;
+    for (const place of trail.map((place) => this.#point(place))) {
+      const leapt = last && Math.hypot(place[0] - last[0], place[1] - last[1]) > 0.02;
+      if (leapt) parts.push([]);
+      parts.at(-1).push(place);
+      last = place;
+    }
+    return parts;
+  }
+
+  #point({ latitude, longitude }) {
+    return this.#sight.beside([latitude, longitude]);
   }
 
   #marker(kind, id, shape, colour) {
@@ -220,33 +255,21 @@ export class FleetMap {
   }
 
   #move(marker, place, heading, isChosen) {
-    marker.setLatLng(point(place));
+    marker.setLatLng(this.#point(place));
     const node = marker.getElement();
     node?.classList.toggle("chosen", isChosen);
     node?.querySelector(".turn")?.setAttribute("transform", `rotate(${heading ?? 0} 17 17)`);
   }
 }
 
-/** A trail in parts: who begins again elsewhere did not drive there. About 2 km between two reports is such a leap. */
-function drives(trail) {
-  const parts = [[]];
-  let last;
-  for (const place of trail) {
-    const leapt = last && Math.hypot(place.latitude - last.latitude, place.longitude - last.longitude) > 0.02;
-    if (leapt) parts.push([]);
-    parts.at(-1).push(point(place));
-    last = place;
-  }
-  return parts;
-}
-
-const point = ({ latitude, longitude }) => [latitude, longitude];
+/** A longitude as it is nearest to another one, beyond 180 degrees if need be. */
+const nearest = (longitude, other) => longitude - 360 * Math.round((longitude - other) / 360);
 
 /** Where a trail leads at its end, in degrees from north. */
 export function bearing(trail) {
   const [from, to] = trail?.slice(-2) ?? [];
   if (!to) return 0;
-  const east = (to.longitude - from.longitude) * Math.cos((to.latitude * Math.PI) / 180);
+  const east = (nearest(to.longitude, from.longitude) - from.longitude) * Math.cos((to.latitude * Math.PI) / 180);
   return (Math.atan2(east, to.latitude - from.latitude) * 180) / Math.PI;
 }
 

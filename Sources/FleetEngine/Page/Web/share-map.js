@@ -26,7 +26,11 @@ export class ShareMap {
   }
 
   /** Draws what `tripView` or `shipmentView` gave; of the way, a straight line where its route is empty, and none without one. */
-  draw({ vehicle, heading, way, signs }) {
+  draw(view) {
+    const { heading } = view;
+    const vehicle = view.vehicle && this.#sight.beside(view.vehicle);
+    const way = view.way?.map((place) => this.#sight.beside(place));
+    const signs = view.signs.map((sign) => ({ ...sign, place: this.#sight.beside(sign.place) }));
     if (vehicle) {
       this.#vehicle.setLatLng(vehicle).addTo(this.#map);
       if (String(this.#points.at(-1)) !== String(vehicle)) this.#points.push(vehicle);
