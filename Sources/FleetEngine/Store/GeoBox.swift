@@ -38,10 +38,10 @@ struct GeoBox: Hashable, Sendable {
             throw .invalidArgument(
                 "viewport is empty; low is its south-west corner, high its north-east.", field: "viewport")
         }
-        self.init(
-            south: viewport.low.latitude, west: viewport.low.longitude, north: viewport.high.latitude,
-            east: viewport.high.longitude
-        )
+        var (west, east) = (viewport.low.longitude, viewport.high.longitude)
+        // A side on the 180th meridian has the places there in either spelling, as a box that crosses it has.
+        if east == 180, west != -180 { east = -180 } else if west == -180, east != 180 { west = 180 }
+        self.init(south: viewport.low.latitude, west: west, north: viewport.high.latitude, east: east)
     }
 
     init(south: Double, west: Double, north: Double, east: Double) {

@@ -221,6 +221,40 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a viewport that ends at the 180th meridian has what is there, however its longitude is spelled`(
+        kind: StoreKind
+    ) async throws {
+        let vehicles: [String: Vehicle] = [
+            "east": .at(-18, -180, name: "east"), "west": .at(-18, 180, name: "west"),
+            "other": .at(-18, 10, name: "other"),
+        ]
+        func viewport(west: Double, east: Double) throws -> GeoBox {
+            try GeoBox(
+                .with {
+                    $0.low = .at(-20, west)
+                    $0.high = .at(-10, east)
+                })
+        }
+        try await kind.withStore { store in
+            try await store.write { transaction in
+                for (id, vehicle) in vehicles { try transaction.put(vehicle, TestID.id(id), of: TestID.acme) }
+            }
+            for (west, east) in [
+                (179.9, 180.0), (-180, -179.9), (179.9, -179.9), (180, 180), (-180, -180), (180, -179.9), (179.9, -180),
+            ] {
+                let box = try viewport(west: west, east: east)
+                let found = try await store.read { try $0.onlineVehicles(of: TestID.acme, in: box).map(\.name) }
+                #expect(found.sorted() == ["east", "west"], "from \(west) to \(east)")
+            }
+            for (west, east, others) in [(-180.0, 180.0, ["east", "other", "west"]), (-179.9, 179.9, ["other"])] {
+                let box = try viewport(west: west, east: east)
+                let found = try await store.read { try $0.onlineVehicles(of: TestID.acme, in: box).map(\.name) }
+                #expect(found.sorted() == others, "from \(west) to \(east)")
+            }
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `what a box holds comes in the order of ids, wherever much or little of it lies`(
         kind: StoreKind
     ) async throws {
