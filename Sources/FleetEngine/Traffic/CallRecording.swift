@@ -68,67 +68,81 @@ public struct CallRecording: Hashable, Sendable {
     /// - Parameter bytes: The UTF-8 JSON, with a byte order mark or without.
     /// - Throws: ``CallRecordingError`` that names the first entry that is wrong, or of something else where all are.
     public init(parsing bytes: Data) throws(CallRecordingError) {
-        let (entries, tornLines) = try Self.entries(bytes.withoutByteOrderMark)
-        guard !entries.isEmpty else { throw CallRecordingError("holds no entries") }
-        var calls: [LoggedCall] = []
-        calls.reserveCapacity(entries.count)
-        var others: [OtherEntry] = []
-        var known: Set<LoggedCall.EntryID> = []
-        var repeated: [Int] = []
-        for (number, entry) in entries.enumerated() {
-            guard let object = entry.object else {
-                throw CallRecordingError("is no recording: its entry \(number + 1) is not an object")
-            }
-            if let id = LoggedCall.EntryID(object), !known.insert(id).inserted {
-                repeated.append(number + 1)
-                continue
-            }
-            do throws(CallRecordingError) {
-                if let call = try LoggedCall(entry: object) {
-                    calls.append(call)
-                } else {
-                    others.append(OtherEntry(number: number + 1, type: LoggedCall.type(of: object)))
-                }
-            } catch {
-                throw CallRecordingError("is no recording: its entry \(number + 1) \(error.message)")
-            }
-        }
-        if calls.isEmpty, let other = others.first {
-            let kind = other.type.isEmpty ? "has no type" : "is of the type \"\(other.type.shown(upTo: 128))\""
-            throw CallRecordingError(
-                "is no recording: its entry \(other.number) \(kind), and none is a call of Fleet Engine; name an export of "
-                    + "its log, or the file of up --record")
-        }
-        self.init(calls, tornLines: tornLines, otherEntries: others, repeatedEntries: repeated)
-    }
-
-    /// What a line holds that is blank.
-    private static let blanks = Set(" \t\r".utf8)
-
-    private static func entries(
-        _ bytes: Data
-    ) throws(CallRecordingError) -> (entries: [JSONValue], tornLines: [Int]) {
+        let bytes = bytes.withoutByteOrderMark
+        var read = Reading()
+        var tornLines: [Int] = []
         do throws(TokenError) {
-            return (Self.entries(of: try JSONValue(parsing: bytes)), [])
+            for entry in Self.entries(of: try JSONValue(parsing: bytes)) { read.take(entry) }
         } catch let whole {
-            // One value after another is no JSON text, but may be lines of them.
+            // One value after another is no JSON text, but may be lines of them. No more than one is held at a time.
             let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-            var entries: [JSONValue] = []
-            var tornLines: [Int] = []
             for (index, line) in lines.enumerated() where line.contains(where: { !Self.blanks.contains($0) }) {
                 if let value = try? JSONValue(parsing: line) {
-                    entries += Self.entries(of: value)
+                    for entry in Self.entries(of: value) { read.take(entry) }
                 } else {
                     tornLines.append(index + 1)
                 }
             }
             // Texts of several lines each have lines that are JSON of their own, such as numbers.
-            guard entries.contains(where: { $0.object != nil }) || tornLines.isEmpty else {
+            guard read.hasObjects || tornLines.isEmpty else {
                 throw CallRecordingError("is not JSON: \(whole.message)")
             }
-            return (entries, tornLines)
+        }
+        try read.check()
+        self.init(
+            read.calls, tornLines: tornLines, otherEntries: read.others, repeatedEntries: read.repeated)
+    }
+
+    /// What the entries come to that were read so far.
+    private struct Reading {
+        private(set) var calls: [LoggedCall] = []
+        private(set) var others: [OtherEntry] = []
+        private(set) var repeated: [Int] = []
+        private(set) var hasObjects = false
+        private var known: Set<LoggedCall.EntryID> = []
+        private var count = 0
+        /// What is wrong with the first entry that is wrong; what comes after it is not kept.
+        private var problem: CallRecordingError?
+
+        mutating func take(_ entry: JSONValue) {
+            self.count += 1
+            let object = entry.object
+            if object != nil { self.hasObjects = true }
+            guard self.problem == nil else { return }
+            guard let object else {
+                self.problem = CallRecordingError("is no recording: its entry \(self.count) is not an object")
+                return
+            }
+            if let id = LoggedCall.EntryID(object), !self.known.insert(id).inserted {
+                self.repeated.append(self.count)
+                return
+            }
+            do throws(CallRecordingError) {
+                if let call = try LoggedCall(entry: object) {
+                    self.calls.append(call)
+                } else {
+                    self.others.append(OtherEntry(number: self.count, type: LoggedCall.type(of: object)))
+                }
+            } catch {
+                self.problem = CallRecordingError("is no recording: its entry \(self.count) \(error.message)")
+            }
+        }
+
+        /// Checks that there are entries, none of them wrong, and a call among them.
+        func check() throws(CallRecordingError) {
+            guard self.count > 0 else { throw CallRecordingError("holds no entries") }
+            if let problem { throw problem }
+            if self.calls.isEmpty, let other = self.others.first {
+                let kind = other.type.isEmpty ? "has no type" : "is of the type \"\(other.type.shown(upTo: 128))\""
+                throw CallRecordingError(
+                    "is no recording: its entry \(other.number) \(kind), and none is a call of Fleet Engine; name an "
+                        + "export of its log, or the file of up --record")
+            }
         }
     }
+
+    /// What a line holds that is blank.
+    private static let blanks = Set(" \t\r".utf8)
 
     /// The entries of one text of JSON: an array of them, or what holds one, as the API of Cloud Logging does; or itself.
     private static func entries(of value: JSONValue) -> [JSONValue] {

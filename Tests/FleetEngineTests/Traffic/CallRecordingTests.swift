@@ -405,7 +405,8 @@ import Testing
         (#"[{"jsonPayload":{"@type":"x.Nothing"}},{}]"#, "its entry 1 is of the type \"Nothing\", and none is a call"),
         (#"[{"jsonPayload":{"@type":"x.A\u001b\u000aB"}}]"#, #"is of the type "A\u001b\u000aB", and none is a call"#),
         ("{\n{", "is not JSON"), ("[\n1\n]\n[\n2\n]\n", "is not JSON: "),
-        ("nonsense\nnonsense\n", "is not JSON"),
+        ("nonsense\nnonsense\n", "is not JSON"), ("1\nnonsense\n{}\n2\n", "entry 1 is not an object"),
+        ("\(entry)\nnonsense\n[2]\n{}\n", "entry 2 is not an object"),
         (
             #"{"timestamp":"noon","jsonPayload":{"@type":"maps.fleetengine.v1.GetTripLog"}}"#,
             "the timestamp \"noon\""
