@@ -64,6 +64,7 @@ import Testing
         #expect(throws: TokenError.self) { try JSONValue(parsing: bomb.utf8) }
         let fits = String(repeating: "[", count: 16) + String(repeating: "]", count: 16)
         #expect(throws: Never.self) { try JSONValue(parsing: fits.utf8) }
+        #expect(throws: TokenError.self) { try JSONValue(parsing: "[\(fits)]".utf8) }
     }
 
     @Test func `numbers beyond every integer are read, not trapped on`() throws {
@@ -235,13 +236,29 @@ import Testing
         (token(header: #"{"alg":"HS256"}"#), .algorithmNotAllowed),
         (token(header: #"{"alg":"rs256"}"#), .algorithmNotAllowed),
         (token(header: #"{"alg":1e300}"#), .algorithmNotAllowed),
+        (token(header: #"{"alg":"RS512"}"#), .algorithmNotAllowed),
+        (token(header: #"{"alg":"RS256 "}"#), .algorithmNotAllowed),
+        (token(header: #"{"alg":"PS256"}"#), .algorithmNotAllowed),
         (token(header: #"{"alg":"RS256","typ":"at+jwt"}"#), .tokenMalformed),
         (token(header: #"{"alg":"RS256","crit":[]}"#), .criticalHeader),
         (token(header: #"{"alg":"RS256","crit":["exp"]}"#), .criticalHeader),
+        (token(header: #"{"alg":"RS256","crit":null}"#), .criticalHeader),
         (token(header: #"{"alg":"RS256","kid":7}"#), .tokenMalformed),
         (token(header: #"{"alg":"RS256","kid":""}"#), .tokenMalformed),
         (token(header: #"{"alg":"HS256","kid":5}"#), .tokenMalformed),
+        (token(header: #"{"alg":"RS256","kid":"\#(String(repeating: "k", count: 257))"}"#), .tokenMalformed),
     ]
+
+    @Test func `a token of the longest length is read, and one byte more is too large`() throws {
+        let start = Self.token(header: #"{"alg":"RS256"}"#, signature: "")
+        let rest = CompactJWS.maximumBytes - start.utf8.count
+        // A text of such a length is base64url only where it leaves no single character.
+        let signature = String(repeating: "A", count: rest)
+        #expect(rest % 4 != 1)
+        #expect(try CompactJWS(start + signature).signature.count == rest * 3 / 4)
+        let refusal = #expect(throws: TokenRefusal.self) { try CompactJWS(start + signature + "A") }
+        #expect(refusal?.reason == .tokenTooLarge)
+    }
 
     @Test func `malformed and foreign tokens are refused with their reason`() {
         for (token, reason) in Self.refused {

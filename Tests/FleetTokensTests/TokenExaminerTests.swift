@@ -68,6 +68,7 @@ struct FakeKeys: TokenKeys {
     static let changes: [(String, TokenRefusal.Reason, @Sendable (inout JSONObject) -> Void)] = [
         ("no iss", .tokenMalformed, { $0["iss"] = nil }),
         ("iss not text", .tokenMalformed, { $0["iss"] = .integer(1) }),
+        ("sub empty", .tokenMalformed, { $0["sub"] = .string("") }),
         ("other sub", .issuerMismatch, { $0["sub"] = .string("other@acme") }),
         (
             "another account's iss", .issuerMismatch,
@@ -155,6 +156,33 @@ struct FakeKeys: TokenKeys {
         #expect(Self.refusal(of: Self.token { $0["nbf"] = .integer(1_767_226_200) }) == nil)
         #expect(Self.refusal(of: Self.token { $0["exp"] = .integer(1_767_229_200) }) == nil)
         #expect(Self.refusal(of: Self.token { $0["exp"] = .integer(1_767_225_601) }) == nil)
+        // The verifier's second is not over yet.
+        #expect(Self.refusal(of: Self.token { $0["exp"] = .integer(1_767_225_601) }, at: Self.now + 0.9) == nil)
+        let longest = Self.token {
+            $0["iat"] = .integer(1_767_225_600 - 4000)
+            $0["exp"] = .integer(1_767_225_600 + 200)
+        }
+        #expect(Self.refusal(of: longest) == nil)
+        // No older than a token can be, and over.
+        let oldest = Self.token {
+            $0["iat"] = .integer(1_767_225_600 - 4200)
+            $0["exp"] = .integer(1_767_225_600)
+        }
+        #expect(Self.refusal(of: oldest)?.reason == .tokenExpired)
+    }
+
+    @Test func `slack is given on both sides of the end, and no more`() {
+        let examiner = TokenExaminer(timeRules: TokenTimeRules(leeway: .seconds(30)))
+        func reason(_ end: Int64) -> TokenRefusal.Reason? {
+            do throws(TokenRefusal) {
+                let token = Self.token { $0["exp"] = .integer(1_767_225_600 + end) }
+                _ = try examiner.examine(token, keys: Self.keys, now: Self.now)
+                return nil
+            } catch {
+                return error.reason
+            }
+        }
+        #expect([-30, -29, 3630, 3631].map(reason) == [.tokenExpired, nil, nil, .tokenExpiresTooLate])
     }
 
     @Test func `the longest durations there are mean no limit`() throws {
@@ -187,6 +215,35 @@ struct FakeKeys: TokenKeys {
             let reason: TokenRefusal.Reason = byte == 2 ? .issuerMismatch : .signatureInvalid
             #expect(Self.refusal(of: Self.token(signedBy: 2), keys: keys)?.reason == reason)
         }
+    }
+
+    @Test func `a key without an id of its own is told by the token's name for it and by the one it is trusted under`()
+        throws
+    {
+        let keys = FakeKeys(list: [], unnamed: [FakeKey(id: "pem", account: Self.driver, byte: 1)])
+        let token = try TokenExaminer().examine(Self.token(), keys: keys, now: Self.now)
+        #expect(token.keyID == "k1" && token.trustedKeyID == "pem")
+        func revocation(_ isWithdrawn: @escaping (String?, String?) -> Bool) -> TokenRefusal? {
+            TokenExaminer().explain(
+                Self.token(), request: nil, keys: keys, now: Self.now, isWithdrawn: isWithdrawn
+            ).refusal
+        }
+        #expect(revocation { named, trusted in named == "k1" && trusted == "pem" } == .revoked)
+        // Under the same name, it is another key's.
+        #expect(try token != TokenExaminer().examine(Self.token(), keys: Self.keys, now: Self.now))
+    }
+
+    @Test func `tokens are one where the same key and account vouch for the same claims`() throws {
+        let token = try TokenExaminer().examine(Self.token(), keys: Self.keys, now: Self.now)
+        #expect(try token == TokenExaminer().examine(Self.token(), keys: Self.keys, now: Self.now))
+        #expect(token == ExaminedToken(claims: token.claims, account: Self.driver, keyID: "k1"))
+        #expect(token != ExaminedToken(claims: token.claims, account: Self.driver, keyID: "k2"))
+        var account = Self.driver
+        account.role = .server
+        #expect(token != ExaminedToken(claims: token.claims, account: account, keyID: "k1"))
+        var claims = token.claims
+        claims.expiresAt += 1
+        #expect(token != ExaminedToken(claims: claims, account: Self.driver, keyID: "k1"))
     }
 
     @Test func `a token that names no issuer is refused for that once its signature holds`() {
