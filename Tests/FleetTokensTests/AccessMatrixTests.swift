@@ -243,6 +243,107 @@ import Testing
         #expect(explain().refusal?.message == "The account lacks fleetengine.vehicles.delete for DeleteVehicle.")
         let nobody = TrustedAccount(email: "signer@acme", provider: provider)
         #expect(try !Self.isAllowed(request, claims, nobody))
+        #expect(
+            throws: TokenRefusal.permissionDenied(
+                .roleUnknown, "The account that signed the token holds no Fleet Engine role.",
+                fix: "Register the account with a role.")
+        ) { try request.authorize(try ExaminedTokens.token(claims: claims, account: nobody)) }
+        // What is granted counts, and not what the role would permit.
+        let limited = TrustedAccount(email: "signer@acme", role: .server, provider: provider, granted: [.vehiclesGet])
+        #expect(try !Self.isAllowed(request, claims, limited))
+        request.method = .getVehicle
+        #expect(try Self.isAllowed(request, claims, limited))
+    }
+
+    /// Whether claims reach what a server's call addresses.
+    private func isCovered(_ request: AccessRequest, _ claims: AuthorizationClaims) -> Bool {
+        (try? request.checkCoverage(of: claims, role: .server)) != nil
+    }
+
+    @Test func `a list takes the wildcard, and no single id will do`() throws {
+        let provider = try ProviderID(checking: "acme")
+        let one = try AuthorizationClaims(
+            vehicle: .only(VehicleID(checking: "v")), deliveryVehicle: .only(DeliveryVehicleID(checking: "d")),
+            task: .only(TaskID(checking: "t")))
+        let all = try AuthorizationClaims(vehicle: .any, deliveryVehicle: .any, task: .any)
+        for method in [FleetMethod.listVehicles, .listDeliveryVehicles, .listTasks] {
+            let request = AccessRequest(
+                method: method, provider: provider, vehicle: VehicleID("v"), deliveryVehicle: DeliveryVehicleID("d"),
+                tasks: [try TaskID(checking: "t")])
+            #expect(!self.isCovered(request, one), "\(method.name)")
+            #expect(self.isCovered(request, all), "\(method.name)")
+        }
+    }
+
+    @Test func `a wildcard for vehicles reaches a trip that has none`() throws {
+        let request = AccessRequest(
+            method: .getTrip, resource: try ResourceName(checking: "providers/acme/trips/trip-7"))
+        #expect(self.isCovered(request, try AuthorizationClaims(vehicle: .any)))
+        #expect(!self.isCovered(request, try AuthorizationClaims(vehicle: .only(VehicleID(checking: "veh-3")))))
+    }
+
+    @Test func `the order of a vehicle's stops takes a claim on the vehicle that the trip gets, not on the one it had`()
+        throws
+    {
+        var request = AccessRequest(
+            method: .updateTrip, resource: try ResourceName(checking: "providers/acme/trips/trip-7"),
+            maskedFields: ["vehicle_waypoints"])
+        request.vehicleOfTrip = VehicleID("old")
+        let (old, new) = try (
+            AuthorizationClaims(vehicle: .only(VehicleID(checking: "old"))),
+            AuthorizationClaims(vehicle: .only(VehicleID(checking: "new")))
+        )
+        #expect(self.isCovered(request, old) && !self.isCovered(request, new))
+        request.nextVehicleOfTrip = VehicleID("new")
+        #expect(self.isCovered(request, new) && !self.isCovered(request, old))
+    }
+
+    @Test func `an order of stops is left out of an update of a trip only where no vehicle is known`() throws {
+        var request = AccessRequest(
+            method: .updateTrip, resource: try ResourceName(checking: "providers/acme/trips/trip-7"),
+            maskedFields: ["dropoff_point", "vehicle_waypoints", "vehicleWaypoints"])
+        #expect(request.withoutOrder?.maskedFields == ["dropoff_point"])
+        #expect(request.withoutOrder?.trip == request.trip)
+        for change: (inout AccessRequest) -> Void in [
+            { $0.method = .createTrip }, { $0.vehicleOfTrip = VehicleID("v") },
+            { $0.nextVehicleOfTrip = VehicleID("v") },
+            { $0.maskedFields = ["dropoff_point"] },
+        ] {
+            var other = request
+            change(&other)
+            #expect(other.withoutOrder == nil)
+        }
+        request.maskedFields = ["vehicleWaypoints"]
+        #expect(request.withoutOrder?.maskedFields == [])
+    }
+
+    @Test func `a search for vehicles asks for the trip's id only of a token that has one`() throws {
+        let vehicle = try AuthorizationClaims(vehicle: .any)
+        let trip = try AuthorizationClaims(trip: .only(TripID(checking: "trip-7")))
+        var request = AccessRequest(method: .searchVehicles, resource: try ResourceName(checking: "providers/acme"))
+        #expect(self.isCovered(request, vehicle) && self.isCovered(request, trip))
+        request.trip = TripID("trip-7")
+        #expect(self.isCovered(request, vehicle) && self.isCovered(request, trip))
+        request.trip = TripID("other")
+        #expect(self.isCovered(request, vehicle) && !self.isCovered(request, trip))
+    }
+
+    @Test func `every row of a call has to free an account from claims, and an admin of trips reports them too`() throws
+    {
+        let provider = try ProviderID(checking: "acme")
+        var account = TrustedAccount(
+            email: "signer@acme", provider: provider,
+            granted: [.tripsUpdate, .tripsAllowAllActions, .vehiclesUpdate, .billableTripsReport])
+        let claims = TokenClaims(account: account.email, issuedAt: 0, expiresAt: 3600, authorization: nil)
+        let trip = try ResourceName(checking: "providers/acme/trips/trip-7")
+        let order = AccessRequest(
+            method: .updateTrip, resource: trip, maskedFields: ["dropoff_point", "vehicle_waypoints"])
+        #expect(try !Self.isAllowed(order, claims, account))
+        let update = AccessRequest(method: .updateTrip, resource: trip, maskedFields: ["dropoff_point"])
+        let report = AccessRequest(method: .reportBillableTrip, resource: trip)
+        #expect(try Self.isAllowed(update, claims, account) && Self.isAllowed(report, claims, account))
+        account.granted?.insert(.vehiclesAllowAllActions)
+        #expect(try Self.isAllowed(order, claims, account))
     }
 
     /// What a role's update of a vehicle is refused with for its mask.
