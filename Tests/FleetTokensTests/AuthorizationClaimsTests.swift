@@ -56,7 +56,8 @@ import Testing
 
     @Test(arguments: [
         #"{"taskids":["a"],"deliveryvehicleid":"d"}"#, #"{"taskids":["a"],"trackingid":"s"}"#,
-        #"{"taskids":["a"],"taskid":"a"}"#, #"{"taskids":[]}"#, #"{"taskids":["*","a"]}"#, #"{"taskids":"a"}"#,
+        #"{"taskids":["a"],"vehicleid":"v"}"#, #"{"taskids":["a"],"tripid":"t"}"#, #"{"taskids":["a"],"taskid":"a"}"#,
+        #"{"taskids":[]}"#, #"{"taskids":["*","a"]}"#, #"{"taskids":"a"}"#,
         #"{"taskids":[1]}"#, #"{"trackingid":"s","taskid":"a"}"#, #"{"trackingid":"s","deliveryvehicleid":"d"}"#,
         #"{"trackingid":"*","taskid":"a"}"#, #"{"trackingid":"*","deliveryvehicleid":"d"}"#, #"{"vehicleid":""}"#,
         #"{"vehicleid":7}"#, #"{"vehicleid":null}"#, #"{"vehicleid":["*"]}"#, #"{"tripid":"a/b"}"#,

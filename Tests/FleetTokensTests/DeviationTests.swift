@@ -60,6 +60,13 @@ import Testing
         #expect(try self.found(role: .fleetReader) { $0["authorization"] = claims } == [])
     }
 
+    @Test func `a wildcard for a batch of tasks is found in a device's token, too`() throws {
+        let claims = JSONValue.object(["taskids": .array([.string("*")])])
+        #expect(
+            try self.found(role: .deliveryTrustedDriver) { $0["authorization"] = claims } == [.wildcardInDeviceToken])
+        #expect(try self.found(role: .deliveryServer) { $0["authorization"] = claims } == [])
+    }
+
     @Test(arguments: [
         (Role.driver, "taskid"), (.deliveryConsumer, "taskid"), (.deliveryUntrustedDriver, "taskid"),
         (.deliveryServer, "vehicleid"), (.onDemandAdmin, "vehicleid"),
@@ -102,6 +109,8 @@ import Testing
         #expect(try self.found(at: 3000) == [])
         #expect(try self.found(at: 3001) == [.tokenNearExpiry])
         #expect(try self.found(at: 3299) == [.tokenNearExpiry])
+        // At its end a token is over, which is a refusal.
+        #expect(DeviationSet(usingTokenFrom: 0, until: 3600, at: 3600).isEmpty)
     }
 
     @Test func `each rule of the table has a name and a source of its own`() {

@@ -17,6 +17,7 @@ import Testing
     @Test(arguments: [
         ("", "is empty"), ("*", "wildcard"), (".", "relative"), ("..", "relative"), ("a/b", "\"/\""), ("a:b", "\":\""),
         ("a?b", "\"?\""), ("a,b", "\",\""), ("a#b", "\"#\""), ("a\nb", "U+A"), ("a\u{85}b", "U+85"),
+        ("a\u{7F}b", "U+7F"), ("a\u{9F}b", "U+9F"), ("a\u{1F}b", "U+1F"),
         (String(repeating: "x", count: 65), "longer than 64"),
         (String(repeating: "é", count: 100_000), "longer than 64"),
     ])
