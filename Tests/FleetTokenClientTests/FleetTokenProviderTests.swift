@@ -285,18 +285,37 @@ import Testing
         TokenCacheConfiguration(capacity: 0),
         TokenCacheConfiguration(minimumLife: .seconds(-1)),
         TokenCacheConfiguration(minimumLife: .seconds(3000)),
+        TokenCacheConfiguration(minimumLife: .seconds(1801), refreshBefore: .seconds(1801)),
         TokenCacheConfiguration(refreshBefore: .seconds(200)),
+        TokenCacheConfiguration(refreshBefore: .seconds(3601)),
         TokenCacheConfiguration(fetchTimeout: .zero),
+        TokenCacheConfiguration(fetchTimeout: .seconds(3601)),
         TokenCacheConfiguration(patience: .seconds(-1)),
         TokenCacheConfiguration(patience: .seconds(3601)),
         TokenCacheConfiguration(backOffBase: .zero),
         TokenCacheConfiguration(backOffBase: .seconds(10), backOffCap: .seconds(5)),
+        TokenCacheConfiguration(backOffCap: .seconds(3601)),
         TokenCacheConfiguration(retryAfterLimit: .seconds(-1)),
+        TokenCacheConfiguration(retryAfterLimit: .seconds(86_401)),
         TokenCacheConfiguration(refusalsPerMinute: 0),
+        TokenCacheConfiguration(refusalsPerMinute: 1001),
     ]) func `a setting out of range is refused`(configuration: TokenCacheConfiguration) throws {
         let error = #expect(throws: TokenClientError.self) {
             try self.provider(StubTransport([]), configuration: configuration)
         }
         #expect(error?.code == .invalidConfiguration)
+    }
+
+    @Test(arguments: [
+        TokenCacheConfiguration(
+            capacity: 1, minimumLife: .zero, refreshBefore: .zero, patience: .zero, backOffBase: .seconds(1),
+            backOffCap: .seconds(1), retryAfterLimit: .zero, refusalsPerMinute: 1),
+        TokenCacheConfiguration(
+            minimumLife: .seconds(1800), refreshBefore: .seconds(3600), fetchTimeout: .seconds(3600),
+            patience: .seconds(3600), backOffCap: .seconds(3600), retryAfterLimit: .seconds(86_400),
+            refusalsPerMinute: 1000),
+        TokenCacheConfiguration(minimumLife: .seconds(300), refreshBefore: .seconds(300)),
+    ]) func `a setting at either end of its range is taken`(configuration: TokenCacheConfiguration) {
+        #expect(throws: Never.self) { try self.provider(StubTransport([]), configuration: configuration) }
     }
 }

@@ -116,6 +116,12 @@ import Testing
         #expect(try self.grant(try .onDemand(self.server), body, headers: self.date).life == .seconds(599))
     }
 
+    @Test func `a later end than the token's own is not believed`() throws {
+        let body = #"{"jwt":"\#(self.jwt)","expirationTimestamp":\#((self.now + 7200) * 1000)}"#
+        #expect(try self.grant(try .onDemand(self.server), body, headers: self.date).life == .seconds(3299))
+        #expect(try self.grant(try .onDemand(self.server), body).life == .seconds(3300))
+    }
+
     @Test func `time spent in a cache on the way is taken off`() throws {
         let body = #"{"jwt":"\#(self.jwt)","expires_in":3300,"refresh_after":2500}"#
         let grant = try self.grant(try .fleetpass(self.server), body, headers: [("Age", "120")])
@@ -167,6 +173,8 @@ import Testing
             try AuthorizationClaims(vehicle: .only(try VehicleID(checking: "veh-4"))),
             try AuthorizationClaims(vehicle: .only(id), trip: .any),
             try AuthorizationClaims(vehicle: .only(id), trip: .only(try TripID(checking: "t"))),
+            try AuthorizationClaims(vehicle: .only(id), tracking: .any),
+            try AuthorizationClaims(vehicle: .only(id), tracking: .only(try TrackingID(checking: "shp-1"))),
             try AuthorizationClaims(trip: .only(try TripID(checking: "veh-3"))),
             try AuthorizationClaims(deliveryVehicle: .only(try DeliveryVehicleID(checking: "veh-3"))),
             try AuthorizationClaims(taskList: .any),
@@ -196,6 +204,19 @@ import Testing
         #expect(try !isAccepted(task, .any))
     }
 
+    @Test func `a recipient's token has exactly the shipment that was asked for`() throws {
+        let shipment = try TrackingID(checking: "shp-1")
+        let endpoint = try TokenEndpoint.fleetpass(self.server)
+        func isAccepted(_ claims: AuthorizationClaims) -> Bool {
+            let body = #"{"token":"\#(TestTokens.token(claiming: claims).compactSerialization)","expires_in":3300}"#
+            return (try? self.grant(endpoint, body, for: .deliveryConsumer(shipment))) != nil
+        }
+        #expect(try isAccepted(AuthorizationClaims(tracking: .only(shipment))))
+        #expect(try !isAccepted(AuthorizationClaims(tracking: .any)))
+        #expect(try !isAccepted(AuthorizationClaims(tracking: .only(TrackingID(checking: "shp-2")))))
+        #expect(try !isAccepted(AuthorizationClaims(trip: .any, tracking: .only(shipment))))
+    }
+
     @Test func `a reader may have wildcards and a custom claim hurts nobody`() throws {
         let endpoint = try TokenEndpoint.fleetpass(self.server)
         let reader = TestTokens.token(for: .fleetReader)
@@ -215,6 +236,7 @@ import Testing
             "", "null", "[]", "\"\(jwt)\"", "{", "{}", #"{"jwt":null,"expires_in":1}"#, #"{"jwt":7,"expires_in":1}"#,
             #"{"jwt":"","expires_in":1}"#, #"{"jwt":"a.b.c","expires_in":1}"#, #"{"jwt":"\#(jwt)"}"#,
             #"{"jwt":"\#(jwt)","expires_in":"soon"}"#, #"{"jwt":"\#(jwt)","expires_in":"-5"}"#,
+            #"{"jwt":"\#(jwt)","expires_in":"3.3e3"}"#, #"{"jwt":"\#(jwt)","expires_in":"+3300"}"#,
             #"{"jwt":"\#(jwt)","expires_in":""}"#, #"{"jwt":"\#(jwt)","expires_in":-5}"#,
             #"{"jwt":"\#(jwt)","expires_in":1e300}"#, #"{"jwt":"\#(jwt)","expires_in":true}"#,
             #"{"jwt":"\#(jwt)","expires_in":3300,"refresh_after":[]}"#,

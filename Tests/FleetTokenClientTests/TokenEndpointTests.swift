@@ -174,7 +174,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "tokens.example.com", "/token", "https:///token", "https://user:pw@t.example", "https://t.example/?key=1",
+        "tokens.example.com", "/token", "https:///token", "https://user:pw@t.example", "https://user@t.example",
+        "https://t.example/?key=1",
         "https://t.example/#x",
     ]) func `an address that is not a plain absolute one is refused`(server: String) throws {
         let error = #expect(throws: TokenClientError.self) { try TokenEndpoint.fleetpass(try Self.url(server)) }
