@@ -8,6 +8,8 @@ import FleetTokens
 import Foundation
 import Testing
 
+@testable import struct FleetTokenClient.DeviceClockWatch
+
 /// A phone whose date may be wrong, and that may be started anew.
 final class TestPhone: Sendable {
     private struct State: Sendable {
@@ -112,6 +114,23 @@ final class TestPhone: Sendable {
             self.phone.advance(by: .seconds(61))
         }
         #expect(await self.clockErrors(in: events, upTo: 3) == [629, 1219, 0])
+    }
+
+    @Test func `an error is told when it is surely more than a minute, and what came late says nothing`() {
+        func error(_ offset: Double, give uncertainty: Double) -> DeviceClockError {
+            DeviceClockError(
+                offset: .seconds(offset), uncertainty: .seconds(uncertainty), measuredAt: Date(timeIntervalSince1970: 0)
+            )
+        }
+        var watch = DeviceClockWatch()
+        #expect(watch.take(error(600, give: 60.1)) == nil && watch.latest == nil)
+        #expect(watch.take(error(65, give: 5)) == nil && watch.latest == error(65, give: 5))
+        #expect(watch.take(error(65.1, give: 5)) == error(65.1, give: 5))
+        // Both observations may be off.
+        #expect(watch.take(error(131, give: 1)) == nil)
+        #expect(watch.take(error(131.2, give: 1)) == error(131.2, give: 1))
+        #expect(watch.take(error(131.2, give: 1)) == nil)
+        #expect(watch.take(error(600, give: 60)) == error(600, give: 60))
     }
 
     @Test func `the phone's date never decides about expiry`() async throws {

@@ -101,6 +101,28 @@ import Testing
         #expect(loading?.message.contains("755") == true)
     }
 
+    @Test(arguments: [0o710, 0o701, 0o740, 0o704, 0o720, 0o702])
+    func `a folder in which anybody else may do anything is refused`(mode: Int) throws {
+        let subject = try self.subject("veh-1")
+        let store = FileTokenStore(folder: self.folder)
+        try store.save(self.stored(subject), for: subject)
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: self.folder.path)
+        #expect(throws: TokenClientError.self) { try store.load(subject) }
+        #expect(throws: TokenClientError.self) { try store.save(self.stored(subject), for: subject) }
+    }
+
+    @Test func `a save that cannot take the file's place leaves nothing behind`() throws {
+        let subject = try self.subject("veh-1")
+        let store = FileTokenStore(folder: self.folder)
+        try store.save(self.stored(subject), for: subject)
+        let file = try #require(try self.files.first)
+        try FileManager.default.removeItem(at: file)
+        try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
+        let error = #expect(throws: TokenClientError.self) { try store.save(self.stored(subject), for: subject) }
+        #expect(error?.code == .storeFailed)
+        #expect(try self.files.map(\.lastPathComponent) == [file.lastPathComponent])
+    }
+
     @Test func `a damaged file is an error, and the next save mends it`() throws {
         let subject = try self.subject("veh-1")
         let store = FileTokenStore(folder: self.folder)
@@ -160,6 +182,23 @@ import Testing
         #expect(try store.load(new) != nil)
         try store.removeAll()
         #expect(try self.files.isEmpty)
+    }
+
+    @Test func `a file that is being written does not go before older tokens`() throws {
+        let store = FileTokenStore(folder: self.folder, capacity: 2)
+        let old = try self.subject("veh-0")
+        try store.save(self.stored(old), for: old)
+        let token = try #require(try self.files.first)
+        let fresh = token.appendingPathExtension("writing")
+        try Data("half".utf8).write(to: fresh)
+        for (file, age) in [(token, 500.0), (fresh, 30)] {
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSinceNow: -age)], ofItemAtPath: file.path)
+        }
+        let new = try self.subject("veh-1")
+        try store.save(self.stored(new), for: new)
+        #expect(FileManager.default.fileExists(atPath: fresh.path))
+        #expect(try store.load(old) == nil && store.load(new) != nil)
     }
 
     @Test func `a folder that cannot be made is an error`() throws {

@@ -8,6 +8,8 @@ import FleetTokens
 import Foundation
 import Testing
 
+@testable import struct FleetTokenClient.StoredToken
+
 /// Tokens that outlive the process.
 @Suite(.timeLimit(.minutes(10))) struct TokenStoreTests {
     /// A store in memory that tells what is done to it.
@@ -114,7 +116,7 @@ import Testing
     /// What happens to the phone between two processes, and whether the token may still be used.
     enum Between: CaseIterable {
         case nothing, hourPasses, hourPassesAndDateIsSetBack, startedAnew, startedAnewAfterAnHour, dateSetBeforeSaving
-        case dateSetFarAhead
+        case dateSetFarAhead, startedAnewAndDateIsSetBackAfterAnHour
 
         var isUsable: Bool { self == .nothing || self == .startedAnew }
 
@@ -131,6 +133,10 @@ import Testing
                 phone.startAnew()
             case .dateSetBeforeSaving: phone.setDate(ahead: .seconds(-10))
             case .dateSetFarAhead: phone.setDate(ahead: .seconds(86_400))
+            case .startedAnewAndDateIsSetBackAfterAnHour:
+                phone.startAnew()
+                phone.advance(by: .seconds(3300))
+                phone.setDate(ahead: .seconds(-3200))
             }
         }
     }
@@ -145,6 +151,39 @@ import Testing
             await #expect(throws: TokenClientError.self) { try await next.token(for: self.subject) }
             #expect(self.down.requests.count == 1)
         }
+    }
+
+    /// How long a token is surely alive that was stored with 600 s to go, long before its own end.
+    private func life(
+        age date: Int, sinceBoot: Int, savedOffset: Int? = nil, offset: Int? = nil, life: Int = 600
+    ) -> Duration? {
+        let savedAt = Date(timeIntervalSince1970: Double(TestTokens.issuedAt + 300))
+        let stored = StoredToken(
+            token: TestTokens.token(for: self.subject), life: .seconds(life), savedAt: savedAt,
+            sinceBoot: .seconds(50_000), clockOffset: savedOffset.map { .seconds($0) })
+        let clock = DeviceClock(date: { savedAt + Double(date) }, sinceBoot: { .seconds(sinceBoot) })
+        return stored.grant(for: self.subject, at: clock, clockOffset: offset.map { .seconds($0) })?.life
+    }
+
+    @Test func `of all ages that a phone can tell the longest counts`() {
+        #expect(self.life(age: 0, sinceBoot: 50_000) == .seconds(540))
+        #expect(self.life(age: 100, sinceBoot: 50_200) == .seconds(340))
+        #expect(self.life(age: 200, sinceBoot: 50_100) == .seconds(340))
+        // Started anew: the date tells more than the time since then, or less.
+        #expect(self.life(age: 200, sinceBoot: 100) == .seconds(340))
+        #expect(self.life(age: 100, sinceBoot: 200) == .seconds(340))
+        #expect(self.life(age: 539, sinceBoot: 50_000) == .seconds(1) && self.life(age: 540, sinceBoot: 50_000) == nil)
+    }
+
+    @Test func `the clock error that is known now goes before the one at the time of saving`() {
+        // The token itself ends after 3300 s by the server's clock.
+        func left(savedOffset: Int?, offset: Int?) -> Duration? {
+            self.life(age: 0, sinceBoot: 50_000, savedOffset: savedOffset, offset: offset, life: 3600)
+        }
+        #expect(left(savedOffset: nil, offset: nil) == .seconds(3240))
+        #expect(left(savedOffset: -1000, offset: nil) == .seconds(2240))
+        #expect(left(savedOffset: -1000, offset: -2000) == .seconds(1240))
+        #expect(left(savedOffset: -2000, offset: -1000) == .seconds(2240))
     }
 
     @Test func `a refused token is removed`() async throws {
@@ -264,6 +303,18 @@ import Testing
         for part in token.compactSerialization.split(separator: ".") {
             #expect(!"\(stored) \(dumped)".contains(part))
         }
+    }
+
+    @Test func `a record of another version, or one that is longer than any, is not read`() throws {
+        func isRead(version: Int, pad: Int) -> Bool {
+            let record =
+                #"{"version":\#(version),"token":"a.b.c","life_ms":1,"saved_at_ms":1,"since_boot_ms":1,"#
+                + #""pad":"\#(String(repeating: "x", count: pad))"}"#
+            return (try? StoredToken(serialized: Data(record.utf8))) != nil
+        }
+        #expect(isRead(version: 1, pad: 0))
+        #expect(!isRead(version: 2, pad: 0) && !isRead(version: 0, pad: 0))
+        #expect(!isRead(version: 1, pad: TokenEndpoint.maximumAnswerBytes))
     }
 
     @Test(arguments: [
