@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CryptoExtras
+import FleetTestSupport
 import FleetTokens
 import Foundation
 import Testing
@@ -24,6 +25,7 @@ private final class Publisher: UpstreamTransport {
     }
 
     let state: Locked<State>
+    let clock = ManualClock()
 
     init(_ keys: [RSAPublicKey]) {
         self.state = Locked(State(keys: keys))
@@ -34,6 +36,7 @@ private final class Publisher: UpstreamTransport {
 
     func wait(_ seconds: TimeInterval) {
         self.state.withLock { $0.now += seconds }
+        self.clock.advance(by: .seconds(seconds))
     }
 
     func send(_ request: UpstreamRequest) async throws -> UpstreamResponse {
@@ -69,10 +72,9 @@ private final class Publisher: UpstreamTransport {
     ) throws -> AccountTrust {
         let account = TrustedAccount(email: Self.email, role: .server, provider: ProviderID("acme"))
         let source = TrustedAccountSource(account: account, keys: .address("https://keys.example/backend"))
-        let start = publisher.now
         return try AccountTrust(
             [source] + others, transport: publisher, verifier: TokenVerifier(keys: TrustedKeySet(own)),
-            now: { publisher.now }, uptime: { .seconds(publisher.now.timeIntervalSince(start)) })
+            clock: publisher.clock, now: { publisher.now })
     }
 
     /// A place where the first key is published in a certificate that ends in a day.

@@ -3,19 +3,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetSigning
+import FleetTestSupport
 import FleetTokens
 import Testing
 
 @Suite struct RemoteKeySetTests {
     /// Whether a set that may be used for 1000 s is renewed by who asks for a known key after some of them.
     private func isRenewed(after seconds: Int) async -> Bool {
-        let (time, fetches) = (Locked(Duration.zero), Locked(0))
-        let set = RemoteKeySet<Set<String>>(now: { time.withLock { $0 } }) {
+        let (clock, fetches) = (ManualClock(), Locked(0))
+        let set = RemoteKeySet<Set<String>>(time: TimeSource(clock: clock)) {
             fetches.withLock { $0 += 1 }
             return (keys: ["known"], maximumAge: .seconds(1000))
         }
         _ = await set.lookup { $0.contains("known") }
-        time.withLock { $0 = .seconds(seconds) }
+        clock.advance(by: .seconds(seconds))
         _ = await set.lookup { $0.contains("known") }
         // Unknown keys make for one fetch, after a renewal that is under way: its end is waited for, and it is counted.
         for _ in 0..<2 { _ = await set.lookup { $0.contains("unknown") } }

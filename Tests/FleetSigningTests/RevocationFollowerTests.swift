@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+import FleetTestSupport
 import FleetTokens
 import Foundation
 import Testing
@@ -21,6 +22,7 @@ private final class Publisher: UpstreamTransport {
     }
 
     let state: Locked<State>
+    let clock = ManualClock()
 
     init(_ key: RevocationKey) {
         self.state = Locked(State(keys: [key]))
@@ -56,8 +58,10 @@ private final class Publisher: UpstreamTransport {
     var now: Date { self.state.withLock { $0.now } }
     var keyFetches: Int { self.state.withLock { $0.requests.filter { $0.contains("/jwks.json") }.count } }
 
+    /// Lets time pass, or sets the date back.
     func wait(_ seconds: TimeInterval) {
         self.state.withLock { $0.now += seconds }
+        self.clock.advance(by: .seconds(seconds))
     }
 
     func publish(_ text: String?, tag: String? = nil) {
@@ -77,10 +81,8 @@ private final class Publisher: UpstreamTransport {
     init() throws {
         let publisher = Publisher(self.key)
         self.publisher = publisher
-        let start = publisher.now
         self.follower = try RevocationFollower(
-            url: Self.url, keys: nil, transport: publisher, list: self.list, now: { publisher.now },
-            uptime: { .seconds(publisher.now.timeIntervalSince(start)) })
+            url: Self.url, transport: publisher, list: self.list, clock: publisher.clock, now: { publisher.now })
         self.signer = try ServiceAccountKey(generatingFor: "driver@acme", projectID: "acme")
         self.verifier = TokenVerifier(keys: TrustedKeySet([try self.signer.publicKey()]), revocations: self.list)
     }
@@ -88,10 +90,8 @@ private final class Publisher: UpstreamTransport {
     /// A follower of a list at another address.
     private func makeFollower(of url: String) throws -> RevocationFollower {
         let publisher = self.publisher
-        let start = publisher.now
         return try RevocationFollower(
-            url: url, keys: nil, transport: publisher, list: self.list, now: { publisher.now },
-            uptime: { .seconds(publisher.now.timeIntervalSince(start)) })
+            url: url, transport: publisher, list: self.list, clock: publisher.clock, now: { publisher.now })
     }
 
     private func mint(vehicle: String = "veh-1") async throws -> FleetToken {

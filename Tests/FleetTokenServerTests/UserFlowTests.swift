@@ -5,6 +5,7 @@
 import Crypto
 import FleetOperation
 import FleetSigning
+import FleetTestSupport
 import FleetTokens
 import Foundation
 import HTTPTypes
@@ -114,7 +115,7 @@ import Testing
         let gated = GatedProvider(IdentityProvider([("k1", key)]))
         let authenticator = try IDTokenAuthenticator(
             .init(label: "acme", issuer: IdentityProvider.issuer, audiences: ["driver-app"]),
-            transport: gated, now: { IdentityProvider.now }, uptime: { .zero })
+            transport: gated, clock: ManualClock(), now: { IdentityProvider.now })
         let request = IdentityProvider.request(try IdentityProvider.token(key: key))
         let first = Task { try await authenticator.caller(of: request) }
         await gated.waitForRequest()

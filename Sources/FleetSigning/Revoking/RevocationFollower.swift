@@ -67,7 +67,7 @@ public final class RevocationFollower: Sendable {
     private let remote: RemoteKeySet<RevocationKeySet>
     private let transport: any UpstreamTransport
     private let list: RevocationList
-    private let now: @Sendable () -> Date
+    private let time: TimeSource
     private let state = Locked(State())
 
     /// Follows a list.
@@ -78,19 +78,12 @@ public final class RevocationFollower: Sendable {
     ///     query.
     ///   - transport: Fetches list and keys.
     ///   - list: What is kept up to date, under the name of `url`.
-    ///   - now: The clock.
+    ///   - clock: What the keys' age is counted on.
+    ///   - now: The date that lists are judged by.
     /// - Throws: ``SigningError`` with ``SigningError/Code/invalidKeySet`` for an address that cannot be used.
-    public convenience init(
+    public init(
         url: String, keys: Keys? = nil, transport: any UpstreamTransport, list: RevocationList,
-        now: @escaping @Sendable () -> Date = { Date() }
-    ) throws(SigningError) {
-        let start = ContinuousClock.now
-        try self.init(url: url, keys: keys, transport: transport, list: list, now: now) { start.duration(to: .now) }
-    }
-
-    init(
-        url: String, keys: Keys?, transport: any UpstreamTransport, list: RevocationList,
-        now: @escaping @Sendable () -> Date, uptime: @escaping @Sendable () -> Duration
+        clock: some Clock<Duration> = ContinuousClock(), now: @escaping @Sendable () -> Date = { Date() }
     ) throws(SigningError) {
         let path = UpstreamAddress.withoutQuery(url)
         var keysAddress = "\(path)/jwks.json\(url.dropFirst(path.count))"
@@ -109,8 +102,8 @@ public final class RevocationFollower: Sendable {
         self.pinned = pinned
         self.transport = transport
         self.list = list
-        self.now = now
-        self.remote = RemoteKeySet(now: uptime) { [keysAddress] in
+        self.time = TimeSource(clock: clock, now: now)
+        self.remote = RemoteKeySet(time: self.time) { [keysAddress] in
             let answer = try await KeySetFetch.document(at: keysAddress, over: transport)
             return (try RevocationKeySet(jwks: answer.body), answer.maximumAge)
         }
@@ -120,7 +113,7 @@ public final class RevocationFollower: Sendable {
     public var problem: String? {
         let (kept, failure) = self.state.withLock { ($0.kept, $0.failure) }
         guard let kept else { return failure ?? "no list of revocations was fetched yet" }
-        let now = self.now()
+        let now = self.time.date
         guard !kept.list.isFromTheFuture(at: now) else {
             let early = Int(kept.list.issuedAt.timeIntervalSince(now))
             return "the list of revocations is from \(early) s in the future: \(failure ?? "the clock was set back")"
@@ -133,7 +126,7 @@ public final class RevocationFollower: Sendable {
     /// How long ago the list in force was made; `nil` before the first.
     public var age: Duration? {
         self.state.withLock { $0.kept }.map {
-            .milliseconds(Int64(self.now().timeIntervalSince($0.list.issuedAt) * 1000))
+            .milliseconds(Int64(self.time.date.timeIntervalSince($0.list.issuedAt) * 1000))
         }
     }
 
@@ -148,7 +141,7 @@ public final class RevocationFollower: Sendable {
         } catch {
             outcome = .failed("\(error)")
         }
-        let now = self.now()
+        let now = self.time.date
         self.state.withLock { state in
             if case .failed(let why) = outcome { state.failure = why } else { state.failure = nil }
             guard let kept = state.kept else { return }
@@ -160,7 +153,7 @@ public final class RevocationFollower: Sendable {
     }
 
     private func fetch() async throws -> Outcome {
-        let start = self.now()
+        let start = self.time.date
         let kept = self.state.withLock { $0.newest(at: start) }
         var headers = [(name: "Accept", value: "application/jwt")]
         if let tag = kept?.entityTag { headers.append(("If-None-Match", tag)) }
@@ -168,7 +161,7 @@ public final class RevocationFollower: Sendable {
             url: self.url, headers: headers, timeout: .seconds(3), maximumBytes: SignedRevocations.maximumBytes)
         let answer = try await self.transport.send(request)
         if answer.status == 304, let kept {
-            guard self.now() < kept.list.expiresAt.addingTimeInterval(SignedRevocations.leeway) else {
+            guard self.time.date < kept.list.expiresAt.addingTimeInterval(SignedRevocations.leeway) else {
                 throw SignedRevocations.Refusal("An old list was said to be the newest.")
             }
             return .unchanged
@@ -177,8 +170,8 @@ public final class RevocationFollower: Sendable {
             throw SignedRevocations.Refusal("The list's address answered with status \(answer.status).")
         }
         let keys = try await self.keys(for: answer.body)
-        let list = try SignedRevocations(reading: answer.body, keys: keys, at: self.now())
-        let now = self.now()
+        let list = try SignedRevocations(reading: answer.body, keys: keys, at: self.time.date)
+        let now = self.time.date
         let isKept = self.state.withLock { state in
             // Another poll, or another server at this address, may have brought a newer one before.
             let newest = state.newest(at: now)

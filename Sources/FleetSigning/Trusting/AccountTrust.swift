@@ -24,7 +24,7 @@ public final class AccountTrust: Sendable {
     private let sources: [TrustedAccountSource]
     private let remotes: [RemoteKeySet<[RSAPublicKey]>]
     private let kept: KeptKeys
-    private let now: @Sendable () -> Date
+    private let time: TimeSource
 
     /// The keys of each account, in the order of the sources.
     private final class KeptKeys: Sendable {
@@ -67,20 +67,13 @@ public final class AccountTrust: Sendable {
     ///   - sources: The accounts, each once.
     ///   - transport: Fetches their keys.
     ///   - verifier: Gets them beside its own.
-    ///   - now: The clock that certificates are judged by.
+    ///   - clock: What the keys' age is counted on.
+    ///   - now: The date that certificates are judged by.
     /// - Throws: ``SigningError`` with ``SigningError/Code/invalidKeySet`` for an address that cannot be used, and for two
     ///   accounts with one set of keys: a key must not sign for another account.
-    public convenience init(
+    public init(
         _ sources: [TrustedAccountSource], transport: any UpstreamTransport, verifier: TokenVerifier,
-        now: @escaping @Sendable () -> Date = { Date() }
-    ) throws(SigningError) {
-        let start = ContinuousClock.now
-        try self.init(sources, transport: transport, verifier: verifier, now: now) { start.duration(to: .now) }
-    }
-
-    init(
-        _ sources: [TrustedAccountSource], transport: any UpstreamTransport, verifier: TokenVerifier,
-        now: @escaping @Sendable () -> Date, uptime: @escaping @Sendable () -> Duration
+        clock: some Clock<Duration> = ContinuousClock(), now: @escaping @Sendable () -> Date = { Date() }
     ) throws(SigningError) {
         for case .address(let url) in sources.map(\.keys) where !UpstreamAddress.isAcceptable(url) {
             throw SigningError(
@@ -97,17 +90,18 @@ public final class AccountTrust: Sendable {
                     + "the other; give each account its own set or key file.")
         }
         let kept = KeptKeys(sources.count, verifier: verifier)
+        let time = TimeSource(clock: clock, now: now)
         self.verifier = verifier
         self.sources = sources
         self.kept = kept
-        self.now = now
+        self.time = time
         self.remotes = sources.enumerated().map { index, source in
-            RemoteKeySet(now: uptime) {
+            RemoteKeySet(time: time) {
                 let (bytes, age) = try await Self.fetch(source.keys, over: transport)
-                let time = now()
-                let keys = try Self.keys(in: bytes, of: source, at: time)
+                let date = time.date
+                let keys = try Self.keys(in: bytes, of: source, at: date)
                 kept.put(keys, at: index)
-                return (keys, Self.age(age, of: keys, at: time))
+                return (keys, Self.age(age, of: keys, at: date))
             }
         }
     }
@@ -147,7 +141,7 @@ public final class AccountTrust: Sendable {
     /// Fetches the keys that are due, all accounts at once, and forgets those that have ended or were not to be had for
     /// too long.
     public func refresh() async {
-        defer { self.kept.dropEnded(at: self.now()) }
+        defer { self.kept.dropEnded(at: self.time.date) }
         await withTaskGroup { group in
             for (index, remote) in self.remotes.enumerated() {
                 group.addTask {

@@ -24,7 +24,7 @@ package final class RemoteKeySet<Keys: Sendable>: Sendable {
     }
 
     private let renewal: ClosedRange<Double>
-    private let now: @Sendable () -> Duration
+    private let time: TimeSource
     private let share: @Sendable (ClosedRange<Double>) -> Double
     private let fetch: @Sendable () async throws -> (keys: Keys, maximumAge: Duration?)
     private let state: Locked<State>
@@ -33,16 +33,16 @@ package final class RemoteKeySet<Keys: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - rules: When to fetch.
-    ///   - now: The time since any one moment, on a clock that never goes back.
+    ///   - time: The clock that sets age by.
     ///   - share: Chooses when to renew, as a share of the set's age.
     ///   - fetch: Fetches the set, with the time that it may be used for.
     package init(
-        rules: KeySetCache<Keys>.Rules = .init(), now: @escaping @Sendable () -> Duration,
+        rules: KeySetCache<Keys>.Rules = .init(), time: TimeSource,
         share: @escaping @Sendable (ClosedRange<Double>) -> Double = { Double.random(in: $0) },
         fetch: @escaping @Sendable () async throws -> (keys: Keys, maximumAge: Duration?)
     ) {
         self.renewal = rules.renewal
-        self.now = now
+        self.time = time
         self.share = share
         self.fetch = fetch
         self.state = Locked(State(cache: KeySetCache(rules: rules)))
@@ -55,10 +55,10 @@ package final class RemoteKeySet<Keys: Sendable>: Sendable {
     package var keys: Keys? { self.state.withLock { $0.cache.keys } }
 
     /// How long ago the set at hand was fetched; `nil` before the first.
-    package var age: Duration? { self.state.withLock { $0.cache.age(at: self.now()) } }
+    package var age: Duration? { self.state.withLock { $0.cache.age(at: self.time.uptime) } }
 
     /// How long the set at hand has been used past its end because fetches fail; `nil` where it is not.
-    package var overrun: Duration? { self.state.withLock { $0.cache.overrun(at: self.now()) } }
+    package var overrun: Duration? { self.state.withLock { $0.cache.overrun(at: self.time.uptime) } }
 
     /// What happened so far.
     package var statistics: CacheStatistics { self.state.withLock { $0.statistics } }
@@ -86,7 +86,8 @@ package final class RemoteKeySet<Keys: Sendable>: Sendable {
         afterFetch: Bool, _ contains: (Keys) -> Bool
     ) -> (answer: KeySetCache<Keys>.Answer, fetch: Task<Void, Never>?) {
         self.state.withLock { state in
-            let (answer, startsFetch) = state.cache.look(at: self.now(), afterFetch: afterFetch, contains: contains)
+            let now = self.time.uptime
+            let (answer, startsFetch) = state.cache.look(at: now, afterFetch: afterFetch, contains: contains)
             if !afterFetch {
                 if case .wait = answer { state.statistics.misses += 1 } else { state.statistics.hits += 1 }
             }
@@ -101,7 +102,7 @@ package final class RemoteKeySet<Keys: Sendable>: Sendable {
             let (keys, maximumAge) = try await self.fetch()
             let share = self.share(self.renewal)
             self.state.withLock {
-                $0.cache.fetched(keys, maximumAge: maximumAge, at: self.now(), renewingAfter: share)
+                $0.cache.fetched(keys, maximumAge: maximumAge, at: self.time.uptime, renewingAfter: share)
                 $0.failure = nil
                 $0.statistics.fetches += 1
             }
@@ -109,7 +110,7 @@ package final class RemoteKeySet<Keys: Sendable>: Sendable {
             self.state.withLock {
                 $0.statistics.fetches += 1
                 $0.statistics.failures += 1
-                $0.cache.fetchFailed(at: self.now())
+                $0.cache.fetchFailed(at: self.time.uptime)
                 $0.failure = "\(error)"
             }
         }

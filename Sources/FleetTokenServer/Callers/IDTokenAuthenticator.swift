@@ -14,7 +14,7 @@ public struct IDTokenAuthenticator: CallerAuthenticator, UserTokenAuthenticator 
     let rules: UserTokenRules
     private let source: KeySetSource
     private let keys: RemoteKeySet<UserTokenKeySet>
-    private let now: @Sendable () -> Date
+    private let time: TimeSource
 
     /// Where a provider is and what its tokens must say.
     public struct Configuration: Sendable {
@@ -50,26 +50,20 @@ public struct IDTokenAuthenticator: CallerAuthenticator, UserTokenAuthenticator 
     /// - Parameters:
     ///   - configuration: The provider.
     ///   - transport: Fetches its keys.
-    ///   - now: The clock that tokens are judged by.
+    ///   - clock: What the keys' age is counted on.
+    ///   - now: The date that tokens are judged by.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
     public init(
         _ configuration: Configuration, transport: any UpstreamTransport,
-        now: @escaping @Sendable () -> Date = { Date() }
+        clock: some Clock<Duration> = ContinuousClock(), now: @escaping @Sendable () -> Date = { Date() }
     ) throws(TokenServerError) {
-        let start = ContinuousClock.now
-        try self.init(configuration, transport: transport, now: now) { start.duration(to: .now) }
-    }
-
-    init(
-        _ configuration: Configuration, transport: any UpstreamTransport, now: @escaping @Sendable () -> Date,
-        uptime: @escaping @Sendable () -> Duration
-    ) throws(TokenServerError) {
-        let keys = KeySetSource(of: configuration).keys(over: transport, uptime: uptime)
-        try self.init(configuration, keys: keys, now: now)
+        let time = TimeSource(clock: clock, now: now)
+        let keys = KeySetSource(of: configuration).keys(over: transport, time: time)
+        try self.init(configuration, keys: keys, time: time)
     }
 
     private init(
-        _ configuration: Configuration, keys: RemoteKeySet<UserTokenKeySet>, now: @escaping @Sendable () -> Date
+        _ configuration: Configuration, keys: RemoteKeySet<UserTokenKeySet>, time: TimeSource
     ) throws(TokenServerError) {
         guard UpstreamAddress.isAcceptable(configuration.issuer),
             configuration.keysAddress.map(UpstreamAddress.isAcceptable) ?? true
@@ -84,7 +78,7 @@ public struct IDTokenAuthenticator: CallerAuthenticator, UserTokenAuthenticator 
             leeway: configuration.leeway, nameClaim: configuration.nameClaim, algorithms: [.rs256, .es256, .edDSA])
         self.source = KeySetSource(of: configuration)
         self.keys = keys
-        self.now = now
+        self.time = time
     }
 
     /// Makes the authenticators of several providers; those whose keys are at one place have them together.
@@ -94,21 +88,20 @@ public struct IDTokenAuthenticator: CallerAuthenticator, UserTokenAuthenticator 
     /// - Parameters:
     ///   - configurations: The providers.
     ///   - transport: Fetches their keys.
-    ///   - now: The clock that tokens are judged by.
-    ///   - uptime: The time since any one moment.
+    ///   - time: The date that tokens are judged by, and the clock that keys age by.
     /// - Returns: The authenticators, in the same order.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
     static func all(
-        _ configurations: [Configuration], transport: any UpstreamTransport, now: @escaping @Sendable () -> Date,
-        uptime: @escaping @Sendable () -> Duration
+        _ configurations: [Configuration], transport: any UpstreamTransport,
+        time: TimeSource = TimeSource(clock: ContinuousClock())
     ) throws(TokenServerError) -> [Self] {
         var sets: [KeySetSource: RemoteKeySet<UserTokenKeySet>] = [:]
         var authenticators: [Self] = []
         for configuration in configurations {
             let source = KeySetSource(of: configuration)
-            let keys = sets[source] ?? source.keys(over: transport, uptime: uptime)
+            let keys = sets[source] ?? source.keys(over: transport, time: time)
             sets[source] = keys
-            authenticators.append(try Self(configuration, keys: keys, now: now))
+            authenticators.append(try Self(configuration, keys: keys, time: time))
         }
         return authenticators
     }
@@ -120,7 +113,7 @@ public struct IDTokenAuthenticator: CallerAuthenticator, UserTokenAuthenticator 
             throw CallerRefusal(.unknown, "The user's token does not name its key (kid).")
         }
         // What has ended needs no key to be refused, and no fetch.
-        let caller = try self.rules.caller(of: token, at: self.now())
+        let caller = try self.rules.caller(of: token, at: self.time.date)
         let keys = try await self.keys(named: keyID).filter { $0.algorithm == algorithm }
         guard !keys.isEmpty else {
             throw CallerRefusal(.algorithm, "The key of the user's token is for another algorithm.")

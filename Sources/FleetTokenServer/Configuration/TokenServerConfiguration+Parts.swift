@@ -34,9 +34,7 @@ extension TokenServerConfiguration {
         callers: CallersFile?, transport: any UpstreamTransport, metrics: TokenServerMetrics?
     ) throws(TokenServerError) -> [any CallerAuthenticator] {
         var members: [any CallerAuthenticator] = []
-        let start = ContinuousClock.now
-        let providers = try IDTokenAuthenticator.all(
-            self.identityProviders, transport: transport, now: { Date() }, uptime: { start.duration(to: .now) })
+        let providers = try IDTokenAuthenticator.all(self.identityProviders, transport: transport)
         members += providers
         metrics?.show(identityKeys: IDTokenAuthenticator.keySets(of: providers))
         for session in self.sessions {

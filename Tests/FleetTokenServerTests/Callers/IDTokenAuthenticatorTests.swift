@@ -5,6 +5,7 @@
 import Crypto
 import CryptoExtras
 import FleetSigning
+import FleetTestSupport
 import FleetTokens
 import Foundation
 import HTTPTypes
@@ -17,11 +18,11 @@ import Testing
 
     static func authenticator(
         _ provider: IdentityProvider, label: String = "acme", audiences: Set<String> = ["driver-app"],
-        nameClaim: String = "sub", uptime: @escaping @Sendable () -> Duration = { .zero }
+        nameClaim: String = "sub", clock: ManualClock = ManualClock()
     ) throws -> IDTokenAuthenticator {
         try IDTokenAuthenticator(
             .init(label: label, issuer: IdentityProvider.issuer, audiences: audiences, nameClaim: nameClaim),
-            transport: provider, now: { IdentityProvider.now }, uptime: uptime)
+            transport: provider, clock: clock, now: { IdentityProvider.now })
     }
 
     @Test func `tokens of the three algorithms are accepted`() async throws {
@@ -148,7 +149,7 @@ import Testing
     @Test func `any change of the signed bytes or the signature is refused, and never fetches keys`() async throws {
         let key = Key.ed25519(.init())
         let provider = IdentityProvider([("k1", key)])
-        let authenticator = try Self.authenticator(provider, uptime: { .seconds(100) })
+        let authenticator = try Self.authenticator(provider)
         let token = try IdentityProvider.token(key: key)
         #expect(try await authenticator.caller(of: IdentityProvider.request(token)) != nil)
         let bytes = Array(token.utf8)
@@ -173,12 +174,12 @@ import Testing
     @Test func `a flood of invented keys makes for one fetch in thirty seconds`() async throws {
         let key = Key.p256(.init())
         let provider = IdentityProvider([("k1", key)])
-        let time = Locked(Duration.zero)
-        let authenticator = try Self.authenticator(provider, uptime: { time.withLock { $0 } })
+        let clock = ManualClock()
+        let authenticator = try Self.authenticator(provider, clock: clock)
         let good = IdentityProvider.request(try IdentityProvider.token(key: key))
         #expect(try await authenticator.caller(of: good) != nil)
         for second in 1...60 {
-            time.withLock { $0 = .seconds(second) }
+            clock.advance(by: .seconds(1))
             for number in 0..<5 {
                 let token = try IdentityProvider.token(kid: "invented-\(second)-\(number)", key: key)
                 _ = try? await authenticator.caller(of: IdentityProvider.request(token))
@@ -204,8 +205,7 @@ import Testing
     @Test func `a new key is found, and a withdrawn one ends with the set`() async throws {
         let (old, new) = (Key.p256(.init()), Key.ed25519(.init()))
         let provider = IdentityProvider([("k1", old)])
-        let time = Locked(Duration.zero)
-        let authenticator = try Self.authenticator(provider, uptime: { time.withLock { $0 } })
+        let authenticator = try Self.authenticator(provider)
         let oldToken = IdentityProvider.request(try IdentityProvider.token(key: old))
         let newToken = IdentityProvider.request(try IdentityProvider.token(kid: "k2", key: new))
         #expect(try await authenticator.caller(of: oldToken) != nil)
@@ -217,16 +217,16 @@ import Testing
     @Test func `while the provider is down nobody is refused for it, and known keys go on`() async throws {
         let key = Key.p256(.init())
         let provider = IdentityProvider([("k1", key)])
-        let time = Locked(Duration.zero)
-        let authenticator = try Self.authenticator(provider, uptime: { time.withLock { $0 } })
+        let clock = ManualClock()
+        let authenticator = try Self.authenticator(provider, clock: clock)
         let request = IdentityProvider.request(try IdentityProvider.token(key: key))
         provider.state.withLock { $0.status = 503 }
         await #expect(throws: KeySetError.self) { try await authenticator.caller(of: request) }
         provider.state.withLock { $0.status = 200 }
-        time.withLock { $0 = .seconds(1) }
+        clock.advance(by: .seconds(1))
         #expect(try await authenticator.caller(of: request) != nil)
         provider.state.withLock { $0.status = 500 }
-        time.withLock { $0 = .seconds(4000) }
+        clock.advance(by: .seconds(3999))
         #expect(try await authenticator.caller(of: request) != nil, "the old set is kept")
     }
 
@@ -237,7 +237,7 @@ import Testing
             label: "acme", issuer: IdentityProvider.issuer, audiences: ["driver-app"],
             keysAddress: "https://login.example/keys?code=MARKED")
         let authenticator = try IDTokenAuthenticator(
-            configuration, transport: provider, now: { IdentityProvider.now }, uptime: { .zero })
+            configuration, transport: provider, clock: ManualClock(), now: { IdentityProvider.now })
         let request = IdentityProvider.request(try IdentityProvider.token(key: .p256(.init())))
         let error = await #expect(throws: KeySetError.self) { try await authenticator.caller(of: request) }
         #expect(
@@ -368,7 +368,7 @@ import Testing
             .init(
                 label: "acme", issuer: "https://login.example/K", audiences: ["Kiosk"],
                 keysAddress: IdentityProvider.issuer + "/keys"),
-            transport: IdentityProvider([("k1", key)]), now: { IdentityProvider.now }, uptime: { .zero })
+            transport: IdentityProvider([("k1", key)]), clock: ManualClock(), now: { IdentityProvider.now })
         func caller(_ issuer: String, _ audience: String, _ party: String) async throws -> Caller? {
             let claims: JSONObject = [
                 "iss": .string("https://login.example/\(issuer)"), "azp": .string(party),

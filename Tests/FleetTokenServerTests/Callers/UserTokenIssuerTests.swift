@@ -4,6 +4,7 @@
 
 import Crypto
 import FleetSigning
+import FleetTestSupport
 import FleetTokens
 import Foundation
 import Testing
@@ -116,13 +117,13 @@ import Testing
 
     @Test func `however many apps there are, invented keys make for one fetch in thirty seconds`() async throws {
         let provider = IdentityProvider([("k1", Self.key)])
-        let time = Locked(Duration.zero)
+        let clock = ManualClock()
         let apps = ["driver-app", "rider-app", "courier-app"]
         let providers = apps.map {
             IDTokenAuthenticator.Configuration(label: $0, issuer: IdentityProvider.issuer, audiences: [$0])
         }
         let authenticators = try IDTokenAuthenticator.all(
-            providers, transport: provider, now: { IdentityProvider.now }, uptime: { time.withLock { $0 } })
+            providers, transport: provider, time: TimeSource(clock: clock, now: { IdentityProvider.now }))
         let chain = CallerAuthenticators(authenticators)
         let other = IdentityProvider.SigningKey.p256(.init())
         for app in apps {
@@ -134,7 +135,7 @@ import Testing
         }
         #expect(provider.fetches == 1)
         for second in 1...60 {
-            time.withLock { $0 = .seconds(second) }
+            clock.advance(by: .seconds(1))
             for app in apps {
                 let token = try IdentityProvider.token(
                     ["aud": .string(app)], kid: "invented-\(second)-\(app)", key: Self.key)

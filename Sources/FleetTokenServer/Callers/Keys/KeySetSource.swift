@@ -29,12 +29,10 @@ enum KeySetSource: Hashable, Sendable, CustomStringConvertible {
     ///
     /// - Parameters:
     ///   - transport: Sends the requests.
-    ///   - uptime: The time since any one moment, on a clock that never goes back.
+    ///   - time: The clock that the keys age by.
     /// - Returns: The keys.
-    func keys(
-        over transport: any UpstreamTransport, uptime: @escaping @Sendable () -> Duration
-    ) -> RemoteKeySet<UserTokenKeySet> {
-        RemoteKeySet(now: uptime) { try await self.fetch(over: transport) }
+    func keys(over transport: any UpstreamTransport, time: TimeSource) -> RemoteKeySet<UserTokenKeySet> {
+        RemoteKeySet(time: time) { try await self.fetch(over: transport) }
     }
 
     /// Fetches the keys with the time that they may be used for.
